@@ -6,8 +6,8 @@ import type { CredentialsSchema } from '../../index/credentials/schema.ts'
 import type { IndexSchema } from '../../index/derived/schema.ts'
 import type { Database } from '../../index/sqlite/database.ts'
 import type { Keys } from '../domain/accounts/keys.ts'
-import type { Cell } from '../domain/cells/cell.ts'
 import type { PartialIndex } from '../domain/indexing/partial-index.ts'
+import type { Placement } from '../domain/placement.ts'
 import type { SearchThread } from '../domain/search/search-thread.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { Config } from './config.ts'
@@ -30,8 +30,8 @@ export interface Deps {
   readonly keys: Keys
   readonly search: SearchThread
   readonly metrics: Metrics
-  /** This service among others on one database; absent: the only one. */
-  readonly cell?: Cell
+  /** Where organisations are, and whether this process may write. */
+  readonly placement: Placement
   /** Limits failed sign-ins. */
   readonly limitSignIn: LimitSignIn
   /** Aborted when the service stops accepting requests. */

@@ -61,7 +61,7 @@ export function branchName(ref: string): string {
   return ref.slice(branchRefs.length)
 }
 
-export function orgFolder(store: Store, orgId: string): string {
+export function orgFolder(store: Pick<Store, 'root'>, orgId: string): string {
   return join(store.root, orgId)
 }
 

@@ -45,10 +45,11 @@ export function inProcess({ deps, handlers, checks }: Answering, { req, res, cre
   const call = async (id: OperationId, input: Given = {}): Promise<unknown> => {
     const sent = sentFor(input)
     const asked = asRequest(req, id, sent)
-    if (deps.cell !== undefined) {
+    const { org_id: orgId } = sent.parameters
+    if (orgId !== undefined && !deps.placement.isHere(orgId)) {
       const { method, originalUrl } = asked
       const url = withQuery(originalUrl, sent.query)
-      const answered = await askElsewhere(deps, req, sent.parameters.org_id, { method, url, body: sent.body })
+      const answered = await askElsewhere(deps, req, orgId, { method, url, body: sent.body })
       if (answered !== undefined) return isStream(id) ? answered : readAnswer(answered)
     }
     authenticateAs(asked, credential)

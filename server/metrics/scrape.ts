@@ -23,8 +23,8 @@ export async function scrapeProcess(deps: Deps, worker: number, sweeps: boolean)
   return `${await registry.metrics()}${await processMetrics(worker).metrics()}`
 }
 
-function setOwnGauges({ cell, metrics, search }: Deps): void {
-  if (cell !== undefined) metrics.cellLease.set({ cell: cell.name }, cell.lease.leftMs() / 1000)
+function setOwnGauges({ metrics, placement, search }: Deps): void {
+  placement.reportLease((cell, leftMs) => metrics.cellLease.set({ cell }, leftMs / 1000))
   metrics.gitProcesses.set(runningGits())
   metrics.gitWaiting.set(waitingForGit())
   metrics.passwordQueue.set(passwordsWaiting())

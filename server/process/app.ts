@@ -5,9 +5,6 @@ import type { NewCounter } from '../base/counters.ts'
 import type { Deps } from '../base/deps.ts'
 import { authenticate, authenticateAgain, credentialFinder, limitTokens } from '../http/authentication.ts'
 import { browserCookies } from '../http/browser-cookies.ts'
-import { takeArrivals } from '../http/cells/arrivals.ts'
-import { leftMeanwhile, passOn } from '../http/cells/forwarding.ts'
-import { limitPlaceReads } from '../http/cells/place-reads.ts'
 import { publicPathOf } from '../http/connection/base-url.ts'
 import { requireHttp } from '../http/connection/request-line.ts'
 import { readBody } from '../http/contract/bodies.ts'
@@ -37,6 +34,7 @@ import { operationRoutes } from '../routes/operation.ts'
 import { orgRoutes } from '../routes/orgs.ts'
 import { pullRoutes } from '../routes/pulls.ts'
 import { searchRoutes } from '../routes/search.ts'
+import { httpPartsOf } from './cell-parts.ts'
 
 const handlers: Handlers = {
   ...accountRoutes,
@@ -69,6 +67,7 @@ export function createApp(
   const countRequest = requestCounter(newCounter)
   const findCredential = credentialFinder(deps)
   const cookies = browserCookies(deps, findCredential)
+  const cell = httpPartsOf(deps, { newCounter, count: countRequest, findCredential, cookies })
   const countSignUps = limitSignUps(newSharedCounter)
   const inProcess = { deps, handlers, checks: [validate({ answersToo: false }), countSignUps] }
   const shown = { ...inProcess, findCredential, cookies, countRequest }
@@ -83,8 +82,7 @@ export function createApp(
       closeWhileDraining(deps),
       securityHeaders(deps.config.publicUrl),
       requireHttp,
-      passOn(deps, limitPlaceReads({ newCounter, count: countRequest, findCredential, cookies })),
-      takeArrivals(deps),
+      ...cell.steps,
       gitOverHttp(deps, findCredential, countRequest),
       mcpOverHttp({ ...inProcess, findCredential, countRequest }),
       openDoor(cookies, deps.config.publicUrl),
@@ -108,7 +106,7 @@ export function createApp(
       operationHandler(deps, handlers),
     ]),
   )
-  app.use(leftMeanwhile(deps))
+  for (const step of cell.errorSteps) app.use(step)
   app.use(countRefused(countRequest))
   app.use(answerErrors(deps))
   return app

@@ -14,11 +14,11 @@ import type { Deps } from '../base/deps.ts'
 import { openKeys } from '../domain/accounts/keys.ts'
 import { unlimitedSignIns } from '../domain/accounts/sign-ins.ts'
 import { checkUntilWritable } from '../domain/background/read-only.ts'
-import { type Cell, newCell } from '../domain/cells/cell.ts'
-import { refuseClosed } from '../domain/cells/closing.ts'
+import { Cell } from '../domain/cells/cell.ts'
 import { openLease } from '../domain/cells/lease.ts'
 import { indexNamed, indexNoted } from '../domain/indexing/recovered.ts'
 import { indexFile, runFolder, searchFolder } from '../domain/layout.ts'
+import { type Placement, singleService } from '../domain/placement.ts'
 import { openSearchThread } from '../domain/search/search-thread.ts'
 import { newMetrics } from '../metrics/metrics.ts'
 import { databaseObserver, storeObserver } from '../metrics/observers.ts'
@@ -65,8 +65,8 @@ export async function openDeps(config: Config, options: OpenOptions): Promise<Op
     const observer = databaseObserver(metrics, 'credentials')
     const credentials = await openCredentials(config, { log, draining, observer })
     closing.push(() => credentials.close())
-    const cell = await openCell(config, { credentials, alive, ...options })
-    if (cell) closing.push(() => cell.lease.close())
+    const placement = await openPlacement(config, { credentials, alive, ...options })
+    closing.push(() => placement.close())
     const index = await openDerivedDatabase<IndexSchema>(join(root, indexFile), indexMigrations, {
       lockPrefix: join(run, 'index'),
       closing: draining,
@@ -84,7 +84,7 @@ export async function openDeps(config: Config, options: OpenOptions): Promise<Op
       indexRepo: (repo) => indexNamed(deps, repo),
       becameReadOnly: (repo) => void checkUntilWritable(deps, repo),
       observer: storeObserver(metrics),
-      ...(cell === undefined ? {} : { fence: { ...cell.lease, enter: (folders) => refuseClosed(root, folders) } }),
+      fence: placement.fence,
     }
     const keys = await openKeys(credentials, config.publicUrl, now())
     const search = openSearchThread(
@@ -107,8 +107,8 @@ export async function openDeps(config: Config, options: OpenOptions): Promise<Op
       search,
       metrics,
       limitSignIn: unlimitedSignIns,
+      placement,
       draining,
-      ...(cell === undefined ? {} : { cell }),
     }
     await recoverAll(store, (error) => {
       log.error(
@@ -123,12 +123,12 @@ export async function openDeps(config: Config, options: OpenOptions): Promise<Op
   }
 }
 
-/** Undefined where the service is the only one of its database. @throws DatabaseFault, busy where another has its name */
-async function openCell(
+/** @throws DatabaseFault: another service has the name of this cell (busy), or the database fails */
+async function openPlacement(
   config: Config,
   options: OpenOptions & Pick<Deps, 'credentials'> & { readonly alive: LiveProcess },
-): Promise<Cell | undefined> {
-  if (config.cell === undefined) return undefined
+): Promise<Placement> {
+  if (config.cell === undefined) return singleService
   const { credentials, alive, log, draining = new AbortController().signal, writes = false } = options
   const lease = await openLease({
     ...config.cell,
@@ -140,5 +140,5 @@ async function openCell(
     leave: alive.close,
     isNeeded: writes,
   })
-  return newCell(config.cell, lease)
+  return new Cell({ ...config.cell, root: config.dataDir, credentials, lease })
 }

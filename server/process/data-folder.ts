@@ -25,15 +25,11 @@ export async function makeDataFolder(root: string): Promise<void> {
 /** The first start with `CELL` gives the folder its name. @throws ConfigError: the folder is another cell, or one at all */
 export async function rememberCell({ dataDir, cell }: Config): Promise<void> {
   const file = join(dataDir, cellFile)
-  const known = await ifThere(readFile(file, 'utf8'))
-  if (known === undefined && cell !== undefined) await replaceFile(file, `${cell.name}\n`)
-  if (known === undefined || known.trim() === cell?.name) return
-  const name = known.trim()
-  throw new ConfigError(
-    cell === undefined
-      ? `CELL is unset, but ${dataDir} is the cell ${name}`
-      : `CELL is ${cell.name}, but ${dataDir} is the cell ${name}`,
-  )
+  const known = (await ifThere(readFile(file, 'utf8')))?.trim()
+  const own = cell?.name
+  if (known === own) return
+  if (known !== undefined) throw new ConfigError(`CELL is ${own ?? 'unset'}, but ${dataDir} is the cell ${known}`)
+  await replaceFile(file, `${own}\n`)
 }
 
 function reasonOf(code: unknown): string | undefined {

@@ -8,11 +8,10 @@ import { codeOf } from '../../gitstore/errors.ts'
 import { gitVersion } from '../../gitstore/native.ts'
 import manifest from '../../package.json' with { type: 'json' }
 import { type Config, ConfigError, workerNumber } from '../base/config.ts'
-import { counters, countersOfCells } from '../base/counters.ts'
+import { counters } from '../base/counters.ts'
 import type { Deps } from '../base/deps.ts'
 import { limitedSignIns, unlimitedSignIns } from '../domain/accounts/sign-ins.ts'
 import { maintainRepositories } from '../domain/background/maintenance.ts'
-import { settlePlaces } from '../domain/background/places.ts'
 import { fillIndex, sweep } from '../domain/background/sweep.ts'
 import { reporter } from '../domain/background/unreadable.ts'
 import { partialIndex } from '../domain/indexing/partial-index.ts'
@@ -24,6 +23,7 @@ import { scrapeProcess } from '../metrics/scrape.ts'
 import { openWorkerScrapes } from '../metrics/worker-scrapes.ts'
 import { createApp } from './app.ts'
 import { openDeps } from './bootstrap.ts'
+import { servicePartsOf } from './cell-parts.ts'
 
 /** Milliseconds for running requests to end when the service stops. */
 const closeTimeoutMs = 8_000
@@ -64,8 +64,7 @@ export async function startService(config: Config, overrides: Overrides = {}): P
   const opened = await openDeps(config, { log, draining: signal, worker, writes: true, ...clock })
   const { deps, index } = opened
   const newCounter = config.rateLimit ? counters(sharedLimits) : undefined
-  const newSharedCounter =
-    newCounter !== undefined && deps.cell !== undefined ? countersOfCells(deps.credentials) : newCounter
+  const { newSharedCounter, settle, jobs } = servicePartsOf(deps, newCounter)
   const limit = newSharedCounter === undefined ? unlimitedSignIns : limitedSignIns(newSharedCounter)
   const limitSignIn = countedSignIns(deps.metrics, limit)
   deps.metrics.buildInfo.set({ version: manifest.version, node: process.version, git: await gitVersion() }, 1)
@@ -80,7 +79,7 @@ export async function startService(config: Config, overrides: Overrides = {}): P
     scrape,
   }
   if (sweeps)
-    await settlePlaces(deps).catch(async (error: unknown) => {
+    await settle().catch(async (error: unknown) => {
       await opened.close()
       throw error
     })
@@ -101,7 +100,9 @@ export async function startService(config: Config, overrides: Overrides = {}): P
   } finally {
     waiting.abort()
   }
-  const sweeping = sweeps ? whole.then(() => Promise.all([sweep(deps, report), maintainRepositories(deps)])) : undefined
+  const sweeping = sweeps
+    ? whole.then(() => Promise.all([sweep(deps, report, jobs), maintainRepositories(deps)]))
+    : undefined
   const close = async () => {
     draining.abort()
     await drain(server)

@@ -65,12 +65,12 @@ describe('the lease of a cell', () => {
   })
 
   it('counts by the clock that has gone further', () => {
-    const { lease } = here.deps.cell ?? {}
+    const { lease } = here.deps.placement
     const real = Date.now
     const heldAt = (ms: number) => {
       Date.now = () => real() + ms
       try {
-        return lease?.isHeld()
+        return lease.isHeld()
       } finally {
         Date.now = real
       }
@@ -99,7 +99,7 @@ describe('the lease of a cell', () => {
         .where('name', '=', 'here')
         .execute(),
     )
-    await until(() => !(here.deps.cell?.lease.isHeld() ?? true))
+    await until(() => !here.deps.placement.lease.isHeld())
     const sentence = 'Another service has taken the place of this one, which only reads'
     for (const refused of [
       await bob.patch(`/orgs/${bob.org}`, { name: 'New' }),
@@ -226,13 +226,13 @@ describe('a cell whose PostgreSQL is away', () => {
     const grove = await startCell('away', { postgres: url, logLevel: 'warn' })
     const ann = await signUp(grove, 'Ann')
     await ann.patch(`/orgs/${ann.org}`, { published: true }).then(expecting(200))
-    const { lease } = grove.deps.cell ?? {}
+    const { lease } = grove.deps.placement
     await server.stop('immediate')
-    await until(() => lease?.isHeld() === false)
+    await until(() => !lease.isHeld())
     expect((await ann.patch(`/orgs/${ann.org}`, { name: 'New' })).status).to.equal(503)
     await client(grove).get(`/orgs/${ann.org}`).then(expecting(200))
     await server.start()
-    await until(() => lease?.isHeld() === true)
+    await until(() => lease.isHeld())
     await ann.patch(`/orgs/${ann.org}`, { name: 'New' }).then(expecting(200))
     expect(grove.logged()).to.include('could not be renewed').and.to.include('has its lease again')
     await grove.close()

@@ -31,7 +31,7 @@ describe('a cell', () => {
     link?.close()
   })
 
-  const isHeld = () => grove.deps.cell?.lease.isHeld() ?? false
+  const isHeld = () => grove.deps.placement.lease.isHeld()
   const write = () => ann.post(`/orgs/${ann.org}/nodes`, { title: 'Krill' })
 
   it('whose clock is set forth writes again with its next renewal, and whose clock is set back goes on', async () => {

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { expect } from 'chai'
 import { v7 as newId } from 'uuid'
 import { counters } from '../../server/base/counters.ts'
+import { Cell } from '../../server/domain/cells/cell.ts'
 import { newServer } from '../../server/http/connection/connections.ts'
 import { createApp } from '../../server/process/app.ts'
 import { from } from '../support/behind-proxy.ts'
@@ -25,7 +26,7 @@ describe('requests for organisations that no cell has', () => {
   before(async () => {
     await setUrl('here', here.url)
     ann = await signUp(here, 'Ann')
-    const { credentials, config } = there.deps
+    const { credentials, config, placement } = there.deps
     const counted = {
       ...credentials,
       get read() {
@@ -33,8 +34,10 @@ describe('requests for organisations that no cell has', () => {
         return credentials.read
       },
     }
+    const { name, url, lease } = placement
+    const counting = new Cell({ name, url, lease, root: config.dataDir, credentials: counted })
     const app = createApp(
-      { ...there.deps, credentials: counted, config: { ...config, trustProxy: ['loopback'] } },
+      { ...there.deps, credentials: counted, config: { ...config, trustProxy: ['loopback'] }, placement: counting },
       { validateResponses: false, newCounter: (id, limit) => counters(false)(id, { ...limit, quota: few }) },
     )
     server = newServer(app, there.deps.log).listen(0, '127.0.0.1')

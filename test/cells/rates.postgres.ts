@@ -73,7 +73,7 @@ describe('limits of cells without their database', () => {
     }
     await server.start()
     // A sign-up before that would make the account, and then be refused its organisation.
-    await until(() => grove.deps.cell?.lease.isHeld() === true)
+    await until(() => grove.deps.placement.lease.isHeld())
     await until(async () => (await sign('signup')).status === 201)
     expect((await sign('login')).status).to.equal(200)
     await grove.close()

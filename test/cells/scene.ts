@@ -5,6 +5,7 @@ import { insertAccount } from '../../index/credentials/accounts.ts'
 import { listPlaces } from '../../index/credentials/places.ts'
 import type { PlaceRow } from '../../index/credentials/schema.ts'
 import type { Person } from '../../server/domain/actor.ts'
+import { type CellDeps, requireCell } from '../../server/domain/cells/cell.ts'
 import { isId } from '../../server/domain/layout.ts'
 import { type Finished, runCommand, withoutProgress } from '../support/command.ts'
 import { newDataDir } from '../support/data-folder.ts'
@@ -13,15 +14,20 @@ import { expecting } from '../support/node.ts'
 import { client, type PersonClient, password } from '../support/people.ts'
 import { databaseFor } from '../support/postgres.ts'
 
-export let here: Grove
-export let there: Grove
+/** A service that is a cell. */
+interface CellGrove extends Grove {
+  readonly deps: CellDeps
+}
+
+export let here: CellGrove
+export let there: CellGrove
 /** The database of both. */
 export let database: string
 
 /** Where the others reach a cell from now on: known once it listens. */
 export async function setUrl(name: string, url: string): Promise<void> {
   await here.deps.credentials.write((trx) => trx.updateTable('cell').set({ url }).where('name', '=', name).execute())
-  for (const { deps } of [here, there]) deps.cell?.places.clear()
+  for (const { deps } of [here, there]) deps.placement.places.clear()
 }
 
 /** So that both cells reach each other. */
@@ -35,8 +41,9 @@ export function cellNamed(name: string) {
   return { name, url: `http://${name}.example:3000` }
 }
 
-export function startCell(name: string, options: GroveOptions = {}): Promise<Grove> {
-  return startGrove({ cell: cellNamed(name), postgres: database, ...options })
+export async function startCell(name: string, options: GroveOptions = {}): Promise<CellGrove> {
+  const grove = await startGrove({ cell: cellNamed(name), postgres: database, ...options })
+  return { ...grove, deps: requireCell(grove.deps) }
 }
 
 /** Cells `here` and `there`; by default on a database of the run's server. */

@@ -1,6 +1,7 @@
 /** `grove move-org`: moves an organisation of this cell to another one. */
 import { findCell } from '../../../index/credentials/cells.ts'
 import { counted } from '../../base/counted.ts'
+import { requireCell } from '../../domain/cells/cell.ts'
 import { LeftClosed, NotMoved } from '../../domain/moves/copying.ts'
 import { moveOrg } from '../../domain/moves/departure.ts'
 import { otherCell } from '../../domain/moves/other-cell.ts'
@@ -19,10 +20,12 @@ export async function moveOrgTo(call: Call, org: string, to: string, { jobs = '2
   const atOnce = Number(jobs)
   if (!(Number.isInteger(atOnce) && atOnce >= 1 && atOnce <= maxJobs))
     throw new UsageError(`--jobs is a whole number from 1 to ${maxJobs}`)
-  if (call.config.cell === undefined) throw new UsageError('CELL is not set: organisations move between cells')
-  if (to === call.config.cell.name) throw new UsageError(`This is the cell ${to}: name another one`)
+  const own = call.config.cell?.name
+  if (own === undefined) throw new UsageError('CELL is not set: organisations move between cells')
+  if (to === own) throw new UsageError(`This is the cell ${to}: name another one`)
   await requireFolder(call.config.dataDir)
-  return withDeps(call, async (deps) => {
+  return withDeps(call, async (opened) => {
+    const deps = requireCell(opened)
     const target = await findCell(deps.credentials.read, to)
     if (target === undefined) throw new UsageError(`There is no cell ${to}; grove cells names them`)
     const progress = progressFor('Copying')

@@ -14,28 +14,28 @@ export async function restoreFrom(call: Call, source: string): Promise<number> {
   const dir = resolve(source)
   const root = call.config.dataDir
   await requireFolder(dir)
-  const occupant = (await findOccupant(root)) ?? (await findAccounts(call))
+  const sharesAccounts = call.config.cell !== undefined
+  const occupant = (await findOccupant(root)) ?? (await findAccounts(call, sharesAccounts))
   if (occupant !== undefined) throw new UsageError(`${root} is not an empty data folder: ${occupant}`)
   const copying = progressFor('Copying')
   const staged = await stage(root, dir, call.signal, copying.at)
   copying.end()
   const problems: PathProblem[] = [...staged.problems]
-  const { cell } = call.config
-  const target = { root, postgres: postgresOf(call.config), isCell: cell !== undefined }
+  const target = { root, postgres: postgresOf(call.config), sharesAccounts }
   const hasCredentials = await putIntoPlace(target, dir, staged, problems)
   return withDeps(call, async (deps) => {
     const indexing = progressFor('Indexing')
     const { failed } = await indexAll(deps, indexing.at)
     indexing.end()
     if (call.signal.aborted) {
-      const hasFilledBoth = target.postgres !== undefined && hasCredentials && !target.isCell
+      const hasFilledBoth = target.postgres !== undefined && hasCredentials && !sharesAccounts
       const filled = hasFilledBoth ? `${root} and the database of DATABASE_URL are` : `${root} is`
       say(`${filled} restored in part: empty ${hasFilledBoth ? 'both' : 'it'} before you restore again`)
     }
     call.signal.throwIfAborted()
     const accounts = await createAccounts(deps, problems)
     say(`${counted(staged.orgs.length, 'organisation')} and ${counted(staged.nodes, 'node')} restored from ${dir}`)
-    if (hasCredentials && cell !== undefined) say('Accounts that the database has stay as they are')
+    if (hasCredentials && sharesAccounts) say('Accounts that the database has stay as they are')
     else if (hasCredentials) say('Accounts, passwords and sessions are those of the backup')
     if (accounts.length > 0)
       say('These people set a new password by POST /auth/password with this reset_token, within 7 days:')
@@ -46,9 +46,9 @@ export async function restoreFrom(call: Call, source: string): Promise<number> {
 }
 
 /** A cell takes back its organisations; the accounts are those of all cells. */
-async function findAccounts(call: Call): Promise<string | undefined> {
+async function findAccounts(call: Call, sharesAccounts: boolean): Promise<string | undefined> {
   const has = postgresOf(call.config) ? 'the database of DATABASE_URL has accounts' : 'it has accounts'
-  return withDeps(call, async ({ cell, credentials }) =>
-    cell === undefined && (await hasAccounts(credentials.read)) ? has : undefined,
+  return withDeps(call, async ({ credentials }) =>
+    !sharesAccounts && (await hasAccounts(credentials.read)) ? has : undefined,
   )
 }

@@ -74,7 +74,7 @@ export async function signup(
   const isHidden = hide_email ?? deps.config.hideEmail ?? false
   const account = newAccount(deps, { email, name, isHidden }, await hashPassword(deps, 'signup', password))
   // A cell that cannot make the organisation makes no account either: a repeated sign-up would find its address taken.
-  deps.cell?.lease.before()
+  deps.placement.lease.before()
   const pending = await deps.credentials.write(async (trx) => {
     if (!(await insertAccount(trx, account))) throw emailTaken()
     const { id, created_at } = account

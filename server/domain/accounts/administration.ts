@@ -7,16 +7,14 @@ import {
   listAccounts,
   setAccount,
 } from '../../../index/credentials/accounts.ts'
-import { listCardsWithOwners } from '../../../index/credentials/org-cards.ts'
 import type { Account } from '../../../index/credentials/schema.ts'
 import { deleteResetTokens, setSessionsRevoked } from '../../../index/credentials/sessions.ts'
-import { countNodesOf, listOrgsWithOwners } from '../../../index/derived/org-queries.ts'
 import type { Deps } from '../../base/deps.ts'
 import { Refusal } from '../../base/errors.ts'
 import type { Operator, Person } from '../actor.ts'
 import type { AccountAt } from '../at.ts'
-import { listPlaceChanges, type PlaceChangesInput } from '../cells/place-changes.ts'
 import { type Page, pageOf } from '../pagination.ts'
+import type { PlaceChangesInput } from '../placement.ts'
 import { type Deletion, idOf, removeAccount } from './deletion.ts'
 import { requireLine } from './identity.ts'
 import { issueResetToken, type ResetToken } from './sessions.ts'
@@ -117,9 +115,7 @@ export async function resetManagedAccount(deps: Deps, actor: Administrator, at: 
 /** Names, owners and counts; nothing that lies in them. The oldest first, of all cells. @throws Refusal forbidden */
 export async function listAllOrgs(deps: Deps, actor: Administrator, page: Page) {
   requireAdministrator(actor)
-  const { rows, owners, total } = await (deps.cell === undefined
-    ? listOrgsWithOwners(deps.index.read, page)
-    : listOrgsOfCells(deps, page))
+  const { rows, owners, total } = await deps.placement.listOrgsWithOwners(deps.index.read, page)
   const orgs = rows.map(({ published, members, nodes, ...row }) => ({
     ...row,
     published: published === 1,
@@ -132,21 +128,10 @@ export async function listAllOrgs(deps: Deps, actor: Administrator, page: Page) 
   return { orgs, ...pageOf(page, total) }
 }
 
-/** The directory counts no nodes: the index does, of the organisations that are here. */
-async function listOrgsOfCells({ credentials, index }: Pick<Deps, 'credentials' | 'index'>, page: Page) {
-  const { rows, owners, total } = await listCardsWithOwners(credentials.read, page)
-  const here = await countNodesOf(
-    index.read,
-    rows.map(({ id }) => id),
-  )
-  const counts = new Map(here.map(({ id, nodes }) => [id, nodes]))
-  return { rows: rows.map((row) => ({ ...row, nodes: counts.get(row.id) })), owners, total }
-}
-
 /** Which cell has which organisation, as it changes. @throws Refusal forbidden */
 export async function listPlaces(deps: Deps, actor: Administrator, input: PlaceChangesInput) {
   requireAdministrator(actor)
-  return listPlaceChanges(deps, input)
+  return deps.placement.listChanges(input)
 }
 
 function requireAdministrator(actor: Administrator): void {

@@ -1,7 +1,6 @@
 /** The deletion of an account: its memberships first, then the account with all that opens it. */
 
 import { deleteAccount, insertDeletedAccount, listDeletedSince } from '../../../index/credentials/accounts.ts'
-import { listDeletedMembers, listOrgsElsewhere } from '../../../index/credentials/org-cards.ts'
 import { listOrgsWithOthers } from '../../../index/derived/org-queries.ts'
 import type { Role } from '../../../index/derived/schema.ts'
 import type { Deps } from '../../base/deps.ts'
@@ -50,7 +49,7 @@ export async function deleteMe(deps: Deps, actor: Person, { password, from }: Pa
 export async function removeAccount(deps: Deps, by: Person | Operator, id: string): Promise<Deletion> {
   const orgs = await listOrgsWithOthers(deps.index.read, id)
   // Their cells end these memberships within a minute of the deletion.
-  const elsewhere = deps.cell === undefined ? [] : await listOrgsElsewhere(deps.credentials.read, deps.cell.name, id)
+  const elsewhere = await deps.placement.listOrgsElsewhere(id)
   const all = [...orgs, ...elsewhere]
   const ownerless = all.filter(
     ({ role, others, other_owners }) => role === 'owner' && others !== 0 && other_owners === 0,
@@ -120,10 +119,9 @@ const lookedForMs = 24 * 3600 * 1000
 
 /** Ends memberships that requests have committed beside, or after, the deletion of their account. */
 export async function takeOutDeleted(deps: Deps): Promise<void> {
-  const { cell, credentials } = deps
   const since = new Date(deps.now().getTime() - lookedForMs).toISOString()
-  const missed = cell === undefined ? [] : await listDeletedMembers(credentials.read, cell.name)
-  for (const id of new Set([...(await listDeletedSince(credentials.read, since)), ...missed])) {
+  const missed = await deps.placement.listDeletedMembers()
+  for (const id of new Set([...(await listDeletedSince(deps.credentials.read, since)), ...missed])) {
     if (deps.draining.aborted) return
     await takeOut(deps, id)
   }

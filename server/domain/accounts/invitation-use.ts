@@ -13,7 +13,6 @@ import type { Deps } from '../../base/deps.ts'
 import { Refusal } from '../../base/errors.ts'
 import { findOrg, includesRole } from '../access.ts'
 import type { Person } from '../actor.ts'
-import { isElsewhere } from '../cells/places.ts'
 import { withRoleAtLeast } from '../orgs/members.ts'
 import { changeOrg } from '../orgs/org-changes.ts'
 import { type JoinedOrg, joinedOrg, mayInvite } from './memberships.ts'
@@ -68,7 +67,8 @@ export async function acceptInvitation(deps: Deps, actor: Person, { token }: { t
   if (!invitation?.org_id || !invitation.role || !account || !isFor(invitation, account.email))
     throw invitationNotFound()
   const { org_id: orgId, role, created_by } = invitation
-  if (await isElsewhere(deps, orgId)) return joinElsewhere(deps, actor, { ...invitation, org_id: orgId, role })
+  if ((await deps.placement.findElsewhere(orgId)) !== undefined)
+    return joinElsewhere(deps, actor, { ...invitation, org_id: orgId, role })
   const now = deps.now()
   let joined: JoinedOrg | undefined
   let pending: PendingMembership | undefined
@@ -132,7 +132,7 @@ function isFor({ email_key }: Invitation, email: string): boolean {
 async function isGood(deps: Deps, { uses_left, expires_at, org_id, created_by }: Invitation): Promise<boolean> {
   if (uses_left === 0 || expires_at <= deps.now().toISOString()) return false
   if (org_id === null) return true
-  if (await isElsewhere(deps, org_id))
+  if ((await deps.placement.findElsewhere(org_id)) !== undefined)
     return created_by === null || isOwnerElsewhere(deps.credentials.read, org_id, created_by)
   if (!(await findOrg(deps, org_id))) return false
   if (created_by === null) return true

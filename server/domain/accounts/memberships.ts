@@ -12,7 +12,6 @@ import type { Role } from '../../../index/derived/schema.ts'
 import type { Deps } from '../../base/deps.ts'
 import { Refusal } from '../../base/errors.ts'
 import type { Person } from '../actor.ts'
-import { isElsewhere } from '../cells/places.ts'
 import type { OrgRecord } from '../format/org-format.ts'
 import { withRoleAtLeast } from '../orgs/members.ts'
 import { changeOrg, isOwner } from '../orgs/org-changes.ts'
@@ -42,7 +41,7 @@ export async function finishMembership(
   pending: PendingMembership,
 ): Promise<JoinedOrg | undefined> {
   const { account_id, org_id: orgId } = pending
-  if (await isElsewhere(deps, orgId)) return undefined
+  if ((await deps.placement.findElsewhere(orgId)) !== undefined) return undefined
   let joined: JoinedOrg | undefined
   const refused = await changeOrg(deps, person, { orgId }, 'join', async (record) => {
     const row = await findPendingMembership(deps.credentials.read, account_id, orgId)

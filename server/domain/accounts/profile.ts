@@ -7,7 +7,6 @@ import {
   setEmail,
   setMembersUpToDate,
 } from '../../../index/credentials/accounts.ts'
-import { isMemberBehind } from '../../../index/credentials/org-cards.ts'
 import type { Account } from '../../../index/credentials/schema.ts'
 import { deleteResetTokens } from '../../../index/credentials/sessions.ts'
 import { listOrgsWithOthers } from '../../../index/derived/org-queries.ts'
@@ -73,7 +72,8 @@ export async function updateMembersBehind(deps: Deps): Promise<void> {
   for (const id of await listAccountsBehind(deps.credentials.read)) {
     if (deps.draining.aborted) return
     const account = await updateMembers(deps, id)
-    if (account !== undefined && !(await isBehindElsewhere(deps, account))) await finish(deps, account)
+    // Each cell brings its own organisations up to date; the last one to do so finishes.
+    if (account !== undefined && !(await deps.placement.isMemberBehind(personOf(account)))) await finish(deps, account)
   }
 }
 
@@ -92,11 +92,6 @@ async function updateMembers(deps: Deps, id: string): Promise<Account | undefine
     deps.log.warn({ err: error, account: id }, "an account's member files are not up to date; the next sweep retries")
     return undefined
   }
-}
-
-/** Each cell brings its own organisations up to date; the last one to do so finishes. */
-async function isBehindElsewhere({ cell, credentials }: Deps, account: Account): Promise<boolean> {
-  return cell !== undefined && isMemberBehind(credentials.read, personOf(account))
 }
 
 /** Unless the account has changed again meanwhile. */

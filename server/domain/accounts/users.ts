@@ -4,7 +4,6 @@ import type { Profile } from '../../../index/credentials/accounts.ts'
 import type { Deps } from '../../base/deps.ts'
 import { findOrg } from '../access.ts'
 import type { Person } from '../actor.ts'
-import { isElsewhere } from '../cells/places.ts'
 import { emailInGit } from '../format/hidden-emails.ts'
 
 export interface User {
@@ -22,7 +21,8 @@ export interface User {
 
 export async function userOf(deps: Deps, profile: Profile): Promise<User> {
   const { id, email, name, created_at, org_id, hide_email, is_admin } = profile
-  const hasOrg = (await findOrg(deps, org_id)) !== undefined || (await isElsewhere(deps, org_id))
+  const hasOrg =
+    (await findOrg(deps, org_id)) !== undefined || (await deps.placement.findElsewhere(org_id)) !== undefined
   return {
     id,
     email,

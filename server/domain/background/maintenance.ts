@@ -7,7 +7,6 @@ import type { Repo } from '../../../gitstore/repo.ts'
 import { maintain, needsOf } from '../../../gitstore/upkeep/maintenance.ts'
 import { listToLookAt, lookedAt, ownRepository } from '../../../index/derived/ref-moves.ts'
 import type { Deps } from '../../base/deps.ts'
-import { mayWrite } from '../cells/cell.ts'
 import { maintenanceRef, nodeRepo, orgRepo } from '../layout.ts'
 import { newWalk, repositoriesAtOnce } from './walk.ts'
 
@@ -23,6 +22,7 @@ const restFactor = 20
 
 /** Runs until `deps.draining`, which also ends a running git. */
 export async function maintainRepositories(deps: Deps): Promise<void> {
+  const { lease } = deps.placement
   const failures = new Map<string, Failure>()
   const walk = newWalk('maintenance')
   const pause = (ms: number) => sleep(ms, undefined, { signal: deps.draining, ref: false }).catch(() => {})
@@ -33,8 +33,8 @@ export async function maintainRepositories(deps: Deps): Promise<void> {
     let gitMs = 0
     let isOver: boolean | undefined
     try {
-      if (mayWrite(deps)) gitMs += await maintainMoved(deps, failures)
-      if (mayWrite(deps) && began >= walkDueAt)
+      if (lease.isHeld()) gitMs += await maintainMoved(deps, failures)
+      if (lease.isHeld() && began >= walkDueAt)
         isOver = await walk.step(deps, async ({ orgId, isFirst, nodeIds }) => {
           gitMs += await maintainSome(
             deps,

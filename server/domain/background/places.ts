@@ -12,9 +12,10 @@ import {
   listPlaces,
   listPlacesOf,
 } from '../../../index/credentials/places.ts'
+import { deleteRateCountsUntil } from '../../../index/credentials/rate-counts.ts'
 import type { PlaceRow } from '../../../index/credentials/schema.ts'
 import type { Deps } from '../../base/deps.ts'
-import type { Cell } from '../cells/cell.ts'
+import type { CellDeps } from '../cells/cell.ts'
 import { isClosed } from '../cells/closing.ts'
 import { indexOrg } from '../indexing/index-node.ts'
 import { foreignOrgFolder, isId, orgFolder, trashFolder } from '../layout.ts'
@@ -26,31 +27,58 @@ const placesAtOnce = 500
 /** Milliseconds after which a claim without a folder is removed. */
 const claimMs = 60 * 60_000
 
+const minuteMs = 60_000
+/** Milliseconds for which counts of rates stay after their windows: more than the clocks of two cells differ by. */
+const clocksDifferMs = minuteMs
+
+/** Background jobs of a cell; the moves come first. */
+export function cellJobs(deps: CellDeps) {
+  return [
+    {
+      chore: 'moves',
+      everyMs: 15_000,
+      work: () => finishMoves(deps),
+      failed: 'moves between cells that have ended early could not be settled',
+    },
+    {
+      chore: 'places',
+      everyMs: 5 * minuteMs,
+      work: () => settlePlaces(deps),
+      failed: 'the directory of cells could not be compared with the folders',
+    },
+    {
+      chore: 'rates',
+      everyMs: 5 * minuteMs,
+      work: () => deps.credentials.write((trx) => deleteRateCountsUntil(trx, Date.now() - clocksDifferMs)),
+      failed: 'counts of rates that have ended could not be removed',
+    },
+  ]
+}
+
 /**
  * A folder without a place is claimed; one whose place is another cell gets another name, under which nothing serves it; claims
- * that have a folder, and organisations in the trash, are written to the directory. Does nothing where there are no cells.
+ * that have a folder, and organisations in the trash, are written to the directory.
  */
-export async function settlePlaces(deps: Deps): Promise<void> {
-  const { cell, store, draining } = deps
-  if (cell === undefined) return
+export async function settlePlaces(deps: CellDeps): Promise<void> {
+  const { store, draining } = deps
   const folders = (await namesIn(store.root)).filter(isId)
   for (let at = 0; at < folders.length && !draining.aborted; at += placesAtOnce)
-    await settleFolders(deps, cell, folders.slice(at, at + placesAtOnce))
+    await settleFolders(deps, folders.slice(at, at + placesAtOnce))
   const trashed = await listTrashedOrgs(deps)
   const gone = [...trashed]
   for (let at = 0; at < gone.length && !draining.aborted; at += placesAtOnce)
-    await claimMissing(deps, cell, gone.slice(at, at + placesAtOnce), 'gone')
+    await claimMissing(deps, gone.slice(at, at + placesAtOnce), 'gone')
   for (const state of ['making', 'here'] as const)
-    for await (const place of placesOf(deps, cell, state)) await settlePlace(deps, place, trashed)
+    for await (const place of placesOf(deps, state)) await settlePlace(deps, place, trashed)
 }
 
-async function settleFolders(deps: Deps, cell: Cell, orgIds: readonly string[]): Promise<void> {
-  const { credentials, store } = deps
-  for (const place of await claimMissing(deps, cell, orgIds, 'here')) {
+async function settleFolders(deps: CellDeps, orgIds: readonly string[]): Promise<void> {
+  const { credentials, placement: cell, store } = deps
+  for (const place of await claimMissing(deps, orgIds, 'here')) {
     const isHere = isThere(orgFolder(store, place.org_id))
     // What takes no changes is on its way: `finishMoves` ends that.
     if (!isHere || isClosed(store, place.org_id)) continue
-    if (place.cell !== cell.name && !(await isNewer(deps, cell, place))) await setAside(deps, place)
+    if (place.cell !== cell.name && !(await isNewer(deps, place))) await setAside(deps, place)
     // Found again after its deletion: the operator has taken it out of the trash.
     else if (place.state === 'making' || place.state === 'gone')
       await credentials.write((trx) => changePlaceState(trx, place, 'here'))
@@ -58,20 +86,20 @@ async function settleFolders(deps: Deps, cell: Cell, orgIds: readonly string[]):
 }
 
 /** Whether the folder has moved more often than the directory knows, which was made again from older ones. */
-async function isNewer({ credentials, store }: Deps, { name }: Cell, { org_id, epoch }: PlaceRow): Promise<boolean> {
+async function isNewer({ credentials, placement, store }: CellDeps, { org_id, epoch }: PlaceRow): Promise<boolean> {
   const own = await readEpoch(orgFolder(store, org_id))
-  return own > epoch && (await credentials.write((trx) => claimNewer(trx, { org_id, cell: name, epoch: own })))
+  return (
+    own > epoch && (await credentials.write((trx) => claimNewer(trx, { org_id, cell: placement.name, epoch: own })))
+  )
 }
 
 /**
- * Ends the moves that the directory knows and no living process goes on with. One that cannot be ended holds up no other. Does
- * nothing where there are no cells.
+ * Ends the moves that the directory knows and no living process goes on with. One that cannot be ended holds up no other.
  */
-export async function finishMoves(deps: Deps): Promise<void> {
-  const { cell, log, store } = deps
-  if (cell === undefined) return
+export async function finishMoves(deps: CellDeps): Promise<void> {
+  const { log, placement: cell, store } = deps
   const departing = new Set<string>()
-  for await (const { org_id: orgId, target } of placesOf(deps, cell, 'moving')) {
+  for await (const { org_id: orgId, target } of placesOf(deps, 'moving')) {
     if (target !== cell.name) departing.add(orgId)
     else
       await arrive(deps, { orgId }).catch((error: unknown) => {
@@ -92,8 +120,7 @@ export async function finishMoves(deps: Deps): Promise<void> {
 
 /** The places of these organisations, after those without one got one of this cell. */
 async function claimMissing(
-  { credentials }: Deps,
-  { name }: Cell,
+  { credentials, placement: { name } }: CellDeps,
   orgIds: readonly string[],
   state: 'here' | 'gone',
 ): Promise<PlaceRow[]> {
@@ -142,9 +169,9 @@ async function listTrashedOrgs({ store }: Pick<Deps, 'store'>): Promise<Set<stri
   return new Set(ids.filter((id) => !isThere(orgFolder(store, id))))
 }
 
-async function* placesOf({ credentials, draining }: Deps, { name }: Cell, state: PlaceRow['state']) {
+async function* placesOf({ credentials, draining, placement }: CellDeps, state: PlaceRow['state']) {
   for (let beyond = ''; !draining.aborted; ) {
-    const places = await listPlacesOf(credentials.read, { cell: name, state, beyond, limit: placesAtOnce })
+    const places = await listPlacesOf(credentials.read, { cell: placement.name, state, beyond, limit: placesAtOnce })
     yield* places
     beyond = places.at(-1)?.org_id ?? ''
     if (places.length < placesAtOnce) return

@@ -6,14 +6,12 @@ import { isThere, namesIn } from '../../../gitstore/presence.ts'
 import { recoverAll } from '../../../gitstore/refs/ref-transaction.ts'
 import { isUnfinished } from '../../../gitstore/temporary-names.ts'
 import { fileSystemTime, removeIfStale } from '../../../gitstore/upkeep/stale-files.ts'
-import { deleteRateCountsUntil } from '../../../index/credentials/rate-counts.ts'
 import { forgetLogs } from '../../../index/derived/chain-removal.ts'
 import { forgetWholeOrgs } from '../../../index/derived/whole-orgs.ts'
 import type { Deps } from '../../base/deps.ts'
 import { takeOutDeleted } from '../accounts/deletion.ts'
 import { finishMemberships, forgetInvitations } from '../accounts/memberships.ts'
 import { updateMembersBehind } from '../accounts/profile.ts'
-import { mayWrite } from '../cells/cell.ts'
 import { askedFirst } from '../indexing/partial-index.ts'
 import {
   type IndexOne,
@@ -25,13 +23,12 @@ import {
 } from '../indexing/reindex.ts'
 import { isId, orgFolder, searchFolder } from '../layout.ts'
 import { removeUnusedSegments } from '../search/segment-files.ts'
-import { finishMoves, settlePlaces } from './places.ts'
 import { repairRepository } from './repair.ts'
 import type { Report } from './unreadable.ts'
 import { newWalk, type Walk } from './walk.ts'
 
 /** A recurring job; jobs run one after the other. */
-interface Job {
+export interface Job {
   /** Its name in metrics. */
   readonly chore: string
   /** The log message if it fails. */
@@ -44,32 +41,8 @@ interface Job {
 
 const minuteMs = 60_000
 
-/** Milliseconds for which counts of rates stay after their windows: more than the clocks of two cells differ by. */
-const clocksDifferMs = minuteMs
-
-const rates: Job = {
-  chore: 'rates',
-  everyMs: 5 * minuteMs,
-  work: ({ credentials }) => credentials.write((trx) => deleteRateCountsUntil(trx, Date.now() - clocksDifferMs)),
-  failed: 'counts of rates that have ended could not be removed',
-}
-
-const places: Job = {
-  chore: 'places',
-  everyMs: 5 * minuteMs,
-  work: settlePlaces,
-  failed: 'the directory of cells could not be compared with the folders',
-}
-
-const moves: Job = {
-  chore: 'moves',
-  everyMs: 15_000,
-  work: finishMoves,
-  failed: 'moves between cells that have ended early could not be settled',
-}
-
 /** In this order; all begin at the start, those that walk through all repositories where they were. */
-function jobsOf(report: Report, isCell: boolean): readonly Job[] {
+function jobsOf(report: Report, more: readonly Job[]): readonly Job[] {
   const [unfinished, repair, index] = [newWalk('unfinished'), newWalk('repair'), newWalk('index')]
   return [
     {
@@ -96,7 +69,7 @@ function jobsOf(report: Report, isCell: boolean): readonly Job[] {
       work: (deps) => indexNext(deps, index, report),
       failed: 'the repositories could not be indexed',
     },
-    ...(isCell ? [moves, places, rates] : []),
+    ...more,
     {
       chore: 'members',
       everyMs: minuteMs,
@@ -143,15 +116,20 @@ const leaseLookMs = 1_000
 /** A piece of a job is followed by 20 times as long without it: 100,000 repositories take a quarter of an hour. */
 const restFactor = 20
 
-/** Runs a piece of each job when it is due, until `deps.draining`. */
-export async function sweep(deps: Deps, report: Report): Promise<void> {
-  const jobs = jobsOf(report, deps.cell !== undefined)
+/**
+ * Runs a piece of each job when it is due, until `deps.draining`.
+ *
+ * @param more jobs of a service that is a cell
+ */
+export async function sweep(deps: Deps, report: Report, more: readonly Job[]): Promise<void> {
+  const { lease } = deps.placement
+  const jobs = jobsOf(report, more)
   const dueAt = new Map<Job, number>()
   const workedMs = new Map<Job, number>()
   while (!deps.draining.aborted) {
     for (const job of jobs) {
       const began = performance.now()
-      if (deps.draining.aborted || began < (dueAt.get(job) ?? 0) || !mayWrite(deps)) continue
+      if (deps.draining.aborted || began < (dueAt.get(job) ?? 0) || !lease.isHeld()) continue
       const outcome = await job.work(deps).then(
         (isOver) => (isOver === false ? 'more' : 'over'),
         (error: unknown) => {
@@ -168,7 +146,7 @@ export async function sweep(deps: Deps, report: Report): Promise<void> {
       }
       dueAt.set(job, now + Math.max(outcome === 'more' ? 0 : job.everyMs, restFactor * (now - began)))
     }
-    const next = mayWrite(deps) ? Math.min(...dueAt.values()) - performance.now() : leaseLookMs
+    const next = lease.isHeld() ? Math.min(...dueAt.values()) - performance.now() : leaseLookMs
     await sleep(Math.max(next, 1), undefined, { signal: deps.draining, ref: false }).catch(() => {})
   }
 }

@@ -1,29 +1,215 @@
 /** This service as one of several on one database: a cell, with the organisations in its data folder. */
+import { randomInt } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
-import type { FoundPlace } from '../../../index/credentials/places.ts'
-import type { Lease } from './lease.ts'
-
-export interface Cell {
-  /** As the data folder remembers it. */
-  readonly name: string
-  /** Where the other cells reach it, without a slash at its end. */
-  readonly url: string
-  /** Where organisations are, as it was read lately. */
-  readonly places: LRUCache<string, FoundPlace>
-  /** By which it writes. */
-  readonly lease: Lease
-}
+import { GitError } from '../../../gitstore/errors.ts'
+import { isThere } from '../../../gitstore/presence.ts'
+import type { Fence, Store } from '../../../gitstore/store.ts'
+import { findCell, listCells } from '../../../index/credentials/cells.ts'
+import {
+  isMemberBehind,
+  listCardsOf,
+  listCardsWithOwners,
+  listDeletedMembers,
+  listOrgsElsewhere,
+} from '../../../index/credentials/org-cards.ts'
+import {
+  type FoundPlace,
+  findPlaceRow,
+  insertPlaces,
+  renewClaim,
+  setPlaceState,
+} from '../../../index/credentials/places.ts'
+import type { CellRow, CredentialsSchema } from '../../../index/credentials/schema.ts'
+import { countNodesOf } from '../../../index/derived/org-queries.ts'
+import type { IndexDb } from '../../../index/derived/schema.ts'
+import type { Database } from '../../../index/sqlite/database.ts'
+import type { Deps } from '../../base/deps.ts'
+import { Refusal } from '../../base/errors.ts'
+import { orgFolder } from '../layout.ts'
+import type { Page } from '../pagination.ts'
+import type { PlaceChangesInput, Placement } from '../placement.ts'
+import { isClosed, refuseClosed } from './closing.ts'
+import type { CellLease } from './lease.ts'
+import { updateCard } from './org-cards.ts'
+import { listPlaceChanges } from './place-changes.ts'
 
 /** Milliseconds for which a place that was read counts. */
 const placeMs = 5_000
 /** Places that are kept. */
 const maxPlaces = 100_000
 
-export function newCell({ name, url }: { readonly name: string; readonly url: string }, lease: Lease): Cell {
-  return { name, url, lease, places: new LRUCache({ max: maxPlaces, ttl: placeMs }) }
+interface CellOptions {
+  readonly name: string
+  readonly url: string
+  /** The data folder. */
+  readonly root: string
+  readonly credentials: Database<CredentialsSchema>
+  readonly lease: CellLease
 }
 
-/** False: a cell without its lease, whose background jobs wait. */
-export function mayWrite({ cell }: { readonly cell?: Cell }): boolean {
-  return cell?.lease.isHeld() ?? true
+export class Cell implements Placement {
+  /** As the data folder remembers it. */
+  readonly name: string
+  /** Where the other cells reach it, without a slash at its end. */
+  readonly url: string
+  readonly lease: CellLease
+  readonly fence: Fence
+  /** Where organisations are, as it was read lately. */
+  readonly places = new LRUCache<string, FoundPlace>({ max: maxPlaces, ttl: placeMs })
+  readonly #credentials: Database<CredentialsSchema>
+  readonly #folders: Pick<Store, 'root'>
+
+  constructor({ name, url, root, credentials, lease }: CellOptions) {
+    this.name = name
+    this.url = url
+    this.lease = lease
+    this.fence = { ...lease, enter: (folders) => refuseClosed(root, folders) }
+    this.#credentials = credentials
+    this.#folders = { root }
+  }
+
+  close(): Promise<void> {
+    return this.lease.close()
+  }
+
+  reportLease(report: (cell: string, leftMs: number) => void): void {
+    report(this.name, this.lease.leftMs())
+  }
+
+  isHere(orgId: string): boolean {
+    return isThere(orgFolder(this.#folders, orgId)) && !isClosed(this.#folders, orgId)
+  }
+
+  /** Whether the directory need not be read to say where the organisation is. */
+  isKnown(orgId: string): boolean {
+    return isThere(orgFolder(this.#folders, orgId)) ? !isClosed(this.#folders, orgId) : this.places.has(orgId)
+  }
+
+  async findElsewhere(orgId: string): Promise<FoundPlace | undefined> {
+    const place = await this.findAway(orgId)
+    return place?.cell === this.name ? undefined : place
+  }
+
+  /**
+   * The place of an organisation whose folder is not here, or has been copied to the cell that has the organisation now; undefined:
+   * it is here, or no cell has it. It is this cell's while it is being made, or moves.
+   */
+  async findAway(orgId: string): Promise<FoundPlace | undefined> {
+    if (!isThere(orgFolder(this.#folders, orgId))) {
+      const place = await this.#findPlace(orgId)
+      return place?.state === 'gone' ? undefined : place
+    }
+    if (!isClosed(this.#folders, orgId)) return undefined
+    const place = await findPlaceRow(this.#credentials.read, orgId)
+    return place?.cell === this.name ? undefined : place
+  }
+
+  /** As it was known at most 5 s ago. */
+  async #findPlace(orgId: string): Promise<FoundPlace | undefined> {
+    const known = this.places.get(orgId)
+    if (known !== undefined) return known
+    const found = await findPlaceRow(this.#credentials.read, orgId)
+    // What is being made or moved is somewhere else in a moment; of what is here, the folder is asked first.
+    const stays = found?.state === 'here' || found?.state === 'gone'
+    if (stays && found.cell !== this.name) this.places.set(orgId, found)
+    return found
+  }
+
+  async requireOpen(): Promise<void> {
+    if (await this.#isOpen()) return
+    const other = await this.#chooseOpen()
+    throw new Refusal(
+      'moving',
+      `This cell takes no new organisations; ${other === undefined ? 'no' : 'another'} one does`,
+    )
+  }
+
+  /** Where the operator has closed this cell to new organisations, one that takes them; undefined: this one does, or none. */
+  async chooseOther(): Promise<CellRow | undefined> {
+    return (await this.#isOpen()) ? undefined : this.#chooseOpen()
+  }
+
+  async #isOpen(): Promise<boolean> {
+    return (await findCell(this.#credentials.read, this.name))?.open !== 0
+  }
+
+  /** A cell that takes a new organisation, by weight among those that do; undefined: none does. */
+  async #chooseOpen(): Promise<CellRow | undefined> {
+    const open = (await listCells(this.#credentials.read)).filter(
+      ({ open, weight, left }) => open === 1 && weight > 0 && left > 0,
+    )
+    const total = open.reduce((sum, { weight }) => sum + weight, 0)
+    let at = total === 0 ? 0 : randomInt(total)
+    return open.find(({ weight }) => {
+      at -= weight
+      return at < 0
+    })
+  }
+
+  /** A claim that a crash has left is taken up by any process of its cell, whose folder decides between them. */
+  async claim(orgId: string): Promise<void> {
+    this.lease.before()
+    const isClaimed = await this.#credentials.write(
+      async (trx) =>
+        (await insertPlaces(trx, this.name, [orgId], 'making')) === 1 || (await renewClaim(trx, this.name, orgId)),
+    )
+    if (!isClaimed) throw new GitError('repo_exists', 'An organisation of this id exists, or did')
+  }
+
+  async declare(orgId: string, state: 'here' | 'gone'): Promise<void> {
+    if (!(await this.#credentials.write((trx) => setPlaceState(trx, this.name, orgId, state))))
+      throw new Refusal(
+        'outcome_unknown',
+        'The change is made, but the directory of cells has the organisation elsewhere',
+      )
+  }
+
+  updateCard(store: Store, orgId: string): Promise<void> {
+    return updateCard({ name: this.name, lease: this.lease, credentials: this.#credentials, store }, orgId)
+  }
+
+  listOrgsOf(_index: IndexDb, personId: string, page: Page) {
+    return listCardsOf(this.#credentials.read, personId, page)
+  }
+
+  /** The directory counts no nodes: the index does, of the organisations that are here. */
+  async listOrgsWithOwners(index: IndexDb, page: Page) {
+    const { rows, owners, total } = await listCardsWithOwners(this.#credentials.read, page)
+    const here = await countNodesOf(
+      index,
+      rows.map(({ id }) => id),
+    )
+    const counts = new Map(here.map(({ id, nodes }) => [id, nodes]))
+    return { rows: rows.map((row) => ({ ...row, nodes: counts.get(row.id) })), owners, total }
+  }
+
+  listOrgsElsewhere(personId: string) {
+    return listOrgsElsewhere(this.#credentials.read, this.name, personId)
+  }
+
+  listDeletedMembers(): Promise<string[]> {
+    return listDeletedMembers(this.#credentials.read, this.name)
+  }
+
+  isMemberBehind(person: { readonly id: string; readonly email: string; readonly name: string }): Promise<boolean> {
+    return isMemberBehind(this.#credentials.read, person)
+  }
+
+  listChanges(input: PlaceChangesInput) {
+    return listPlaceChanges(this.#credentials.read, input)
+  }
+}
+
+/** The dependencies of what only a cell does. */
+export type CellDeps = Deps & { readonly placement: Cell }
+
+/** For the composition of a process, which gives a cell what other services have not. */
+export function isCell(deps: Deps): deps is CellDeps {
+  return deps.placement instanceof Cell
+}
+
+/** @throws Error: the service is the only one of its database */
+export function requireCell(deps: Deps): CellDeps {
+  if (!isCell(deps)) throw new Error('CELL is not set: this service is the only one of its database')
+  return deps
 }

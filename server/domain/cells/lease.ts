@@ -7,12 +7,12 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { ifThere } from '../../../gitstore/presence.ts'
-import type { Fence } from '../../../gitstore/store.ts'
 import { endLease, findCell, insertCell, renewLease, takeLease } from '../../../index/credentials/cells.ts'
 import type { CredentialsSchema } from '../../../index/credentials/schema.ts'
 import { type Database, DatabaseFault } from '../../../index/sqlite/database.ts'
 import { Refusal } from '../../base/errors.ts'
 import { listLiveProcesses } from '../live-processes.ts'
+import type { Lease } from '../placement.ts'
 
 /** Milliseconds. */
 const leaseMs = 10_000
@@ -23,9 +23,7 @@ const lookEveryMs = 500
 /** Of a process's folder below `run`: the epoch of its lease. */
 const leaseFile = 'lease'
 
-export interface Lease extends Omit<Fence, 'enter'> {
-  /** Whether this process may write at this moment. */
-  isHeld(): boolean
+export interface CellLease extends Lease {
   /** Until it ends, if it is not renewed; 0: it has ended. */
   leftMs(): number
   /** Where no other process shares the lease, the next one need not wait for its end. */
@@ -53,7 +51,7 @@ interface LeaseOptions {
  *
  * @throws DatabaseFault: busy where another renews it; storage_*
  */
-export async function openLease(options: LeaseOptions): Promise<Lease> {
+export async function openLease(options: LeaseOptions): Promise<CellLease> {
   const { credentials, name, url } = options
   await credentials.write((trx) => insertCell(trx, { name, url }))
   return newLease(options, await obtain(options))
@@ -125,7 +123,7 @@ function elapsed({ wall, monotonic }: Moment): number {
 function newLease(
   { name, credentials, run, process, leave, log }: LeaseOptions,
   obtained: Obtained | undefined,
-): Lease {
+): CellLease {
   let renewed = obtained?.since
   let lost: Lost | undefined = obtained === undefined ? 'never had' : undefined
   let running: Promise<void> | undefined

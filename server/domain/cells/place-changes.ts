@@ -1,12 +1,7 @@
 /** The directory as it changes, for a proxy that knows the cell of each organisation. */
 import { listChangedPlaces, readDatabaseTime } from '../../../index/credentials/place-changes.ts'
-import type { Deps } from '../../base/deps.ts'
-
-export interface PlaceChangesInput {
-  /** The `next` of the page before; absent: from the beginning. */
-  readonly since?: string
-  readonly limit: number
-}
+import type { CredentialsDb } from '../../../index/credentials/schema.ts'
+import type { PlaceChanges, PlaceChangesInput } from '../placement.ts'
 
 /**
  * Milliseconds after which a change is seen by all that read. A row has the time of its statement, which is before it is
@@ -25,11 +20,9 @@ interface Cursor {
 
 /** As they are now, by the time of their last change; what has changed lately comes again in the next walk. */
 export async function listPlaceChanges(
-  { cell, credentials }: Pick<Deps, 'cell' | 'credentials'>,
+  read: CredentialsDb,
   { since: text = '0', limit }: PlaceChangesInput,
-) {
-  if (cell === undefined) return { places: [], next: text, more: false }
-  const { read } = credentials
+): Promise<PlaceChanges> {
   const cursor = cursorOf(text)
   // Before the rows, so that what is committed during the walk is after it.
   const floor = cursor.floor ?? Math.max(0, (await readDatabaseTime(read)) - settledMs)

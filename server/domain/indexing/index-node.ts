@@ -26,7 +26,6 @@ import { settleFound } from '../ledger/settlement.ts'
 import { historyOf, logsToLay } from './history.ts'
 import { agree, indexedBranches, keepBranches } from './indexed-branches.ts'
 import { nodeFields } from './node-rows.ts'
-import { tryUpdateCard, updateCard } from './org-cards.ts'
 
 /** Rounds of compare-and-swap before giving up; each lost round means that another process made progress. */
 const rounds = 50
@@ -157,8 +156,16 @@ export async function indexOrg(deps: Deps, orgId: string, how?: 'with its card')
   const repo = orgRepo(deps.store, orgId)
   const unindexed = listUnindexed(repo)
   await countFailure(deps, 'org', () => indexOrgRows(deps, orgId))
-  await (how === undefined ? tryUpdateCard : updateCard)(deps, orgId)
+  if (how === undefined) await tryUpdateCard(deps, orgId)
+  else await deps.placement.updateCard(deps.store, orgId)
   markIndexed(repo, unindexed)
+}
+
+/** A failure is logged: the sweep writes the card. */
+export async function tryUpdateCard({ log, placement, store }: Deps, orgId: string): Promise<void> {
+  await placement.updateCard(store, orgId).catch((error: unknown) => {
+    log.warn({ err: error, orgId }, 'the card of an organisation could not be written; the sweep retries')
+  })
 }
 
 async function indexOrgRows(deps: Deps, orgId: string): Promise<void> {

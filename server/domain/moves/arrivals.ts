@@ -19,9 +19,8 @@ import { refsDigest, replaceRefs, takePack } from '../../../gitstore/transfer/pa
 import { type BegunMove, endMove, findWholePlace } from '../../../index/credentials/place-moves.ts'
 import { listNodeStates } from '../../../index/derived/node-queries.ts'
 import { withFileLock } from '../../../index/sqlite/file-lock.ts'
-import type { Deps } from '../../base/deps.ts'
 import { Refusal } from '../../base/errors.ts'
-import type { Cell } from '../cells/cell.ts'
+import type { CellDeps } from '../cells/cell.ts'
 import { indexOrg } from '../indexing/index-node.ts'
 import { announced } from '../indexing/recovered.ts'
 import { indexMoved, indexMovedOrg, type UnreadableRepository } from '../indexing/reindex.ts'
@@ -45,7 +44,7 @@ export interface Sender {
 }
 
 /** The digest of the refs of every repository that has arrived, by its path below the organisation. @throws Refusal as accept */
-export async function listArrived(deps: Deps, sender: Sender): Promise<Record<string, string>> {
+export async function listArrived(deps: CellDeps, sender: Sender): Promise<Record<string, string>> {
   await accept(deps, sender)
   const folder = arrivingOf(deps, sender)
   // The first that a move asks: what an earlier one has sent is of use again.
@@ -59,7 +58,7 @@ export async function listArrived(deps: Deps, sender: Sender): Promise<Record<st
 }
 
 /** None where the repository has not arrived. @throws Refusal as accept */
-export async function refsOfArrived(deps: Deps, sender: Sender, path: string): Promise<ReadonlyMap<string, Oid>> {
+export async function refsOfArrived(deps: CellDeps, sender: Sender, path: string): Promise<ReadonlyMap<string, Oid>> {
   await accept(deps, sender)
   const repo = repoAt(deps, sender, path)
   return repoExists(repo) ? listRefs(repo, 'refs/', 'afresh') : new Map()
@@ -67,7 +66,7 @@ export async function refsOfArrived(deps: Deps, sender: Sender, path: string): P
 
 /** @throws Refusal as accept; GitError native_failed: the pack is not sound, or its objects build on others */
 export async function takeObjects(
-  deps: Deps,
+  deps: CellDeps,
   sender: Sender,
   path: string,
   pack: Readable,
@@ -79,22 +78,22 @@ export async function takeObjects(
 
 /** Returns the digest of the refs, which stand then and are durable, with all that they reach. @throws as takeObjects */
 export async function takeRefs(
-  deps: Deps,
+  deps: CellDeps,
   sender: Sender,
   path: string,
   refs: ReadonlyMap<string, Oid>,
 ): Promise<string> {
-  const cell = await accept(deps, sender)
+  await accept(deps, sender)
   const repo = await madeRepo(deps, sender, path)
   await replaceRefs(repo, refs)
   const damage = await findDamage(repo)
   if (damage !== undefined) throw new Refusal('repo_damaged', `${path}: ${damage}`)
-  cell.lease.after()
+  deps.placement.lease.after()
   return refsDigest(listRefs(repo, 'refs/', 'afresh'))
 }
 
 /** The source has it no more. @throws Refusal as accept */
-export async function dropArrived(deps: Deps, sender: Sender, path: string): Promise<void> {
+export async function dropArrived(deps: CellDeps, sender: Sender, path: string): Promise<void> {
   await accept(deps, sender)
   await rm(repoAt(deps, sender, path).dir, { recursive: true, force: true })
 }
@@ -105,7 +104,7 @@ export async function dropArrived(deps: Deps, sender: Sender, path: string): Pro
  *
  * @throws Refusal as accept, node_exists: another organisation of this cell has a node of the same id; repo_damaged
  */
-export async function prepare(deps: Deps, sender: Sender, beyond: string): Promise<string | undefined> {
+export async function prepare(deps: CellDeps, sender: Sender, beyond: string): Promise<string | undefined> {
   await accept(deps, sender)
   return indexArrived(deps, sender, beyond, performance.now() + prepareMs)
 }
@@ -116,17 +115,17 @@ export async function prepare(deps: Deps, sender: Sender, beyond: string): Promi
  * @throws Refusal moving: the directory does not say so; DatabaseFault busy: another organisation arrives; GitError
  *   storage_error: nothing of it is here; as prepare
  */
-export async function arrive(deps: Deps, at: Pick<Sender, 'orgId'>): Promise<void> {
+export async function arrive(deps: CellDeps, at: Pick<Sender, 'orgId'>): Promise<void> {
   await alone(deps, () => arriveAlone(deps, at))
 }
 
 /** The other cell asks for an arrival, and the sweep, which also removes, in whatever process. */
-function alone<T>({ store, draining }: Deps, work: () => Promise<T>): Promise<T | undefined> {
+function alone<T>({ store, draining }: CellDeps, work: () => Promise<T>): Promise<T | undefined> {
   return withFileLock(join(store.run, 'arrivals'), draining, work, arrivalsMs)
 }
 
-async function arriveAlone(deps: Deps, at: Pick<Sender, 'orgId'>): Promise<void> {
-  const cell = cellOf(deps)
+async function arriveAlone(deps: CellDeps, at: Pick<Sender, 'orgId'>): Promise<void> {
+  const cell = deps.placement
   const place = await findWholePlace(deps.credentials.read, at.orgId)
   if (place?.cell !== cell.name || (place.state === 'moving' && place.target !== cell.name))
     throw new Refusal('moving', 'The directory does not say that the organisation is here')
@@ -141,7 +140,7 @@ async function arriveAlone(deps: Deps, at: Pick<Sender, 'orgId'>): Promise<void>
   await deps.credentials.write((trx) => endMove(trx, place))
 }
 
-async function putIntoPlace(deps: Deps, at: Pick<Sender, 'orgId'>, { epoch }: BegunMove): Promise<void> {
+async function putIntoPlace(deps: CellDeps, at: Pick<Sender, 'orgId'>, { epoch }: BegunMove): Promise<void> {
   const folder = arrivingOf(deps, at)
   await indexArrived(deps, at, '', Number.POSITIVE_INFINITY)
   await replaceFile(join(folder, epochFile), `${epoch}\n`)
@@ -167,22 +166,22 @@ export async function readEpoch(folder: string): Promise<number> {
 }
 
 /** Removes what was sent for moves that have not come to their end. For the sweep. */
-export async function removeAbandoned(deps: Deps): Promise<void> {
+export async function removeAbandoned(deps: CellDeps): Promise<void> {
   for (const orgId of (await namesIn(arrivingFolder(deps.store.root))).filter(isId)) {
     if (deps.draining.aborted) return
     if (await isAbandoned(deps, orgId)) await abandon(deps, orgId)
   }
 }
 
-async function isAbandoned(deps: Deps, orgId: string): Promise<boolean> {
+async function isAbandoned(deps: CellDeps, orgId: string): Promise<boolean> {
   const sent = await ifThere(stat(arrivingOf(deps, { orgId })))
   const place = await findWholePlace(deps.credentials.read, orgId)
-  if (sent === undefined || (place?.state === 'moving' && place.target === cellOf(deps).name)) return false
+  if (sent === undefined || (place?.state === 'moving' && place.target === deps.placement.name)) return false
   return place?.state === 'gone' || deps.now().getTime() - sent.mtimeMs > abandonedAfterMs
 }
 
 /** Its rows go too: it was indexed beforehand. */
-async function abandon(deps: Deps, orgId: string): Promise<void> {
+async function abandon(deps: CellDeps, orgId: string): Promise<void> {
   // Renamed first: what is partly removed must not arrive.
   const going = join(deps.store.root, unfinishedName())
   const isPutAside = await alone(deps, async () => {
@@ -201,7 +200,7 @@ async function abandon(deps: Deps, orgId: string): Promise<void> {
 
 /** As prepare, until that time of `performance.now()`. */
 async function indexArrived(
-  deps: Deps,
+  deps: CellDeps,
   { orgId }: Pick<Sender, 'orgId'>,
   beyond: string,
   until: number,
@@ -225,21 +224,21 @@ async function indexArrived(
 }
 
 /** The same service, whose repositories are those that arrive. */
-function stagedDeps(deps: Deps): Deps {
+function stagedDeps(deps: CellDeps): CellDeps {
   return { ...deps, store: { ...deps.store, root: arrivingFolder(deps.store.root) } }
 }
 
-function arrivingOf({ store }: Pick<Deps, 'store'>, { orgId }: Pick<Sender, 'orgId'>): string {
+function arrivingOf({ store }: Pick<CellDeps, 'store'>, { orgId }: Pick<Sender, 'orgId'>): string {
   return join(arrivingFolder(store.root), orgId)
 }
 
 /** @throws Refusal bad_request: no repository of an organisation has that path */
-function repoAt(deps: Deps, sender: Sender, path: string): Repo {
+function repoAt(deps: CellDeps, sender: Sender, path: string): Repo {
   if (!isMovable(path)) throw new Refusal('bad_request', 'There is no such repository')
   return { dir: join(arrivingOf(deps, sender), path) }
 }
 
-async function madeRepo(deps: Deps, sender: Sender, path: string): Promise<Repo> {
+async function madeRepo(deps: CellDeps, sender: Sender, path: string): Promise<Repo> {
   const repo = repoAt(deps, sender, path)
   if (repoExists(repo)) return repo
   const folder = arrivingOf(deps, sender)
@@ -255,19 +254,12 @@ async function madeRepo(deps: Deps, sender: Sender, path: string): Promise<Repo>
  *
  * @throws Refusal forbidden; moving: this cell has a folder of that organisation
  */
-async function accept(deps: Deps, { cell: from, orgId }: Sender): Promise<Cell> {
-  const cell = cellOf(deps)
+async function accept(deps: CellDeps, { cell: from, orgId }: Sender): Promise<void> {
+  const cell = deps.placement
   cell.lease.before()
   const place = await findWholePlace(deps.credentials.read, orgId)
   if (place?.cell !== from || !(place.state === 'here' || place.state === 'moving'))
     throw new Refusal('forbidden', `The directory does not say that the cell ${from} has the organisation`)
   if (isThere(orgFolder(deps.store, orgId)))
     throw new Refusal('moving', `The cell ${cell.name} has a folder of that organisation, which it sets aside soon`)
-  return cell
-}
-
-/** @throws GitError native_failed: a fault of the caller */
-function cellOf({ cell }: Pick<Deps, 'cell'>): Cell {
-  if (cell === undefined) throw new GitError('native_failed', 'This service is no cell')
-  return cell
 }

@@ -16,8 +16,7 @@ import { moveRepo } from '../../../gitstore/repo-folders.ts'
 import { beginMove, decideMove, findWholePlace, undoMove } from '../../../index/credentials/place-moves.ts'
 import { DatabaseFault } from '../../../index/sqlite/database.ts'
 import { withFileLock } from '../../../index/sqlite/file-lock.ts'
-import type { Deps } from '../../base/deps.ts'
-import type { Cell } from '../cells/cell.ts'
+import type { CellDeps } from '../cells/cell.ts'
 import { close, isClosed, reopen } from '../cells/closing.ts'
 import { indexOrg } from '../indexing/index-node.ts'
 import { announced } from '../indexing/recovered.ts'
@@ -45,13 +44,12 @@ const arriveMs = 30_000
  *
  * @throws LeftClosed; any other error, such as NotMoved, means that everything is as before
  */
-export async function moveOrg(deps: Deps, orgId: string, to: Destination, options: CopyOptions): Promise<Moved> {
-  const cell = requireCell(deps)
-  cell.lease.before()
+export async function moveOrg(deps: CellDeps, orgId: string, to: Destination, options: CopyOptions): Promise<Moved> {
+  deps.placement.lease.before()
   const moved = await alone(deps, options.signal, async () => {
     await settleDeparture(deps, orgId)
-    await requireHere(deps, cell, orgId)
-    return moveAlone(deps, cell, orgId, to, options)
+    await requireHere(deps, orgId)
+    return moveAlone(deps, orgId, to, options)
   })
   options.signal.throwIfAborted()
   if (moved === undefined) throw new NotMoved('Another process moves an organisation of this cell')
@@ -59,7 +57,11 @@ export async function moveOrg(deps: Deps, orgId: string, to: Destination, option
 }
 
 /** Undefined: another process, which lives, moves an organisation of this cell. @throws DatabaseFault, what `work` throws */
-function alone<T>({ store }: Pick<Deps, 'store'>, signal: AbortSignal, work: () => Promise<T>): Promise<T | undefined> {
+function alone<T>(
+  { store }: Pick<CellDeps, 'store'>,
+  signal: AbortSignal,
+  work: () => Promise<T>,
+): Promise<T | undefined> {
   let began = false
   return withFileLock(
     join(store.run, 'moves'),
@@ -75,7 +77,8 @@ function alone<T>({ store }: Pick<Deps, 'store'>, signal: AbortSignal, work: () 
   })
 }
 
-async function moveAlone(deps: Deps, cell: Cell, orgId: string, to: Destination, options: CopyOptions): Promise<Moved> {
+async function moveAlone(deps: CellDeps, orgId: string, to: Destination, options: CopyOptions): Promise<Moved> {
+  const { placement: cell } = deps
   const copy = copier(deps, orgId, to, options)
   let closedAt = 0
   try {
@@ -93,7 +96,7 @@ async function moveAlone(deps: Deps, cell: Cell, orgId: string, to: Destination,
     if (!(await deps.credentials.write((trx) => decideMove(trx, begun, to.name))))
       throw new NotMoved('The move was undone by the service meanwhile')
   } catch (error) {
-    const isAsBefore = closedAt === 0 || (await isUndone(deps, cell, orgId))
+    const isAsBefore = closedAt === 0 || (await isUndone(deps, orgId))
     if (isAsBefore) throw isThere(orgFolder(deps.store, orgId)) ? asNotMoved(error) : deletedMeanwhile(error)
   }
   const isServed = await arrived(to, orgId)
@@ -114,12 +117,7 @@ function deletedMeanwhile(cause: unknown): NotMoved {
   return new NotMoved('It was deleted meanwhile', { cause })
 }
 
-function requireCell({ cell }: Deps): Cell {
-  if (cell === undefined) throw new NotMoved('CELL is not set: this service is the only one of its database')
-  return cell
-}
-
-async function requireHere({ credentials, store }: Deps, cell: Cell, orgId: string): Promise<void> {
+async function requireHere({ credentials, placement: cell, store }: CellDeps, orgId: string): Promise<void> {
   const place = await findWholePlace(credentials.read, orgId)
   if (place === undefined || place.state === 'gone') throw new NotMoved('There is no such organisation')
   if (place.cell !== cell.name) throw new NotMoved(`The cell ${place.cell} has it: run the command there`)
@@ -131,7 +129,7 @@ async function prepareAll(to: Destination, orgId: string): Promise<void> {
 }
 
 /** The tokens of living processes name no repository of it any more, and those of dead ones are recovered. */
-async function changesHaveEnded(deps: Deps, orgId: string, signal: AbortSignal): Promise<void> {
+async function changesHaveEnded(deps: CellDeps, orgId: string, signal: AbortSignal): Promise<void> {
   await recoverAll(deps.store, (error) => deps.log.warn({ err: error }, 'a dead process could not be recovered'))
   for (const began = performance.now(); await isNamedByToken(deps.store, orgId); ) {
     signal.throwIfAborted()
@@ -146,7 +144,7 @@ async function changesHaveEnded(deps: Deps, orgId: string, signal: AbortSignal):
  *
  * @throws LeftClosed
  */
-async function isUndone({ credentials, store }: Deps, cell: Cell, orgId: string): Promise<boolean> {
+async function isUndone({ credentials, placement: cell, store }: CellDeps, orgId: string): Promise<boolean> {
   try {
     const found = await findWholePlace(credentials.read, orgId)
     if (found?.state === 'moving') await credentials.write((trx) => undoMove(trx, found))
@@ -170,7 +168,7 @@ async function arrived(to: Destination, orgId: string): Promise<boolean> {
 }
 
 /** The folder, which another cell has, goes into the trash with that of its deleted nodes; its rows go. */
-async function leave(deps: Deps, orgId: string): Promise<void> {
+async function leave(deps: CellDeps, orgId: string): Promise<void> {
   const { store } = deps
   const folder = orgFolder(store, orgId)
   const deleted = join(trashFolder(store), orgId)
@@ -188,7 +186,7 @@ async function leave(deps: Deps, orgId: string): Promise<void> {
  * @param orgIds those of this cell that are said to move, or take no changes
  * @throws DatabaseFault, GitError storage_*
  */
-export async function settleDepartures(deps: Deps, orgIds: readonly string[]): Promise<void> {
+export async function settleDepartures(deps: CellDeps, orgIds: readonly string[]): Promise<void> {
   if (orgIds.length === 0) return
   await alone(deps, deps.draining, async () => {
     for (const orgId of orgIds) {
@@ -200,13 +198,12 @@ export async function settleDepartures(deps: Deps, orgIds: readonly string[]): P
 }
 
 /** The caller is the only one that moves organisations of this cell. */
-async function settleDeparture(deps: Deps, orgId: string): Promise<void> {
-  const { credentials, log, store } = deps
-  const cell = requireCell(deps)
+async function settleDeparture(deps: CellDeps, orgId: string): Promise<void> {
+  const { credentials, log, placement: cell, store } = deps
   const place = await findWholePlace(credentials.read, orgId)
   const isLeft = place?.state === 'moving' ? place.target !== cell.name : isClosed(store, orgId)
   if (place === undefined || !isLeft) return
-  if (await isUndone(deps, cell, orgId))
+  if (await isUndone(deps, orgId))
     log.warn({ orgId }, 'undid the move of an organisation, whose command has ended early')
   else if (place.cell !== cell.name && place.state !== 'moving' && isThere(orgFolder(store, orgId))) {
     await leave(deps, orgId)

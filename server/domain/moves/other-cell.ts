@@ -4,8 +4,8 @@ import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import { z } from 'zod'
-import type { Deps } from '../../base/deps.ts'
 import { signForCell } from '../accounts/cell-tokens.ts'
+import type { CellDeps } from '../cells/cell.ts'
 import { type Destination, NotMoved } from './copying.ts'
 
 /** Milliseconds without a byte: git computes and checks there. */
@@ -27,7 +27,7 @@ interface Sent {
 
 /** @param signal ends what is asked, but for the arrival, which must not be left half asked */
 export function otherCell(
-  deps: Pick<Deps, 'cell' | 'keys' | 'now'>,
+  deps: Pick<CellDeps, 'keys' | 'now' | 'placement'>,
   { name, url }: { readonly name: string; readonly url: string },
   signal: AbortSignal,
 ): Destination {
@@ -39,7 +39,7 @@ export function otherCell(
     { path, body }: Sent = {},
     until?: AbortSignal,
   ): Promise<T> {
-    const token = await signForCell(deps, name, 'move+jwt', { cell: deps.cell?.name ?? '', org: orgId })
+    const token = await signForCell(deps, name, 'move+jwt', { cell: deps.placement.name, org: orgId })
     const query = path === undefined ? '' : `?path=${encodeURIComponent(path)}`
     const address = `${url}/internal/arrivals/${orgId}/${end}${query}`
     const { status, answer } = await exchange(method, address, token, body, until).catch((cause: unknown) => {

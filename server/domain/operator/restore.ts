@@ -35,18 +35,18 @@ export async function findOccupant(root: string): Promise<string | undefined> {
   return isUsed ? 'a service or a command is at work on it' : undefined
 }
 
-/** What is filled. `isCell`: its database may have the accounts of several cells. */
-type Target = Source & { readonly isCell: boolean }
+/** What is filled. `sharesAccounts`: its database may have the accounts of several cells. */
+type Target = Source & { readonly sharesAccounts: boolean }
 
 /** Moves the staged repositories into place, accounts first. False if the accounts are not the backup's. @throws as placeCredentials */
 export async function putIntoPlace(
-  { root, postgres, isCell }: Target,
+  { root, postgres, sharesAccounts }: Target,
   dir: string,
   staged: Staged,
   problems: PathProblem[],
 ): Promise<boolean> {
   try {
-    const hasCredentials = await placeCredentials({ root, postgres, isCell }, dir, staged.manifest, problems)
+    const hasCredentials = await placeCredentials({ root, postgres, sharesAccounts }, dir, staged.manifest, problems)
     await placeOrgs(root, staged)
     return hasCredentials
   } finally {
@@ -61,7 +61,7 @@ export async function putIntoPlace(
  * @throws system errors: an unreadable file is not treated as damaged, since all members would get new accounts; DatabaseFault
  */
 async function placeCredentials(
-  { root, postgres, isCell }: Target,
+  { root, postgres, sharesAccounts }: Target,
   dir: string,
   manifest: Manifest | undefined,
   problems: PathProblem[],
@@ -86,7 +86,7 @@ async function placeCredentials(
   for (const end of ['-wal', '-shm']) await rm(`${making}${end}`, { force: true })
   if (postgres) {
     const filled = await copyToPostgres(making, postgres)
-    if (filled === 'has accounts' && !isCell)
+    if (filled === 'has accounts' && !sharesAccounts)
       throw new DatabaseFault('storage_error', 'The database of DATABASE_URL has accounts')
     return true
   }

@@ -10,23 +10,19 @@ import { transact } from '../../../gitstore/refs/ref-transaction.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { moveRepo } from '../../../gitstore/repo-folders.ts'
 import { unfinishedName } from '../../../gitstore/temporary-names.ts'
-import { listCardsOf } from '../../../index/credentials/org-cards.ts'
-import type { OrgRow } from '../../../index/derived/org-queries.ts'
-import { listOrgsOf } from '../../../index/derived/org-queries.ts'
 import type { Role } from '../../../index/derived/schema.ts'
 import type { Deps } from '../../base/deps.ts'
 import { invalid } from '../../base/errors.ts'
 import { findOrg, orgFor, requireStill } from '../access.ts'
 import type { Actor, Person } from '../actor.ts'
 import type { OrgAt } from '../at.ts'
-import { claimPlace, keepPlace, leavePlace, requireOpen } from '../cells/claims.ts'
 import { commitOrg, type OrgRecord, readRecord } from '../format/org-format.ts'
 import { indexChangedOrg } from '../indexing/changed-orgs.ts'
-import { readBack } from '../indexing/index-node.ts'
-import { tryUpdateCard } from '../indexing/org-cards.ts'
+import { readBack, tryUpdateCard } from '../indexing/index-node.ts'
 import { announced } from '../indexing/recovered.ts'
 import { main, orgFolder, orgRepo, orgRepository, trashedOrgFolder, trashFolder } from '../layout.ts'
 import { type Page, pageOf } from '../pagination.ts'
+import type { OrgColumns } from '../placement.ts'
 import { changeOrg, orgIsGone, requireOwner } from './org-changes.ts'
 
 export interface Org {
@@ -60,8 +56,8 @@ export interface OrgInput {
  */
 export async function createOrg(deps: Deps, actor: Person, input: OrgInput, given?: string): Promise<Org> {
   const id = given ?? newId()
-  if (given === undefined) await requireOpen(deps)
-  await claimPlace(deps, id)
+  if (given === undefined) await deps.placement.requireOpen()
+  await deps.placement.claim(id)
   const now = deps.now()
   const created_at = now.toISOString()
   const making = join(deps.store.root, unfinishedName())
@@ -87,7 +83,7 @@ export async function createOrg(deps: Deps, actor: Person, input: OrgInput, give
       await rm(making, { recursive: true, force: true })
       throw error
     })
-    await indexChangedOrg(deps, id, () => keepPlace(deps, id))
+    await indexChangedOrg(deps, id, () => deps.placement.declare(id, 'here'))
   })
   return readBack(deps, () => readOrg(deps, actor, { orgId: id }))
 }
@@ -106,9 +102,7 @@ export async function ensurePersonalOrg(deps: Deps, actor: Person, orgId: string
 
 /** The caller's organisations, in all cells, the oldest first. */
 export async function listOrgs(deps: Deps, actor: Person, page: Page) {
-  const { rows, total } = await (deps.cell === undefined
-    ? listOrgsOf(deps.index.read, actor.id, page)
-    : listCardsOf(deps.credentials.read, actor.id, page))
+  const { rows, total } = await deps.placement.listOrgsOf(deps.index.read, actor.id, page)
   return { orgs: rows.map((row) => toOrg(row, row.role)), ...pageOf(page, total) }
 }
 
@@ -174,7 +168,7 @@ export async function moveOrgToTrash(
       await unlink(join(trashed, orgRepository, `${main}.lock`))
       return { moves: [], value: true }
     }).catch(orgIsGone)
-    if (isMoved) await indexChangedOrg(deps, orgId, () => leavePlace(deps, orgId))
+    if (isMoved) await indexChangedOrg(deps, orgId, () => deps.placement.declare(orgId, 'gone'))
     return isMoved
   })
 }
@@ -188,9 +182,6 @@ async function readUnlessDamaged(repo: Repo, readHead: () => Oid | null): Promis
     throw error
   }
 }
-
-/** What the index and a card have of it. */
-type OrgColumns = Omit<OrgRow, 'head' | 'epoch' | 'version' | 'graph_version'>
 
 /** The same where none is given. */
 function withDescription(org: OrgRecord['org'], description: string | undefined): OrgRecord['org'] {

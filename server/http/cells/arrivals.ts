@@ -2,10 +2,9 @@
 
 import type { Request, RequestHandler, Response } from 'express'
 import { z } from 'zod'
-import type { Deps } from '../../base/deps.ts'
 import { Refusal } from '../../base/errors.ts'
 import { verifyFromCell } from '../../domain/accounts/cell-tokens.ts'
-import type { Cell } from '../../domain/cells/cell.ts'
+import type { CellDeps } from '../../domain/cells/cell.ts'
 import * as arrivals from '../../domain/moves/arrivals.ts'
 import { bearerToken } from '../authentication.ts'
 import { badJson, readJson } from '../contract/json.ts'
@@ -19,7 +18,7 @@ const refsBody = z.strictObject({
 })
 
 interface Asked {
-  readonly deps: Deps
+  readonly deps: CellDeps
   readonly sender: arrivals.Sender
   /** Of a repository, below its organisation. */
   readonly path: string
@@ -57,14 +56,13 @@ const steps: Readonly<Record<string, (asked: Asked) => Promise<unknown>>> = {
   },
 }
 
-/** `/internal/arrivals/{organisation}/…?path=`. Without cells it is one of the addresses that lead nowhere. */
-export function takeArrivals(deps: Deps): RequestHandler {
-  const { cell } = deps
+/** `/internal/arrivals/{organisation}/…?path=` */
+export function takeArrivals(deps: CellDeps): RequestHandler {
   return async (req, res, next) => {
     const [, orgId, end] = /^\/internal\/arrivals\/([0-9a-f-]{36})\/([a-z]+)(?:\?|$)/.exec(req.originalUrl) ?? []
     const step = steps[`${req.method} ${end}`]
-    if (cell === undefined || orgId === undefined || step === undefined) return next()
-    const sender = await senderOf(deps, cell, req, orgId)
+    if (orgId === undefined || step === undefined) return next()
+    const sender = await senderOf(deps, req, orgId)
     const { path } = req.query
     const asked = { deps, sender, path: typeof path === 'string' ? path : '', req, res }
     res.json(await step(asked))
@@ -72,10 +70,13 @@ export function takeArrivals(deps: Deps): RequestHandler {
 }
 
 /** @throws Refusal unauthenticated, forbidden: the token is not of a cell, or is for another organisation */
-async function senderOf(deps: Deps, { name }: Cell, req: Request, orgId: string): Promise<arrivals.Sender> {
+async function senderOf(deps: CellDeps, req: Request, orgId: string): Promise<arrivals.Sender> {
   const token = bearerToken(req)
   if (token === null) throw new Refusal('unauthenticated', 'This address is for cells of this service alone')
-  const claims = await verifyFromCell(deps, name, 'move+jwt', token, { what: 'The token', claims: ['cell', 'org'] })
+  const claims = await verifyFromCell(deps, deps.placement.name, 'move+jwt', token, {
+    what: 'The token',
+    claims: ['cell', 'org'],
+  })
   if (claims.org !== orgId) throw new Refusal('forbidden', 'The token is for another organisation')
   return { cell: claims.cell, orgId }
 }

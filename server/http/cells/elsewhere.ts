@@ -3,7 +3,6 @@
 import type { Request } from 'express'
 import type { Deps } from '../../base/deps.ts'
 import { Invalid, type Problem, Refusal, type RefusalCode } from '../../base/errors.ts'
-import { findPlaceAway } from '../../domain/cells/places.ts'
 import { requestId } from '../log/requests.ts'
 import { forwardedHeader, signForwarded } from './forwarded.ts'
 
@@ -32,12 +31,12 @@ export function noteNowhere(req: Request, orgId: string): void {
 export async function askElsewhere(
   deps: Deps,
   req: Request,
-  orgId: string | undefined,
+  orgId: string,
   { method, url, body }: Asked,
 ): Promise<Response | undefined> {
-  if (orgId === undefined || nowhere.get(req) === orgId) return undefined
-  const place = await findPlaceAway(deps, orgId)
-  if (place === undefined || place.cell === deps.cell?.name) return undefined
+  if (nowhere.get(req) === orgId) return undefined
+  const place = await deps.placement.findElsewhere(orgId)
+  if (place === undefined) return undefined
   const { authorization, cookie } = req.headers
   const answer = await fetch(`${place.url}${url}`, {
     method,

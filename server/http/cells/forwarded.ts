@@ -4,7 +4,7 @@ import type { Request, RequestHandler } from 'express'
 import { LRUCache } from 'lru-cache'
 import type { Deps } from '../../base/deps.ts'
 import { signForCell, verifyFromCell } from '../../domain/accounts/cell-tokens.ts'
-import type { Cell } from '../../domain/cells/cell.ts'
+import type { CellDeps } from '../../domain/cells/cell.ts'
 import { baseUrl, setBaseUrl } from '../connection/base-url.ts'
 import { leaveShare } from '../connection/connection-shares.ts'
 
@@ -56,12 +56,12 @@ export async function signForwarded(deps: Directory, name: string, req: Request)
 }
 
 /** Takes the client's address and the service's from the header. @throws Refusal forbidden: it is not of a cell, or too old */
-export function acceptForwarded(deps: Directory, cell: Pick<Cell, 'name'>): RequestHandler {
+export function acceptForwarded(deps: CellDeps): RequestHandler {
   const verified = new LRUCache<string, Claims>({ max: remembered })
   return async (req, _res, next) => {
     const token = req.headers[forwardedHeader]
     if (token === undefined) return next()
-    const { ip, base } = await verifiedClaims(deps, cell, verified, String(token))
+    const { ip, base } = await verifiedClaims(deps, verified, String(token))
     accepted.add(req)
     // Its connections carry the requests of many clients.
     leaveShare(req.socket)
@@ -72,15 +72,10 @@ export function acceptForwarded(deps: Directory, cell: Pick<Cell, 'name'>): Requ
 }
 
 /** A signature is verified once, the time at each request. */
-async function verifiedClaims(
-  deps: Directory,
-  { name }: Pick<Cell, 'name'>,
-  verified: LRUCache<string, Claims>,
-  token: string,
-): Promise<Claims> {
+async function verifiedClaims(deps: CellDeps, verified: LRUCache<string, Claims>, token: string): Promise<Claims> {
   const known = verified.get(token)
   if (known !== undefined && deps.now().getTime() < known.exp * 1000) return known
-  const claims = await verifyFromCell(deps, name, 'forwarded+jwt', token, {
+  const claims = await verifyFromCell(deps, deps.placement.name, 'forwarded+jwt', token, {
     what: `The header ${forwardedHeader}`,
     claims: ['ip', 'base'],
   })

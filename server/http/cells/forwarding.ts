@@ -1,11 +1,9 @@
 /** Passes a request on to the cell that has its organisation: one hop, streamed both ways, before the credential is checked. */
 
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express'
-import type { Deps } from '../../base/deps.ts'
 import { ClientGone, Invalid, Refusal } from '../../base/errors.ts'
 import { decodePercent } from '../../base/percent-encoding.ts'
-import type { Cell } from '../../domain/cells/cell.ts'
-import { chooseOther, findPlaceAway, isPlaceKnown } from '../../domain/cells/places.ts'
+import type { Cell, CellDeps } from '../../domain/cells/cell.ts'
 import { answerOf } from '../../domain/fault-meanings.ts'
 import { canonicalId, isId } from '../../domain/layout.ts'
 import { note } from '../log/request-notes.ts'
@@ -15,24 +13,24 @@ import { noteNowhere } from './elsewhere.ts'
 import { acceptForwarded, isForwarded, signForwarded } from './forwarded.ts'
 import type { LimitPlaceRead } from './place-reads.ts'
 
-/** Steps before all that need the organisation; none without cells. */
-export function passOn(deps: Deps, limitRead: LimitPlaceRead): RequestHandler {
-  const { cell } = deps
-  if (cell === undefined) return (_req, _res, next) => next()
-  return chain([acceptForwarded(deps, cell), toItsCell(deps, cell.name, limitRead)])
+/** A step before all that need the organisation. */
+export function passOn(deps: CellDeps, limitRead: LimitPlaceRead): RequestHandler {
+  return chain([acceptForwarded(deps), toItsCell(deps, limitRead)])
 }
 
 /** @throws Refusal moving: the organisation is on its way to another cell, or back */
-function toItsCell(deps: Deps, own: string, limitRead: LimitPlaceRead): RequestHandler {
+function toItsCell(deps: CellDeps, limitRead: LimitPlaceRead): RequestHandler {
+  const { placement } = deps
+  const own = placement.name
   return async (req, res, next) => {
     if (isNewOrganisation(req) && isSigned(req) && !isForwarded(req)) {
-      const other = await chooseOther(deps, own)
+      const other = await placement.chooseOther()
       if (other !== undefined) return passTo(deps, other, req, res)
     }
     const orgId = organisationOf(req)
     if (orgId === undefined) return next()
-    const find = () => findPlaceAway(deps, orgId)
-    const isKnown = isPlaceKnown(deps, orgId)
+    const find = () => placement.findAway(orgId)
+    const isKnown = placement.isKnown(orgId)
     const place = await (isKnown ? find() : limitRead(req, res, find))
     if (place === undefined) {
       if (isKnown) local.add(req)
@@ -54,10 +52,10 @@ function onItsWay(): Refusal {
 const local = new WeakSet<Request>()
 
 /** What failed since its organisation left for another cell during the request is 503 `moving`. */
-export function leftMeanwhile(deps: Deps): ErrorRequestHandler {
+export function leftMeanwhile({ placement }: CellDeps): ErrorRequestHandler {
   return async (error, req, _res, next) => {
     const orgId = local.has(req) && mayBeGone(answerOf(error)) ? organisationOf(req) : undefined
-    const place = orgId === undefined ? undefined : await findPlaceAway(deps, orgId).catch(() => undefined)
+    const place = orgId === undefined ? undefined : await placement.findAway(orgId).catch(() => undefined)
     next(place === undefined || place.state === 'making' ? error : onItsWay())
   }
 }
@@ -87,7 +85,7 @@ function isSigned({ headers }: Request): boolean {
 
 /** Ends when the answer has, or the client has gone. @throws Refusal busy, outcome_unknown; ClientGone */
 async function passTo(
-  deps: Deps,
+  deps: CellDeps,
   { name, url }: Pick<Cell, 'name' | 'url'>,
   req: Request,
   res: Response,

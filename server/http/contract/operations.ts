@@ -133,7 +133,7 @@ export async function callHandler(deps: Deps, handlers: Handlers, { req, res, ty
   const from = networkOf(req)
   const client = { from, ...userAgentOf(req) }
   const asked: Deps = { ...(await ofOrg(deps, match.parameters.org_id)), waited: (ms) => noteWait(req, ms) }
-  const lease = changesOrg(operation, match) ? deps.cell?.lease : undefined
+  const lease = changesOrg(operation, match) ? deps.placement.lease : undefined
   lease?.before()
   const input = Object.assign(new Disconnecting(req, res), { path, query, body, type, base, client, from })
   const answer = await handler(asked, actor, input)

@@ -2,6 +2,7 @@
 import { GitError } from '../../../gitstore/errors.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import { repoExists } from '../../../gitstore/repo-folders.ts'
+import type { Store } from '../../../gitstore/store.ts'
 import {
   deleteCard,
   deleteCardMembers,
@@ -10,34 +11,41 @@ import {
   putCardMembers,
 } from '../../../index/credentials/org-cards.ts'
 import { holdPlace } from '../../../index/credentials/places.ts'
-import type { CredentialsDb } from '../../../index/credentials/schema.ts'
-import type { Deps } from '../../base/deps.ts'
+import type { CredentialsDb, CredentialsSchema } from '../../../index/credentials/schema.ts'
+import type { Database } from '../../../index/sqlite/database.ts'
 import { readOrgRecord } from '../format/org-format.ts'
 import { main, orgRepo } from '../layout.ts'
+import type { Lease } from '../placement.ts'
 
 /** Each lost round means that another process wrote it. */
 const rounds = 50
 /** Members of one statement. */
 const membersAtOnce = 500
 
+interface Directory {
+  /** Of this cell. */
+  readonly name: string
+  readonly lease: Pick<Lease, 'before'>
+  readonly credentials: Database<CredentialsSchema>
+  readonly store: Store
+}
+
 /**
  * Writes what has changed in org.git since the card, in one transaction. Of an organisation that another cell has, nothing.
  *
  * @throws DatabaseFault; GitError as readOrgRecord, busy; Refusal storage_readonly
  */
-export async function updateCard(deps: Deps, orgId: string): Promise<void> {
-  const { cell, credentials, store } = deps
-  if (cell === undefined) return
+export async function updateCard({ name, lease, credentials, store }: Directory, orgId: string): Promise<void> {
   const repo = orgRepo(store, orgId)
   for (let round = 0; round < rounds; round++) {
     const before = (await findCardHead(credentials.read, orgId)) ?? null
     const head = repoExists(repo) ? readRef(repo, main) : null
     if (before === head) return
     // Another process of this name may have the organisation, and writes its card.
-    cell.lease.before()
+    lease.before()
     const record = head === null ? undefined : await readOrgRecord(repo, head, before)
     const isOurs = await credentials.write(async (trx) => {
-      if ((await holdPlace(trx, orgId))?.cell !== cell.name) return false
+      if ((await holdPlace(trx, orgId))?.cell !== name) return false
       // Another process has written it meanwhile.
       if (((await findCardHead(trx, orgId)) ?? null) !== before) return true
       if (head === null || record === undefined) await deleteCard(trx, orgId)
@@ -47,13 +55,6 @@ export async function updateCard(deps: Deps, orgId: string): Promise<void> {
     if (!isOurs) return
   }
   throw new GitError('busy', 'The organisation changes faster than its card can be written; nothing is lost')
-}
-
-/** As updateCard; a failure is logged: the sweep writes the card. */
-export async function tryUpdateCard(deps: Deps, orgId: string): Promise<void> {
-  await updateCard(deps, orgId).catch((error: unknown) => {
-    deps.log.warn({ err: error, orgId }, 'the card of an organisation could not be written; the sweep retries')
-  })
 }
 
 type OrgRecord = Awaited<ReturnType<typeof readOrgRecord>>

@@ -1,0 +1,39 @@
+/** What a service has only as a cell, beside its `Placement`. Nothing else asks whether the service is one. */
+import type { ErrorRequestHandler, RequestHandler } from 'express'
+import { countersOfCells, type NewCounter } from '../base/counters.ts'
+import type { Deps } from '../base/deps.ts'
+import { cellJobs, settlePlaces } from '../domain/background/places.ts'
+import type { Job } from '../domain/background/sweep.ts'
+import { isCell } from '../domain/cells/cell.ts'
+import { takeArrivals } from '../http/cells/arrivals.ts'
+import { leftMeanwhile, passOn } from '../http/cells/forwarding.ts'
+import { limitPlaceReads, type PlaceReadLimit } from '../http/cells/place-reads.ts'
+
+interface ServiceParts {
+  /** Counters that all cells share. */
+  readonly newSharedCounter: NewCounter | undefined
+  /** Brings the directory of cells up to the folders, before the service listens. */
+  settle(): Promise<void>
+  readonly jobs: readonly Job[]
+}
+
+/** @param newCounter counters of this service; undefined: no rate limits */
+export function servicePartsOf(deps: Deps, newCounter: NewCounter | undefined): ServiceParts {
+  if (!isCell(deps)) return { newSharedCounter: newCounter, settle: async () => {}, jobs: [] }
+  return {
+    newSharedCounter: newCounter && countersOfCells(deps.credentials),
+    settle: () => settlePlaces(deps),
+    jobs: cellJobs(deps),
+  }
+}
+
+interface HttpParts {
+  /** Steps before all that need the organisation of a request. */
+  readonly steps: readonly RequestHandler[]
+  readonly errorSteps: readonly ErrorRequestHandler[]
+}
+
+export function httpPartsOf(deps: Deps, limit: PlaceReadLimit): HttpParts {
+  if (!isCell(deps)) return { steps: [], errorSteps: [] }
+  return { steps: [passOn(deps, limitPlaceReads(limit)), takeArrivals(deps)], errorSteps: [leftMeanwhile(deps)] }
+}
