@@ -1,8 +1,9 @@
 /**
  * The ids of connections that links make: what a person recognises, and what makes it one, `install-1f0c9a7b3e`. An import and
- * the editor have this rule. Runs in browsers, too, where client/sha256.ts stands for node:crypto.
+ * the editor have this rule. It runs in browsers, too, whose own SHA-256 needs HTTPS and is asynchronous.
  */
-import { createHash } from 'node:crypto'
+import { sha256 } from '@noble/hashes/sha2.js'
+import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
 import { folded } from './note-names.ts'
 
 /** @param key the path of the target, without an ending; in the editor the key of a written name */
@@ -15,7 +16,7 @@ export function connectionId(key: string, type: string, targetId: string): strin
 export function keyOfName(name: string): string {
   const [slug, plain] = [slugOf(name), folded(lastPart(name))]
   if (slug === plain.replace(/[\s_-]+/g, '-')) return slug
-  return `${slug.slice(0, 32)} ${sha256(plain).slice(0, 8)}`.trim().replace(/[ -]+/g, '-')
+  return `${slug.slice(0, 32)} ${hexDigest(plain).slice(0, 8)}`.trim().replace(/[ -]+/g, '-')
 }
 
 /** The slug with which a link made the connection; undefined if no link made it. */
@@ -37,9 +38,9 @@ function lastPart(path: string): string {
 }
 
 function hashOf(type: string, targetId: string): string {
-  return sha256(`${type} ${targetId}`).slice(0, 10)
+  return hexDigest(`${type} ${targetId}`).slice(0, 10)
 }
 
-function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex')
+function hexDigest(text: string): string {
+  return bytesToHex(sha256(utf8ToBytes(text)))
 }
