@@ -18,7 +18,6 @@ const http = 'node_modules/(express|passport|express-openapi-validator)'
  */
 const ladder = [
   ['format'],
-  ['cells'],
   ['ledger'],
   ['indexing'],
   ['access.ts'],
@@ -26,7 +25,7 @@ const ladder = [
   ['nodes', 'pulls', 'orgs', 'graph'],
   ['search', 'accounts'],
   ['pushes'],
-  ['moves'],
+  ['cells'],
   ['background', 'operator'],
 ]
 
@@ -125,6 +124,12 @@ module.exports = {
       'What lies beside the folders is for all of them; access.ts is on the ladder.',
       '^server/domain/(?!access\\.ts$)[\\w-]+\\.ts$',
       '^server/domain/([\\w-]+/|access\\.ts$)',
+    ),
+    never(
+      'cells-are-behind-placement',
+      'Only what composes a process, commands and the forwarding of requests know that there are cells; the rest asks placement.ts.',
+      '^(gitstore|index|spec)/|^server/(?!domain/cells/|http/cells/|process/|cli/)',
+      '^server/domain/cells/',
     ),
     never(
       'vault-format-stands-alone',

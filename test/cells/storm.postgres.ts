@@ -1,7 +1,7 @@
 /** Organisations that are made and deleted in two cells, while both compare the directory with their folders. */
 import { readdir } from 'node:fs/promises'
 import { expect } from 'chai'
-import { settlePlaces } from '../../server/domain/background/places.ts'
+import { settlePlaces } from '../../server/domain/cells/reconciliation.ts'
 import { ensurePersonalOrg } from '../../server/domain/orgs/orgs.ts'
 import { expecting } from '../support/node.ts'
 import { type PersonClient, signUp } from '../support/people.ts'

@@ -1,7 +1,7 @@
 /** `grove cells`: the services on one database, and which of them take new organisations. */
 import { postgresOf } from '../../base/config.ts'
 import { counted } from '../../base/counted.ts'
-import { changeCell, readCells } from '../../domain/operator/cells.ts'
+import { changeCell, readCells } from '../../domain/cells/all-cells.ts'
 import { type Call, say, UsageError } from './command.ts'
 
 export interface CellOptions {

@@ -2,9 +2,9 @@
 import { findCell } from '../../../index/credentials/cells.ts'
 import { counted } from '../../base/counted.ts'
 import { requireCell } from '../../domain/cells/cell.ts'
-import { LeftClosed, NotMoved } from '../../domain/moves/copying.ts'
-import { moveOrg } from '../../domain/moves/departure.ts'
-import { otherCell } from '../../domain/moves/other-cell.ts'
+import { LeftClosed, NotMoved } from '../../domain/cells/moves/copying.ts'
+import { moveOrg } from '../../domain/cells/moves/departure.ts'
+import { otherCell } from '../../domain/cells/moves/other-cell.ts'
 import { type Call, progressFor, requireFolder, requireOrgId, say, UsageError, withDeps } from './command.ts'
 
 interface MoveFlags {

@@ -3,9 +3,9 @@
 import type { Request, RequestHandler, Response } from 'express'
 import { z } from 'zod'
 import { Refusal } from '../../base/errors.ts'
-import { verifyFromCell } from '../../domain/accounts/cell-tokens.ts'
 import type { CellDeps } from '../../domain/cells/cell.ts'
-import * as arrivals from '../../domain/moves/arrivals.ts'
+import * as arrivals from '../../domain/cells/moves/arrivals.ts'
+import { verifyFromCell } from '../../domain/cells/tokens.ts'
 import { bearerToken } from '../authentication.ts'
 import { badJson, readJson } from '../contract/json.ts'
 

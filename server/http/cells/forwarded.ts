@@ -3,8 +3,8 @@
 import type { Request, RequestHandler } from 'express'
 import { LRUCache } from 'lru-cache'
 import type { Deps } from '../../base/deps.ts'
-import { signForCell, verifyFromCell } from '../../domain/accounts/cell-tokens.ts'
 import type { CellDeps } from '../../domain/cells/cell.ts'
+import { signForCell, verifyFromCell } from '../../domain/cells/tokens.ts'
 import { baseUrl, setBaseUrl } from '../connection/base-url.ts'
 import { leaveShare } from '../connection/connection-shares.ts'
 

@@ -15,12 +15,12 @@ import {
 import { deleteRateCountsUntil } from '../../../index/credentials/rate-counts.ts'
 import type { PlaceRow } from '../../../index/credentials/schema.ts'
 import type { Deps } from '../../base/deps.ts'
-import type { CellDeps } from '../cells/cell.ts'
-import { isClosed } from '../cells/closing.ts'
 import { indexOrg } from '../indexing/index-node.ts'
 import { foreignOrgFolder, isId, orgFolder, trashFolder } from '../layout.ts'
-import { arrive, readEpoch, removeAbandoned } from '../moves/arrivals.ts'
-import { settleDepartures } from '../moves/departure.ts'
+import type { CellDeps } from './cell.ts'
+import { isClosed } from './closing.ts'
+import { arrive, readEpoch, removeAbandoned } from './moves/arrivals.ts'
+import { settleDepartures } from './moves/departure.ts'
 
 /** Organisations of one statement. */
 const placesAtOnce = 500

@@ -2,7 +2,7 @@
 import { errors, type JWTPayload, jwtVerify, SignJWT } from 'jose'
 import type { Deps } from '../../base/deps.ts'
 import { Refusal } from '../../base/errors.ts'
-import { algorithm } from './keys.ts'
+import { algorithm } from '../accounts/keys.ts'
 
 /** What a token is for: a request that is passed on, a part of a move. */
 type Use = 'forwarded+jwt' | 'move+jwt'

@@ -4,8 +4,8 @@ import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import { z } from 'zod'
-import { signForCell } from '../accounts/cell-tokens.ts'
-import type { CellDeps } from '../cells/cell.ts'
+import type { CellDeps } from '../cell.ts'
+import { signForCell } from '../tokens.ts'
 import { type Destination, NotMoved } from './copying.ts'
 
 /** Milliseconds without a byte: git computes and checks there. */

@@ -1,8 +1,8 @@
 /** What moves with an organisation: its repositories, and those of its deleted nodes. */
 import { join } from 'node:path'
-import { namesIn } from '../../../gitstore/presence.ts'
-import { listRepos } from '../../../gitstore/repo-folders.ts'
-import { isId, orgRepository, trashName } from '../layout.ts'
+import { namesIn } from '../../../../gitstore/presence.ts'
+import { listRepos } from '../../../../gitstore/repo-folders.ts'
+import { isId, orgRepository, trashName } from '../../layout.ts'
 
 /** The organisation's own first: paths below it, `<node>.git`, `trash/<node>.<ms>.git`. */
 export async function listMovable(folder: string, trash: string): Promise<string[]> {
