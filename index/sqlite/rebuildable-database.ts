@@ -40,6 +40,7 @@ const readersTimeoutMs = 30_000
 /** SQLite's `user_version` of a filled database; a new one has 0. */
 const filled = 1
 
+/** One file that is open; another one follows it where it is replaced. */
 interface Generation<S> extends Database<S> {
   readonly identity: bigint | undefined
   isWhole: boolean
@@ -47,149 +48,198 @@ interface Generation<S> extends Database<S> {
   isBroken: boolean
 }
 
+/** How a file is opened, each time. */
+interface Opening<S>
+  extends Pick<DerivedOptions, 'lockPrefix' | 'closing' | 'observer' | 'mayReplaceNewer' | 'report'> {
+  readonly file: string
+  readonly migrations: Record<string, Migration>
+  readonly onDamage: (broken: Generation<S>) => void
+}
+
 /** Opens the database in `file`. Opens it again when the file proves damaged, or was deleted or replaced. */
 export async function openDerivedDatabase<S>(
   file: string,
   migrations: Record<string, Migration>,
-  { lockPrefix, closing, observer, mayReplaceNewer, report }: DerivedOptions,
+  options: DerivedOptions,
 ): Promise<DerivedDatabase<S>> {
-  const name = basename(file)
-  let fill: (() => Promise<boolean>) | undefined
-  let filling: Promise<void> | undefined
-  let renewing: Promise<void> | undefined
-  let current = await open()
+  let database: RebuildableDatabase<S> | undefined
+  const onDamage = (broken: Generation<S>) => database?.replaceDamaged(broken)
+  const opening: Opening<S> = { ...options, file, migrations, onDamage }
+  database = new RebuildableDatabase(opening, await openLocked(opening))
+  return database
+}
 
-  /** Under a lock, so that of two processes that find the same damage none sets aside the other's new file. */
-  async function open(broken?: Generation<S>): Promise<Generation<S>> {
-    const opened = await withFileLock(
-      `${lockPrefix}-opening`,
-      closing,
-      async () => {
-        if (broken && identityOf(file) === broken.identity) await discard('it was found damaged')
-        try {
-          return await openNow()
-        } catch (error) {
-          if (!(error instanceof DatabaseFault)) throw error
-          const isReplaced = error.code === 'damaged' || (error.code === 'too_new' && (await mayReplaceNewer()))
-          if (!isReplaced) throw error
-          await discard(error.cause instanceof Error ? error.cause.message : error.message)
-          return await openNow()
-        }
-      },
-      openingTimeoutMs,
-    )
-    if (!opened) throw new DatabaseFault('busy', 'The service is about to stop')
-    return opened
-  }
-
-  async function discard(reason: string): Promise<void> {
-    await setAside(file)
-    report(`${name} was set aside as ${name}.damaged: ${reason}`)
-  }
-
-  async function openNow(): Promise<Generation<S>> {
-    // SQLite would apply the log of a deleted file to the new one.
-    if (identityOf(file) === undefined) await setAside(file)
-    let opened: Generation<S> | undefined
-    // Without `fill` the database could not be filled again.
-    const onDamage = () => void (opened && fill && renew(opened))
-    const options = { synchronous: 'NORMAL', check: true, onDamage, observer } as const
-    const database = await openDatabase<S>(file, migrations, options)
-    const isWhole = await isFilled(database)
-    opened = { ...database, identity: identityOf(file), isWhole, isBroken: false }
-    return opened
-  }
-
-  function renew(broken: Generation<S>, isDamaged = true): Promise<void> {
-    if (closing.aborted || broken !== current) return Promise.resolve()
-    broken.isWhole = false
-    broken.isBroken ||= isDamaged
-    renewing ??= open(broken.isBroken ? broken : undefined)
-      .then(
-        (opened) => {
-          current = opened
-          lastReport = ''
-          setTimeout(() => void broken.close().catch(() => {}), readersTimeoutMs).unref()
-          if (fill) void keepWhole(fill)
-        },
-        (error: unknown) => reportOnce('cannot be opened again yet', error),
-      )
-      .finally(() => {
-        renewing = undefined
-      })
-    return renewing
-  }
-
-  let lastReport = ''
-  function reportOnce(what: string, error: unknown): void {
-    const message = `${name} ${what}`
-    if (message !== lastReport) report(message, error)
-    lastReport = message
-  }
-
-  const watch = setInterval(() => {
-    if (fill === undefined || renewing !== undefined) return
-    const now = identityOf(file)
-    if (current.isBroken) void renew(current)
-    else if (now !== current.identity) {
-      if (current.isWhole) report(`${name} was ${now === undefined ? 'deleted' : 'replaced'}; it is opened anew`)
-      void renew(current, false)
-    }
-  }, checkIntervalMs).unref()
-
-  async function keepWhole(work: () => Promise<boolean>): Promise<void> {
-    fill = work
-    filling ??= fillUp(work).finally(() => {
-      filling = undefined
-    })
-    await filling
-  }
-
-  async function fillUp(work: () => Promise<boolean>): Promise<void> {
-    while (!closing.aborted && !current.isWhole) {
-      const goesOn = await withFileLock(`${lockPrefix}-filling`, closing, async () => {
-        const generation = current
-        if (!(await isFilled(generation))) {
-          if (!(await work())) return false
-          if (generation === current) await generation.write((trx) => declareFilled(trx, true))
-        }
-        generation.isWhole = await isFilled(generation)
-        return true
-      }).catch(async (error: unknown) => {
-        reportOnce('could not be filled yet', error)
-        await sleep(checkIntervalMs, undefined, { ref: false, signal: closing }).catch(() => {})
-        return true
-      })
-      if (!goesOn) return
-    }
-  }
-
-  const requireWhole = (): Generation<S> => {
-    if (!current.isWhole) throw new DatabaseFault('busy', `${name} is being made again; try again`)
-    return current
-  }
-  return {
-    get read() {
-      return current.read
+/** Under a lock, so that of two processes that find the same damage none sets aside the other's new file. */
+async function openLocked<S>(opening: Opening<S>, broken?: Generation<S>): Promise<Generation<S>> {
+  const { file, lockPrefix, closing, mayReplaceNewer } = opening
+  const opened = await withFileLock(
+    `${lockPrefix}-opening`,
+    closing,
+    async () => {
+      if (broken && identityOf(file) === broken.identity) await discard(opening, 'it was found damaged')
+      try {
+        return await openNow(opening)
+      } catch (error) {
+        if (!(error instanceof DatabaseFault)) throw error
+        const isReplaced = error.code === 'damaged' || (error.code === 'too_new' && (await mayReplaceNewer()))
+        if (!isReplaced) throw error
+        await discard(opening, error.cause instanceof Error ? error.cause.message : error.message)
+        return await openNow(opening)
+      }
     },
-    write: (work) => current.write(work),
-    whole: {
+    openingTimeoutMs,
+  )
+  if (!opened) throw new DatabaseFault('busy', 'The service is about to stop')
+  return opened
+}
+
+async function discard({ file, report }: Pick<DerivedOptions, 'report'> & { file: string }, reason: string) {
+  await setAside(file)
+  const name = basename(file)
+  report(`${name} was set aside as ${name}.damaged: ${reason}`)
+}
+
+async function openNow<S>({ file, migrations, observer, onDamage }: Opening<S>): Promise<Generation<S>> {
+  // SQLite would apply the log of a deleted file to the new one.
+  if (identityOf(file) === undefined) await setAside(file)
+  let opened: Generation<S> | undefined
+  const database = await openDatabase<S>(file, migrations, {
+    synchronous: 'NORMAL',
+    check: true,
+    onDamage: () => opened && onDamage(opened),
+    observer,
+  })
+  const isWhole = await isFilled(database)
+  opened = { ...database, identity: identityOf(file), isWhole, isBroken: false }
+  return opened
+}
+
+class RebuildableDatabase<S> implements DerivedDatabase<S> {
+  readonly whole: Database<S>
+  readonly #opening: Opening<S>
+  readonly #name: string
+  readonly #watch: NodeJS.Timeout
+  #current: Generation<S>
+  #fill: (() => Promise<boolean>) | undefined
+  #filling: Promise<void> | undefined
+  #renewing: Promise<void> | undefined
+  #lastReport = ''
+
+  constructor(opening: Opening<S>, current: Generation<S>) {
+    this.#opening = opening
+    this.#name = basename(opening.file)
+    this.#current = current
+    this.#watch = setInterval(() => this.#look(), checkIntervalMs).unref()
+    const requireWhole = () => this.#requireWhole()
+    this.whole = {
       get read() {
         return requireWhole().read
       },
       write: async (work) => requireWhole().write(work),
-      close: () => close(),
-    },
-    isWhole: () => current.isWhole,
-    keepWhole,
-    close,
+      close: () => this.close(),
+    }
   }
 
-  async function close(): Promise<void> {
-    clearInterval(watch)
-    await renewing
-    await filling
-    await current.close()
+  get read() {
+    return this.#current.read
+  }
+
+  /** A field, since callers pass it on without the database. */
+  readonly write: Database<S>['write'] = (work) => this.#current.write(work)
+
+  isWhole(): boolean {
+    return this.#current.isWhole
+  }
+
+  async keepWhole(work: () => Promise<boolean>): Promise<void> {
+    this.#fill = work
+    this.#filling ??= this.#fillUp(work).finally(() => {
+      this.#filling = undefined
+    })
+    await this.#filling
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#watch)
+    await this.#renewing
+    await this.#filling
+    await this.#current.close()
+  }
+
+  /** Without a way to fill it again, the database stays as it is. */
+  replaceDamaged(broken: Generation<S>): void {
+    if (this.#fill) void this.#renew(broken)
+  }
+
+  #requireWhole(): Generation<S> {
+    if (!this.#current.isWhole) throw new DatabaseFault('busy', `${this.#name} is being made again; try again`)
+    return this.#current
+  }
+
+  #look(): void {
+    if (this.#fill === undefined || this.#renewing !== undefined) return
+    const now = identityOf(this.#opening.file)
+    const current = this.#current
+    if (current.isBroken) void this.#renew(current)
+    else if (now !== current.identity) {
+      const what = now === undefined ? 'deleted' : 'replaced'
+      if (current.isWhole) this.#opening.report(`${this.#name} was ${what}; it is opened anew`)
+      void this.#renew(current, false)
+    }
+  }
+
+  #renew(broken: Generation<S>, isDamaged = true): Promise<void> {
+    if (this.#opening.closing.aborted || broken !== this.#current) return Promise.resolve()
+    broken.isWhole = false
+    broken.isBroken ||= isDamaged
+    this.#renewing ??= openLocked(this.#opening, broken.isBroken ? broken : undefined)
+      .then(
+        (opened) => this.#follow(broken, opened),
+        (error: unknown) => this.#reportOnce('cannot be opened again yet', error),
+      )
+      .finally(() => {
+        this.#renewing = undefined
+      })
+    return this.#renewing
+  }
+
+  /** Readers of the file before have time to end. */
+  #follow(broken: Generation<S>, opened: Generation<S>): void {
+    this.#current = opened
+    this.#lastReport = ''
+    setTimeout(() => void broken.close().catch(() => {}), readersTimeoutMs).unref()
+    if (this.#fill) void this.keepWhole(this.#fill)
+  }
+
+  async #fillUp(work: () => Promise<boolean>): Promise<void> {
+    const { lockPrefix, closing } = this.#opening
+    while (!closing.aborted && !this.#current.isWhole) {
+      const goesOn = await withFileLock(`${lockPrefix}-filling`, closing, () => this.#fillOnce(work)).catch(
+        async (error: unknown) => {
+          this.#reportOnce('could not be filled yet', error)
+          await sleep(checkIntervalMs, undefined, { ref: false, signal: closing }).catch(() => {})
+          return true
+        },
+      )
+      if (!goesOn) return
+    }
+  }
+
+  /** False where `work` has given up. */
+  async #fillOnce(work: () => Promise<boolean>): Promise<boolean> {
+    const generation = this.#current
+    if (!(await isFilled(generation))) {
+      if (!(await work())) return false
+      if (generation === this.#current) await generation.write((trx) => declareFilled(trx, true))
+    }
+    generation.isWhole = await isFilled(generation)
+    return true
+  }
+
+  #reportOnce(what: string, error: unknown): void {
+    const message = `${this.#name} ${what}`
+    if (message !== this.#lastReport) this.#opening.report(message, error)
+    this.#lastReport = message
   }
 }
 
