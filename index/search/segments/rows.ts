@@ -80,29 +80,70 @@ const MOST_DEGREES = 50_000
 
 /** Prepares the statements once. Every function may throw what better-sqlite3 throws. */
 export function openRows(db: Sqlite.Database) {
+  const { degreeOf, followChanges } = degreesIn(db)
+  return {
+    /** One snapshot for all that `read` asks. */
+    inSnapshot: <T>(read: () => T): T =>
+      db.transaction(() => {
+        followChanges()
+        return read()
+      })(),
+    ...changesIn(db),
+    ...nodesIn(db),
+    ...edgesIn(db),
+    degreeOf,
+  }
+}
+
+// substr returns null for an empty blob.
+const BEGINNING = `coalesce(substr(cast(node_text.text as blob), 1, ${INDEXED_BYTES}), x'') as beginning`
+
+/** How far an organisation has come, and what has changed in it. */
+function changesIn(db: Sqlite.Database) {
   const org = db.prepare<[string], OrgState>('select epoch, version from org where id = ?')
-  // substr returns null for an empty blob.
-  const beginning = `coalesce(substr(cast(node_text.text as blob), 1, ${INDEXED_BYTES}), x'') as beginning`
   const changed = db.prepare<[string, number], ChangedNode>(
-    `select node.id, node.changed, node.title, node.tags, node.updated_at, ${beginning}
+    `select node.id, node.changed, node.title, node.tags, node.updated_at, ${BEGINNING}
      from node join node_text on node_text.node_id = node.id
      where node.org_id = ? and node.changed > ? order by node.changed`,
   )
   const tombstones = db.prepare<[string, number], Tombstone>(
     'select node_id, changed from tombstone where org_id = ? and changed > ? order by changed',
   )
+  const changedIds = db
+    .prepare<[string, number], string>('select id from node where org_id = ? and changed > ?')
+    .pluck()
+  return {
+    orgState: (orgId: string): OrgState | undefined => org.get(orgId),
+    /** By version, each read when it is asked for. */
+    changedAfter: (orgId: string, version: number): IterableIterator<ChangedNode> => changed.iterate(orgId, version),
+    tombstonesAfter: (orgId: string, version: number): Tombstone[] => tombstones.all(orgId, version),
+    /** Nodes that have changed since this version of the organisation. */
+    changedIds: (orgId: string, version: number): string[] => changedIds.all(orgId, version),
+  }
+}
+
+/** Titles, texts and branches of nodes. */
+function nodesIn(db: Sqlite.Database) {
   const described = db.prepare<[string], DescribedNode>(
     `select node.id, node.title, node.tags, node.head, octet_length(node_text.text) as bytes
      from node join node_text on node_text.node_id = node.id where node.id = ?`,
   )
   const title = db.prepare<[string], string>('select title from node where id = ?').pluck()
-  const edgeCount = db.prepare<[string, string], number>(edgesCounted(MOST_COUNTED)).pluck()
-  const changedIds = db
-    .prepare<[string, number], string>('select id from node where org_id = ? and changed > ?')
-    .pluck()
   const branch = db.prepare<[string, string], unknown>('select 1 from branch where node_id = ? and name = ?')
   const text = db.prepare<[string], string>('select text from node_text where node_id = ?').pluck()
-  const textStart = db.prepare<[string], Buffer>(`select ${beginning} from node_text where node_id = ?`).pluck()
+  const textStart = db.prepare<[string], Buffer>(`select ${BEGINNING} from node_text where node_id = ?`).pluck()
+  return {
+    describe: (id: string): DescribedNode | undefined => described.get(id),
+    titleOf: (id: string): string | undefined => title.get(id),
+    hasBranch: (id: string, name: string): boolean => branch.get(id, name) !== undefined,
+    textOf: (id: string): string => text.get(id) ?? '',
+    /** The indexed part of a text. */
+    textStartOf: (id: string): string => wholeLetters(textStart.get(id) ?? Buffer.alloc(0)),
+  }
+}
+
+function edgesIn(db: Sqlite.Database) {
+  const edgeCount = db.prepare<[string, string], number>(edgesCounted(MOST_COUNTED)).pluck()
   const firstEdges = [FEW_EDGES, MOST_EDGES_AT].map((most) => ({
     most,
     source: db.prepare<[string, string], Joined>(edgesAt('source', 'target', most)).raw(),
@@ -112,13 +153,6 @@ export function openRows(db: Sqlite.Database) {
     source: db.prepare<[string, string, string], Joined>(edgesAmong('source', 'target')).raw(),
     target: db.prepare<[string, string, string], Joined>(edgesAmong('target', 'source')).raw(),
   }
-  // What other connections have committed, and this one.
-  const changes = db.prepare<[], number>('pragma data_version').pluck()
-  const ownChanges = db.prepare<[], number>('select total_changes()').pluck()
-  /** Those that were asked for since the last change of the database. */
-  const degrees = new Map<string, number>()
-  let degreesOf = ''
-  const degree = db.prepare<[string, string], number>(edgesCounted(MOST_DEGREE)).pluck()
   const from = db
     .prepare<[string], Joined>(
       `select ${joined('target')}, ${joined('rowid')} from (
@@ -129,38 +163,10 @@ export function openRows(db: Sqlite.Database) {
   const edges = db.prepare<[string], EdgeTable>(
     'select edge.* from json_each(?) as number cross join edge on edge.rowid = number.value',
   )
-  const descendants = db
-    .prepare<[string], string>(
-      `with recursive below (id) as (
-         select ?
-         union
-         select edge.target from below join edge on edge.source = below.id and edge.edge_type = 'parent_child')
-       select id from below`,
-    )
-    .pluck()
+  const descendants = db.prepare<[string], string>(BELOW).pluck()
   return {
-    /** One snapshot for all that `read` asks. */
-    inSnapshot: <T>(read: () => T): T =>
-      db.transaction(() => {
-        const state = `${changes.get()} ${ownChanges.get()}`
-        if (state !== degreesOf || degrees.size > MOST_DEGREES) degrees.clear()
-        degreesOf = state
-        return read()
-      })(),
-    orgState: (orgId: string): OrgState | undefined => org.get(orgId),
-    /** By version, each read when it is asked for. */
-    changedAfter: (orgId: string, version: number): IterableIterator<ChangedNode> => changed.iterate(orgId, version),
-    tombstonesAfter: (orgId: string, version: number): Tombstone[] => tombstones.all(orgId, version),
-    describe: (id: string): DescribedNode | undefined => described.get(id),
-    titleOf: (id: string): string | undefined => title.get(id),
     /** As suggestions are ordered: edges in either direction, of each the first MOST_COUNTED. */
     edgeCountOf: (id: string): number => edgeCount.get(id, id) ?? 0,
-    /** Nodes that have changed since this version of the organisation. */
-    changedIds: (orgId: string, version: number): string[] => changedIds.all(orgId, version),
-    hasBranch: (id: string, name: string): boolean => branch.get(id, name) !== undefined,
-    textOf: (id: string): string => text.get(id) ?? '',
-    /** The indexed part of a text. */
-    textStartOf: (id: string): string => wholeLetters(textStart.get(id) ?? Buffer.alloc(0)),
     /** The first edges of this type at this end of the node, by their other ends. @param limit up to MOST_EDGES_AT */
     edgesAt: (id: string, end: End, type: EdgeTable['edge_type'], limit: number): FollowedEdges => {
       const statement = firstEdges.find(({ most }) => limit <= most)?.[end]
@@ -169,12 +175,6 @@ export function openRows(db: Sqlite.Database) {
     /** Of these nodes those at the other end of such an edge. */
     edgesTo: (id: string, end: End, type: EdgeTable['edge_type'], others: readonly string[]): FollowedEdges =>
       followed(among[end].get(id, type, JSON.stringify(others)), others.length * MOST_EDGES_AT),
-    /** How many edges it has, of those in either direction MOST_DEGREE at most. */
-    degreeOf: (id: string): number => {
-      const known = degrees.get(id) ?? degree.get(id, id) ?? 0
-      degrees.set(id, known)
-      return known
-    },
     /** The first MOST_EDGES_FROM edges from the node, by their types and targets. */
     edgesFrom: (id: string): EdgesFrom => {
       const [targets, numbers] = apart(from.get(id))
@@ -185,6 +185,37 @@ export function openRows(db: Sqlite.Database) {
     descendantsOf: (id: string): string[] => descendants.all(id),
   }
 }
+
+/** Degrees of nodes, kept from one question to the next until the database changes. */
+function degreesIn(db: Sqlite.Database) {
+  // What other connections have committed, and this one.
+  const changes = db.prepare<[], number>('pragma data_version').pluck()
+  const ownChanges = db.prepare<[], number>('select total_changes()').pluck()
+  const degree = db.prepare<[string, string], number>(edgesCounted(MOST_DEGREE)).pluck()
+  const degrees = new Map<string, number>()
+  let degreesOf = ''
+  return {
+    /** Forgets degrees that may be others since. */
+    followChanges: (): void => {
+      const state = `${changes.get()} ${ownChanges.get()}`
+      if (state !== degreesOf || degrees.size > MOST_DEGREES) degrees.clear()
+      degreesOf = state
+    },
+    /** How many edges it has, of those in either direction MOST_DEGREE at most. */
+    degreeOf: (id: string): number => {
+      const known = degrees.get(id) ?? degree.get(id, id) ?? 0
+      degrees.set(id, known)
+      return known
+    },
+  }
+}
+
+const BELOW = `
+  with recursive below (id) as (
+    select ?
+    union
+    select edge.target from below join edge on edge.source = below.id and edge.edge_type = 'parent_child')
+  select id from below`
 
 /** The edges from the first parameter and those to the second one. @param most that are counted of each */
 function edgesCounted(most: number): string {
