@@ -43,75 +43,19 @@ export interface Opened {
   close(): Promise<void>
 }
 
+/** What is open, to be closed in the opposite order. */
+type Closing = (() => unknown)[]
+
 /** Opens all dependencies and finishes or undoes the work of dead processes. Closes what is open on failure. */
 export async function openDeps(config: Config, options: OpenOptions): Promise<Opened> {
-  const { log, now = () => new Date(), draining = new AbortController().signal, worker = 1 } = options
-  const metrics = newMetrics(worker)
-  const closing: (() => unknown)[] = []
+  const closing: Closing = []
   const close = async () => {
     for (const one of closing.reverse()) await one()
   }
   try {
-    const root = config.dataDir
-    const run = runFolder(root)
-    await makeDataFolder(root)
-    await rememberCell(config)
-    const alive = await registerProcess(run)
-    closing.push(() => alive.close(), endCatFiles)
-    // Synced, so that a lock that survives a power cut names a folder that survives it.
-    await syncDirectory(run)
-    await writeVersion(alive.dir)
-    await refuseOtherMajor(run, alive.id)
-    const observer = databaseObserver(metrics, 'credentials')
-    const credentials = await openCredentials(config, { log, draining, observer })
-    closing.push(() => credentials.close())
-    const placement = await openPlacement(config, { credentials, alive, ...options })
-    closing.push(() => placement.close())
-    const index = await openDerivedDatabase<IndexSchema>(join(root, indexFile), indexMigrations, {
-      lockPrefix: join(run, 'index'),
-      closing: draining,
-      observer: databaseObserver(metrics, 'index'),
-      mayReplaceNewer: async () => !(await isOtherVersionAlive(run, alive.id)),
-      report: (done, error) => log.warn(error === undefined ? {} : { err: error }, done),
-    })
-    closing.push(() => index.close())
-    const store: Store = {
-      root,
-      run,
-      process: alive.id,
-      takeOver: (id) => takeOver(run, id),
-      recovered: (note) => indexNoted(deps, note),
-      indexRepo: (repo) => indexNamed(deps, repo),
-      becameReadOnly: (repo) => void checkUntilWritable(deps, repo),
-      observer: storeObserver(metrics),
-      fence: placement.fence,
-    }
-    const keys = await openKeys(credentials, config.publicUrl, now())
-    const search = openSearchThread(
-      { file: join(root, indexFile), folder: searchFolder(root), memoryBytes: config.searchMemory },
-      {
-        warned: (message, code) =>
-          log.warn({ code, reason: message }, 'files of the search index could not be read or written'),
-        died: (error) => log.error({ err: error }, 'the search thread died and is started anew'),
-      },
-    )
-    closing.push(() => search.close())
-    const deps: Deps = {
-      config,
-      now,
-      log,
-      credentials,
-      index,
-      store,
-      keys,
-      search,
-      metrics,
-      limitSignIn: unlimitedSignIns,
-      placement,
-      draining,
-    }
-    await recoverAll(store, (error) => {
-      log.error(
+    const { deps, index } = await open(config, options, closing)
+    await recoverAll(deps.store, (error) => {
+      deps.log.error(
         { err: error },
         'a transaction of a dead process could not be finished; the next writer that finds its locks retries',
       )
@@ -121,6 +65,99 @@ export async function openDeps(config: Config, options: OpenOptions): Promise<Op
     await close()
     throw error
   }
+}
+
+async function open(config: Config, options: OpenOptions, closing: Closing): Promise<Omit<Opened, 'close'>> {
+  const { log, now = () => new Date(), draining = new AbortController().signal, worker = 1 } = options
+  const metrics = newMetrics(worker)
+  const alive = await joinProcesses(config, closing)
+  const observer = databaseObserver(metrics, 'credentials')
+  const credentials = await openCredentials(config, { log, draining, observer })
+  closing.push(() => credentials.close())
+  const placement = await openPlacement(config, { credentials, alive, ...options })
+  closing.push(() => placement.close())
+  const index = await openIndex(config.dataDir, alive, { log, draining, metrics })
+  closing.push(() => index.close())
+  const store = storeOf(config.dataDir, alive, { placement, metrics }, () => deps)
+  const keys = await openKeys(credentials, config.publicUrl, now())
+  const search = openSearch(config, log)
+  closing.push(() => search.close())
+  const deps: Deps = {
+    config,
+    now,
+    log,
+    credentials,
+    index,
+    store,
+    keys,
+    search,
+    metrics,
+    limitSignIn: unlimitedSignIns,
+    placement,
+    draining,
+  }
+  return { deps, index }
+}
+
+/** Becomes one of the live processes of the data folder, which is created if it is missing. @throws ConfigError */
+async function joinProcesses(config: Config, closing: Closing): Promise<LiveProcess> {
+  const run = runFolder(config.dataDir)
+  await makeDataFolder(config.dataDir)
+  await rememberCell(config)
+  const alive = await registerProcess(run)
+  closing.push(() => alive.close(), endCatFiles)
+  // Synced, so that a lock that survives a power cut names a folder that survives it.
+  await syncDirectory(run)
+  await writeVersion(alive.dir)
+  await refuseOtherMajor(run, alive.id)
+  return alive
+}
+
+function openIndex(
+  root: string,
+  alive: LiveProcess,
+  { log, draining, metrics }: Pick<Deps, 'log' | 'draining' | 'metrics'>,
+): Promise<DerivedDatabase<IndexSchema>> {
+  const run = runFolder(root)
+  return openDerivedDatabase<IndexSchema>(join(root, indexFile), indexMigrations, {
+    lockPrefix: join(run, 'index'),
+    closing: draining,
+    observer: databaseObserver(metrics, 'index'),
+    mayReplaceNewer: async () => !(await isOtherVersionAlive(run, alive.id)),
+    report: (done, error) => log.warn(error === undefined ? {} : { err: error }, done),
+  })
+}
+
+/** @param deps of the process, which has this store: called once a transaction is recovered or a sync fails */
+function storeOf(
+  root: string,
+  alive: LiveProcess,
+  { placement, metrics }: Pick<Deps, 'placement' | 'metrics'>,
+  deps: () => Deps,
+): Store {
+  const run = runFolder(root)
+  return {
+    root,
+    run,
+    process: alive.id,
+    takeOver: (id) => takeOver(run, id),
+    recovered: (note) => indexNoted(deps(), note),
+    indexRepo: (repo) => indexNamed(deps(), repo),
+    becameReadOnly: (repo) => void checkUntilWritable(deps(), repo),
+    observer: storeObserver(metrics),
+    fence: placement.fence,
+  }
+}
+
+function openSearch({ dataDir, searchMemory }: Config, log: Logger): Deps['search'] {
+  return openSearchThread(
+    { file: join(dataDir, indexFile), folder: searchFolder(dataDir), memoryBytes: searchMemory },
+    {
+      warned: (message, code) =>
+        log.warn({ code, reason: message }, 'files of the search index could not be read or written'),
+      died: (error) => log.error({ err: error }, 'the search thread died and is started anew'),
+    },
+  )
 }
 
 /** @throws DatabaseFault: another service has the name of this cell (busy), or the database fails */
