@@ -4,10 +4,10 @@ import { isMainThread } from 'node:worker_threads'
 import { CommanderError } from 'commander'
 import { ConfigError, readConfig } from '../base/config.ts'
 import { Invalid, Refusal } from '../base/errors.ts'
-import { Interrupted, type Interruption, untilInterrupted } from '../base/interruption.ts'
 import { printable } from '../domain/format/texts.ts'
 import { explainFault } from '../process/faults.ts'
 import { UsageError } from './commands/command.ts'
+import { Interrupted, type Interruption, untilInterrupted } from './interruption.ts'
 import { programOf } from './program.ts'
 
 // In a thread, what loads this calls runCommand.
