@@ -1,20 +1,11 @@
 /** Configuration by the operator. The only file that reads the environment. */
 
 import { readFileSync } from 'node:fs'
+import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { z } from 'zod'
 import type { PostgresAddress } from '../../index/postgres/pool.ts'
-import {
-  areNetworks,
-  hasKnownMode,
-  isOrigin,
-  isPlain,
-  isPostgres,
-  listed,
-  oneOf,
-  webAddress,
-  wholeNumber,
-} from './config-values.ts'
+import { excerpt } from '../domain/format/excerpt.ts'
 
 export interface Config {
   /** 0: any free port. */
@@ -78,6 +69,11 @@ const signupModes = ['open', 'invite', 'closed'] as const
 /** Connections to PostgreSQL. */
 const defaultPool = 8
 
+/** Others would be taken for less than they say. */
+const tlsModes: readonly (string | null)[] = [null, 'disable', 'require', 'verify-ca', 'verify-full']
+
+const namedNetworks = ['loopback', 'linklocal', 'uniquelocal']
+
 const environment = z.object({
   PORT: wholeNumber(0, 65_535).default(3000),
   HOST: z.string().default('127.0.0.1'),
@@ -114,6 +110,62 @@ const environment = z.object({
     'is an http or https address without a path, a query or a user, such as http://10.0.0.1:3000',
   ).optional(),
 })
+
+function wholeNumber(least: number, most: number) {
+  const isAllowed = (text: string) => /^\d+$/.test(text.trim()) && Number(text) >= least && Number(text) <= most
+  return z
+    .string()
+    .refine(isAllowed, otherwise(`is a whole number from ${least} to ${most}`))
+    .transform(Number)
+}
+
+function oneOf<const Values extends readonly string[]>(values: Values) {
+  return z.enum(values, otherwise(`is one of ${values.join(', ')}`))
+}
+
+/** Quotes the value: not for addresses, which may hold a password. */
+function otherwise(allowed: string) {
+  return { error: ({ input }: { input?: unknown }) => `${allowed}, not ${JSON.stringify(excerpt(String(input)))}` }
+}
+
+/** @param allowed one sentence for all that it may not be */
+function webAddress(isAllowed: (address: string) => boolean, allowed: string) {
+  return z.url({ protocol: /^https?$/, error: allowed, abort: true }).refine(isAllowed, allowed)
+}
+
+/** A base URL; paths are appended. */
+function isPlain(address: string): boolean {
+  if (!URL.canParse(address)) return false
+  const { username, password } = new URL(address)
+  return username === '' && password === '' && !/[?#]/.test(address)
+}
+
+/** The service itself, not what a proxy makes of its paths. */
+function isOrigin(address: string): boolean {
+  return isPlain(address) && new URL(address).pathname === '/'
+}
+
+function isPostgres(address: string): boolean {
+  return URL.canParse(address) && /^postgres(ql)?:$/.test(new URL(address).protocol)
+}
+
+function hasKnownMode(address: string): boolean {
+  return !URL.canParse(address) || tlsModes.includes(new URL(address).searchParams.get('sslmode'))
+}
+
+function listed(text: string): string[] {
+  return text.split(',').map((one) => one.trim())
+}
+
+function areNetworks(list: readonly string[]): boolean {
+  return list.every((one) => {
+    const [address = '', prefix, more] = one.split('/')
+    if (namedNetworks.includes(one)) return true
+    const bits = isIP(address) === 6 ? 128 : 32
+    const isPrefix = prefix === undefined || (/^[1-9]\d{0,2}$/.test(prefix) && Number(prefix) <= bits)
+    return isIP(address) !== 0 && isPrefix && more === undefined
+  })
+}
 
 /** Invalid configuration; the message names each variable. */
 export class ConfigError extends Error {
