@@ -15,6 +15,7 @@ import {
   ValueNode,
 } from 'kysely'
 import { LRUCache } from 'lru-cache'
+import { createSemaphore } from '../../concurrency/semaphore.ts'
 import { busyTimeoutMs, type ConnectionMode, type DatabaseObserver, retryWhileBusy } from './connection.ts'
 import { DatabaseBusy, DatabaseFault } from './database-fault.ts'
 
@@ -71,14 +72,18 @@ function readDriver(handle: Sqlite.Database, events: DriverEvents): Driver {
 function writeDriver(handle: Sqlite.Database, events: DriverEvents): Driver {
   const { observer } = events
   const connection = new Connection(handle, events)
-  const mutex = new Mutex()
+  const semaphore = createSemaphore({
+    running: 1,
+    waiting: { timeoutMs: busyTimeoutMs, refusal: () => new DatabaseBusy() },
+  })
+  let release = () => {}
   /** When the transaction whose turn it is was asked for. */
   let asked = 0
   return {
     init: async () => {},
     acquireConnection: async () => {
       const since = performance.now()
-      await mutex.enter().catch((error: unknown) => {
+      release = await semaphore.acquire({}).catch((error: unknown) => {
         observer?.gaveUp()
         throw error
       })
@@ -99,10 +104,10 @@ function writeDriver(handle: Sqlite.Database, events: DriverEvents): Driver {
     },
     releaseConnection: async () => {
       connection.unwatch()
-      mutex.leave()
+      release()
     },
     destroy: async () => {
-      await mutex.enter()
+      await semaphore.acquire({})
       handle.close()
     },
   }
@@ -166,35 +171,5 @@ class Connection implements DatabaseConnection {
     const statement = this.#handle.prepare(sql)
     this.#statements.set(sql, statement)
     return statement
-  }
-}
-
-/** First come, first served. `enter` throws DatabaseBusy after `busyTimeoutMs`. */
-class Mutex {
-  #taken = false
-  readonly #waiting: (() => void)[] = []
-
-  async enter(): Promise<void> {
-    if (!this.#taken) {
-      this.#taken = true
-      return
-    }
-    await new Promise<void>((resolve, reject) => {
-      const turn = () => {
-        clearTimeout(timer)
-        resolve()
-      }
-      const timer = setTimeout(() => {
-        this.#waiting.splice(this.#waiting.indexOf(turn), 1)
-        reject(new DatabaseBusy())
-      }, busyTimeoutMs)
-      this.#waiting.push(turn)
-    })
-  }
-
-  leave(): void {
-    const next = this.#waiting.shift()
-    if (next === undefined) this.#taken = false
-    else next()
   }
 }
