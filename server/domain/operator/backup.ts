@@ -66,90 +66,130 @@ const abandonedAfterMs = 24 * 3600 * 1000
  * @throws GitError storage_* and system errors where `dir` cannot be written; the signal's reason
  */
 export async function backUp(
-  { root, postgres }: Source,
+  source: Source,
   dir: string,
-  { atOnce, full, stamps }: BackupOptions,
+  options: BackupOptions,
   now: Date,
   signal: AbortSignal,
   onProgress: (done: number, total: number) => void,
 ): Promise<BackedUp> {
   await makeFolder(dir, privateMode)
   const isFirst = !isTaken(join(dir, manifestFile))
-  const problems: PathProblem[] = []
-  const again: string[] = []
-  const failing = new AbortController()
-  const ending = AbortSignal.any([signal, failing.signal])
-  const attempt = async <T>(path: string, work: () => Promise<T>): Promise<T | undefined> => {
-    ending.throwIfAborted()
-    try {
-      return await work()
-    } catch (error) {
-      if (isStorageFault(error)) failing.abort(error)
-      ending.throwIfAborted()
-      problems.push({ path, reason: error instanceof Error ? error.message : String(error) })
-      return undefined
-    }
-  }
-  await attempt(credentialsFile, () => copyCredentials({ root, postgres }, dir))
+  const run = new BackupRun(source, dir, options, now, signal)
+  await run.attempt(credentialsFile, () => copyCredentials(source, dir))
 
-  const sources = await listStoredRepositories(root)
-  const checked = full ? new Map<string, MirrorEntry>() : await checkedMirrors(dir)
+  const sources = await listStoredRepositories(source.root)
+  const checked = options.full ? new Map<string, MirrorEntry>() : await checkedMirrors(dir)
   const present = new Set((await listStoredRepositories(dir)).map(({ path }) => path))
-  const entries = new Map<string, MirrorEntry>()
-  const turn = pLimit(atOnce)
-  let [done, fetched] = [0, 0]
-  const take = async (stored: StoredRepository) => {
-    const { path } = stored
-    const last = present.has(path) ? checked.get(path) : undefined
-    const stamp = stamps.get(path)
-    await attempt(path, async () => {
-      if (last && (isStamped(last, now, stamp) || isUntouched(root, dir, last, now))) {
-        entries.set(path, stamped(last, stamp))
-        return
-      }
-      const taken = await takeRepository(root, dir, stored, full, ending)
-      if (taken.fetched) fetched++
-      if (taken.again) again.push(path)
-      if (taken.damage !== undefined) problems.push({ path, reason: taken.damage })
-      else entries.set(path, stamped(entryOf(dir, path, now), stamp))
-    })
-    onProgress(++done, sources.length)
-  }
   for (const orgId of new Set(sources.map((stored) => stored.orgId))) {
     await makeFolder(join(dir, orgId), privateMode)
     await removeAbandoned(join(dir, orgId), now)
   }
+  const turn = pLimit(options.atOnce)
+  let done = 0
+  const take = async (stored: StoredRepository) => {
+    await run.take(stored, present.has(stored.path) ? checked.get(stored.path) : undefined)
+    onProgress(++done, sources.length)
+  }
   await allDone(sources.map((stored) => turn(() => take(stored))))
 
-  const known = new Set(sources.map(({ path }) => path))
-  const mirrors = await listStoredRepositories(dir)
-  const kept = mirrors.filter(({ path }) => known.has(path) && repoExists({ dir: join(dir, path) }))
-  const repositories = kept.flatMap(({ path }) => {
-    const entry = entries.get(path)
-    if (entry) return [entry]
-    const refs = refsOf({ dir: join(dir, path) })
-    return refs ? [{ path, refs: Object.fromEntries(refs) }] : []
-  })
-  const gone = mirrors
-    .map(({ path }) => path)
-    .filter((path) => !known.has(path) && repoExists({ dir: join(dir, path) }))
+  const manifest = await manifestOf(dir, new Set(sources.map(({ path }) => path)), run.entries, now)
+  run.throwIfEnded()
+  await writeManifest(dir, manifest)
+  return {
+    repositories: manifest.repositories.length,
+    isFirst,
+    fetched: run.fetched,
+    gone: manifest.gone,
+    again: run.again.sort(),
+    problems: run.problems.sort(byPath),
+  }
+}
+
+/** The copies of one backup and what is found on the way. A fault of the storage ends all of them. */
+class BackupRun {
+  /** Mirrors that are sound, by path. */
+  readonly entries = new Map<string, MirrorEntry>()
+  readonly problems: PathProblem[] = []
+  readonly again: string[] = []
+  fetched = 0
+  private readonly source: Source
+  private readonly dir: string
+  private readonly options: BackupOptions
+  private readonly now: Date
+  private readonly failing = new AbortController()
+  private readonly ending: AbortSignal
+
+  constructor(source: Source, dir: string, options: BackupOptions, now: Date, signal: AbortSignal) {
+    this.source = source
+    this.dir = dir
+    this.options = options
+    this.now = now
+    this.ending = AbortSignal.any([signal, this.failing.signal])
+  }
+
+  /** @throws the fault of the storage, or the signal's reason */
+  throwIfEnded(): void {
+    this.ending.throwIfAborted()
+  }
+
+  /** Any other fault is a problem of this path. @throws as throwIfEnded */
+  async attempt(path: string, work: () => Promise<void>): Promise<void> {
+    this.throwIfEnded()
+    try {
+      await work()
+    } catch (error) {
+      if (isStorageFault(error)) this.failing.abort(error)
+      this.throwIfEnded()
+      this.problems.push({ path, reason: error instanceof Error ? error.message : String(error) })
+    }
+  }
+
+  /** @param last what the backup before this one found of the mirror */
+  async take(stored: StoredRepository, last: MirrorEntry | undefined): Promise<void> {
+    const { dir, now, entries } = this
+    const { root } = this.source
+    const { path } = stored
+    const stamp = this.options.stamps.get(path)
+    await this.attempt(path, async () => {
+      if (last && (isStamped(last, now, stamp) || isUntouched(root, dir, last, now))) {
+        entries.set(path, stamped(last, stamp))
+        return
+      }
+      const taken = await takeRepository(root, dir, stored, this.options.full, this.ending)
+      if (taken.fetched) this.fetched++
+      if (taken.again) this.again.push(path)
+      if (taken.damage !== undefined) this.problems.push({ path, reason: taken.damage })
+      else entries.set(path, stamped(entryOf(dir, path, now), stamp))
+    })
+  }
+}
+
+/** @param known paths of the repositories in the data folder @param entries of sound mirrors */
+async function manifestOf(
+  dir: string,
+  known: ReadonlySet<string>,
+  entries: ReadonlyMap<string, MirrorEntry>,
+  now: Date,
+): Promise<Manifest> {
+  const mirrors = (await listStoredRepositories(dir)).map(({ path }) => path)
+  const kept = mirrors.filter((path) => repoExists({ dir: join(dir, path) }))
+  const repositories = kept
+    .filter((path) => known.has(path))
+    .flatMap((path) => {
+      const entry = entries.get(path)
+      if (entry) return [entry]
+      const refs = refsOf({ dir: join(dir, path) })
+      return refs ? [{ path, refs: Object.fromEntries(refs) }] : []
+    })
+  const gone = kept.filter((path) => !known.has(path))
   const sha256 = await hashOfFile(join(dir, credentialsFile))
-  const manifest: Manifest = {
+  return {
     format: 1,
     created_at: now.toISOString(),
     ...(sha256 === undefined ? {} : { credentials: { sha256 } }),
     repositories,
     gone,
-  }
-  ending.throwIfAborted()
-  await writeManifest(dir, manifest)
-  return {
-    repositories: repositories.length,
-    isFirst,
-    fetched,
-    gone,
-    again: again.sort(),
-    problems: problems.sort(byPath),
   }
 }
 
