@@ -25,6 +25,17 @@ export function edgeName(holder: string, folder: EdgeFolderName, id: string): st
   return `${holder}/${folder}/${id}`
 }
 
+/** An edge as answers have it. */
+export interface NamedEdge {
+  /** As edgeName makes it. */
+  readonly id: string
+  readonly source: string
+  readonly target: string
+  readonly edge_type: 'parent_child' | 'connection'
+  readonly connection_type: string
+  readonly label: string
+}
+
 const edgePaths: Readonly<Record<EdgeFolderName, RegExp>> = {
   parents: /^parents\/([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\.json$/,
   connections: /^connections\/([A-Za-z0-9_-]{1,64})\.json$/,

@@ -3,15 +3,9 @@
 import type { EdgeTable } from '../../../index/derived/schema.ts'
 import { type Counted, countRelatives } from '../../../index/graph/graph-counts.ts'
 import type { GraphEdgeRow, GraphNodeRow, GraphRows } from '../../../index/graph/graph-rows.ts'
-import { edgeName } from '../format/paths.ts'
+import { edgeName, type NamedEdge } from '../format/paths.ts'
 
-export interface GraphEdge {
-  readonly id: string
-  readonly source: string
-  readonly target: string
-  readonly edge_type: 'parent_child' | 'connection'
-  readonly connection_type: string
-  readonly label: string
+export interface GraphEdge extends NamedEdge {
   readonly parent_node_id: string
 }
 

@@ -9,18 +9,8 @@ import type { Person } from '../actor.ts'
 import type { PullAt } from '../at.ts'
 import { findTree } from '../branches/commit-trees.ts'
 import { type NodeContent, readContent } from '../format/node-format.ts'
-import { edgeName } from '../format/paths.ts'
+import { edgeName, type NamedEdge } from '../format/paths.ts'
 import { pairOf } from './pull-diffs.ts'
-
-interface Edge {
-  /** As in the graph. */
-  readonly id: string
-  readonly source: string
-  readonly target: string
-  readonly edge_type: 'parent_child' | 'connection'
-  readonly connection_type: string
-  readonly label: string
-}
 
 /** Of each list of an answer. */
 const listedItems = 1_000
@@ -43,10 +33,10 @@ export async function readPullImpact(deps: Deps, actor: Person, at: PullAt) {
   const [old, fresh] = [edgesOf(node.id, before), edgesOf(node.id, after)]
   const [added, removed] = [edgesBeyond(old, fresh), edgesBeyond(fresh, old)]
   const titles = await titlesOf(deps, org.id, [...removed, ...fresh.values()])
-  const isShown = ({ source, target }: Edge): boolean => titles.has(source) && titles.has(target)
+  const isShown = ({ source, target }: NamedEdge): boolean => titles.has(source) && titles.has(target)
   const isAlone = access.onlyNode !== undefined
   const titleOf = (id: string) => (isAlone && id !== node.id ? '' : (titles.get(id) ?? ''))
-  const toView = (edge: Edge) => ({
+  const toView = (edge: NamedEdge) => ({
     ...edge,
     target: edge.target.slice(0, targetLength),
     source_title: titleOf(edge.source),
@@ -81,8 +71,8 @@ export async function readPullImpact(deps: Deps, actor: Person, at: PullAt) {
 }
 
 /** By id, in its order. */
-function edgesOf(nodeId: string, { parents, connections }: NodeContent): ReadonlyMap<string, Edge> {
-  const edges: Edge[] = [
+function edgesOf(nodeId: string, { parents, connections }: NodeContent): ReadonlyMap<string, NamedEdge> {
+  const edges: NamedEdge[] = [
     ...parents.map(({ id, label }) => ({
       id: edgeName(nodeId, 'parents', id),
       source: id,
@@ -104,7 +94,7 @@ function edgesOf(nodeId: string, { parents, connections }: NodeContent): Readonl
 }
 
 /** Those of `there` that `here` lacks or has otherwise. */
-function edgesBeyond(here: ReadonlyMap<string, Edge>, there: ReadonlyMap<string, Edge>): Edge[] {
+function edgesBeyond(here: ReadonlyMap<string, NamedEdge>, there: ReadonlyMap<string, NamedEdge>): NamedEdge[] {
   return [...there.values()].filter((edge) => {
     const own = here.get(edge.id)
     const isSame = own?.target === edge.target && own.connection_type === edge.connection_type
@@ -113,7 +103,7 @@ function edgesBeyond(here: ReadonlyMap<string, Edge>, there: ReadonlyMap<string,
 }
 
 /** Of the ends that are nodes of the organisation. */
-async function titlesOf({ index }: Deps, orgId: string, edges: readonly Edge[]): Promise<Map<string, string>> {
+async function titlesOf({ index }: Deps, orgId: string, edges: readonly NamedEdge[]): Promise<Map<string, string>> {
   const ids = [...new Set(edges.flatMap(({ source, target }) => [source, target]))]
   const titles = new Map<string, string>()
   const pace = newPace()
