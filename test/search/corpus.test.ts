@@ -6,14 +6,13 @@ import type { Admission, SearchedField } from '../../index/search/ranking/candid
 import { roundScore, scoreTerms, type WeightedTerm } from '../../index/search/ranking/scores.ts'
 import {
   type Corpus,
-  type CorpusDocument,
   createCorpus,
   mergeFrom,
   removeDocument,
   seal,
   setDocument,
-  shortIdOf,
 } from '../../index/search/segments/corpus.ts'
+import { type CorpusDocument, shortIdOf } from '../../index/search/segments/live-index.ts'
 import { decodeSegments, encodeSegments, type Origin } from '../../index/search/segments/segment-file.ts'
 import { sizeOf, stringAt } from '../../index/search/segments/string-table.ts'
 import { type Random, randomOf } from './random.ts'

@@ -1,6 +1,7 @@
 /** The documents that may have the best scores: the postings of all terms, added up. */
 
-import { type Corpus, type DocumentPlace, type Frozen, liveLength } from '../segments/corpus.ts'
+import type { Corpus, DocumentPlace, Frozen } from '../segments/corpus.ts'
+import { liveLength } from '../segments/live-index.ts'
 import { MANY } from '../segments/segment.ts'
 import { sizeOf } from '../segments/string-table.ts'
 import { FIELD } from '../segments/terms.ts'

@@ -1,6 +1,7 @@
 /** What a question finds that demands something and has no words to rank by: `tag:port`, `-title:draft`. */
 
-import { type Corpus, type DocumentPlace, idAt, shortIdOf } from '../segments/corpus.ts'
+import { type Corpus, type DocumentPlace, idAt } from '../segments/corpus.ts'
+import { shortIdOf } from '../segments/live-index.ts'
 import type { Admission } from './candidates.ts'
 import { heapOfBest } from './heap.ts'
 import { admitsAt } from './scope.ts'

@@ -1,5 +1,6 @@
 /** Turns a question into weighted terms, with corrections of words that the index lacks. */
-import { type Corpus, documentFrequency, idf, similarLive } from '../segments/corpus.ts'
+import { type Corpus, documentFrequency, idf } from '../segments/corpus.ts'
+import { similarLive } from '../segments/live-index.ts'
 import { inField } from '../segments/segment.ts'
 import { stringAt } from '../segments/string-table.ts'
 import { FIELD, languageShares } from '../segments/terms.ts'

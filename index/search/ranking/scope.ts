@@ -1,13 +1,7 @@
 /** Which nodes a question admits. */
 
-import {
-  type Corpus,
-  type CorpusDocument,
-  type DocumentPlace,
-  placeOf,
-  ranksOf,
-  shortIdOf,
-} from '../segments/corpus.ts'
+import { type Corpus, type DocumentPlace, placeOf, ranksOf } from '../segments/corpus.ts'
+import { type CorpusDocument, shortIdOf } from '../segments/live-index.ts'
 import type { SearchRows } from '../segments/rows.ts'
 import { sizeOf } from '../segments/string-table.ts'
 import { FIELD } from '../segments/terms.ts'

@@ -9,11 +9,10 @@ import {
   type Frozen,
   idAt,
   idfOf,
-  liveLength,
-  livePostings,
   placeOf,
   ranksOf,
 } from '../segments/corpus.ts'
+import { liveLength, livePostings } from '../segments/live-index.ts'
 import { countAt, postingOf } from '../segments/segment.ts'
 import { bm25 } from './bm25.ts'
 import { type Admission, candidates, type List, type SearchedField } from './candidates.ts'

@@ -1,5 +1,6 @@
 /** The titles that match what is typed, in each part of a corpus. */
-import type { Corpus, Frozen, Live } from '../segments/corpus.ts'
+import type { Corpus, Frozen } from '../segments/corpus.ts'
+import type { Live } from '../segments/live-index.ts'
 import { inField, postingOf } from '../segments/segment.ts'
 import { rankOf, ranksBeginning, type StringTable, sizeOf, stringAt, tableOf } from '../segments/string-table.ts'
 import { FIELD } from '../segments/terms.ts'

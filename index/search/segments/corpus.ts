@@ -1,15 +1,17 @@
 /** Documents by their terms: segments, and a small MiniSearch index that takes the changes until it is sealed. */
-import MiniSearch from 'minisearch'
-import { bytesOf, freeze, type LivePostings, merge, numberIn, postingOf, type Segment } from './segment.ts'
+import {
+  addLive,
+  type CorpusDocument,
+  createLive,
+  type Live,
+  liveIdOf,
+  livePostings,
+  removeLive,
+  shortIdOf,
+  unsortedOf,
+} from './live-index.ts'
+import { bytesOf, freeze, merge, numberIn, postingOf, type Segment } from './segment.ts'
 import { bytesAt, rankOf, sizeOf, stringAt } from './string-table.ts'
-
-/** The terms of one document: by field, in their order, with repetitions. */
-export interface CorpusDocument {
-  readonly id: string
-  readonly terms: readonly (readonly string[])[]
-  /** Milliseconds since 1970. */
-  readonly time: number
-}
 
 /** A segment, and which of its documents have been changed or removed since. */
 export interface Frozen {
@@ -30,24 +32,6 @@ export interface Corpus {
   live: Live
 }
 
-/** What has changed since the last segment. */
-export interface Live {
-  readonly mini: MiniSearch<CorpusDocument>
-  readonly documents: Map<string, CorpusDocument>
-  /** Terms of all documents, with repetitions. */
-  size: number
-  /** How many documents have been added and removed. */
-  changes: number
-  /** By field. */
-  readonly totalLengths: number[]
-}
-
-// Protected members of MiniSearch 7.2.0 (pinned); TypeScript allows and checks access through such names.
-const LENGTHS = '_fieldLength'
-const SHORT_IDS = '_idToShortId'
-const IDS = '_documentIds'
-const POSTINGS = '_index'
-
 /** Estimated bytes of heap of a term of a live document, with its posting. */
 const LIVE_TERM_BYTES = 60
 
@@ -58,20 +42,6 @@ export function createCorpus(fieldCount: number, segments: readonly Segment[] = 
   const corpus: Corpus = { fieldCount, frozen: [], live: createLive(fieldCount) }
   for (const segment of segments) addSegment(corpus, segment)
   return corpus
-}
-
-function createLive(fieldCount: number): Live {
-  const fields = Array.from({ length: fieldCount }, (_, field) => String(field))
-  const mini = new MiniSearch<CorpusDocument>({
-    fields,
-    storeFields: [],
-    autoVacuum: false,
-    extractField: (document, field) => (field === 'id' ? document.id : (document.terms[Number(field)] as unknown)), // terms pass through as they are
-    stringifyField: (terms) => terms as string, // as extractField gives them
-    tokenize: (terms) => terms as unknown as string[], // as extractField gives them
-    processTerm: (term) => term,
-  })
-  return { mini, documents: new Map(), size: 0, changes: 0, totalLengths: fields.map(() => 0) }
 }
 
 /** Adds a segment that is newer than the others: what it holds is dead in them. */
@@ -111,10 +81,7 @@ function kill({ segment, dead, deadList, deadLengths }: Frozen, document: number
 /** Adds or replaces. */
 export function setDocument(corpus: Corpus, document: CorpusDocument): void {
   removeDocument(corpus, document.id)
-  const { live } = corpus
-  live.mini.add(document)
-  live.documents.set(document.id, document)
-  countLive(live, document, 1)
+  addLive(corpus.live, document)
 }
 
 export function removeDocument({ frozen, live }: Corpus, id: string): void {
@@ -122,43 +89,12 @@ export function removeDocument({ frozen, live }: Corpus, id: string): void {
     const document = numberIn(part.segment, id)
     if (document >= 0) kill(part, document)
   }
-  const known = live.documents.get(id)
-  if (!known) return
-  countLive(live, known, -1)
-  // `discard` leaves postings, and scores would drift until a vacuum.
-  live.mini.remove(known)
-  live.documents.delete(id)
-}
-
-function countLive(live: Live, { id, terms }: CorpusDocument, sign: 1 | -1): void {
-  live.changes++
-  live.size += sign * terms.reduce((sum, list) => sum + list.length, 0)
-  for (const field of live.totalLengths.keys())
-    live.totalLengths[field] = (live.totalLengths[field] ?? 0) + sign * liveLength(live, shortIdOf(live, id), field)
-}
-
-/** MiniSearch's number of a live document; -1 if it has none. */
-export function shortIdOf({ mini }: Live, id: string): number {
-  return mini[SHORT_IDS].get(id) ?? -1
-}
-
-/** The distinct terms of a live document in the field. */
-export function liveLength({ mini }: Live, shortId: number, field: number): number {
-  return mini[LENGTHS].get(shortId)?.[field] ?? 0
-}
-
-export function livePostings({ mini }: Live, term: string): LivePostings | undefined {
-  return mini[POSTINGS].get(term)
-}
-
-/** Live terms within so many edits, with their distances. */
-export function similarLive({ mini }: Live, term: string, distance: number): [string, number][] {
-  return [...mini[POSTINGS].fuzzyGet(term, distance)].map(([similar, [, edits]]): [string, number] => [similar, edits])
+  removeLive(live, id)
 }
 
 /** What is live as a segment. */
 export function frozenLive({ live, fieldCount }: Corpus): Segment {
-  return freeze(live.mini, fieldCount, (id) => live.documents.get(id)?.time ?? 0)
+  return freeze(unsortedOf(live), fieldCount)
 }
 
 /** Makes a segment of what is live. */
@@ -228,7 +164,7 @@ export function placeOf({ frozen, live }: Corpus, id: string): DocumentPlace | u
 
 export function idAt({ frozen, live }: Corpus, { i, number }: DocumentPlace): string {
   const part = frozen[i]
-  return part === undefined ? String(live.mini[IDS].get(number)) : stringAt(part.segment.ids, number)
+  return part === undefined ? liveIdOf(live, number) : stringAt(part.segment.ids, number)
 }
 
 export function documentCount({ frozen, live }: Corpus): number {

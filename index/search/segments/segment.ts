@@ -1,5 +1,4 @@
 /** A part of an index that never changes: MiniSearch's postings laid flat. */
-import type MiniSearch from 'minisearch'
 import { pick, rankOf, type StringTable, sizeOf, stringAt, tableOf, tableWriter, walkTables } from './string-table.ts'
 
 /** The postings of one field. Those of the term t are `[starts[t], starts[t + 1])`, ascending by document. */
@@ -26,12 +25,6 @@ export interface Segment {
 
 /** The least count that does not fit into a byte beside this mark. */
 export const MANY = 255
-
-// Protected members of MiniSearch 7.2.0 (pinned); TypeScript allows and checks access through such names.
-const NEXT_ID = '_nextId'
-const DOCUMENT_IDS = '_documentIds'
-const LENGTHS = '_fieldLength'
-const POSTINGS = '_index'
 
 /** How often each document has a term, by MiniSearch's number of the field. */
 export type LivePostings = ReadonlyMap<number, ReadonlyMap<number, number>>
@@ -69,23 +62,36 @@ export function bytesOf({ terms, ids, fields, lengths, times }: Segment): number
   return [...arrays, ...postings].reduce((sum, { byteLength }) => sum + byteLength, 40 * many)
 }
 
-/** Lays the postings of a MiniSearch index flat. @param timeOf milliseconds since 1970, by id */
-export function freeze<T>(mini: MiniSearch<T>, fieldCount: number, timeOf: (id: string) => number): Segment {
-  const encoded = [...mini[DOCUMENT_IDS]].map(([shortId, id]): [Uint8Array, number] => [
-    Buffer.from(String(id)),
-    shortId,
-  ])
+/** What a segment is made of, as MiniSearch has it: by its numbers of documents, in any order. */
+export interface Unsorted {
+  readonly ids: ReadonlyMap<number, unknown>
+  /** Above every number. */
+  readonly idsEnd: number
+  /** By document and field: its distinct terms. */
+  readonly lengths: ReadonlyMap<number, readonly number[]>
+  /** By term. */
+  readonly postings: Iterable<readonly [string, LivePostings]>
+  /** Milliseconds since 1970. */
+  timeOf(id: string): number
+}
+
+/** Lays postings flat. */
+export function freeze(
+  { ids: idOf, idsEnd, lengths: lengthsOf, postings, timeOf }: Unsorted,
+  fieldCount: number,
+): Segment {
+  const encoded = [...idOf].map(([shortId, id]): [Uint8Array, number] => [Buffer.from(String(id)), shortId])
   encoded.sort(([a], [b]) => Buffer.compare(a, b))
   const ids = tableOf(encoded.map(([bytes]) => bytes))
-  const numberOf = new Int32Array(mini[NEXT_ID]).fill(-1)
+  const numberOf = new Int32Array(idsEnd).fill(-1)
   const lengths = Array.from({ length: fieldCount }, () => new Uint32Array(encoded.length))
   const times = new Float64Array(encoded.length)
   for (const [document, [, shortId]] of encoded.entries()) {
     numberOf[shortId] = document
     times[document] = timeOf(stringAt(ids, document))
-    for (const [field, column] of lengths.entries()) column[document] = mini[LENGTHS].get(shortId)?.[field] ?? 0
+    for (const [field, column] of lengths.entries()) column[document] = lengthsOf.get(shortId)?.[field] ?? 0
   }
-  const all = [...mini[POSTINGS]].map(([term, postings]): [Uint8Array, LivePostings] => [Buffer.from(term), postings])
+  const all = [...postings].map(([term, counts]): [Uint8Array, LivePostings] => [Buffer.from(term), counts])
   all.sort(([a], [b]) => Buffer.compare(a, b))
   const fields = lengths.map((_, field) => flattened(all, field, numberOf))
   return { terms: tableOf(all.map(([bytes]) => bytes)), ids, fields, lengths, times }
