@@ -10,7 +10,7 @@ export interface OrgState {
 }
 
 /** A node as it is indexed. */
-export interface ChangedNode {
+interface ChangedNode {
   readonly id: string
   /** The organisation's version at its last change. */
   readonly changed: number
@@ -23,7 +23,7 @@ export interface ChangedNode {
   readonly beginning: Buffer
 }
 
-export interface Tombstone {
+interface Tombstone {
   readonly node_id: string
   readonly changed: number
 }
@@ -50,7 +50,7 @@ export interface FollowedEdges {
 }
 
 /** Lists of one length. */
-export interface EdgesFrom {
+interface EdgesFrom {
   readonly targets: readonly string[]
   /** Each names the edge within one snapshot. */
   readonly numbers: readonly string[]
