@@ -2,8 +2,13 @@
 
 import { expect } from 'chai'
 import MiniSearch from 'minisearch'
-import type { Admission, SearchedField } from '../../index/search/ranking/candidates.ts'
-import { roundScore, scoreTerms, type WeightedTerm } from '../../index/search/ranking/scores.ts'
+import {
+  type Admission,
+  roundScore,
+  type SearchedField,
+  scoreTerms,
+  type WeightedTerm,
+} from '../../index/search/ranking/scores.ts'
 import {
   type Corpus,
   createCorpus,

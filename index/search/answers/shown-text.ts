@@ -1,8 +1,7 @@
 /** The texts of an answer: whole ones or the best passages of each, as long as there is room. */
 
-import { bm25 } from '../ranking/bm25.ts'
 import type { Query } from '../ranking/query.ts'
-import { roundScore } from '../ranking/scores.ts'
+import { bm25, roundScore } from '../ranking/scores.ts'
 import { type Corpus, idf } from '../segments/corpus.ts'
 import type { DescribedNode, SearchRows } from '../segments/rows.ts'
 import { FIELD, languageIn } from '../segments/terms.ts'

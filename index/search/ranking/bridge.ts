@@ -4,10 +4,9 @@ import { documentCount, documentFrequency } from '../segments/corpus.ts'
 import { FIELD, languageIn } from '../segments/terms.ts'
 import { visitWords } from '../text/analyzer.ts'
 import { proseOf } from '../text/prose.ts'
-import { type Admission, SEARCHED } from './candidates.ts'
 import { type Coverage, conceptsIn, titleShare } from './coverage.ts'
 import { type Expansion, hasEdges } from './expansion.ts'
-import { type ScoredHit, scoreTerms } from './scores.ts'
+import { type Admission, type ScoredHit, SEARCHED, scoreTerms } from './scores.ts'
 
 /** What a node gains by the names that a match leads with. */
 export interface Bridge {

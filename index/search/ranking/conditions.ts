@@ -7,9 +7,9 @@ import { allTerms, wordsOf } from '../text/analyzer.ts'
 import { proseOf } from '../text/prose.ts'
 import { isUnspaced } from '../text/scripts.ts'
 import { fold, LANGUAGES } from '../text/stems.ts'
-import type { Admission } from './candidates.ts'
 import type { QuestionParts } from './query-syntax.ts'
 import { both, liveOf, withTerms } from './scope.ts'
+import type { Admission } from './scores.ts'
 
 /** Words beside the phrases up to which a question is one of syntax: a longer sentence quotes, and demands nothing. */
 const MOST_FREE_WORDS = 3

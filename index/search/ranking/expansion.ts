@@ -2,8 +2,8 @@
 
 import { type Corpus, type DocumentPlace, placeOf } from '../segments/corpus.ts'
 import { type FollowedEdges, MOST_EDGES_AT, type SearchRows } from '../segments/rows.ts'
-import type { Admission } from './candidates.ts'
 import { admitsAt } from './scope.ts'
+import type { Admission } from './scores.ts'
 
 /** How one node is reached from another. */
 export type Relation = 'child' | 'parent' | 'connection'

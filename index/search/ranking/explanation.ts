@@ -1,10 +1,10 @@
 /** Says of what the scores of an answer are made. */
 
 import { FIELD } from '../segments/terms.ts'
-import type { BestPassage } from './best-passage.ts'
 import type { Bridge } from './bridge.ts'
 import type { Coverage } from './coverage.ts'
 import type { Expansion } from './expansion.ts'
+import type { BestPassage } from './matches.ts'
 import type { Query } from './query.ts'
 import { noveltyOf, type RankedNode } from './ranking.ts'
 import { roundScore, type ScorePart, type Scores } from './scores.ts'

@@ -1,18 +1,26 @@
 /** The nodes that fit a question best, by its words, its syntax, and the names in other matches. */
-
-import type { SearchedTexts } from '../segments/org-index.ts'
+import { type Corpus, type DocumentPlace, documentCount, idAt, placeOf } from '../segments/corpus.ts'
+import { shortIdOf } from '../segments/live-index.ts'
+import { passageId, type SearchedTexts } from '../segments/org-index.ts'
 import type { SearchRows } from '../segments/rows.ts'
-import { type BestPassage, bestPassages } from './best-passage.ts'
 import { type Bridge, bridgesOf } from './bridge.ts'
-import type { Admission } from './candidates.ts'
 import { conditionsOf, excludedPhrases, phraseTest, READ_FOR_PHRASES, strictPhrases } from './conditions.ts'
 import type { Coverage } from './coverage.ts'
 import type { Expansion } from './expansion.ts'
-import { newestHits } from './listing.ts'
+import type { Query } from './query.ts'
 import type { QuestionParts } from './query-syntax.ts'
 import type { ScoreOf } from './ranking.ts'
-import { both } from './scope.ts'
-import { bestFirst, type ScoredHit, type Scores } from './scores.ts'
+import { admitsAt, both } from './scope.ts'
+import {
+  type Admission,
+  bestFirst,
+  heapOfBest,
+  type ScoredHit,
+  type ScorePart,
+  type Scores,
+  SEARCHED,
+  scoreTerms,
+} from './scores.ts'
 
 export interface BestHits {
   /** Best first, equals by id. */
@@ -79,6 +87,69 @@ function wholeHits(
   const best = bestOf(Math.max(limit, READ_FOR_PHRASES))
   const hasPhrases = phraseTest(rows, wanted, excluded)
   return { hits: best.filter(({ id }) => hasPhrases(id)).slice(0, limit), admission: admitted, isByPhrase }
+}
+
+/** The passage of a node that is scored best, as a whole is scored. */
+export interface BestPassage {
+  /** Among the passages of its node, from 0. */
+  readonly number: number
+  readonly score: number
+  readonly explain: () => readonly ScorePart[]
+}
+
+/** Undefined where a node has no passages, or none with a word of the question. */
+type BestPassageOf = (id: string) => BestPassage | undefined
+
+/**
+ * The first of the best passages of a node, by the rarity of terms among nodes and by their mean length: the passages' own would
+ * depend on how many nodes have some (figures: index/README.md). Undefined where no node can have one: none has passages, or
+ * the question is one for titles, which all passages of a node have in common. 7 µs for each passage.
+ */
+function bestPassages({ texts, passages }: SearchedTexts, query: Query): BestPassageOf | undefined {
+  if (query.searched === 'title' || documentCount(passages) === 0) return undefined
+  const scores = scoreTerms(passages, SEARCHED[query.searched], query.terms, texts)
+  return (id) => {
+    let best: BestPassage | undefined
+    for (let number = 0; ; number++) {
+      const passage = passageId(id, number)
+      const place = placeOf(passages, passage)
+      if (place === undefined) return best
+      const score = scores.at(place)?.score ?? 0
+      if (score > (best?.score ?? 0)) best = { number, score, explain: () => scores.explain(passage) }
+    }
+  }
+}
+
+/** The score of a hit without words to rank by: nothing says that one fits better than another. */
+const LISTED_SCORE = 1
+
+/**
+ * The hits of a question that demands something and has no words to rank by: `tag:port`, `-title:draft`. The nodes that changed
+ * last, in that order, equals by id. Linear in the number of documents.
+ */
+function newestHits(corpus: Corpus, admission: Admission, limit: number): ScoredHit[] {
+  const best = heapOfBest(limit)
+  let count = 0
+  for (const { time } of admitted(corpus, admission)) {
+    best.add(time)
+    count++
+  }
+  const bar = count < limit ? Number.NEGATIVE_INFINITY : best.least()
+  const found: { id: string; time: number }[] = []
+  for (const { place, time } of admitted(corpus, admission))
+    if (time >= bar) found.push({ id: idAt(corpus, place), time })
+  found.sort((a, b) => b.time - a.time || (a.id < b.id ? -1 : 1))
+  return found.slice(0, limit).map(({ id }) => ({ id, score: LISTED_SCORE, terms: [] }))
+}
+
+function* admitted(corpus: Corpus, admission: Admission): Generator<{ place: DocumentPlace; time: number }> {
+  for (const { id, time } of corpus.live.documents.values()) {
+    const place = { i: -1, number: shortIdOf(corpus.live, id) }
+    if (admitsAt(admission, place)) yield { place, time }
+  }
+  for (const [i, { segment, dead }] of corpus.frozen.entries())
+    for (const [number, time] of segment.times.entries())
+      if (dead[number] === 0 && admitsAt(admission, { i, number })) yield { place: { i, number }, time }
 }
 
 /** Hits with what they gain by the names in others. */

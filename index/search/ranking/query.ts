@@ -5,8 +5,7 @@ import { inField } from '../segments/segment.ts'
 import { stringAt } from '../segments/string-table.ts'
 import { FIELD, languageShares } from '../segments/terms.ts'
 import { type LanguageOf, type QuestionWord, questionTerms } from '../text/languages.ts'
-import type { SearchedIn } from './candidates.ts'
-import type { WeightedTerm } from './scores.ts'
+import type { SearchedIn, WeightedTerm } from './scores.ts'
 import { similarIn } from './similar.ts'
 
 /** A parsed query for one state of the index. Its concepts are its distinct words that the index has, by number. */

@@ -1,9 +1,27 @@
 /** Orders matches and the nodes that an expansion reaches from them, by one score. */
-
-import type { Level } from '../segments/levels.ts'
 import { type Coverage, newShare, titleShare } from './coverage.ts'
 import { type Expansion, type Neighbour, type Neighbours, neighboursOf, type Relation } from './expansion.ts'
 import { roundScore } from './scores.ts'
+
+/** The levels of expansion from the matches. */
+export type ExpansionDepth = 'none' | 'shallow' | 'standard' | 'deep'
+
+export interface Level {
+  hops: 0 | 1 | 2
+  children: boolean
+  parents: boolean
+  connections: boolean
+  /** Share of a seed's score that its neighbours may receive: α of index/README.md. */
+  strength: number
+}
+
+/** Each level reaches all that the one before reaches. */
+export const LEVELS: Record<ExpansionDepth, Level> = {
+  none: { hops: 0, children: false, parents: false, connections: false, strength: 0 },
+  shallow: { hops: 1, children: true, parents: false, connections: false, strength: 0.5 },
+  standard: { hops: 1, children: true, parents: true, connections: false, strength: 1 },
+  deep: { hops: 2, children: true, parents: true, connections: true, strength: 1 },
+}
 
 export interface Match {
   readonly id: string

@@ -5,7 +5,7 @@ import { type CorpusDocument, shortIdOf } from '../segments/live-index.ts'
 import type { SearchRows } from '../segments/rows.ts'
 import { sizeOf } from '../segments/string-table.ts'
 import { FIELD } from '../segments/terms.ts'
-import type { Admission } from './candidates.ts'
+import type { Admission } from './scores.ts'
 
 /** All of the conditions that are given must hold; an empty list of nodes admits none, an empty list of tags all. */
 export interface Scope {
