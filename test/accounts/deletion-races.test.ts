@@ -1,7 +1,6 @@
 /** An account, or an organisation, is deleted while another process changes who is in it. */
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { findActiveProfile } from '../../index/credentials/accounts.ts'
@@ -13,17 +12,14 @@ import { operator, type Person } from '../../server/domain/actor.ts'
 import { putMember } from '../../server/domain/orgs/members.ts'
 import { changeOrg } from '../../server/domain/orgs/org-changes.ts'
 import { createOrg } from '../../server/domain/orgs/orgs.ts'
-import { newDataDir } from '../support/data-folder.ts'
 import { newGate } from '../support/gate.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
+import type { Grove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
 import { type Client, client, type PersonClient, signUp } from '../support/people.ts'
 import { until } from '../support/until.ts'
+import { dataDir, here, there, useTwoServices } from './two-services.ts'
 
 describe('while an account, or an organisation, is deleted', () => {
-  let dataDir: string
-  let here: Grove
-  let there: Grove
   let count = 0
   let ann: PersonClient
   let bob: PersonClient
@@ -31,16 +27,7 @@ describe('while an account, or an organisation, is deleted', () => {
   /** Of Ann and Bob, both owners. */
   let shared: string
 
-  before(async () => {
-    dataDir = await newDataDir()
-    here = await startGrove({ dataDir, sweeps: false })
-    there = await startGrove({ dataDir, sweeps: false })
-  })
-  after(async () => {
-    await here.close()
-    await there.close()
-    await rm(dataDir, { recursive: true, force: true })
-  })
+  useTwoServices({ sweeps: false })
   beforeEach(async () => {
     count++
     ;[ann, bob] = [await signUp(here, `Ann ${count}`), await signUp(here, `Bob ${count}`)]

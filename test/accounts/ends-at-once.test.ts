@@ -1,14 +1,13 @@
 /** What ends access ends it for each request that begins afterwards, in every process, while requests run. */
 
-import { rm } from 'node:fs/promises'
 import { expect } from 'chai'
 import { changeManagedAccount } from '../../server/domain/accounts/administration.ts'
 import { operator } from '../../server/domain/actor.ts'
-import { newDataDir } from '../support/data-folder.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
+import type { Grove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
 import { client, type PersonClient, password, signUp } from '../support/people.ts'
 import { until } from '../support/until.ts'
+import { here, there, useTwoServices } from './two-services.ts'
 
 interface Scene {
   readonly here: Grove
@@ -19,19 +18,7 @@ interface Scene {
 const enough = 10
 
 describe('access ends at once in two processes', () => {
-  let dataDir: string
-  let here: Grove
-  let there: Grove
-  before(async () => {
-    dataDir = await newDataDir()
-    here = await startGrove({ dataDir })
-    there = await startGrove({ dataDir })
-  })
-  after(async () => {
-    await here.close()
-    await there.close()
-    await rm(dataDir, { recursive: true, force: true })
-  })
+  useTwoServices()
 
   const cases: Readonly<Record<string, { tokensToo: boolean; end(scene: Scene): Promise<unknown> }>> = {
     'a logout': {

@@ -1,35 +1,22 @@
 /** A password that changes while the former one is checked: nothing that the former one allowed comes after the change. */
 
-import { rm } from 'node:fs/promises'
 import { expect } from 'chai'
 import { issueResetToken } from '../../server/domain/accounts/sessions.ts'
-import { newDataDir } from '../support/data-folder.ts'
 import { newGate } from '../support/gate.ts'
-import { type Grove, startGrove } from '../support/grove.ts'
+import type { Grove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
 import { type Answer, type Client, client, type PersonClient, password, signUp } from '../support/people.ts'
 import { until } from '../support/until.ts'
+import { here, there, useTwoServices } from './two-services.ts'
 
 const new_password = 'staple the horse'
 const form = { 'sec-fetch-site': 'same-origin', 'content-type': 'application/x-www-form-urlencoded' }
 
 describe('while a password is checked, and another process changes it', () => {
-  let dataDir: string
-  let here: Grove
-  let there: Grove
   let count = 0
   let ann: PersonClient
 
-  before(async () => {
-    dataDir = await newDataDir()
-    here = await startGrove({ dataDir, sweeps: false })
-    there = await startGrove({ dataDir, sweeps: false })
-  })
-  after(async () => {
-    await here.close()
-    await there.close()
-    await rm(dataDir, { recursive: true, force: true })
-  })
+  useTwoServices({ sweeps: false })
   beforeEach(async () => {
     ann = await signUp(here, `Ann ${count++}`)
   })
