@@ -13,8 +13,8 @@ import type { DatabaseObserver } from '../../index/sqlite/connection.ts'
 import { type Database, DatabaseFault, openDatabase } from '../../index/sqlite/database.ts'
 import { copyBeforeMigration } from '../../index/sqlite/migration-copy.ts'
 import { type Config, postgresOf } from '../base/config.ts'
-import { withCredentialsLock } from '../domain/credentials-lock.ts'
 import { credentialsFile, isId, movedCredentialsFile } from '../domain/layout.ts'
+import { withCredentialsLock } from '../domain/operator/credentials-lock.ts'
 
 export interface CredentialsOptions {
   readonly log: Logger

@@ -2,7 +2,7 @@
 
 import { Refusal } from '../base/errors.ts'
 import { readJwks, readOpenidConfiguration } from '../domain/accounts/discovery.ts'
-import { requireReady } from '../domain/health.ts'
+import { requireReady } from '../domain/operator/health.ts'
 import type { HandlersOf } from '../http/contract/operations.ts'
 import { spec } from '../http/contract/spec.ts'
 import { docsPage, docsPolicy } from '../http/responses/docs.ts'

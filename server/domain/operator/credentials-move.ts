@@ -6,9 +6,9 @@ import { isTaken } from '../../../gitstore/presence.ts'
 import { copyToPostgres } from '../../../index/credentials/copies.ts'
 import type { PostgresAddress } from '../../../index/postgres/pool.ts'
 import { findDatabaseDamage } from '../../../index/sqlite/backup.ts'
-import { withCredentialsLock } from '../credentials-lock.ts'
 import { credentialsFile, movedCredentialsFile, runFolder } from '../layout.ts'
 import { listLiveProcesses } from '../live-processes.ts'
+import { withCredentialsLock } from './credentials-lock.ts'
 
 /**
  * Copies all rows in one transaction, then renames the file. Interrupted before that, the service goes on with the file, and a

@@ -1,8 +1,8 @@
 /** Whether the service can answer. */
-import { findSigningKey } from '../../index/credentials/signing-key.ts'
-import { probeOrgs } from '../../index/derived/org-queries.ts'
-import type { Deps } from '../base/deps.ts'
-import { Refusal } from '../base/errors.ts'
+import { findSigningKey } from '../../../index/credentials/signing-key.ts'
+import { probeOrgs } from '../../../index/derived/org-queries.ts'
+import type { Deps } from '../../base/deps.ts'
+import { Refusal } from '../../base/errors.ts'
 
 /**
  * `indexing`: the index is being made again, and organisations are served as each is in it.

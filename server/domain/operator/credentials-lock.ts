@@ -1,7 +1,7 @@
 /** The lock under which credentials are opened, upgraded or moved, by one process at a time. */
 import { join } from 'node:path'
-import { withFileLock } from '../../index/sqlite/file-lock.ts'
-import { runFolder } from './layout.ts'
+import { withFileLock } from '../../../index/sqlite/file-lock.ts'
+import { runFolder } from '../layout.ts'
 
 /** Milliseconds that another process may take. */
 const timeoutMs = 120_000
