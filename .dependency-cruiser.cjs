@@ -117,7 +117,7 @@ module.exports = {
       'domain-has-two-neighbours',
       'Of the server the domain knows its dependencies and errors, how refusals are counted, and the format of vaults.',
       '^server/domain/',
-      '^server/(?!domain/|vault/format/|base/(deps|errors|counters|json-bounds)\\.ts$|metrics/observers\\.ts$)',
+      '^server/(?!domain/|vault/format/|base/(deps|errors|fault-meanings|counters|json-bounds)\\.ts$|metrics/observers\\.ts$)',
     ),
     never(
       'domain-files-know-no-folder',

@@ -2,9 +2,9 @@
 
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express'
 import { ClientGone, Invalid, Refusal } from '../../base/errors.ts'
+import { answerOf } from '../../base/fault-meanings.ts'
 import { decodePercent } from '../../base/percent-encoding.ts'
 import type { Cell, CellDeps } from '../../domain/cells/cell.ts'
-import { answerOf } from '../../domain/fault-meanings.ts'
 import { canonicalId, isId } from '../../domain/layout.ts'
 import { note } from '../log/request-notes.ts'
 import { chain } from '../middleware-chain.ts'

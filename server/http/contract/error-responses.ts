@@ -13,7 +13,7 @@ import {
   type RefusalCode,
   statusOf,
 } from '../../base/errors.ts'
-import { answerOf } from '../../domain/fault-meanings.ts'
+import { answerOf } from '../../base/fault-meanings.ts'
 import type { PathProblem } from '../../domain/format/path-problem.ts'
 import { countRefusal } from '../../metrics/observers.ts'
 import { publicPath } from '../connection/base-url.ts'

@@ -1,7 +1,7 @@
 /** What faults of repositories and databases mean to callers: one table for REST and for pushes. */
 import { asStorageFault, GitError, type GitErrorCode } from '../../gitstore/errors.ts'
 import { DatabaseFault } from '../../index/sqlite/database.ts'
-import { Invalid, invalid, Refusal } from '../base/errors.ts'
+import { Invalid, invalid, Refusal } from './errors.ts'
 
 type Answer = Refusal | Invalid
 
