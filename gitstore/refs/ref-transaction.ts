@@ -10,6 +10,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join, relative, sep } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { createKeyedMutex } from '../../concurrency/keyed-mutex.ts'
 import { allDone, ownTurn, syncPath } from '../durable.ts'
 import { asStorageFault, codeOf, GitError, type GitErrorCode, isGitError } from '../errors.ts'
 import type { Oid, Repo } from '../repo.ts'
@@ -142,7 +143,8 @@ export async function announcing<T>(store: Store, folder: string, note: string, 
 }
 
 let transactions = 0
-const queues = new Map<string, Promise<unknown>>()
+/** Writers of this process wait here for those of one lock: fairer and cheaper than polling. */
+const mutex = createKeyedMutex()
 
 /** Locks that are linked or removed between two turns of the event loop. */
 const locksPerTurn = 200
@@ -160,7 +162,7 @@ async function withLocks<T>(
   for (const name of names) if (!wanted.has(lockPath(name))) wanted.set(lockPath(name), name)
   const sorted = [...wanted].sort(([a], [b]) => (a < b ? -1 : 1))
   const paths = sorted.map(([path]) => path)
-  const result = await queued(paths, () =>
+  const result = await mutex.run(paths, () =>
     withFaults(store, names, async () => {
       const transaction = String(++transactions)
       const folder = join(store.run, store.process, transaction)
@@ -266,18 +268,6 @@ export async function withFaults<T>(
       ? new GitError('repo_missing', 'The repository was deleted meanwhile')
       : asStorageFault(error)
   }
-}
-
-/** Runs `work` after all earlier work of this process on one of `keys`: fairer and cheaper than polling. */
-async function queued<T>(keys: readonly string[], work: () => Promise<T>): Promise<T> {
-  const before = Promise.allSettled(keys.map((key) => queues.get(key)))
-  const mine = before.then(work)
-  const settled = mine.catch(() => undefined)
-  for (const key of keys) queues.set(key, settled)
-  void settled.then(() => {
-    for (const key of keys) if (queues.get(key) === settled) queues.delete(key)
-  })
-  return mine
 }
 
 /** @returns a ref that has moved and whose folder is not synced yet, if there is one */
