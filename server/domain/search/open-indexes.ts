@@ -1,6 +1,7 @@
 /** The indexes that the search thread holds: loaded from files, brought up to the rows, sealed, merged, dropped for room. */
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { createKeyedMutex } from '../../../concurrency/keyed-mutex.ts'
 import { documentCount, liveCountOf } from '../../../index/search/segments/corpus.ts'
 import {
   addSegments,
@@ -63,21 +64,13 @@ export function openIndexes(
 ): OpenIndexes {
   /** The least recently used first. */
   const open = new Map<string, OpenIndex>()
-  const turns = new Map<string, Promise<unknown>>()
+  /** By organisation: questions of one are answered one after the other. */
+  const mutex = createKeyedMutex()
   let opened = 0
   /** By all. */
   let held = nothing
 
-  const ask = <T>(orgId: string, answer: (index: OrgIndex, rows: SearchRows) => T): Promise<T | undefined> => {
-    const turn = (turns.get(orgId) ?? Promise.resolve()).then(() => answerNow(orgId, answer))
-    const settled = turn
-      .catch(() => {})
-      .then(() => {
-        if (turns.get(orgId) === settled) turns.delete(orgId)
-      })
-    turns.set(orgId, settled)
-    return turn
-  }
+  const ask: OpenIndexes['ask'] = (orgId, answer) => mutex.run([orgId], () => answerNow(orgId, answer))
 
   const answerNow = async <T>(orgId: string, answer: (index: OrgIndex, rows: SearchRows) => T) => {
     for (;;) {
@@ -170,7 +163,7 @@ export function openIndexes(
   const makeRoom = (orgId: string): void => {
     for (const id of open.keys()) {
       if (held.bytes <= memoryBytes) return
-      if (id !== orgId && !turns.has(id)) drop(id)
+      if (id !== orgId && !mutex.isBusy(id)) drop(id)
     }
   }
 
