@@ -1,6 +1,7 @@
 /**
  * Limits what runs at once and what waits, and says whose turn is next.
  *
+ * Callers of a process share a semaphore. A loop that bounds its own work, within one function, takes `p-limit`.
  * A caller that finds no room and does not wait is refused by a quota alone (`quota.ts`), which also counts amounts such as bytes.
  * Work that excludes other work on the same keys, and must not pass earlier work, takes a `keyed-mutex.ts`.
  * Each turn here takes one unit: turns of several units could wait for ever behind small ones, and no caller needs them.

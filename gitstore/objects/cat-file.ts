@@ -4,7 +4,7 @@
  */
 
 import { statSync } from 'node:fs'
-import pLimit from 'p-limit'
+import { createSemaphore } from '../../concurrency/semaphore.ts'
 import { asStorageFault, GitError } from '../errors.ts'
 import { isAbsent } from '../presence.ts'
 import type { Oid, PendingObject, Repo } from '../repo.ts'
@@ -59,11 +59,11 @@ export function endCatFiles(): void {
   for (const catFile of [...alive]) catFile.end()
 }
 
-const oneAtATime = pLimit(1)
+const oneAtATime = createSemaphore({ running: 1 })
 
 /** Asks in a process of its own, so that its end and its complaints concern this object. */
 function askAlone<T>(repo: Repo, oid: Oid, ask: Ask<T>): Promise<T | undefined> {
-  return oneAtATime(async () => {
+  return oneAtATime.run({}, async () => {
     const catFile = startCatFile(repo, '')
     try {
       const { found } = await ask(catFile)

@@ -2,7 +2,7 @@
 
 import { TextDecoder } from 'node:util'
 import { LRUCache } from 'lru-cache'
-import pLimit from 'p-limit'
+import { createSemaphore } from '../../concurrency/semaphore.ts'
 import { GitError } from '../errors.ts'
 import { cleanIdentity } from '../names.ts'
 import { isOid, type Oid, type Repo } from '../repo.ts'
@@ -54,13 +54,13 @@ const keptMessageBytes = 65_536
 const maxIdentityCharacters = 1_000
 
 /** Contents of commits, of at most 8 MiB each, that this process holds at a time. */
-const contentReaders = pLimit(16)
+const contentReaders = createSemaphore({ running: 16 })
 
 /** @throws GitError object_missing (also if `oid` is another kind of object), object_damaged, repo_missing */
 export async function readCommit(repo: Repo, oid: Oid): Promise<Commit> {
   const known = commits.get(`${repo.dir}:${oid}`)
   if (known) return known.commit
-  return contentReaders(async () => {
+  return contentReaders.run({}, async () => {
     const content = await readContent(repo, oid)
     return repo.pending?.has(oid) ? parseCommit(oid, content) : rememberCommit(repo, oid, content)
   })
@@ -70,7 +70,7 @@ export async function readCommit(repo: Repo, oid: Oid): Promise<Commit> {
 export async function readMessage(repo: Repo, oid: Oid): Promise<string> {
   const { message, messageIsCut } = await readCommit(repo, oid)
   if (!messageIsCut) return message
-  return contentReaders(async () => {
+  return contentReaders.run({}, async () => {
     const content = await readContent(repo, oid)
     return messageOf(content, decoderOf(headerOf(content)), content.length).message
   })

@@ -1,12 +1,12 @@
 /** The first bytes of blobs, which show whether they are text. */
 import { LRUCache } from 'lru-cache'
-import pLimit from 'p-limit'
+import { createSemaphore } from '../../../concurrency/semaphore.ts'
 import { streamBlob } from '../../../gitstore/objects/blob-stream.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { sniffedBytes } from './media-types.ts'
 
 /** Blobs of which the start is read at a time in this process, each by a git if it is large; milliseconds for one. */
-const turn = pLimit(4)
+const semaphore = createSemaphore({ running: 4 })
 const timeoutMs = 10_000
 
 /** By folder and id. */
@@ -17,7 +17,7 @@ export async function startOf(repo: Repo, oid: Oid, size: number): Promise<Buffe
   const key = `${repo.dir}:${oid}`
   const known = starts.get(key)
   if (known) return known
-  const start = await turn(() => starts.get(key) ?? readStart(repo, oid, size))
+  const start = await semaphore.run({}, async () => starts.get(key) ?? readStart(repo, oid, size))
   starts.set(key, start)
   return start
 }

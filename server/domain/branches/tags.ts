@@ -1,7 +1,7 @@
 /** Tags, plain and annotated, and the tips of the history that an audience sees. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
-import pLimit from 'p-limit'
+import { createSemaphore } from '../../../concurrency/semaphore.ts'
 import { readInfo, readObject } from '../../../gitstore/objects/objects.ts'
 import { listRefs, readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
@@ -18,7 +18,7 @@ const chainLimit = 8
 /** Bytes of a tag object that is read. */
 const tagLimitBytes = 1_048_576
 /** Concurrent tag lookups in this process. */
-const turn = pLimit(8)
+const semaphore = createSemaphore({ running: 8 })
 /** Tags of one request looked up between two turns of the event loop. */
 const tagsPerTurn = 200
 
@@ -66,7 +66,7 @@ async function peel(repo: Repo, oid: Oid): Promise<Oid | undefined> {
   const key = `${repo.dir}:${oid}`
   const known = peeled.get(key)
   if (known) return known.commit ?? undefined
-  const commit = await turn(() => findTarget(repo, oid))
+  const commit = await semaphore.run({}, () => findTarget(repo, oid))
   peeled.set(key, { commit })
   return commit ?? undefined
 }

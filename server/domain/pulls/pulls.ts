@@ -1,6 +1,6 @@
 /** Pull requests: opens, edits, closes and reopens them; every event is a commit of the ledger. */
-import pLimit from 'p-limit'
 import { v7 as newId } from 'uuid'
+import { createSemaphore } from '../../../concurrency/semaphore.ts'
 import { type Decision, type Move, transact } from '../../../gitstore/refs/ref-transaction.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
@@ -88,7 +88,7 @@ async function mergeableHeads(deps: Deps, access: NodeAccess, input: PullInput) 
 }
 
 /** Rows built concurrently: each may read two complete contents. */
-const turn = pLimit(8)
+const semaphore = createSemaphore({ running: 8 })
 
 /** The newest first. */
 export async function listPulls(
@@ -99,7 +99,7 @@ export async function listPulls(
 ) {
   const access = await nodeFor(deps, actor, at, 'reader')
   const { rows, total } = await listPullRows(deps.index.read, at.nodeId, query.status ?? 'open', query)
-  const pull_requests = await Promise.all(rows.map((row) => turn(() => toPull(deps, access, row))))
+  const pull_requests = await Promise.all(rows.map((row) => semaphore.run({}, () => toPull(deps, access, row))))
   return { pull_requests, ...pageOf(query, total) }
 }
 
