@@ -160,7 +160,7 @@ function openSearch({ dataDir, searchMemory }: Config, log: Logger): Deps['searc
   )
 }
 
-/** @throws DatabaseFault: another service has the name of this cell (busy), or the database fails */
+/** @throws LeaseError: another service has the name of this cell; DatabaseFault */
 async function openPlacement(
   config: Config,
   options: OpenOptions & Pick<Deps, 'credentials'> & { readonly alive: LiveProcess },

@@ -4,6 +4,7 @@ import { SqliteNotInstalled } from '../../index/sqlite/better-sqlite3.ts'
 import { DatabaseFault } from '../../index/sqlite/database.ts'
 import { ConfigError } from '../base/config.ts'
 import { openFilesLimit } from '../base/open-files.ts'
+import { LeaseError } from '../domain/cells/lease.ts'
 import { printable } from '../domain/format/texts.ts'
 import { RemoteFault } from '../vault/remote/client.ts'
 
@@ -17,6 +18,7 @@ export function explainFault(error: unknown): string {
     error instanceof ConfigError ||
     error instanceof GitError ||
     error instanceof DatabaseFault ||
+    error instanceof LeaseError ||
     error instanceof RemoteFault ||
     error instanceof SqliteNotInstalled ||
     (codeOf(error) !== undefined && 'syscall' in error)

@@ -4,6 +4,8 @@ import { cp, rm } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { findCell } from '../../index/credentials/cells.ts'
+import { LeaseError } from '../../server/domain/cells/lease.ts'
+import { explainFault } from '../../server/process/faults.ts'
 import { newDataDir } from '../support/data-folder.ts'
 import { expecting, newNode } from '../support/node.ts'
 import { client, type PersonClient, password, signUp } from '../support/people.ts'
@@ -20,8 +22,12 @@ describe('the lease of a cell', () => {
   useCells({ logLevel: 'error' })
 
   it('is one: another data folder of its name does not start beside it', async () => {
-    const said = await startCell('here').catch((error: Error) => error.message)
-    expect(said).to.match(/^The cell here is served at http:\/\/here\.example:3000 from another data folder or machine/)
+    const error: unknown = await startCell('here').catch((fault: unknown) => fault)
+    expect(error).to.be.instanceOf(LeaseError)
+    const said = explainFault(error)
+    expect(said).to.match(
+      /^The cell here is served at http:\/\/here\.example:3000 from another data folder or machine.+ another CELL$/,
+    )
   })
 
   it('is free at once when its service stops, and each that takes it has another epoch', async () => {

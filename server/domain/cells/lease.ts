@@ -9,7 +9,7 @@ import type { Logger } from 'pino'
 import { ifThere } from '../../../gitstore/presence.ts'
 import { endLease, findCell, insertCell, renewLease, takeLease } from '../../../index/credentials/cells.ts'
 import type { CredentialsSchema } from '../../../index/credentials/schema.ts'
-import { type Database, DatabaseFault } from '../../../index/sqlite/database.ts'
+import type { Database } from '../../../index/sqlite/database.ts'
 import { Refusal } from '../../base/errors.ts'
 import { listLiveProcesses } from '../live-processes.ts'
 import type { Lease } from '../placement.ts'
@@ -28,6 +28,14 @@ export interface CellLease extends Lease {
   leftMs(): number
   /** Where no other process shares the lease, the next one need not wait for its end. */
   close(): Promise<void>
+}
+
+/** A service that needs the lease of its cell cannot have it, and does not start. */
+export class LeaseError extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'LeaseError'
+  }
 }
 
 interface LeaseOptions {
@@ -49,7 +57,7 @@ interface LeaseOptions {
 /**
  * Takes the lease, once that of another has ended, or shares the one of this data folder; renews it until `close`.
  *
- * @throws DatabaseFault: busy where another renews it; storage_*
+ * @throws LeaseError: another renews it, or the service is about to stop; DatabaseFault
  */
 export async function openLease(options: LeaseOptions): Promise<CellLease> {
   const { credentials, name, url } = options
@@ -78,7 +86,7 @@ async function obtain(options: LeaseOptions): Promise<Obtained | undefined> {
     }
     if (!isNeeded) return undefined
     const found = await findCell(credentials.read, name)
-    if (draining.aborted) throw new DatabaseFault('busy', 'The service is about to stop')
+    if (draining.aborted) throw new LeaseError('The service is about to stop')
     if (found !== undefined) {
       first ??= found
       if (found.epoch !== first.epoch || found.until > first.until) throw heldByAnother(name, found.url)
@@ -88,9 +96,8 @@ async function obtain(options: LeaseOptions): Promise<Obtained | undefined> {
   }
 }
 
-function heldByAnother(name: string, url: string): DatabaseFault {
-  return new DatabaseFault(
-    'busy',
+function heldByAnother(name: string, url: string): LeaseError {
+  return new LeaseError(
     `The cell ${name} is served at ${url} from another data folder or machine, which renews its lease: stop that one, or give this folder another CELL`,
   )
 }
