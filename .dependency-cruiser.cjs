@@ -205,9 +205,9 @@ module.exports = {
     ),
     never(
       'client-runs-in-browsers',
-      'What browsers run knows the client, of pages what an edit, a text and a broken rule are, and which names of notes are one.',
+      'What browsers run knows the client, of pages what an edit, a text and a broken rule are, of the format its grammar and names.',
       '^server/pages/client/',
-      '^(server/(?!vault/format/note-names\\.ts$|pages/(client/|(edits|urls)\\.ts$|text/(broken-rules|links|rendering|markdown|callouts|wiki-rules)\\.ts$))|gitstore|index|spec/(?!client/)|node:)',
+      '^(server/(?!vault/format/(front-matter-lines|note-names|wikilinks)\\.ts$|pages/(client/|(edits|urls)\\.ts$|text/(broken-rules|links|rendering|markdown|page-rules)\\.ts$))|gitstore|index|spec/(?!client/)|node:)',
     ),
     never(
       'pages-stay-outside',

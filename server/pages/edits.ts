@@ -3,6 +3,7 @@
 import type { Api, Input, Output } from '../../spec/client/api.ts'
 import { connectionId, keyOfName, slugIn, slugOf } from '../vault/format/connection-ids.ts'
 import { folded } from '../vault/format/note-names.ts'
+import { namesBegun } from '../vault/format/wikilinks.ts'
 
 export interface NodePath {
   readonly org_id: string
@@ -218,8 +219,8 @@ export function linkNames(text: string): string[] {
 function namedLinks(text: string): NamedLink[] {
   const prose = text.replace(/^(```|~~~)[\s\S]*?^\1/gm, '').replace(/`[^`\n]*`/g, '')
   const links = new Map<string, NamedLink>()
-  for (const [, mark, target = ''] of prose.matchAll(/(!?)\[\[([^[\]|#\r\n]{1,500})/g)) {
-    const link = { name: nameOf(target), type: mark === '!' ? 'embeds' : 'links_to' } as const
+  for (const { mark, name } of namesBegun(prose)) {
+    const link = { name: nameOf(name), type: mark === '!' ? 'embeds' : 'links_to' } as const
     if (link.name !== '') links.set(`${link.type} ${link.name}`, link)
   }
   return [...links.values()]

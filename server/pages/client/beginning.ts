@@ -1,5 +1,8 @@
 /** The first words of a text, for scripts that show a node in small. */
 
+import { roughHead } from '../../vault/format/front-matter-lines.ts'
+import { roughLinks } from '../../vault/format/wikilinks.ts'
+
 /** Characters of a text that are looked at. */
 const mostRead = 4_000
 
@@ -7,9 +10,9 @@ const mostRead = 4_000
 export function beginning(text: string, most: number): string {
   const words = text
     .slice(0, mostRead)
-    .replace(/^---\n[\s\S]*?\n---\n/, '')
+    .replace(roughHead, '')
     .replace(/^(#|```|\|).*$/gm, '')
-    .replace(/!?\[\[([^\]|]*\|)?([^\]]*)\]\]|!?\[([^\]]*)\]\([^)]*\)/g, '$2$3')
+    .replace(roughLinks, '$2$3')
     .replace(/[*_`>]/g, '')
     .replace(/\s+/g, ' ')
     .trim()

@@ -10,12 +10,10 @@ import {
 import { defaultKeymap, history, historyKeymap } from '@codemirror/commands'
 import { EditorState, type Extension } from '@codemirror/state'
 import { EditorView, keymap } from '@codemirror/view'
+import { isLinkable, typedLink } from '../../vault/format/wikilinks.ts'
 import { markdownLook } from './markdown-look.ts'
 
 type Suggest = (words: string) => Promise<readonly { readonly node_id: string; readonly title: string }[]>
-
-/** Characters of a title that are typed. */
-const begun = /\[\[([^[\]|#\r\n]{0,200})$/
 
 interface Options {
   readonly field: HTMLTextAreaElement
@@ -88,13 +86,12 @@ export function textField({ field, suggest, self, onChange, onFiles, onSave }: O
 /** What `[[` is completed to: titles of the organisation. */
 function completeLinks(suggest: Suggest, self: string): Extension {
   const source = async (context: CompletionContext): Promise<CompletionResult | null> => {
-    const before = context.matchBefore(begun)
+    const before = context.matchBefore(typedLink)
     const words = before?.text.slice(2) ?? ''
     if (!before || words.trim() === '') return null
     const found = await suggest(words).catch(() => [])
     if (context.aborted) return null
-    // Others cannot stand in a link.
-    const titles = found.filter(({ node_id, title }) => node_id !== self && !/[[\]|#]/.test(title))
+    const titles = found.filter(({ node_id, title }) => node_id !== self && isLinkable(title))
     const options = titles.map(({ title }): Completion => ({ label: title, type: 'text', apply: close }))
     return { from: before.from + 2, options, filter: false }
   }

@@ -4,7 +4,7 @@ import type { Output } from '../../../spec/client/api.ts'
 import { longestTitle, nameOf } from '../edits.ts'
 import type { Urls } from '../urls.ts'
 import { headingId, type Resolve, type Target } from './markdown.ts'
-import { blockId } from './wiki-rules.ts'
+import { blockId } from './page-rules.ts'
 
 type Link = Output<'listLinks'>['links'][number]
 

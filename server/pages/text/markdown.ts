@@ -3,9 +3,10 @@
  * Wiki links, embeds, callouts, comments and ids of blocks are Obsidian's.
  */
 
-import MarkdownIt, { type Token } from 'markdown-it'
-import { addCallouts } from './callouts.ts'
-import { addWikiRules } from './wiki-rules.ts'
+import type { Token } from 'markdown-it'
+import { newMarkdown } from '../../vault/format/dialect.ts'
+import { wikilinkParts } from '../../vault/format/wikilinks.ts'
+import { addPageRules } from './page-rules.ts'
 
 /** UTF-16 units: a longer text is shown as it is written, as is a longer paragraph, whose links may take a time that is their square. */
 export const longestText = 128 * 1024
@@ -29,7 +30,7 @@ export interface Target {
 /** Undefined where nothing is there. `isWiki`: written as `[[target]]`. */
 export type Resolve = (target: string, isWiki: boolean) => Target | undefined
 
-/** What rules share of a text; some keep notes of their own. */
+/** What rules share of a text; markdown-it keeps notes of its own. */
 export interface Env {
   readonly [note: string | symbol]: unknown
   readonly resolve: Resolve
@@ -40,14 +41,10 @@ export interface Env {
   readonly closings: string[]
 }
 
-export const markdown = new MarkdownIt({ html: false, linkify: true })
-markdown.linkify.set({ fuzzyLink: false, fuzzyEmail: false, fuzzyIP: false })
-// Addresses stay as they are written; what may be followed is decided where they are resolved.
-markdown.normalizeLink = (url) => url
-markdown.normalizeLinkText = (url) => url
+export const markdown = newMarkdown({ html: false })
+// What may be followed is decided where addresses are resolved.
 markdown.validateLink = () => true
-addWikiRules(markdown)
-addCallouts(markdown)
+addPageRules(markdown)
 
 /** A paragraph that is too long is a text without marks. */
 markdown.core.ruler.before('inline', 'long_blocks', (state) => {
@@ -88,7 +85,8 @@ rules.link_open = (tokens, index, _options, env) => {
 rules.link_close = (_tokens, _index, _options, env) => closings(env).pop() ?? ''
 
 rules.wikilink = (tokens, index, _options, env) => {
-  const { content: target = '', info: words = '', markup } = tokens[index] ?? {}
+  const { content = '', markup } = tokens[index] ?? {}
+  const { target, words } = wikilinkParts(content)
   const embeds = markup === '!'
   const found = envOf(env).resolve(target, true)
   const [, width] = (embeds && /^(\d{1,4})(?:x\d{1,4})?$/.exec(words)) || []
@@ -168,11 +166,16 @@ export function textOf(tokens: readonly Token[]): string {
   return tokens.map(shownText).join('').trim()
 }
 
-function shownText({ type, content, children, info }: Token): string {
+function shownText({ type, content, children }: Token): string {
   if (type === 'softbreak' || type === 'hardbreak') return ' '
-  if (type === 'wikilink') return info || content
+  if (type === 'wikilink') return shownOfLink(content)
   if (type === 'image') return textOf(children ?? [])
   return type === 'text' || type === 'code_inline' ? content : ''
+}
+
+function shownOfLink(inner: string): string {
+  const { target, words } = wikilinkParts(inner)
+  return words || target
 }
 
 /** The id of a heading, as a link to it has it, too: letters and digits of any script, in lower case, with hyphens. */

@@ -1,5 +1,6 @@
 /** The text of a node as HTML. It runs on the server, and in the editor to show a text before it is sent. */
 
+import { withoutHead } from '../../vault/format/front-matter-lines.ts'
 import { type Env, type Heading, longestText, markdown, type Resolve, textOf } from './markdown.ts'
 
 export interface ShownText {
@@ -33,14 +34,6 @@ export function rendered(read: Tokens, title: string, env: Env): ShownText {
   const at = tokens.findIndex(({ type, attrs }) => type === 'paragraph_open' && attrs === null)
   const summary = at < 0 ? '' : cut(textOf(tokens[at + 1]?.children ?? []))
   return { html, headings: headings.filter(({ level }) => level === 2 || level === 3), summary }
-}
-
-/** Without a head in YAML: lines of `---` with a key on the first. */
-export function withoutHead(text: string): string {
-  return text.replace(
-    /^---[ \t]*\r?\n(?=[\w-]{1,100}[ \t]*:|#)(?:(?!---|\.\.\.)[^\n]*\n){0,2000}(?:---|\.\.\.)[ \t]*(?:\r?\n|$)/,
-    '',
-  )
 }
 
 /** The title is the page's h1: where a text has others, each of its headings is a level lower. */

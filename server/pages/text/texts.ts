@@ -2,8 +2,9 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
+import { withoutHead } from '../../vault/format/front-matter-lines.ts'
 import { longestText, markdown, type Resolve, readInline, readingInline } from './markdown.ts'
-import { asWritten, newEnv, rendered, type ShownText, withoutHead } from './rendering.ts'
+import { asWritten, newEnv, rendered, type ShownText } from './rendering.ts'
 
 export type { ShownText } from './rendering.ts'
 

@@ -1,10 +1,11 @@
 /** What a Markdown text says beside its words: its first heading, its links, Obsidian's inline tags. */
 import type { Token } from 'markdown-it'
+import { headEnd } from './front-matter-lines.ts'
 import { headingIn, isComment } from './html.ts'
 import { asLine } from './line.ts'
 import { type Env, inlineTokens, markdown, withBrackets } from './markdown.ts'
 import { inHeading, inLines, inRow, type Locate, linesOf } from './positions.ts'
-import { htmlLinks, inlineLinks, textOf, type WrittenLink, wikilinkParts } from './written-links.ts'
+import { htmlLinks, inlineLinks, targetAndText, textOf, type WrittenLink } from './written-links.ts'
 
 /** Of the connections that an import makes of links. */
 export const linkTypes = ['links_to', 'embeds'] as const
@@ -102,17 +103,6 @@ export function* piecesOf(text: string, longest = Number.POSITIVE_INFINITY): Gen
   }
 }
 
-/** The end of a head in TOML, between lines of `+++`, or in YAML, between lines of `---` with a key on the first; 0 without one. */
-function headEnd(text: string): number {
-  const [, toml, yaml] = /^(?:(\+\+\+)[ \t]*\r?\n|(---)[ \t]*\r?\n(?=[\w-]{1,100}[ \t]*:|#))/.exec(text) ?? []
-  const line = toml ? /\n\+\+\+[ \t]*(?:\r?\n|(?![\s\S]))/ : /\n(?:---|\.\.\.)[ \t]*(?:\r?\n|(?![\s\S]))/
-  const end = toml || yaml ? line.exec(text.slice(0, maxHead)) : undefined
-  return end ? end.index + end[0].length : 0
-}
-
-/** UTF-16 units in which a head ends. */
-const maxHead = 65_536
-
 /** The cells of a row, brackets as in the source. */
 function cellsOf(tokens: readonly Token[], row: number): { content: string }[] {
   const cells: { content: string }[] = []
@@ -149,7 +139,7 @@ export function isOutside(form: WrittenLink['form'], target: string): boolean {
 
 /** `inner` is what stands between the brackets of a wiki link. */
 export function wikilink(inner: string): Link | undefined {
-  return linkOf({ form: 'wikilink', embeds: false, ...wikilinkParts(inner) })
+  return linkOf({ form: 'wikilink', embeds: false, ...targetAndText(inner) })
 }
 
 /** UTF-16 units of a heading that are read. */

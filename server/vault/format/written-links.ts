@@ -4,6 +4,7 @@ import { addressesIn } from './html.ts'
 import { asLine } from './line.ts'
 import { definitionLines, type Env, withBrackets } from './markdown.ts'
 import type { Locate, Position } from './positions.ts'
+import { wikilinkParts } from './wikilinks.ts'
 
 type LinkForm = 'wikilink' | 'inline' | 'reference' | 'autolink' | 'html'
 
@@ -39,7 +40,7 @@ export function inlineLinks(tokens: readonly Token[], env: Env, locate: Locate):
       const text = asLine(textOf([token]), 500)
       links.push({ ...locate(place), ...formOf(token, env), embeds: true, text, target: urlOf(token, 'src') })
     } else if (token.type === 'wikilink') {
-      links.push({ ...locate(place), form: 'wikilink', embeds: token.markup === '!', ...wikilinkParts(token.content) })
+      links.push({ ...locate(place), form: 'wikilink', embeds: token.markup === '!', ...targetAndText(token.content) })
     } else if (token.type === 'html_inline') links.push(...htmlLinks(token.content, (offset) => locate(place + offset)))
   }
   return links
@@ -53,11 +54,10 @@ export function htmlLinks(html: string, locate: Locate): WrittenLink[] {
   }))
 }
 
-/** `inner` is what stands between the brackets: `path#heading|words`. */
-export function wikilinkParts(inner: string): { readonly target: string; readonly text: string } {
-  const [address = '', ...words] = inner.split('|')
-  // In a table the | is written \|.
-  return { target: address.replace(/\\$/, '').trim(), text: asLine(words.join('|'), 500) }
+/** @param inner what stands between the brackets of a wiki link */
+export function targetAndText(inner: string): { readonly target: string; readonly text: string } {
+  const { target, words } = wikilinkParts(inner)
+  return { target, text: asLine(words, 500) }
 }
 
 function urlOf(token: Token, attribute: 'href' | 'src'): string {

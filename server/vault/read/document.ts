@@ -6,6 +6,7 @@ import { sourceFilesKey } from '../format/file-paths.ts'
 import { asLine } from '../format/line.ts'
 import { type Link, type Prose, readProse, wikilink } from '../format/prose.ts'
 import { sourcePathKey } from '../format/statement-format.ts'
+import { wikilinkAt } from '../format/wikilinks.ts'
 import { distinct, type FrontMatter, maxTag, maxTags, readFrontMatter } from './front-matter.ts'
 import type { Statement } from './statement.ts'
 
@@ -82,6 +83,12 @@ const examples = 3
 /** Obsidian's links in properties: texts, alone or in a list, that are one wikilink. */
 function linksIn(values: readonly unknown[]): Link[] {
   const texts = values.flat().filter((value) => typeof value === 'string')
-  const links = texts.map((text) => wikilink(/^\[\[([^[\]\r\n]{1,1000})\]\]$/.exec(text.trim())?.[1] ?? ''))
+  const links = texts.map((text) => wikilink(aloneIn(text.trim())))
   return links.filter((link) => link !== undefined)
+}
+
+/** What stands between the brackets of the wiki link that a text is; '' if it is something else. */
+function aloneIn(text: string): string {
+  const link = wikilinkAt(text, 0)
+  return link?.mark === '' && link.length === text.length ? link.inner : ''
 }

@@ -1,4 +1,5 @@
 /** The head of a Markdown file: title, tags, aliases, and whatever else its YAML says as JSON properties. */
+import { beginsWithToml, yamlLines } from '../format/front-matter-lines.ts'
 import { asLine } from '../format/line.ts'
 import { aliasesIn } from '../format/names.ts'
 import { type NodeMembers, statementKey } from '../format/statement-format.ts'
@@ -23,16 +24,12 @@ export interface FrontMatter {
 
 export function readFrontMatter(text: string): FrontMatter {
   const none = { title: '', tags: [], aliases: [], properties: {}, body: text, written: nothing }
-  if (/^\+\+\+[ \t]*\r?\n/.test(text))
-    return { ...none, problem: 'front matter left in the text: it is TOML, not YAML' }
-  const opening = /^---[ \t]*\r?\n/.exec(text)?.[0].length
-  if (opening === undefined) return none
-  const head = text.slice(opening, opening + maxYaml)
-  const closing = closingLine.exec(head) ?? closingOfStatement(text.slice(opening, opening + maxStatementBytes))
-  if (!closing) return none
+  if (beginsWithToml(text)) return { ...none, problem: 'front matter left in the text: it is TOML, not YAML' }
+  const lines = yamlLines(text, maxYaml) ?? linesOfStatement(text)
+  if (!lines) return none
   // With a line for the opening one, so that the parser's messages name the file's lines.
-  const yaml = `\n${text.slice(opening, opening + closing.index)}`
-  const body = text.slice(opening + closing.index + closing[0].length)
+  const yaml = `\n${text.slice(lines.start, lines.end)}`
+  const body = text.slice(lines.body)
   try {
     const mapping = readMapping(yaml, statementLine.test(yaml) ? maxStatementBytes : maxJsonBytes)
     const fields = fieldsOf(mapping)
@@ -44,12 +41,10 @@ export function readFrontMatter(text: string): FrontMatter {
   }
 }
 
-const closingLine = /^(?:---|\.\.\.)[ \t]*(?:\r?\n|(?![\s\S]))/m
-
 /** What an export wrote may be long: a node has thousands of edges and files. */
-function closingOfStatement(text: string): RegExpExecArray | null {
-  const closing = closingLine.exec(text)
-  return closing && statementLine.test(text.slice(0, closing.index)) ? closing : null
+function linesOfStatement(text: string) {
+  const lines = yamlLines(text, maxStatementBytes)
+  return lines && statementLine.test(text.slice(lines.start, lines.end)) ? lines : undefined
 }
 
 /** What the front matter of an exported note says under its own names. */

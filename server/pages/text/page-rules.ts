@@ -1,39 +1,38 @@
-/** Rules of Markdown beyond CommonMark: wiki links and embeds, comments, a few elements of HTML, ids of blocks, boxes of tasks. */
+/** Rules of Markdown that only pages have: comments, a few elements of HTML, ids of blocks, boxes of tasks, callouts. */
 
-import type MarkdownIt from 'markdown-it'
 import type { Token } from 'markdown-it'
+import { type Markdown, nextOf, wasMissing } from '../../vault/format/dialect.ts'
 
-type Markdown = InstanceType<typeof MarkdownIt>
-
+type Core = InstanceType<Markdown['core']['State']>
 type Inline = InstanceType<Markdown['inline']['State']>
 
-/** Not `[[1]](url)`: a link whose text is in brackets. */
-const wikilink = /(!?)\[\[([^[\]\r\n]{1,1000})\]\](?!\()/y
 /** Elements that pass, without attributes, around plain text. */
 const element = /<(kbd|sub|sup|mark)>([^<>]{0,1000})<\/\1>|<br ?\/?>/iy
 const image = /<img\s([^<>]{1,2000})>/iy
 const attribute = /(?:^|\s)(src|alt|width)\s*=\s*(?:"([^"]*)"|'([^']*)')/gi
 const comments: Readonly<Record<string, string>> = { '%%': '%%', '<!': '-->' }
 
-export function addWikiRules(markdown: Markdown): void {
-  const { ruler } = markdown.inline
-  ruler.before('link', 'wikilink', (state, silent) => {
-    const [whole, mark, inner = ''] = at(wikilink, state)
-    if (whole === undefined || state.env.references?.[markdown.utils.normalizeReference(inner)]) return false
-    if (!silent) {
-      const [target = '', ...words] = inner.split('|')
-      // In a table the | is written \|.
-      const content = target.replace(/\\$/, '').trim()
-      Object.assign(state.push('wikilink', '', 0), { content, info: words.join('|').trim(), markup: mark ?? '' })
-    }
-    state.pos += whole.length
-    return true
+export function addPageRules(markdown: Markdown): void {
+  addInlineRules(markdown)
+  markdown.block.ruler.before('fence', 'comment', commentBlock, {
+    alt: ['paragraph', 'reference', 'blockquote', 'list'],
   })
+  markdown.core.ruler.after('inline', 'block_ids', (state) => {
+    for (const [index, token] of state.tokens.entries()) {
+      if (token.type === 'inline' && token.children) markBlock(state.tokens[index - 1], token.children)
+    }
+  })
+  // Before the ids of blocks.
+  markdown.core.ruler.after('inline', 'callouts', makeCallouts)
+}
+
+function addInlineRules(markdown: Markdown): void {
+  const { ruler } = markdown.inline
   ruler.before('wikilink', 'comment', (state, silent) => {
     const opening = state.src.slice(state.pos, state.pos + 2)
     const closing = comments[opening]
     if (closing === undefined || (opening === '<!' && !state.src.startsWith('<!--', state.pos))) return false
-    const end = nextOf(state, closing, state.pos + opening.length)
+    const end = nextOf(state, state.src, closing, state.pos + opening.length)
     if (end < 0) return false
     if (!silent) state.pending = state.pending.replace(/ $/, '')
     state.pos = end + closing.length
@@ -50,14 +49,6 @@ export function addWikiRules(markdown: Markdown): void {
     }
     state.pos += whole.length
     return true
-  })
-  markdown.block.ruler.before('fence', 'comment', commentBlock, {
-    alt: ['paragraph', 'reference', 'blockquote', 'list'],
-  })
-  markdown.core.ruler.after('inline', 'block_ids', (state) => {
-    for (const [index, token] of state.tokens.entries()) {
-      if (token.type === 'inline' && token.children) markBlock(state.tokens[index - 1], token.children)
-    }
   })
 }
 
@@ -86,16 +77,6 @@ function at(pattern: RegExp, state: Inline): readonly (string | undefined)[] {
   return found && state.pos + found[0].length <= state.posMax ? found : []
 }
 
-/** As `indexOf`; where nothing was found once, nothing is looked for again, so that many openings take linear time. */
-function nextOf(state: Inline, mark: string, from: number): number {
-  const key = `no ${mark}`
-  const known = state.env[key] as { src: string; from: number } | undefined // set below
-  if (known?.src === state.src && known.from <= from) return -1
-  const found = state.src.indexOf(mark, from)
-  if (found < 0) state.env[key] = { src: state.src, from }
-  return found
-}
-
 type BlockRule = Parameters<Markdown['block']['ruler']['before']>[2]
 
 /** From a line that begins with `%%` or `<!--` to the line in which the comment ends. */
@@ -104,13 +85,10 @@ const commentBlock: BlockRule = (state, startLine, endLine, silent) => {
   const opening = ['%%', '<!--'].find((mark) => state.src.startsWith(mark, start))
   if (opening === undefined) return false
   const closing = opening === '%%' ? '%%' : '-->'
-  const key = `no block ${closing}`
-  if (state.env[key]) return false
-  const end = state.src.indexOf(closing, start + opening.length)
-  if (end < 0) {
-    state.env[key] = true
-    return false
-  }
+  // One comment that does not end makes those that other rules read later inline ones, even if they begin before it.
+  if (wasMissing(state.env, closing)) return false
+  const end = nextOf(state.env, state.src, closing, start + opening.length)
+  if (end < 0) return false
   let line = startLine
   while (line < endLine && (state.eMarks[line] ?? 0) < end + closing.length) line++
   // Text behind a comment on its line is a paragraph, in which the comment is left out.
@@ -143,4 +121,56 @@ function markBlock(block: Token | undefined, children: readonly Token[]): void {
 
 export function blockId(id: string): string {
   return `block-${id.toLowerCase()}`
+}
+
+/** Callouts are quotations that begin with `[!kind]` and perhaps a title. */
+const calloutMark = /^\[!([a-z][\w-]{0,30})\][+-]?[ \t]*/i
+
+function makeCallouts(state: Core): void {
+  const open: boolean[] = []
+  const made: Token[] = []
+  for (const [index, token] of state.tokens.entries()) {
+    if (token.type === 'blockquote_close' && open.pop()) token.tag = 'div'
+    made.push(token)
+    if (token.type !== 'blockquote_open') continue
+    const words = state.tokens[index + 2]
+    const [first] = words?.children ?? []
+    const [mark, kind] = (first?.type === 'text' && calloutMark.exec(first.content)) || []
+    open.push(kind !== undefined)
+    if (mark === undefined || kind === undefined || words?.children == null) continue
+    token.tag = 'div'
+    token.attrSet('class', `callout ${kind.toLowerCase()}`)
+    const end = words.children.findIndex(({ type }) => type === 'softbreak' || type === 'hardbreak')
+    const title = words.children.slice(0, end < 0 ? undefined : end)
+    words.children = end < 0 ? [] : words.children.slice(end + 1)
+    if (first) first.content = first.content.slice(mark.length)
+    made.push(...titleTokens(state, title, kind))
+  }
+  state.tokens = withoutEmpty(made)
+}
+
+function titleTokens(state: Core, title: Token[], kind: string): Token[] {
+  const opening = new state.Token('paragraph_open', 'p', 1)
+  opening.attrSet('class', 'callout-title')
+  const words = new state.Token('inline', '', 0)
+  words.children = title
+  if (title.every(({ content, type }) => type === 'text' && content.trim() === '')) {
+    const name = new state.Token('text', '', 0)
+    name.content = kind.charAt(0).toUpperCase() + kind.slice(1).toLowerCase()
+    words.children = [name]
+  }
+  return [opening, words, new state.Token('paragraph_close', 'p', -1)]
+}
+
+/** Without paragraphs of which the title has taken all. */
+function withoutEmpty(tokens: readonly Token[]): Token[] {
+  const isEmpty = (at: number) =>
+    tokens[at]?.type === 'paragraph_open' && tokens[at + 1]?.type === 'inline' && tokens[at + 1]?.children?.length === 0
+  const kept: Token[] = []
+  for (let at = 0; at < tokens.length; at++) {
+    const token = tokens[at]
+    if (isEmpty(at)) at += 2
+    else if (token) kept.push(token)
+  }
+  return kept
 }

@@ -1,0 +1,52 @@
+/**
+ * The grammar of `[[…]]`, which pages, links, imports and the editor share. Runs in browsers, too: it imports nothing. The
+ * search has a copy (index/search/text/inline-marks.ts), and test/search/grammar.test.ts compares the two.
+ */
+
+/** A unit between the brackets, and a unit of the name that the link begins with. */
+const innerUnit = '[^[\\]\\r\\n]'
+const nameUnit = '[^[\\]|#\\r\\n]'
+
+export interface Wikilink {
+  /** What stands between the brackets. */
+  readonly inner: string
+  /** `!` if the link embeds, else ''. */
+  readonly mark: string
+  /** UTF-16 units, brackets included. */
+  readonly length: number
+}
+
+/** `[[1]](url)` is not one, but a link whose text is in brackets. */
+const link = new RegExp(`(!?)\\[\\[(${innerUnit}{1,1000})\\]\\](?!\\()`, 'y')
+
+/** The wiki link that begins at this place. */
+export function wikilinkAt(text: string, at: number): Wikilink | undefined {
+  link.lastIndex = at
+  const [whole, mark = '', inner = ''] = link.exec(text) ?? []
+  return whole === undefined ? undefined : { inner, mark, length: whole.length }
+}
+
+/** @param inner `path#heading|words` */
+export function wikilinkParts(inner: string): { readonly target: string; readonly words: string } {
+  const [target = '', ...words] = inner.split('|')
+  // In a table the | is written \|.
+  return { target: target.replace(/\\$/, '').trim(), words: words.join('|').trim() }
+}
+
+const beginnings = new RegExp(`(!?)\\[\\[(${nameUnit}{1,500})`, 'g')
+
+/** The names with which wiki links begin, whether or not the links end: somebody may be typing. */
+export function* namesBegun(text: string): Generator<Pick<Wikilink, 'mark'> & { readonly name: string }> {
+  for (const [, mark = '', name = ''] of text.matchAll(beginnings)) yield { mark, name }
+}
+
+/** A wiki link whose name is being typed, at the end of a text. */
+export const typedLink = new RegExp(`\\[\\[(${nameUnit}{0,200})$`)
+
+/** Whether a title can be the name of a wiki link. */
+export function isLinkable(title: string): boolean {
+  return !/[[\]|#]/.test(title)
+}
+
+/** The words of links, rough enough for an excerpt: brackets count over the ends of lines. `$2` and `$3` are the words. */
+export const roughLinks = /!?\[\[([^\]|]*\|)?([^\]]*)\]\]|!?\[([^\]]*)\]\([^)]*\)/g
