@@ -2,34 +2,20 @@
  * What is in dist/. Bundles what runs: `main`, `cli` and the threads that draw graphs and search, each one file with all JavaScript
  * that it needs, but that `grove serve` loads main: no other command pays for loading the service. A service that opened the
  * files of its packages one by one had 273 open at once. Packages stay outside that have binaries, or that are
- * served as files (better-sqlite3 is loaded by name, index/sqlite/better-sqlite3.ts). build-assets.js makes what browsers load. `<name>.cjs` is the bundle, `<name>.js` what runs it: bundle-loader.cjs.
+ * served as files (better-sqlite3 is loaded by name, index/sqlite/better-sqlite3.ts). build-assets.js makes what browsers load.
+ * Each bundle is `<name>.cjs`; `main.js` and `cli.js`, which a shell starts, are copies of start-bundle.cjs.
  */
 import { readdir, readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { build } from 'esbuild'
 import { buildAssets } from './build-assets.js'
 
 const external = ['argon2', 'swagger-ui-dist']
 
 const mainOutside = {
-  name: 'main.js stays outside cli.js',
+  name: 'main.cjs stays outside cli.cjs',
   setup: ({ onResolve }) =>
-    onResolve({ filter: /^\.\.\/process\/main\.ts$/ }, () => ({ path: './main.js', external: true })),
-}
-
-/** V8 reads JSON many times faster than the same data as an object of JavaScript. */
-const dataAsJson = {
-  name: 'data as JSON',
-  setup: ({ onLoad }) => {
-    onLoad({ filter: /\/eld\/src\/ngrams\/extrasmall\.js$/ }, async ({ path }) => {
-      const { ngramsData } = await import(pathToFileURL(path))
-      return { contents: `export const ngramsData = ${parsed(ngramsData)}` }
-    })
-    onLoad({ filter: /\/(passwords|db)\.json$/ }, async ({ path }) => {
-      return { contents: `module.exports = ${parsed(JSON.parse(await readFile(path, 'utf8')))}`, loader: 'js' }
-    })
-  },
+    onResolve({ filter: /^\.\.\/process\/main\.ts$/ }, () => ({ path: './main.cjs', external: true })),
 }
 
 /** @returns the path and the content of each file, and the paths of what they are made of */
@@ -47,10 +33,10 @@ export async function buildDist() {
     outdir: 'dist',
     bundle: true,
     external,
-    plugins: [mainOutside, dataAsJson],
+    plugins: [mainOutside],
     platform: 'node',
     target: 'node20',
-    // Modules have no code cache that a program could keep, scripts have, and they can `require` but not `import()`.
+    // A module of ECMAScript starts later: a warning of Node would come before the log takes it.
     format: 'cjs',
     supported: { 'dynamic-import': false },
     outExtension: { '.js': '.cjs' },
@@ -76,36 +62,17 @@ export async function buildDist() {
     metafile: true,
     write: false,
   })
-  const loader = await readFile('server/build/bundle-loader.cjs')
-  const made = outputFiles.flatMap(({ path, text, contents }) =>
-    path.endsWith('.cjs')
-      ? [
-          [path, inAscii(text)],
-          [path.replace(/cjs$/, 'js'), loader],
-        ]
-      : [[path, contents]],
-  )
-  // The project's own says that a file named .js is an ECMAScript module, which takes longer to load.
+  const made = [...outputFiles, ...client.outputFiles].map(({ path, contents }) => [path, contents])
+  const start = await readFile('server/build/start-bundle.cjs')
+  made.push([resolve('dist/main.js'), start], [resolve('dist/cli.js'), start])
+  // The project's own says that a file named .js is an ECMAScript module.
   made.push([resolve('dist/package.json'), '{ "type": "commonjs" }\n'])
-  made.push(...client.outputFiles.map(({ path, contents }) => [path, contents]))
   made.push([resolve('dist/client/package.json'), '{ "type": "module" }\n'])
   const assets = await assetsBuilt
   made.push(...assets.made)
   const inputs = [...Object.keys(metafile.inputs), ...Object.keys(client.metafile.inputs), ...assets.inputs]
   made.push([resolve('dist/LICENSES.txt'), await licencesOf(packagesIn(inputs))])
   return { made, inputs }
-}
-
-/**
- * V8 reads a file of ASCII alone a tenth faster, for it holds one byte for each letter. esbuild leaves other letters in
- * comments and regular expressions, where the escape means the same.
- */
-function inAscii(text) {
-  return text.replace(/[^\x00-\x7f]/g, (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`)
-}
-
-function parsed(data) {
-  return `JSON.parse(${JSON.stringify(JSON.stringify(data))})`
 }
 
 /** The folders of the packages that are in the bundle. */

@@ -16,7 +16,7 @@ const rules = [
   'server/build/build.js',
   'server/build/build-dist.js',
   'server/build/build-assets.js',
-  'server/build/bundle-loader.cjs',
+  'server/build/start-bundle.cjs',
   'server/pages/client/tsconfig.json',
   'tsconfig.json',
   'package.json',
@@ -68,11 +68,11 @@ async function replace(path, contents) {
   await rename(temporary, path)
 }
 
-/** What another version of this file has made. Not code caches, nor what another build is writing. */
+/** What another version of this file has made. Not the compile cache, nor what another build is writing. */
 async function removeOthers(paths) {
   for (const entry of await readdir('dist', { recursive: true, withFileTypes: true })) {
     const path = resolve(entry.parentPath, entry.name)
-    const isKept = path.includes('code-cache') || entry.name.startsWith(temporaryPrefix) || paths.includes(path)
+    const isKept = path.includes('compile-cache') || entry.name.startsWith(temporaryPrefix) || paths.includes(path)
     if (entry.isFile() && !isKept) await rm(path, { force: true })
   }
 }

@@ -47,7 +47,7 @@ const idleTimeoutMs = 10_000
 
 /** The worker's bundle, beside this module's bundle; a run from source uses the same file. */
 const bundle = new URL(
-  import.meta.url.endsWith('.ts') ? '../../../dist/domain/graph/graph-worker.js' : './domain/graph/graph-worker.js',
+  import.meta.url.endsWith('.ts') ? '../../../dist/domain/graph/graph-worker.cjs' : './domain/graph/graph-worker.cjs',
   import.meta.url,
 )
 

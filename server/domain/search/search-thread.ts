@@ -84,7 +84,9 @@ const pausesMs = { shortest: 100, longest: 10_000 } as const
 
 /** The worker's bundle, beside this module's bundle; a run from source uses the same file. */
 const bundle = new URL(
-  import.meta.url.endsWith('.ts') ? '../../../dist/domain/search/search-worker.js' : './domain/search/search-worker.js',
+  import.meta.url.endsWith('.ts')
+    ? '../../../dist/domain/search/search-worker.cjs'
+    : './domain/search/search-worker.cjs',
   import.meta.url,
 )
 
