@@ -1,7 +1,7 @@
 /** Times that clients send: those of days that there are, in every place that takes one. */
 
 import { expect } from 'chai'
-import { isDateTime } from '../../server/http/contract/date-times.ts'
+import { isDateTime } from '../../server/http/contract/validation.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode } from '../support/node.ts'
 import { type PersonClient, signUp } from '../support/people.ts'

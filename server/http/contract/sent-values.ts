@@ -3,7 +3,6 @@
 import type { Problem } from '../../base/errors.ts'
 import { isRecord } from '../../domain/format/json-text.ts'
 import { canonicalId } from '../../domain/layout.ts'
-import { isLongText, matchesInSlices } from './long-texts.ts'
 import { extra, inputOf, maxProblems, tooManyItems } from './problems.ts'
 import { type Schema, schemaOf, typesOf } from './schemas.ts'
 
@@ -119,4 +118,24 @@ function isId({ format, 'x-any-id': anyId }: Schema): boolean {
 function keepsNull(given: Schema): boolean {
   const schema = schemaOf(given)
   return schema['x-null-is-a-value'] === true || typesOf(schema).length === 0
+}
+
+/** Characters (UTF-16 units) matched at a time. */
+const sliceLength = 65_536
+
+/** Whether the schema accepts texts too long for the validator to match. */
+export function isLongText({ type, maxLength = 0 }: Pick<Schema, 'type' | 'maxLength'>): boolean {
+  return type === 'string' && maxLength > 1_048_576
+}
+
+/**
+ * Matches slice by slice, since one regular expression would overflow its stack at millions of characters. Correct for
+ * patterns `^[…]*$`, which test each character alone.
+ */
+function matchesInSlices(pattern: string, text: string): boolean {
+  const expression = new RegExp(pattern, 'u')
+  for (let at = 0; at < text.length; at += sliceLength) {
+    if (!expression.test(text.slice(at, at + sliceLength))) return false
+  }
+  return true
 }

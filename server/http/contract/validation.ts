@@ -1,23 +1,16 @@
 /** Validates requests against the spec. */
 
-import { type RequestHandler, Router } from 'express'
-import type { OpenApiRequest } from 'express-openapi-validator/dist/framework/types.js'
-import { OpenApiValidator } from 'express-openapi-validator/dist/openapi.validator.js'
+import type { RequestHandler } from 'express'
 import { Invalid, type Problem } from '../../base/errors.ts'
 import { contextOf } from '../context.ts'
-import { chain } from '../middleware-chain.ts'
-import { isDateTime } from './date-times.ts'
-import { type Finding, inputOf, problemsOf } from './problems.ts'
+import { type Formats, findingsOf, openApiValidator } from './openapi-validator.ts'
+import { inputOf, problemsOf } from './problems.ts'
 import { memberOf, schemaOf, typesOf } from './schemas.ts'
 import { problemsBefore, readBySchema } from './sent-values.ts'
 import type { Operation, OperationId } from './spec.ts'
-import { specForValidator } from './validator-document.ts'
 
-/** The validator's steps that validate; the others route, authenticate and handle uploads, which is done elsewhere. */
-const requestStep = 'requestMiddleware'
-const answerStep = 'responseMiddleware'
-
-/** The validator's own format also accepts `urn:uuid:`. */
+/** The validator's own formats also accept `urn:uuid:`, and 30 February. */
+const formats: Formats = { uuid: (text) => uuid.test(text), 'date-time': isDateTime }
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
 /** By the operation whose answers they validate. Shared by the services of one process: the spec does not change. */
@@ -37,27 +30,8 @@ function validatorOf(answersOf: OperationId | undefined): RequestHandler {
 }
 
 function makeValidator(answersOf: OperationId | undefined): RequestHandler {
-  const spec = specForValidator(answersOf)
-  const validator = new OpenApiValidator({
-    apiSpec: spec.apiDoc,
-    validateRequests: { allErrors: true },
-    validateResponses: answersOf === undefined ? false : { allErrors: true },
-    validateSecurity: false,
-    fileUploader: false,
-    formats: {
-      uuid: { type: 'string', validate: (text: string) => uuid.test(text) },
-      // The validator's own takes 30 February for a day.
-      'date-time': { type: 'string', validate: isDateTime },
-    },
-    // path-parameters.ts may have encoded raw slashes as %2F.
-    useRequestUrl: true,
-  })
-  // Not the function `middleware`: it resolves references first, and compiles the schema of all specs.
-  const steps = validator.installMiddleware(Promise.resolve(spec))
-  const all = Router().use(steps)
-  const known = chain(stepsNamed(steps, answersOf === undefined ? [requestStep] : [requestStep, answerStep]))
-  const findings = new Map<OperationId, NonNullable<OpenApiRequest['openapi']>>()
-  return (req: OpenApiRequest, res, next) => {
+  const check = openApiValidator(answersOf, formats)
+  return (req, res, next) => {
     const { operation, match } = contextOf(req)
     const { bodySchema, querySchema, pathSchema } = operation
     const problems = [
@@ -67,48 +41,14 @@ function makeValidator(answersOf: OperationId | undefined): RequestHandler {
     ]
     if (problems.length > 0) throw new Invalid(problems)
     req.body = readBySchema(bodySchema, req.body)
-    const { method } = req
-    // The validator does not know HEAD.
-    req.method = operation.method
-    // The validator tries a regular expression per path, 0.1 ms a request, so the operation it found is cached and passed to
-    // it.
-    const found = findings.get(operation.id)
-    if (found !== undefined) req.openapi = { ...found, pathParams: { ...match.parameters } }
-    const check = found === undefined ? all : known
     check(req, res, (error?: unknown) => {
-      req.method = method
-      // Without it, the validator accepts every request.
-      if (req.openapi === undefined) {
-        next(error ?? new Error(`The validator did not find the operation ${operation.id}`))
-        return
-      }
-      if (found === undefined) findings.set(operation.id, req.openapi)
+      const findings = findingsOf(error)
       const { body, query } = req
       const sent = { body, query, params: match.parameters }
       const schemas = { body: bodySchema, query: querySchema, params: pathSchema }
-      next(hasFindings(error) ? new Invalid(problemsOf(error.errors, sent, schemas)) : error)
+      next(findings === undefined ? error : new Invalid(problemsOf(findings, sent, schemas)))
     })
   }
-}
-
-/** One step of each name. @throws Error if the validator has no steps of these names: nothing would be validated */
-export function stepsNamed<S extends { readonly name: string }>(steps: readonly S[], names: readonly string[]): S[] {
-  return names.map((name) => {
-    const [step, ...others] = steps.filter((one) => one.name === name)
-    if (step !== undefined && others.length === 0) return step
-    const there = steps.map((one) => one.name).join(', ')
-    throw new Error(`express-openapi-validator should have one step called ${name}; it has ${there}`)
-  })
-}
-
-function hasFindings(error: unknown): error is { errors: readonly Finding[] } {
-  return (
-    error instanceof Error &&
-    'status' in error &&
-    error.status === 400 &&
-    'errors' in error &&
-    Array.isArray(error.errors)
-  )
 }
 
 /** Integers that the validator would accept in other spellings: `0x10`, `1e2` and `01` would be further URLs of one resource. */
@@ -146,4 +86,18 @@ function isWhole(text: string): boolean {
 function unparsable(loc: readonly string[], value: string): Problem {
   const msg = 'Input should be a valid integer, unable to parse string as an integer'
   return { loc, msg, type: 'int_parsing', ...inputOf(value) }
+}
+
+/** RFC 3339, the one rule for all times that clients send. */
+const dateTime = /^(\d{4}-\d\d-\d\d)T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:Z|[+-](?:[01]\d|2[0-3]):?[0-5]\d)$/i
+
+/**
+ * Whether it is a time as RFC 3339 has it, of a day that there is. A leap second is none: no clock here counts it. The offset
+ * may be without its colon.
+ */
+export function isDateTime(text: string): boolean {
+  const day = dateTime.exec(text)?.[1]
+  if (day === undefined) return false
+  const time = Date.parse(`${day}T00:00:00Z`)
+  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(day) && !Number.isNaN(Date.parse(text))
 }

@@ -1,0 +1,158 @@
+/**
+ * The parts of express-openapi-validator that requests pass. Its other steps route, authenticate and handle uploads, which is
+ * done elsewhere. Some of the parts are private: a service does not start if one is missing.
+ */
+
+import { type RequestHandler, Router } from 'express'
+import type { Spec } from 'express-openapi-validator/dist/framework/openapi.spec.loader.js'
+import type { OpenApiRequest } from 'express-openapi-validator/dist/framework/types.js'
+import { OpenApiValidator } from 'express-openapi-validator/dist/openapi.validator.js'
+import { contextOf } from '../context.ts'
+import { chain } from '../middleware-chain.ts'
+import type { Finding } from './problems.ts'
+import { schemaOf } from './schemas.ts'
+import { isLongText } from './sent-values.ts'
+import { type OperationId, spec } from './spec.ts'
+
+/** The functions that validate, by their names. */
+const requestStep = 'requestMiddleware'
+const answerStep = 'responseMiddleware'
+
+/** Whether a text has a format of the spec, by its name. */
+export type Formats = Readonly<Record<string, (text: string) => boolean>>
+
+/**
+ * Validates requests whose operation is known and fills in defaults of the spec.
+ *
+ * @param answersOf also validates responses of this operation; one validator of all would walk all of them each time
+ * @throws Error if the library has changed
+ */
+export function openApiValidator(answersOf: OperationId | undefined, formats: Formats): RequestHandler {
+  const document = specForValidator(answersOf)
+  const validator = new OpenApiValidator({
+    apiSpec: document.apiDoc,
+    validateRequests: { allErrors: true },
+    validateResponses: answersOf === undefined ? false : { allErrors: true },
+    validateSecurity: false,
+    fileUploader: false,
+    formats: Object.fromEntries(
+      Object.entries(formats).map(([name, test]) => [name, { type: 'string', validate: test }]),
+    ),
+    // path-parameters.ts may have encoded raw slashes as %2F.
+    useRequestUrl: true,
+  })
+  // Not the function `middleware`: it resolves references first, and compiles the schema of all specs.
+  const steps = validator.installMiddleware(Promise.resolve(document))
+  const all = Router().use(steps)
+  const known = chain(stepsNamed(steps, answersOf === undefined ? [requestStep] : [requestStep, answerStep]))
+  const operations = new Map<OperationId, NonNullable<OpenApiRequest['openapi']>>()
+  return (req: OpenApiRequest, res, next) => {
+    const { operation, match } = contextOf(req)
+    const { method } = req
+    // The validator does not know HEAD.
+    req.method = operation.method
+    // It tries a regular expression per path, 0.1 ms a request, so the operation that it has found is kept and passed to it.
+    const found = operations.get(operation.id)
+    if (found !== undefined) req.openapi = { ...found, pathParams: { ...match.parameters } }
+    const check = found === undefined ? all : known
+    check(req, res, (error?: unknown) => {
+      req.method = method
+      // Without it, the validator accepts every request.
+      if (req.openapi === undefined) {
+        next(error ?? new Error(`The validator did not find the operation ${operation.id}`))
+        return
+      }
+      if (found === undefined) operations.set(operation.id, req.openapi)
+      next(error)
+    })
+  }
+}
+
+/** One step of each name. @throws Error if the validator has no steps of these names: nothing would be validated */
+export function stepsNamed<S extends { readonly name: string }>(steps: readonly S[], names: readonly string[]): S[] {
+  return names.map((name) => {
+    const [step, ...others] = steps.filter((one) => one.name === name)
+    if (step !== undefined && others.length === 0) return step
+    const there = steps.map((one) => one.name).join(', ')
+    throw new Error(`express-openapi-validator should have one step called ${name}; it has ${there}`)
+  })
+}
+
+/** What an error of the validator says about the request; undefined for other errors. */
+export function findingsOf(error: unknown): readonly Finding[] | undefined {
+  const isRefusal = error instanceof Error && 'status' in error && error.status === 400
+  return isRefusal && 'errors' in error && Array.isArray(error.errors) ? error.errors : undefined
+}
+
+/**
+ * The spec without what the validator does not need. It walks the whole document for every operation, and compiles each
+ * schema to which a reference leads: so a service starts with half of the work.
+ *
+ * @param answersOf one operation alone, with the schemas of its responses
+ */
+function specForValidator(answersOf?: OperationId): Spec {
+  const { openapi, info, paths } = spec
+  const read = Object.entries(paths)
+    .map(([path, item]) => [path, readItem(item, answersOf)] as const) // a pair
+    .filter(([, item]) => Object.keys(item).some((key) => key !== 'parameters'))
+  const routes = read.flatMap(([path, { parameters: _, ...operations }]) =>
+    Object.keys(operations).map((method) => routeOf(path, method)),
+  )
+  // biome-ignore lint/suspicious/noExplicitAny: JSON's own type is not the validator's, and redocly lints the spec
+  return { apiDoc: { openapi, info, paths: Object.fromEntries(read) } as any, basePaths: ['/'], routes, serial: 1 } // redocly lints it
+}
+
+function routeOf(path: string, method: string): Spec['routes'][number] {
+  const parameter = /\{([^}]+)\}/g
+  return {
+    basePath: '',
+    expressRoute: path.replace(parameter, ':$1'),
+    openApiRoute: path,
+    method: method.toUpperCase(),
+    pathParams: [...path.matchAll(parameter)].map(([, name = '']) => name),
+  }
+}
+
+/** The parameters of a path and its operations. */
+function readItem(item: object, answersOf: OperationId | undefined): Record<string, unknown> {
+  const entries = Object.entries(item).flatMap(([key, value]) => {
+    if (key === 'parameters') return [[key, lean(value)]]
+    const { operationId, parameters, requestBody, responses } = value
+    if (answersOf !== undefined && answersOf !== operationId) return []
+    const asked = { ...(parameters && { parameters }), ...(requestBody && { requestBody }) }
+    return [
+      [
+        key,
+        { ...asRecord(lean(asked)), responses: answersOf === undefined ? {} : distinct(asRecord(lean(responses))) },
+      ],
+    ]
+  })
+  return Object.fromEntries(entries)
+}
+
+/** With one `default` for what 500 says too: each response is a schema to compile, and most are the same problem. */
+function distinct({ 500: fault, ...responses }: Record<string, unknown>): Record<string, unknown> {
+  const others = JSON.stringify(fault)
+  const own = Object.entries(responses).filter(([, one]) => JSON.stringify(one) !== others)
+  return { ...Object.fromEntries(own), default: fault }
+}
+
+function asRecord(value: unknown): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(value ?? {}))
+}
+
+/** Words for people, and what is not validated. */
+const ignored: ReadonlySet<string> = new Set(['description', 'summary', 'example', 'examples', 'headers'])
+
+/** A copy, with what references lead to, without what is ignored. `named`: the members are names, not keywords. */
+function lean(value: unknown, named = false): unknown {
+  if (Array.isArray(value)) return value.map((one) => lean(one))
+  if (typeof value !== 'object' || value === null) return value
+  const whole = schemaOf(value)
+  const entries = Object.entries(whole).filter(([key]) => named || !ignored.has(key))
+  const members = Object.fromEntries(entries.map(([key, one]) => [key, lean(one, key === 'properties' && !named)]))
+  // The validator would report reserved characters in each parameter, though they are harmless.
+  if (members.in === 'query' && typeof members.name === 'string') return { ...members, allowReserved: true }
+  // `problemsBefore` has checked it.
+  return typeof members.pattern === 'string' && isLongText(whole) ? { ...members, pattern: undefined } : members
+}
