@@ -1,11 +1,12 @@
 /** The HTTP server below Express: answers in the API's format what Node would otherwise answer itself. */
 
-import { createServer, IncomingMessage, type RequestListener, type Server, ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Express } from 'express'
 import type { Logger } from 'pino'
 import { mostOpenFiles } from '../../base/open-files.ts'
+import { classesOf } from '../fast-path.ts'
 import { newConnectionShares } from './connection-shares.ts'
 import { type RawResponse, sendRaw } from './raw-responses.ts'
 import { toOriginForm } from './request-line.ts'
@@ -61,19 +62,6 @@ export function newServer(app: Express, log: Logger | undefined): Server {
   })
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => refuseBroken(log, error, socket))
   return server
-}
-
-/**
- * Requests and responses that have the prototypes of `app` when they are made, so that Express, which sets them on each, changes
- * nothing: a prototype that changes takes an object its hidden class, and all that it holds outlives the young generation.
- * Source: https://github.com/expressjs/express/issues/5998.
- */
-function classesOf(app: Express) {
-  class Incoming extends IncomingMessage {}
-  class Outgoing extends ServerResponse {}
-  app.request = Object.setPrototypeOf(Incoming.prototype, app.request)
-  app.response = Object.setPrototypeOf(Outgoing.prototype, app.response)
-  return { IncomingMessage: Incoming, ServerResponse: Outgoing }
 }
 
 /** Whether `TRUST_PROXY` names it. */

@@ -13,6 +13,7 @@ import { baseUrl, publicPath } from '../connection/base-url.ts'
 import { disconnectSignal } from '../connection/disconnect.ts'
 import { holdAnswer } from '../connection/held-bytes.ts'
 import { contextOf } from '../context.ts'
+import { withSignal } from '../fast-path.ts'
 import { noteWait } from '../log/request-notes.ts'
 import { sendArchive } from '../responses/archives.ts'
 import { sendDownload } from '../responses/downloads.ts'
@@ -135,27 +136,11 @@ export async function callHandler(deps: Deps, handlers: Handlers, { req, res, ty
   const asked: Deps = { ...(await ofOrg(deps, match.parameters.org_id)), waited: (ms) => noteWait(req, ms) }
   const lease = changesOrg(operation, match) ? deps.placement.lease : undefined
   lease?.before()
-  const input = Object.assign(new Disconnecting(req, res), { path, query, body, type, base, client, from })
+  const input = withSignal({ path, query, body, type, base, client, from }, () => disconnectSignal(req, res))
   const answer = await handler(asked, actor, input)
   // The process may have been stopped since its last transaction.
   lease?.after()
   return answer
-}
-
-/** A class, since V8 makes a hidden class for each object of a literal with a getter, and they outlive the young generation. */
-class Disconnecting {
-  readonly #req: Request
-  readonly #res: Response
-
-  constructor(req: Request, res: Response) {
-    this.#req = req
-    this.#res = res
-  }
-
-  /** Made when it is asked for: most handlers do not. */
-  get signal(): AbortSignal {
-    return disconnectSignal(this.#req, this.#res)
-  }
 }
 
 /** What a cell without its lease does not do: a search is asked by POST, and accounts are no cell's. */

@@ -4,6 +4,7 @@ import compression from 'compression'
 import cors from 'cors'
 import type { RequestHandler, Response } from 'express'
 import helmet from 'helmet'
+import { recorded } from '../fast-path.ts'
 import { isPacked } from './gzipped.ts'
 
 const exposed = [
@@ -19,22 +20,14 @@ const exposed = [
   'X-Request-Id',
 ]
 
-/** Helmet's headers are the same for each request, so they are computed once. */
 export function securityHeaders(publicUrl: string | undefined): RequestHandler {
-  const headers = new Map<string, string>()
   const step = helmet({
     contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
     crossOriginResourcePolicy: { policy: 'cross-origin' },
     // Without an https publicUrl the service may be reached by http, and nothing is known about its subdomains.
     strictTransportSecurity: publicUrl?.startsWith('https:') === true && { includeSubDomains: false },
   })
-  const recorder = { setHeader: (name: string, value: string) => headers.set(name, value), removeHeader: () => {} }
-  type Given = Parameters<typeof step>
-  step({} as Given[0], recorder as unknown as Given[1], () => {}) // helmet uses nothing else of them; service.test.ts checks the result
-  return (_req, res, next) => {
-    for (const [name, value] of headers) res.setHeader(name, value)
-    next()
-  }
+  return recorded(step)
 }
 
 /** Cookies are never read, so any site may send requests with a token that it was given. */

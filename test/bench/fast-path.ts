@@ -1,0 +1,122 @@
+/**
+ * CPU time of a request with and without each shortcut of server/http/fast-path.ts: `node --import tsx test/bench/fast-path.ts
+ * [ROUNDS]`. Every variant is a service of its own; they are measured in turn.
+ */
+
+import { spawn } from 'node:child_process'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { Agent } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { send } from '../support/exchange.ts'
+import { newNode } from '../support/node.ts'
+import { signUp } from '../support/people.ts'
+import * as plain from './plain-path.ts'
+
+const rounds = Number(process.argv[2] ?? 3)
+const requests = 3_000
+const connections = 8
+
+interface Variant {
+  readonly name: string
+  readonly url: string
+  readonly pid: number
+  /** Addresses to read, by what they are. */
+  readonly paths: ReadonlyMap<string, string>
+  readonly headers: Readonly<Record<string, string>>
+  stop(): void
+}
+
+const folder = await mkdtemp(join(tmpdir(), 'grove-fast-path-'))
+const variants: Variant[] = []
+try {
+  variants.push(await start('all shortcuts', []))
+  for (const name of Object.keys(plain)) variants.push(await start(`without ${name}`, [name]))
+  variants.push(await start('without any', Object.keys(plain)))
+  // V8 has compiled what is measured.
+  for (const variant of variants)
+    for (const path of variant.paths.values()) for (let n = 0; n < 2; n++) await ask(variant, path)
+  for (const what of ['/healthz', 'a node']) {
+    const costs = variants.map(() => [] as number[])
+    for (let round = 0; round < rounds; round++)
+      for (const [at, variant] of variants.entries()) costs[at]?.push(await ask(variant, variant.paths.get(what) ?? ''))
+    const least = Math.min(...(costs[0] ?? []))
+    console.log(`\nGET ${what}: µs of CPU time, each round; beside the least of the first`)
+    for (const [at, { name }] of variants.entries()) {
+      const all = costs[at] ?? []
+      const more = Math.round((100 * (Math.min(...all) - least)) / least)
+      console.log(`${name.padEnd(28)} ${all.map((one) => one.toFixed(0).padStart(5)).join(' ')}  ${more} % more`)
+    }
+  }
+} finally {
+  for (const { stop } of variants) stop()
+  await rm(folder, { recursive: true, force: true })
+}
+
+/** Microseconds of CPU time of the service for each of many requests. */
+async function ask({ url, pid, headers }: Variant, path: string): Promise<number> {
+  const agent = new Agent({ keepAlive: true, maxSockets: connections })
+  const before = await nanoseconds(pid)
+  let left = requests
+  const client = async () => {
+    while (left-- > 0) {
+      const { status } = await send(url + path, { headers }, agent)
+      if (status !== 200) throw new Error(`${path} answered ${status}`)
+    }
+  }
+  await Promise.all(Array.from({ length: connections }, client))
+  agent.destroy()
+  return ((await nanoseconds(pid)) - before) / requests / 1_000
+}
+
+/** Of all threads of the process. Source: the kernel's Documentation/scheduler/sched-stats.rst. */
+async function nanoseconds(pid: number): Promise<number> {
+  const threads = await readdir(`/proc/${pid}/task`)
+  const stats = await Promise.all(
+    threads.map((thread) => readFile(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').catch(() => '0')),
+  )
+  return stats.reduce((sum, stat) => sum + Number(stat.split(' ')[0]), 0)
+}
+
+async function start(name: string, swapped: readonly string[]): Promise<Variant> {
+  const data = await mkdtemp(join(folder, 'data-'))
+  const module = join(data, 'fast-path.ts')
+  const own = new URL('../../server/http/fast-path.ts', import.meta.url)
+  const other = new URL('./plain-path.ts', import.meta.url)
+  await writeFile(
+    module,
+    `export * from '${own}'\n${swapped.length === 0 ? '' : `export { ${swapped.join(', ')} } from '${other}'`}\n`,
+  )
+  const flags = ['--max-old-space-size=2000', '--v8-pool-size=1', '--import', 'tsx', '--import']
+  const child = spawn(process.execPath, [...flags, './test/bench/swapped.ts', 'server/process/main.ts'], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: {
+      ...process.env,
+      ...{ PORT: '0', DATA_DIR: join(data, 'repos'), RATE_LIMIT: 'off', LOG_LEVEL: 'info' },
+      GROVE_BENCH_SWAP: JSON.stringify({ '/server/http/fast-path.ts': pathToFileURL(module).href }),
+    },
+  })
+  let log = ''
+  child.stderr.on('data', (chunk) => {
+    log = `${log}${chunk}`.slice(-2_000)
+  })
+  const url = await new Promise<string>((resolve, reject) => {
+    child.stdout.on('data', (chunk) => {
+      const found = /listening on (http:\/\/\S+)\n/.exec(String(chunk))?.[1]
+      if (found !== undefined) resolve(found)
+    })
+    child.once('exit', () => reject(new Error(`${name} ended:\n${log}`)))
+  })
+  const ann = await signUp({ url }, 'Ann')
+  const node = await newNode({ dataDir: data }, ann)
+  return {
+    ...{ name, url, pid: child.pid ?? 0 },
+    headers: { authorization: `Bearer ${ann.session.accessToken}` },
+    paths: new Map([
+      ['/healthz', '/healthz'],
+      ['a node', node.at],
+    ]),
+    stop: () => child.kill('SIGKILL'),
+  }
+}
