@@ -5,17 +5,17 @@ import {
   describeMatches,
   describeNode,
   describer,
+  edgesAmong,
   type RetrievedMatch,
   type RetrievedNode,
+  withinLimits,
 } from './answers/answer.ts'
-import { withinLimits } from './answers/limits.ts'
 import { type ShowText, showPassages, showWholeTexts } from './answers/shown-text.ts'
+import { parseQuestion } from './ranking/conditions.ts'
 import type { Coverage } from './ranking/coverage.ts'
-import { edgesAmong } from './ranking/edges-among.ts'
 import type { Expansion, Following } from './ranking/expansion.ts'
 import { bestHits, unbridged, withBridges } from './ranking/matches.ts'
 import { parseQuery, type Query } from './ranking/query.ts'
-import { parseQuestion } from './ranking/query-syntax.ts'
 import { type ExpansionDepth, LEVELS, type Level, type Match, MOST_NODES, rankNodes } from './ranking/ranking.ts'
 import { admissionOf, type Scope } from './ranking/scope.ts'
 import { type Admission, roundScore, SEARCHED, scoreTerms } from './ranking/scores.ts'

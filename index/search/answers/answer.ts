@@ -1,4 +1,6 @@
-/** What an answer says of its matches and nodes. */
+/** What an answer says of its matches and nodes, how many of them it holds, and the edges among them. */
+
+import type { EdgeTable } from '../../derived/schema.ts'
 import type { Coverage } from '../ranking/coverage.ts'
 import type { Expansion } from '../ranking/expansion.ts'
 import { explainMatch, explainNode, type MatchExplanation, type NodeExplanation } from '../ranking/explanation.ts'
@@ -6,7 +8,7 @@ import type { BridgedHits } from '../ranking/matches.ts'
 import type { Query } from '../ranking/query.ts'
 import type { RankedNode } from '../ranking/ranking.ts'
 import { roundScore, type ScoredHit } from '../ranking/scores.ts'
-import { type DescribedNode, INDEXED_BYTES, type SearchRows } from '../segments/rows.ts'
+import { type DescribedNode, INDEXED_BYTES, MOST_EDGES_FROM, type SearchRows } from '../segments/rows.ts'
 import { languageIn } from '../segments/terms.ts'
 import { passagesOf } from '../text/passages.ts'
 import { proseOf } from '../text/prose.ts'
@@ -120,4 +122,77 @@ export function describeNode(answer: Answering, node: RankedNode, show: ShowText
     ...(show && found ? show(found) : {}),
     ...(explains ? { explanation: explainNode(expansion, coverage, bridged.scoreOf(node.id), node) } : {}),
   }
+}
+
+/** Edges that are looked at to find those between two nodes of the answer, from the best node on; of one node the first so many. */
+const MOST_LOOKED_AT = 1_000
+const MOST_LOOKED_AT_A_NODE = MOST_EDGES_FROM - 1
+
+/** Edges with both ends in `ids`, whatever was followed, by holder, type and key. */
+export function edgesAmong(
+  rows: SearchRows,
+  orgId: string,
+  ids: ReadonlySet<string>,
+): { edges: EdgeTable[]; cut: boolean } {
+  const found: string[] = []
+  let left = MOST_LOOKED_AT
+  let cut = false
+  for (const id of ids) {
+    if (left === 0) {
+      cut = true
+      break
+    }
+    const limit = Math.min(left, MOST_LOOKED_AT_A_NODE)
+    const { targets, numbers } = rows.edgesFrom(id)
+    cut ||= targets.length > limit
+    left -= Math.min(targets.length, limit)
+    found.push(...numbers.slice(0, limit).filter((_, n) => ids.has(targets[n] ?? '')))
+  }
+  return { edges: rows.edges(found).filter(isOfOrg).sort(byName), cut }
+
+  function isOfOrg(edge: EdgeTable): boolean {
+    return edge.org_id === orgId
+  }
+}
+
+function byName(a: EdgeTable, b: EdgeTable): number {
+  return compare(a.holder, b.holder) || compare(a.edge_type, b.edge_type) || compare(a.key, b.key)
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}
+
+/** UTF-8 bytes of text in one answer. */
+const MOST_TEXT = 16 * 1024 * 1024
+
+interface Limited {
+  /** `hasText` where texts were asked for and there was room. */
+  nodes: { node: RankedNode; hasText: boolean }[]
+  truncated: boolean
+}
+
+/**
+ * At most `mostNodes` of `nodes` (best first) and, if `bytesOf` is given, 16 MiB of their text. Drops expanded nodes
+ * from the first one whose text does not fit. Keeps every match; a match whose text does not fit has no text.
+ */
+export function withinLimits(nodes: RankedNode[], mostNodes: number, bytesOf?: (id: string) => number): Limited {
+  const matches = nodes.filter(({ relation }) => relation === 'match')
+  const others = nodes.filter(({ relation }) => relation !== 'match')
+  const withText = new Set<string>()
+  let room = MOST_TEXT
+  const fits = (id: string): boolean => {
+    if (!bytesOf) return true
+    const bytes = bytesOf(id)
+    if (bytes > room) return false
+    room -= bytes
+    withText.add(id)
+    return true
+  }
+  const whole = matches.filter(({ id }) => fits(id)).length === matches.length
+  const affordable = others.slice(0, Math.max(0, mostNodes - matches.length))
+  const end = affordable.findIndex(({ id }) => !fits(id))
+  const gone = new Set(others.slice(end < 0 ? affordable.length : end).map(({ id }) => id))
+  const kept = nodes.filter(({ id }) => !gone.has(id))
+  return { nodes: kept.map((node) => ({ node, hasText: withText.has(node.id) })), truncated: !whole || gone.size > 0 }
 }

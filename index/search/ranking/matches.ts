@@ -4,11 +4,17 @@ import { shortIdOf } from '../segments/live-index.ts'
 import { passageId, type SearchedTexts } from '../segments/org-index.ts'
 import type { SearchRows } from '../segments/rows.ts'
 import { type Bridge, bridgesOf } from './bridge.ts'
-import { conditionsOf, excludedPhrases, phraseTest, READ_FOR_PHRASES, strictPhrases } from './conditions.ts'
+import {
+  conditionsOf,
+  excludedPhrases,
+  phraseTest,
+  type QuestionParts,
+  READ_FOR_PHRASES,
+  strictPhrases,
+} from './conditions.ts'
 import type { Coverage } from './coverage.ts'
 import type { Expansion } from './expansion.ts'
 import type { Query } from './query.ts'
-import type { QuestionParts } from './query-syntax.ts'
 import type { ScoreOf } from './ranking.ts'
 import { admitsAt, both } from './scope.ts'
 import {

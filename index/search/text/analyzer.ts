@@ -1,5 +1,4 @@
 /** Splits text into words and reduces each to its search term. */
-import { partsOf } from './identifiers.ts'
 import { isUnspaced, piecesOf, type Span } from './scripts.ts'
 import { fold, isStopWord, type Language, stemOf } from './stems.ts'
 
@@ -103,7 +102,7 @@ function readingsOf(word: string, { language, readings }: Memo): readonly Word[]
   const known = readings.get(word)
   if (known) return known
   const begun = countedPart(word)
-  const parts = partsOf(begun).map(({ start, end }) => ({
+  const parts = identifierParts(begun).map(({ start, end }) => ({
     ...meaningOf(begun.slice(start, end), language),
     start,
     end,
@@ -132,4 +131,28 @@ export function wholeTerm(piece: string): string {
 /** Copies the string: V8's slice of a text would keep the whole text in memory. It copies shorter ones itself. */
 function unshared(word: string): string {
   return word.length < 13 ? word : Buffer.from(word, 'utf16le').toString('utf16le')
+}
+
+/** What identifiers show: a full stop inside, or a capital letter after a small one, or two before one. */
+const COMPOUND = /\.|\p{Ll}\p{M}*\p{Lu}|\p{Lu}{2}\p{Ll}/u
+
+/** Letters up to a digit, a full stop or the next capital; of XMLHttp, XML and Http; of mRNAs, RNAs. */
+const PART = /\p{Lu}{2,}s?(?!\p{Ll})|\p{Lu}+(?=\p{Lu}\p{Ll})|\p{Lu}?(?:(?![\p{Lu}\p{Lt}])\p{L}|\p{M})+/gu
+
+const SHORTEST_PART = 2
+
+/** Letters of the first part in camel case. Names such as McDonald and LeBron, and siRNA, are no identifiers. */
+const SHORTEST_FIRST_PART = 3
+
+/**
+ * The parts of a word in camel case or with inner full stops (`searchIndex`, `node.js`, `jane.doe`), by position; none
+ * for other words and where fewer than two are long enough. Underscores, slashes, hyphens and @ separate words already.
+ */
+export function identifierParts(word: string): readonly Span[] {
+  if (!COMPOUND.test(word)) return []
+  const parts = Array.from(word.matchAll(PART), ({ 0: part, index }) => ({ start: index, end: index + part.length }))
+  const first = parts[0]
+  if (!word.includes('.') && first && first.end - first.start < SHORTEST_FIRST_PART) return []
+  const long = parts.filter(({ start, end }) => end - start >= SHORTEST_PART)
+  return long.length < 2 ? [] : long
 }

@@ -28,7 +28,6 @@ import { stopwords as spanishStopWords } from '@orama/stopwords/spanish'
 import { stopwords as swedishStopWords } from '@orama/stopwords/swedish'
 import { stopwords as turkishStopWords } from '@orama/stopwords/turkish'
 import english from 'wink-porter2-stemmer'
-import { STOP_WORDS } from './stop-words.ts'
 
 /** By ISO 639-1 code: Porter2 for English, Snowball's algorithms for all. A pure function of one folded word. */
 const STEMMERS = {
@@ -54,9 +53,24 @@ export type Language = keyof typeof STEMMERS
 
 export const LANGUAGES = Object.keys(STEMMERS) as readonly Language[] // its own keys
 
+/**
+ * English function words, which carry no subject. Folded, before stemming. `us` (U.S.), `may` and `will` (names, months) are
+ * left out on purpose.
+ */
+const ENGLISH_STOP_WORDS: ReadonlySet<string> = new Set(
+  (
+    'a about above after again against all also am among an and any are as at be because been before being below ' +
+    'between both but by can cannot could did do does doing down during each either etc few for from further had has ' +
+    'have having he her here hers him his how i if in into is it its itself just let me more most my no nor not of ' +
+    'off on once only or other our out over own same she should so some such than that the their them then there ' +
+    'these they this those through to too under until up very was we were what when where which while who whom whose ' +
+    'why with would you your'
+  ).split(' '),
+)
+
 /** Folded. */
 const STOP_WORDS_OF: Record<Language, ReadonlySet<string>> = {
-  en: STOP_WORDS,
+  en: ENGLISH_STOP_WORDS,
   da: folded(danishStopWords),
   de: folded(germanStopWords),
   es: folded(spanishStopWords),

@@ -1,6 +1,5 @@
 /** The words of a title as they stand, without stems, for what is found while it is typed. */
-import { countedPart, runsOf, wholeTerm } from './analyzer.ts'
-import { partsOf } from './identifiers.ts'
+import { countedPart, identifierParts, runsOf, wholeTerm } from './analyzer.ts'
 import { isUnspaced, pairEndOf, piecesOf } from './scripts.ts'
 import { fold } from './stems.ts'
 
@@ -51,6 +50,6 @@ function* unspacedWordsIn(run: string): Generator<TitleWord> {
 
 function spacedWord(word: string): TitleWord {
   const counted = countedPart(word)
-  const parts = partsOf(counted).map(({ start, end }) => fold(counted.slice(start, end)))
+  const parts = identifierParts(counted).map(({ start, end }) => fold(counted.slice(start, end)))
   return { term: fold(counted), parts, endsPairs: false }
 }
