@@ -9,7 +9,7 @@ import { proposalPage, type Session } from './session.ts'
 import { nodeId, orgId } from './tool.ts'
 import { entitiesOf } from './tools/history.ts'
 import { search } from './tools/search.ts'
-import { toolsFor } from './tools.ts'
+import { toolsFor } from './tools/table.ts'
 
 export function registerPrompts(server: McpServer, session: Session): void {
   if (toolsFor(session).includes(search)) registerQuestion(server)

@@ -7,7 +7,7 @@ import { ended, refusalText } from './refusals.ts'
 import { registerResources } from './resources.ts'
 import type { Session } from './session.ts'
 import type { Tool } from './tool.ts'
-import { toolsFor } from './tools.ts'
+import { toolsFor } from './tools/table.ts'
 
 /** Nothing is told of a change: the tools of a token are the same for as long as it holds. */
 const fixed = { listChanged: false }

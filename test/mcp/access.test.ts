@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
-import { tools } from '../../server/mcp/tools.ts'
+import { tools } from '../../server/mcp/tools/table.ts'
 import type { operations } from '../../spec/types.ts'
 import { table } from '../support/attempts.ts'
 import { type Caller, callers, castFor, made, makeNode, type World, worldOf } from '../support/cast.ts'

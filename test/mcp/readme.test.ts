@@ -3,7 +3,7 @@
 import { readFile } from 'node:fs/promises'
 import { expect } from 'chai'
 import { charsOf } from '../../server/mcp/answer.ts'
-import { toolsFor } from '../../server/mcp/tools.ts'
+import { toolsFor } from '../../server/mcp/tools/table.ts'
 
 const id = '00000000-0000-4000-8000-000000000000'
 

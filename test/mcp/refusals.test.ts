@@ -1,7 +1,7 @@
 /** What /mcp refuses: callers, origins, messages, tools, changes. */
 
 import { expect } from 'chai'
-import { toolsFor } from '../../server/mcp/tools.ts'
+import { toolsFor } from '../../server/mcp/tools/table.ts'
 import { made, makeNode } from '../support/cast.ts'
 import { runGroveCommand } from '../support/command.ts'
 import { signUp } from '../support/people.ts'

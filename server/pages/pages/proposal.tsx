@@ -12,7 +12,7 @@ import { resolver } from '../text/links.ts'
 import { showText } from '../text/texts.ts'
 import { type Page, param, redirect, type Shown, type Visit } from '../visit.ts'
 import { CommitList } from './history.tsx'
-import { Pill } from './proposals.tsx'
+import { Pill } from './proposal-list.tsx'
 
 type Pull = AnswerOf<'getPull'>['pr']
 

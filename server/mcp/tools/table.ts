@@ -1,16 +1,16 @@
 /** The tools, in one table, and which of them a token has. */
 
-import { operations } from '../../spec/client/operations.ts'
-import type { Session } from './session.ts'
-import type { Tool } from './tool.ts'
-import { createNode } from './tools/create-node.ts'
-import { diff, history } from './tools/history.ts'
-import { listProposals } from './tools/list-proposals.ts'
-import { listNodes, neighbours } from './tools/lists.ts'
-import { listOrganisations } from './tools/organisations.ts'
-import { connect, proposeChange } from './tools/proposals.ts'
-import { readNode } from './tools/read-node.ts'
-import { search } from './tools/search.ts'
+import { operations } from '../../../spec/client/operations.ts'
+import type { Session } from '../session.ts'
+import type { Tool } from '../tool.ts'
+import { createNode } from './create-node.ts'
+import { diff, history } from './history.ts'
+import { listProposals } from './list-proposals.ts'
+import { listNodes, neighbours } from './lists.ts'
+import { listOrganisations } from './organisations.ts'
+import { connect, proposeChange } from './proposals.ts'
+import { readNode } from './read-node.ts'
+import { search } from './search.ts'
 
 export const tools: readonly Tool[] = [
   listOrganisations,
