@@ -1,9 +1,10 @@
-/** Tools that list nodes: of an organisation, and around a node. */
+/** Tools that list: organisations, the nodes of one, and what is around a node. */
 
 import { z } from 'zod'
 import { answer, list } from '../answer.ts'
 import { asItem, brief, own } from '../quoted.ts'
-import { sourceOf } from '../session.ts'
+import { factsOf } from '../refusals.ts'
+import { type Session, sourceOf } from '../session.ts'
 import { anyNodeId, maxChars, nodeId, offset, orgId, pageOf, tool } from '../tool.ts'
 
 const shownTitle = 240
@@ -12,6 +13,39 @@ const shownTags = 10
 const ownEdgesAlone = 'The token is for this node alone: only the edges that it holds are listed, without titles.'
 /** Of an answer: parents, children and connections each. */
 const edgesShare = 0.5
+
+export const listOrganisations = tool({
+  name: 'list_organisations',
+  title: 'List organisations',
+  description: 'The organisations that can be read: id, name, description, role. Every other tool takes such an id.',
+  writes: false,
+  operations: ['listOrgs', 'getOrg'],
+  input: z.strictObject({ offset, limit: pageOf(200), max_chars: maxChars }),
+  run: async (session, { offset, limit, max_chars }) => {
+    const { orgs, total } = await orgsOf(session, offset, limit)
+    const items = orgs.map(({ id, name, description, role, published }) =>
+      asItem({ id, name, description: brief(description, 300) || undefined, role, published }),
+    )
+    const rest = (next: number) => `ask with offset: ${next}`
+    return answer(
+      max_chars,
+      [own`Organisations: ${total}.`],
+      [list({ of: 'organisations', items, total, offset, rest })],
+    )
+  },
+})
+
+/** A token of one organisation may list none; the refusal names the organisation. */
+async function orgsOf(session: Session, offset: number, limit: number) {
+  try {
+    return await session.api.listOrgs({ query: { offset, limit } })
+  } catch (error) {
+    const { tokenOrgId } = factsOf(session, error)
+    if (tokenOrgId === undefined) throw error
+    const orgs = [await session.api.getOrg({ path: { org_id: tokenOrgId } })]
+    return { orgs: orgs.slice(offset), total: 1 }
+  }
+}
 
 export const listNodes = tool({
   name: 'list_nodes',

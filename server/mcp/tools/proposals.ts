@@ -1,15 +1,18 @@
-/** Tools that propose: a change of files, a connection. A person merges. */
+/** Tools of proposals: they list them, and propose a change of files or a connection. A person merges. */
 
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import type { OperationId } from '../../../spec/client/api.ts'
+import { answer, list } from '../answer.ts'
 import { isKnownCode } from '../codes.ts'
-import { own } from '../quoted.ts'
+import { asItem, brief, own } from '../quoted.ts'
 import { factsOf, ToolRefusal } from '../refusals.ts'
 import { proposalPage, type RefusalFacts, type Session } from '../session.ts'
-import { anyNodeId, commitId, nodeId, orgId, tool } from '../tool.ts'
+import { anyNodeId, commitId, maxChars, nodeId, offset, orgId, pageOf, tool } from '../tool.ts'
 
 const mostFiles = 100
+const shownTitle = 240
+const shownName = 120
 
 interface Change {
   readonly path: string
@@ -37,6 +40,42 @@ const operations: readonly [OperationId, ...OperationId[]] = [
   'getPull',
   'deleteBranch',
 ]
+
+export const listProposals = tool({
+  name: 'list_proposals',
+  title: 'List proposals',
+  description:
+    'The proposals to change a node, the newest first: number, title, author, status, branch, whether it can merge, page. diff with the branch as head shows what one proposes.',
+  writes: false,
+  operations: ['listPulls'],
+  input: z.strictObject({
+    org_id: orgId,
+    node_id: nodeId,
+    status: z.enum(['open', 'merged', 'closed', 'all']).default('open'),
+    offset,
+    limit: pageOf(50),
+    max_chars: maxChars,
+  }),
+  run: async (session, { org_id, node_id, status, offset, limit, max_chars }) => {
+    const path = { org_id, node_id }
+    const { pull_requests, total } = await session.api.listPulls({ path, query: { status, offset, limit } })
+    const items = pull_requests.map(({ number, title, author, status, source_branch, created_at, ...pr }) =>
+      asItem({
+        number,
+        title: brief(title, shownTitle),
+        author: brief(author, shownName),
+        status,
+        created_at,
+        branch: source_branch,
+        can_merge: status === 'open' ? pr.can_merge : undefined,
+        merge_reasons: status === 'open' && !pr.can_merge ? pr.merge_reasons : undefined,
+        page: proposalPage(session, org_id, node_id, number),
+      }),
+    )
+    const rest = (next: number) => `ask with offset: ${next}`
+    return answer(max_chars, [own`Proposals: ${total}.`], [list({ of: 'proposals', items, total, offset, rest })])
+  },
+})
 
 export const proposeChange = tool({
   name: 'propose_change',
