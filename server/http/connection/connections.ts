@@ -1,14 +1,22 @@
 /** The HTTP server below Express: answers in the API's format what Node would otherwise answer itself. */
 
-import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Express } from 'express'
 import type { Logger } from 'pino'
+import { v7 as newId } from 'uuid'
+import { type ErrorCode, statusOf } from '../../base/errors.ts'
 import { mostOpenFiles } from '../../base/open-files.ts'
 import { classesOf } from '../fast-path.ts'
 import { newConnectionShares } from './connection-shares.ts'
-import { type RawResponse, sendRaw } from './raw-responses.ts'
 import { toOriginForm } from './request-line.ts'
 
 /** Milliseconds for the headers of a request. Bodies have their own limits: bodies.ts, and gitstore/transfer/smart-http.ts of a push. */
@@ -117,6 +125,12 @@ function endSilent(socket: Socket): void {
   if (!isMaking) socket.destroy()
 }
 
+/** A response to input that never became a request. */
+interface RawResponse {
+  readonly code: ErrorCode
+  readonly detail: string
+}
+
 /** Error codes of Node's parser; any other code is a request that is not HTTP. */
 const broken: Readonly<Record<string, RawResponse>> = {
   HPE_HEADER_OVERFLOW: {
@@ -148,4 +162,25 @@ function refuseBroken(log: Logger | undefined, error: NodeJS.ErrnoException, soc
     sendRaw(log, socket, broken[error.code ?? ''] ?? notHttp)
     linger(socket)
   }
+}
+
+/** Writes the response and logs it where there is a log, without the input. The caller closes the connection. */
+function sendRaw(log: Logger | undefined, socket: Duplex, { code, detail }: RawResponse): void {
+  const status = statusOf[code]
+  const request_id = newId()
+  const body = JSON.stringify({ detail, code, request_id })
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    `Date: ${new Date().toUTCString()}`,
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Cache-Control: no-store',
+    'X-Content-Type-Options: nosniff',
+    `X-Request-Id: ${request_id}`,
+    ...(status === 405 ? ['Allow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'] : []),
+    'Connection: close',
+  ]
+  socket.write(`${head.join('\r\n')}\r\n\r\n${body}`)
+  const remoteAddress = 'remoteAddress' in socket ? socket.remoteAddress : undefined
+  log?.info({ req: { id: request_id, remoteAddress }, res: { statusCode: status }, code }, 'request refused')
 }

@@ -1,13 +1,13 @@
-/** Reads request bodies: JSON of bounded size and depth. */
+/** Reads request bodies: JSON of bounded size and depth, and forms. */
 
-import type { Request, RequestHandler } from 'express'
+import type { Request, RequestHandler, Response } from 'express'
 import { Invalid, Refusal } from '../../base/errors.ts'
 import { depthLimit } from '../../base/json-bounds.ts'
 import { isTooDeep } from '../../domain/format/limits.ts'
 import { holdBody } from '../connection/held-bytes.ts'
 import { contextOf } from '../context.ts'
 import { keepText } from './exact-json.ts'
-import { badJson, readJson } from './json.ts'
+import { badJson, readBytes, readJson } from './json.ts'
 
 /** The largest body arrives in time at 150 KB/s. */
 const limits = { bytes: 16 * 1024 * 1024, ms: 120_000 } as const
@@ -51,4 +51,21 @@ export function requireJson(sent = 'application/json'): void {
   if (type !== 'application/json' || (charset !== undefined && !['utf-8', '"utf-8"', 'utf8'].includes(charset))) {
     throw new Refusal('unsupported_media_type', 'Send application/json in UTF-8')
   }
+}
+
+/** The largest field of most forms has 64 KiB. */
+const formLimits = { bytes: 1_048_576, ms: 60_000 } as const
+
+/** @throws Refusal too_large, request_timeout, unsupported_media_type, busy */
+export async function readForm(
+  req: Request,
+  res: Response,
+  bytes: number = formLimits.bytes,
+): Promise<URLSearchParams> {
+  const [type] = (req.headers['content-type'] ?? '').split(';')
+  if (type?.trim().toLowerCase() !== 'application/x-www-form-urlencoded')
+    throw new Refusal('unsupported_media_type', 'Send application/x-www-form-urlencoded')
+  return new URLSearchParams(
+    (await readBytes(req, { ...formLimits, bytes, hold: holdBody(req, res, undefined) })).toString('utf8'),
+  )
 }

@@ -13,11 +13,10 @@ import { canonicalId } from '../../domain/layout.ts'
 import { type GitService, openSmartHttp } from '../../domain/pushes/smart-http.ts'
 import type { FindCredential } from '../authentication.ts'
 import { networkOf } from '../connection/addresses.ts'
+import { watchClient } from '../connection/client-clock.ts'
 import { ofOrg } from '../contract/operations.ts'
 import { note, noteCaller, noteIds, noteWait } from '../log/request-notes.ts'
 import type { CountRequest } from '../rate-limits.ts'
-import { exchangesUntil } from './git-exchanges.ts'
-import { answerLfs, isLfsRequest } from './git-lfs.ts'
 import { acquireGit, newHold } from './git-limits.ts'
 
 interface Route extends RepositoryAt {
@@ -154,4 +153,81 @@ function bodyOf(req: Request): Readable {
     if (!req.readableEnded) inflated.destroy(new Error('The client has gone'))
   })
   return req.pipe(inflated)
+}
+
+/** Git LFS asks below the address of a repository. Grove does not store its objects; the client shows why. */
+function isLfsRequest(req: Request): boolean {
+  return /^\/git\/[^/]+\/[^/]+(\/[^/]+)?\/info\/lfs(\/|\?|$)/.test(req.originalUrl)
+}
+
+/** Source: git-lfs's docs/api, `application/vnd.git-lfs+json`. */
+function answerLfs(res: Response): void {
+  const message = 'Grove does not store Git LFS objects; commit files of at most 100 MiB to git itself, without LFS'
+  res.status(501).type('application/vnd.git-lfs+json').send(JSON.stringify({ message }))
+}
+
+/**
+ * Milliseconds for a clone or a push to end by itself when the service stops. Then its client gets an error; a second later
+ * service.ts closes the connections.
+ */
+const graceMs = 7_000
+
+interface Exchange {
+  /** Aborted where the client has gone or is too slow, or where the service stops before git has started. */
+  readonly gone: AbortSignal
+  /** Aborted where the service cannot wait any longer. */
+  readonly stopping: AbortSignal
+  /** From now on the service waits for it. */
+  admit(): void
+  end(): void
+}
+
+interface Controls {
+  readonly gone: AbortController
+  readonly stopping: AbortController
+  admitted: boolean
+}
+
+/** Requests of git that are under way, which end with their client or with the service. */
+export function exchangesUntil(draining: AbortSignal): { begin(req: Request, res: Response): Exchange } {
+  const all = new Set<Controls>()
+  const drain = () => {
+    for (const { admitted, gone } of all) if (!admitted) gone.abort(stops())
+    setTimeout(() => {
+      for (const { stopping } of all) stopping.abort()
+    }, graceMs).unref()
+  }
+  draining.addEventListener('abort', drain, { once: true })
+  return {
+    begin: (req, res) => {
+      if (draining.aborted) throw stops()
+      const controls: Controls = { gone: new AbortController(), stopping: new AbortController(), admitted: false }
+      const { gone, stopping } = controls
+      all.add(controls)
+      res.once('close', () => gone.abort(new Error('The client has gone')))
+      // Most clients read an answer only once they have sent everything.
+      res.once('finish', () => req.unpipe().resume())
+      watchClient(req, res, () => {
+        // What the client has not read would stay in the system's memory for minutes.
+        if (res.headersSent) res.socket?.resetAndDestroy()
+        gone.abort(tooSlow())
+      })
+      return {
+        gone: gone.signal,
+        stopping: stopping.signal,
+        admit: () => {
+          controls.admitted = true
+        },
+        end: () => all.delete(controls),
+      }
+    },
+  }
+}
+
+function stops(): Refusal {
+  return new Refusal('draining', 'The service is stopping; try again in a moment')
+}
+
+function tooSlow(): Refusal {
+  return new Refusal('request_timeout', 'Nothing came for a minute, or less than 1 KiB a second')
 }

@@ -9,7 +9,6 @@ import { unsearched } from '../fast-path.ts'
 import { stateOf } from '../request-state.ts'
 import { countRequest, countTransport, isTransport } from './request-metrics.ts'
 import { notesOf } from './request-notes.ts'
-import { traceIdOf } from './trace-context.ts'
 
 /** Steps of one request that wait for the end of its response; more is a leak, of which Node warns on standard error. */
 const mostListeners = 32
@@ -96,4 +95,16 @@ function idFor(sent: unknown): string {
 
 export function requestId(req: Request): string {
   return stateOf(req).id
+}
+
+/**
+ * The trace id of a `traceparent` header of W3C Trace Context; undefined if it is missing or invalid. A version above 00 may have further
+ * fields. Source: https://www.w3.org/TR/trace-context/, 3.2.
+ */
+function traceIdOf(sent: unknown): string | undefined {
+  if (typeof sent !== 'string') return undefined
+  const [, version, trace = '', parent = '', more] =
+    /^([\da-f]{2})-([\da-f]{32})-([\da-f]{16})-[\da-f]{2}(-.*)?$/.exec(sent) ?? []
+  const isKnown = version !== undefined && version !== 'ff' && (version !== '00' || more === undefined)
+  return isKnown && !/^0+$/.test(trace) && !/^0+$/.test(parent) ? trace : undefined
 }
