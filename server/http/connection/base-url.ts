@@ -1,6 +1,7 @@
 /** The service's own base URL, for links in responses. */
 
 import type { Request, Response } from 'express'
+import { trustIn } from './addresses.ts'
 
 const label = '[\\da-z_](?:[\\w-]{0,61}[\\da-z_])?'
 const host = new RegExp(`^(?=[^:]{1,253}(?::|$))${label}(?:\\.${label})*\\.?(?::\\d{1,5})?$`, 'i')
@@ -48,8 +49,7 @@ export function publicPath(res: Response, path: string): string {
  */
 function forwarded(req: Request, name: string): string | undefined {
   const sent = req.get(name)
-  const isTrusted: (address: string, distance: number) => boolean = req.app.get('trust proxy fn')
-  if (sent === undefined || !isTrusted(req.socket.remoteAddress ?? '', 0)) return undefined
+  if (sent === undefined || !trustIn(req.app)(req.socket.remoteAddress ?? '')) return undefined
   const values = sent.split(',').map((value) => value.trim())
   return values[Math.max(0, values.length - Math.max(1, req.ips.length))]
 }

@@ -16,6 +16,7 @@ import { v7 as newId } from 'uuid'
 import { type ErrorCode, statusOf } from '../../base/errors.ts'
 import { mostOpenFiles } from '../../base/open-files.ts'
 import { classesOf } from '../fast-path.ts'
+import { trustIn } from './addresses.ts'
 import { newConnectionShares } from './connection-shares.ts'
 import { toOriginForm } from './request-line.ts'
 
@@ -41,9 +42,8 @@ export function newServer(app: Express, log: Logger | undefined): Server {
   })
   server.keepAliveTimeout = keepAliveTimeoutMs
   server.timeout = readTimeoutMs
-  // A client that ends its side of the connection still reads. Not in the types: undocumented, but tested here.
-  Object.assign(server, { httpAllowHalfOpen: true })
-  const shares = newConnectionShares({ files: mostOpenFiles(), isProxy: (address) => isTrusted(app, address), log })
+  keepHalfOpen(server)
+  const shares = newConnectionShares({ files: mostOpenFiles(), isProxy: trustIn(app), log })
   const answer: RequestListener = (req, res) => {
     const { socket } = req
     latest.set(socket, res)
@@ -72,10 +72,14 @@ export function newServer(app: Express, log: Logger | undefined): Server {
   return server
 }
 
-/** Whether `TRUST_PROXY` names it. */
-function isTrusted(app: Express, address: string): boolean {
-  const isProxy: (address: string, distance: number) => boolean = app.get('trust proxy fn')
-  return isProxy(address, 0)
+/**
+ * Answers clients that have ended their side of the connection, since they still read. Node does not document the property.
+ *
+ * @throws Error if Node's server has no such property
+ */
+function keepHalfOpen(server: Server): void {
+  if (!('httpAllowHalfOpen' in server)) throw new Error("Node's HTTP server should have httpAllowHalfOpen")
+  server.httpAllowHalfOpen = true
 }
 
 /** Sends `100 Continue` when the body is wanted. Otherwise it is unknown whether the client sends the body. */
