@@ -1,8 +1,7 @@
 /** The rows of several nodes that have none yet, written together: each node has one commit on main, and no pull request. */
 import type { Insertable, Transaction } from 'kysely'
 import { toBytes } from './chains.ts'
-import { inSlices } from './many-rows.ts'
-import { countUp } from './nodes.ts'
+import { countUp, inSlices } from './nodes.ts'
 import { countMoves } from './ref-moves.ts'
 import type { EdgeTable, IndexSchema, NodeTable } from './schema.ts'
 

@@ -5,7 +5,6 @@ import { branchRefs } from './branches.ts'
 import { layLog, type NewLogPart } from './chain-layout.ts'
 import { abandonLogs, trimChain } from './chain-removal.ts'
 import { logEndOf } from './chains.ts'
-import { inSlices } from './many-rows.ts'
 import { countMoves, forgetMoves } from './ref-moves.ts'
 import type { EdgeTable, IndexSchema, NodeTable, PullTable } from './schema.ts'
 
@@ -254,4 +253,12 @@ export async function countUp(
 
 function shortName(ref: string): string {
   return ref.slice(branchRefs.length)
+}
+
+/** Rows of one statement that names each of them. */
+const sliceRows = 100
+
+/** Calls `run` with slices of `all`, one after the other: a statement takes so many rows. */
+export async function inSlices<T>(all: readonly T[], run: (rows: readonly T[]) => Promise<unknown>): Promise<void> {
+  for (let at = 0; at < all.length; at += sliceRows) await run(all.slice(at, at + sliceRows))
 }

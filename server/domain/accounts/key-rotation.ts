@@ -1,6 +1,10 @@
 /** A new key takes the place of the one that signs. */
-import { holdSigningKey } from '../../../index/credentials/signing-key.ts'
-import { deleteRetiredTokenKeys, insertTokenKey, retireOtherTokenKeys } from '../../../index/credentials/token-keys.ts'
+import {
+  deleteRetiredTokenKeys,
+  holdSigningKey,
+  insertTokenKey,
+  retireOtherTokenKeys,
+} from '../../../index/credentials/token-keys.ts'
 import type { Deps } from '../../base/deps.ts'
 import { accessSeconds, newKey } from './keys.ts'
 

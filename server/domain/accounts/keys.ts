@@ -4,8 +4,12 @@ import { createPublicKey, type KeyObject } from 'node:crypto'
 import { exportJWK, generateKeyPair, importJWK, type JWK } from 'jose'
 import { v4 as randomUuid } from 'uuid'
 import type { CredentialsSchema, TokenKey } from '../../../index/credentials/schema.ts'
-import { findSigningKey, insertSigningKey } from '../../../index/credentials/signing-key.ts'
-import { insertTokenKey, listTokenKeys } from '../../../index/credentials/token-keys.ts'
+import {
+  findSigningKey,
+  insertSigningKey,
+  insertTokenKey,
+  listTokenKeys,
+} from '../../../index/credentials/token-keys.ts'
 import type { Database } from '../../../index/sqlite/database.ts'
 
 export const algorithm = 'ES256'

@@ -11,7 +11,7 @@ import { type Difference, differencesBetween } from '../../../index/derived/comp
 import { listParentEdges } from '../../../index/derived/edges.ts'
 import { withoutCycles } from '../../../index/graph/acyclic.ts'
 import { findDatabaseDamage } from '../../../index/sqlite/backup.ts'
-import { appliedMigrations } from '../../../index/sqlite/migration-copy.ts'
+import { appliedMigrations } from '../../../index/sqlite/migrate.ts'
 import type { Deps } from '../../base/deps.ts'
 import { indexAll, indexOne } from '../indexing/reindex.ts'
 import { listStoredRepositories, type StoredRepository } from '../indexing/stored-repositories.ts'

@@ -1,5 +1,5 @@
 /** Whether the service can answer. */
-import { findSigningKey } from '../../../index/credentials/signing-key.ts'
+import { findSigningKey } from '../../../index/credentials/token-keys.ts'
 import { probeOrgs } from '../../../index/derived/org-queries.ts'
 import type { Deps } from '../../base/deps.ts'
 import { Refusal } from '../../base/errors.ts'
