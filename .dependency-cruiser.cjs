@@ -207,7 +207,7 @@ module.exports = {
       'client-runs-in-browsers',
       'What browsers run knows the client, of pages what an edit, a text and a broken rule are, of the format its grammar and names.',
       '^server/pages/client/',
-      '^(server/(?!vault/format/(front-matter-lines|note-names|wikilinks)\\.ts$|pages/(client/|(edits|urls)\\.ts$|text/(broken-rules|links|rendering|markdown|page-rules)\\.ts$))|gitstore|index|spec/(?!client/)|node:)',
+      '^(server/(?!vault/format/(note-names|rough-grammar|wikilinks)\\.ts$|pages/(client/|(edits|urls)\\.ts$|text/(broken-rules|links|rendering|markdown|page-rules)\\.ts$))|gitstore|index|spec/(?!client/)|node:)',
     ),
     never(
       'pages-stay-outside',

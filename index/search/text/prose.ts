@@ -36,7 +36,11 @@ const DEFINITIONS = new RegExp(DEFINITION, 'gim')
 /** Whatever stands in a mark or in an address; a hyphen within a word does not. */
 const MARKS = /[#>`~*_<[\]|\\!&=:+@]|\W-|^-|www\./i
 
-/** Linear in `source`: about 1 ms for 64 KiB. */
+/**
+ * Linear in `source`. A reader of markdown-it's tokens was measured beside it, in MB of text a second of CPU: 12 instead of 38 for
+ * Markdown of projects, 3 instead of 20 for hostile texts, the same for sentences with few marks. It finds lines, but not the
+ * place of each word, which `runs` has.
+ */
 export function proseOf(source: string): Prose {
   if (source !== '' && !MARKS.test(source))
     return { text: source, headings: [], runs: [{ start: 0, source: 0, length: source.length }] }

@@ -1,7 +1,6 @@
 /** The first words of a text, for scripts that show a node in small. */
 
-import { roughHead } from '../../vault/format/front-matter-lines.ts'
-import { roughLinks } from '../../vault/format/wikilinks.ts'
+import { roughHead, roughLinks } from '../../vault/format/rough-grammar.ts'
 
 /** Characters of a text that are looked at. */
 const mostRead = 4_000

@@ -58,6 +58,3 @@ const shownHead = new RegExp(`^${opening}${key}(?:(?!${mark})[^\\n]*\\n){0,2000}
 export function withoutHead(text: string): string {
   return text.replace(shownHead, '')
 }
-
-/** Front matter, rough enough for an excerpt. */
-export const roughHead = /^---\n[\s\S]*?\n---\n/

@@ -3,10 +3,6 @@
  * search has a copy (index/search/text/inline-marks.ts), and test/search/grammar.test.ts compares the two.
  */
 
-/** A unit between the brackets, and a unit of the name that the link begins with. */
-const innerUnit = '[^[\\]\\r\\n]'
-const nameUnit = '[^[\\]|#\\r\\n]'
-
 export interface Wikilink {
   /** What stands between the brackets. */
   readonly inner: string
@@ -17,7 +13,7 @@ export interface Wikilink {
 }
 
 /** `[[1]](url)` is not one, but a link whose text is in brackets. */
-const link = new RegExp(`(!?)\\[\\[(${innerUnit}{1,1000})\\]\\](?!\\()`, 'y')
+const link = /(!?)\[\[([^[\]\r\n]{1,1000})\]\](?!\()/y
 
 /** The wiki link that begins at this place. */
 export function wikilinkAt(text: string, at: number): Wikilink | undefined {
@@ -33,7 +29,7 @@ export function wikilinkParts(inner: string): { readonly target: string; readonl
   return { target: target.replace(/\\$/, '').trim(), words: words.join('|').trim() }
 }
 
-const beginnings = new RegExp(`(!?)\\[\\[(${nameUnit}{1,500})`, 'g')
+const beginnings = /(!?)\[\[([^[\]|#\r\n]{1,500})/g
 
 /** The names with which wiki links begin, whether or not the links end: somebody may be typing. */
 export function* namesBegun(text: string): Generator<Pick<Wikilink, 'mark'> & { readonly name: string }> {
@@ -41,12 +37,9 @@ export function* namesBegun(text: string): Generator<Pick<Wikilink, 'mark'> & { 
 }
 
 /** A wiki link whose name is being typed, at the end of a text. */
-export const typedLink = new RegExp(`\\[\\[(${nameUnit}{0,200})$`)
+export const typedLink = /\[\[([^[\]|#\r\n]{0,200})$/
 
 /** Whether a title can be the name of a wiki link. */
 export function isLinkable(title: string): boolean {
   return !/[[\]|#]/.test(title)
 }
-
-/** The words of links, rough enough for an excerpt: brackets count over the ends of lines. `$2` and `$3` are the words. */
-export const roughLinks = /!?\[\[([^\]|]*\|)?([^\]]*)\]\]|!?\[([^\]]*)\]\([^)]*\)/g
