@@ -38,7 +38,7 @@ const TAG = /<\/?[a-z][a-z0-9-]*(?:\s[^<>]*)?\/?>/iy
 const AUTOLINK = /<(?:[a-z][a-z0-9+.-]*:[^\s<>]*|[^\s<>@]+@[^\s<>@]+)>/iy
 const ADDRESS = /\]\([ \t]*(?:<[^<>\n]*>|[^\s()<>]*(?:\([^\s()]*\)[^\s()<>]*)*)(?:\s+(?:"[^"]*"|'[^']*'))?\s*\)/y
 const REFERENCE = /\]\[([^[\]\n]*)\]/y
-/** As the vault reads it; not `[[1]](url)`, whose text is in brackets, and no footnote. */
+/** As server/vault/format/wikilinks.ts has it (test/search/grammar.test.ts compares them); not a footnote. */
 const WIKILINK = /(!?\[\[)(?!\^)([^[\]\r\n]{1,1000})\]\](?!\()/y
 /** Words of an embedded file that are its width, and its height. */
 const SIZE = /^\d+(?:x\d+)?$/
@@ -56,6 +56,16 @@ export interface InlineReader {
   endBlock(): void
 }
 
+/** What the functions below share of one document. */
+interface Reading extends Marked {
+  readonly open: Open
+  /** Labels of link definitions, in lower case. */
+  readonly references: ReadonlySet<string>
+  readonly nextComment: (from: number) => number
+  readonly nextBlank: (from: number) => number
+  readonly closingTicks: ReturnType<typeof backtickRuns>
+}
+
 /**
  * @param references labels of link definitions, in lower case
  */
@@ -64,116 +74,14 @@ export function inlineReader({ source, fates }: Marked, references: ReadonlySet<
   const nextComment = ascending((from) => source.indexOf('-->', from))
   const nextSpecial = ascending((from) => searchFrom(SPECIAL, source, from))
   const nextBlank = ascending((from) => searchFrom(BLANK_LINE, source, from))
-  const closingTicks = backtickRuns(source)
-  const drop = (from: number, to: number, fate: number = FATE.dropped) => fates.fill(fate, from, to)
-
-  /** Marks what starts at `at`; answers where to go on, or `at` if nothing does. */
-  function mark(at: number): number {
-    switch (source[at]) {
-      case '\\':
-        if (matchAt(ESCAPED, source, at) === undefined) return at
-        drop(at, at + 1)
-        return at + 2
-      case '`':
-        return markCode(at)
-      case '<':
-        return markTag(at)
-      case '!':
-        return source[at + 1] === '[' ? (markWikilink(at) ?? push(at, true)) : at
-      case '[':
-        return markWikilink(at) ?? push(at, false)
-      case ']':
-        return closeBracket(at)
-      default:
-        return markEmphasis(at)
-    }
-  }
-
-  /** Keeps the words of `[[target|words]]`, or the target where it has none; undefined: there is no such link. */
-  function markWikilink(at: number): number | undefined {
-    WIKILINK.lastIndex = at
-    const [, opening = '', inner = ''] = WIKILINK.exec(source) ?? []
-    const shown = shownOf(inner, opening.startsWith('!'))
-    if (shown === undefined || references.has(inner.toLowerCase())) return undefined
-    const start = at + opening.length
-    const end = start + inner.length + 2
-    drop(at, start + shown.start)
-    drop(start + shown.end, end)
-    return end
-  }
-
-  function push(at: number, isImage: boolean): number {
-    if (open.brackets.length === DEEPEST) open.brackets.shift()
-    open.brackets.push({ at, isImage })
-    return at + (isImage ? 2 : 1)
-  }
-
-  function markCode(at: number): number {
-    const { length, closing } = closingTicks(at)
-    if (closing < 0 || (nextBlank(at) >= 0 && closing > nextBlank(at))) return at + length
-    drop(at, at + length)
-    drop(closing, closing + length)
-    return closing + length
-  }
-
-  function markTag(at: number): number {
-    if (source.startsWith('<!--', at)) {
-      const end = nextComment(at + 4)
-      if (end < 0) return at + 4
-      drop(at, end + 3)
-      return end + 3
-    }
-    const link = matchAt(AUTOLINK, source, at)
-    if (link !== undefined) {
-      drop(at, at + 1)
-      drop(at + link.length - 1, at + link.length)
-      return at + link.length
-    }
-    const tag = matchAt(TAG, source, at)
-    const [, element = ''] = /^<\/?([\w-]+)/.exec(tag ?? '') ?? []
-    if (tag === undefined || !ELEMENTS.has(element.toLowerCase())) return at
-    drop(at, at + tag.length, WITHIN_WORDS.test(tag) ? FATE.dropped : FATE.space)
-    return at + tag.length
-  }
-
-  function closeBracket(at: number): number {
-    const opening = open.brackets.pop()
-    if (!opening) return at
-    const tail = matchAt(ADDRESS, source, at) ?? referenceAt(at)
-    if (tail === undefined) return at
-    const isBadge = opening.isImage && open.brackets.length > 0
-    drop(opening.at, isBadge ? at : opening.at + (opening.isImage ? 2 : 1))
-    drop(at, at + tail.length)
-    return at + tail.length
-  }
-
-  function referenceAt(at: number): string | undefined {
-    const found = matchAt(REFERENCE, source, at)
-    return found !== undefined && references.has(found.slice(2, -1).toLowerCase()) ? found : undefined
-  }
-
-  /** Both runs stand at the border of a word: a*b, snake_case and 2 * 3 have none. */
-  function markEmphasis(at: number): number {
-    const run = matchAt(EMPHASIS, source, at)
-    if (run === undefined) return at
-    const end = at + run.length
-    const [before, after] = [kindOf(source[at - 1]), kindOf(source[end])]
-    const opening = open.emphasis.get(run)
-    if (opening !== undefined && before !== 'space' && after !== 'letter') {
-      drop(opening, opening + run.length)
-      drop(at, end)
-      open.emphasis.delete(run)
-    } else if (before !== 'letter' && after !== 'space') open.emphasis.set(run, at)
-    return end
-  }
-
+  const reading = { source, fates, open, references, nextComment, nextBlank, closingTicks: backtickRuns(source) }
   return {
     read(from, to) {
       let at = from
       for (;;) {
         const special = nextSpecial(at)
         if (special < 0 || special >= to) return Math.max(at, to)
-        at = Math.max(special + 1, mark(special))
+        at = Math.max(special + 1, mark(reading, special))
         if (at >= to) return at
       }
     },
@@ -182,6 +90,108 @@ export function inlineReader({ source, fates }: Marked, references: ReadonlySet<
       open.emphasis.clear()
     },
   }
+}
+
+/** Marks what starts at `at`; answers where to go on, or `at` if nothing does. */
+function mark(reading: Reading, at: number): number {
+  const { source, fates } = reading
+  switch (source[at]) {
+    case '\\':
+      if (matchAt(ESCAPED, source, at) === undefined) return at
+      fates.fill(FATE.dropped, at, at + 1)
+      return at + 2
+    case '`':
+      return markCode(reading, at)
+    case '<':
+      return markTag(reading, at)
+    case '!':
+      return source[at + 1] === '[' ? (markWikilink(reading, at) ?? push(reading.open, at, true)) : at
+    case '[':
+      return markWikilink(reading, at) ?? push(reading.open, at, false)
+    case ']':
+      return closeBracket(reading, at)
+    default:
+      return markEmphasis(reading, at)
+  }
+}
+
+/** Keeps the words of `[[target|words]]`, or the target if it has none; undefined: there is no such link. */
+function markWikilink({ source, fates, references }: Reading, at: number): number | undefined {
+  WIKILINK.lastIndex = at
+  const [, opening = '', inner = ''] = WIKILINK.exec(source) ?? []
+  const shown = shownOf(inner, opening.startsWith('!'))
+  if (shown === undefined || references.has(inner.toLowerCase())) return undefined
+  const start = at + opening.length
+  const end = start + inner.length + 2
+  fates.fill(FATE.dropped, at, start + shown.start)
+  fates.fill(FATE.dropped, start + shown.end, end)
+  return end
+}
+
+function push({ brackets }: Open, at: number, isImage: boolean): number {
+  if (brackets.length === DEEPEST) brackets.shift()
+  brackets.push({ at, isImage })
+  return at + (isImage ? 2 : 1)
+}
+
+function markCode({ fates, closingTicks, nextBlank }: Reading, at: number): number {
+  const { length, closing } = closingTicks(at)
+  if (closing < 0 || (nextBlank(at) >= 0 && closing > nextBlank(at))) return at + length
+  fates.fill(FATE.dropped, at, at + length)
+  fates.fill(FATE.dropped, closing, closing + length)
+  return closing + length
+}
+
+function markTag({ source, fates, nextComment }: Reading, at: number): number {
+  if (source.startsWith('<!--', at)) {
+    const end = nextComment(at + 4)
+    if (end < 0) return at + 4
+    fates.fill(FATE.dropped, at, end + 3)
+    return end + 3
+  }
+  const link = matchAt(AUTOLINK, source, at)
+  if (link !== undefined) {
+    fates.fill(FATE.dropped, at, at + 1)
+    fates.fill(FATE.dropped, at + link.length - 1, at + link.length)
+    return at + link.length
+  }
+  const tag = matchAt(TAG, source, at)
+  const [, element = ''] = /^<\/?([\w-]+)/.exec(tag ?? '') ?? []
+  if (tag === undefined || !ELEMENTS.has(element.toLowerCase())) return at
+  fates.fill(WITHIN_WORDS.test(tag) ? FATE.dropped : FATE.space, at, at + tag.length)
+  return at + tag.length
+}
+
+function closeBracket(reading: Reading, at: number): number {
+  const { source, fates, open } = reading
+  const opening = open.brackets.pop()
+  if (!opening) return at
+  const tail = matchAt(ADDRESS, source, at) ?? referenceAt(reading, at)
+  if (tail === undefined) return at
+  const isBadge = opening.isImage && open.brackets.length > 0
+  fates.fill(FATE.dropped, opening.at, isBadge ? at : opening.at + (opening.isImage ? 2 : 1))
+  fates.fill(FATE.dropped, at, at + tail.length)
+  return at + tail.length
+}
+
+function referenceAt({ source, references }: Reading, at: number): string | undefined {
+  const found = matchAt(REFERENCE, source, at)
+  return found !== undefined && references.has(found.slice(2, -1).toLowerCase()) ? found : undefined
+}
+
+/** Both runs stand at the border of a word: a*b, snake_case and 2 * 3 have none. */
+function markEmphasis({ source, fates, open }: Reading, at: number): number {
+  const run = matchAt(EMPHASIS, source, at)
+  if (run === undefined) return at
+  const end = at + run.length
+  const [before, after] = [kindOf(source[at - 1]), kindOf(source[end])]
+  const opening = open.emphasis.get(run)
+  if (opening !== undefined && before !== 'space' && after !== 'letter') {
+    fates.fill(FATE.dropped, opening, opening + run.length)
+    fates.fill(FATE.dropped, at, end)
+    open.emphasis.delete(run)
+  } else if (before !== 'letter' && after !== 'space') open.emphasis.set(run, at)
+  return end
 }
 
 /** The part of what stands in the brackets of a wiki link that is shown, without white space around it; undefined: none. */
