@@ -51,12 +51,12 @@ module.exports = {
       from: {},
       to: { circular: true },
     },
-    never('spec-imports-nothing', 'The contract stands alone.', '^spec/', '^(concurrency|server|gitstore|index)/'),
+    never('spec-imports-nothing', 'The contract stands alone.', '^spec/', '^(server|gitstore|index)/'),
     never(
       'concurrency-stands-alone',
-      'Semaphores and their like are for every layer, and know none.',
-      '^concurrency/',
-      '^(server|gitstore|index|spec)/|node_modules/',
+      'Semaphores and their like are for index and server, too, and know nothing of Git.',
+      '^gitstore/concurrency/',
+      '^(server|gitstore/(?!concurrency/)|index|spec)/|node_modules/',
     ),
     never(
       'gitstore-speaks-git',
@@ -70,7 +70,12 @@ module.exports = {
       '^gitstore/',
       'node_modules/(express|kysely|(@types/)?better-sqlite3|minisearch|passport)',
     ),
-    never('index-speaks-sql', 'index knows neither HTTP nor Git.', '^index/', '^(server|gitstore|spec)/'),
+    never(
+      'index-speaks-sql',
+      'index knows neither HTTP nor Git.',
+      '^index/',
+      '^(server|gitstore/(?!concurrency/)|spec)/',
+    ),
     never(
       'index-has-no-http',
       'index knows neither HTTP nor Git.',
@@ -181,9 +186,9 @@ module.exports = {
     ),
     never(
       'http-stays-outside',
-      'HTTP knows errors of gitstore, nothing else below the domain.',
+      'HTTP knows errors and semaphores of gitstore, nothing else below the domain.',
       '^server/http/',
-      '^(index/|gitstore/(?!errors\\.ts$))',
+      '^(index/|gitstore/(?!errors\\.ts$|concurrency/))',
     ),
     never(
       'connections-know-no-contract',

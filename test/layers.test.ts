@@ -14,7 +14,7 @@ const run = promisify(execFile)
 const violations = [
   ['no-cycle', 'server/domain/search/search-thread.ts', "import type { retrieve } from './search.ts'"],
   ['spec-imports-nothing', 'spec/generate.ts', "import '../gitstore/names.ts'"],
-  ['concurrency-stands-alone', 'concurrency/quota.ts', "import type {} from '../gitstore/repo.ts'"],
+  ['concurrency-stands-alone', 'gitstore/concurrency/quota.ts', "import type {} from '../repo.ts'"],
   ['gitstore-speaks-git', 'gitstore/refs/refs.ts', "import '../../index/sqlite/migrate.ts'"],
   ['gitstore-has-no-http', 'gitstore/refs/refs.ts', "import type {} from 'better-sqlite3'"],
   ['index-speaks-sql', 'index/sqlite/migrate.ts', "import '../../gitstore/repo.ts'"],
@@ -69,7 +69,6 @@ describe('the layers', () => {
   before(async () => {
     checkout = await mkdtemp(join(tmpdir(), 'grove-layers-'))
     for (const name of [
-      'concurrency',
       'server',
       'gitstore',
       'index',
@@ -114,11 +113,7 @@ async function cruise(cwd: string): Promise<{ failed: boolean; said: string }> {
     '.dependency-cruiser.cjs',
   ]
   try {
-    const { stdout } = await run(
-      process.execPath,
-      [...arguments_, 'concurrency', 'server', 'gitstore', 'index', 'spec'],
-      { cwd },
-    )
+    const { stdout } = await run(process.execPath, [...arguments_, 'server', 'gitstore', 'index', 'spec'], { cwd })
     return { failed: false, said: stdout }
   } catch (error) {
     if (error instanceof Error && 'stdout' in error) return { failed: true, said: String(error.stdout) }

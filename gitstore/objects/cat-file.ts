@@ -4,7 +4,7 @@
  */
 
 import { statSync } from 'node:fs'
-import { createSemaphore } from '../../concurrency/semaphore.ts'
+import { createSemaphore } from '../concurrency/semaphore.ts'
 import { asStorageFault, GitError } from '../errors.ts'
 import { isAbsent } from '../presence.ts'
 import type { Oid, PendingObject, Repo } from '../repo.ts'

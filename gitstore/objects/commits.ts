@@ -2,7 +2,7 @@
 
 import { TextDecoder } from 'node:util'
 import { LRUCache } from 'lru-cache'
-import { createSemaphore } from '../../concurrency/semaphore.ts'
+import { createSemaphore } from '../concurrency/semaphore.ts'
 import { GitError } from '../errors.ts'
 import { cleanIdentity } from '../names.ts'
 import { isOid, type Oid, type Repo } from '../repo.ts'

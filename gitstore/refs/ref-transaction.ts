@@ -10,7 +10,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join, relative, sep } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createKeyedMutex } from '../../concurrency/keyed-mutex.ts'
+import { createKeyedMutex } from '../concurrency/keyed-mutex.ts'
 import { allDone, ownTurn, syncPath } from '../durable.ts'
 import { asStorageFault, codeOf, GitError, type GitErrorCode, isGitError } from '../errors.ts'
 import type { Oid, Repo } from '../repo.ts'

@@ -15,7 +15,7 @@ import {
   ValueNode,
 } from 'kysely'
 import { LRUCache } from 'lru-cache'
-import { createSemaphore } from '../../concurrency/semaphore.ts'
+import { createSemaphore } from '../../gitstore/concurrency/semaphore.ts'
 import { busyTimeoutMs, type ConnectionMode, type DatabaseObserver, retryWhileBusy } from './connection.ts'
 import { DatabaseBusy, DatabaseFault } from './database-fault.ts'
 

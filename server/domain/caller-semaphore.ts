@@ -1,6 +1,6 @@
 /** Semaphores for expensive work that give each caller a share; callers take turns, and each by organisation. */
-import { createQuota, type Share } from '../../concurrency/quota.ts'
-import { createSemaphore, type Semaphore, type Turn } from '../../concurrency/semaphore.ts'
+import { createQuota, type Share } from '../../gitstore/concurrency/quota.ts'
+import { createSemaphore, type Semaphore, type Turn } from '../../gitstore/concurrency/semaphore.ts'
 import { Refusal } from '../base/errors.ts'
 import type { Caller } from './actor.ts'
 

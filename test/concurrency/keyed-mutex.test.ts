@@ -1,7 +1,7 @@
 /** Mutual exclusion by keys: what waits for what, and in which order. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { createKeyedMutex } from '../../concurrency/keyed-mutex.ts'
+import { createKeyedMutex } from '../../gitstore/concurrency/keyed-mutex.ts'
 
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 

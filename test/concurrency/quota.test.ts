@@ -1,6 +1,6 @@
 /** Quotas: what is held at this moment, by shares. */
 import { expect } from 'chai'
-import { createQuota } from '../../concurrency/quota.ts'
+import { createQuota } from '../../gitstore/concurrency/quota.ts'
 
 describe('a quota', () => {
   const ofTen = () =>

@@ -3,8 +3,8 @@ import { getEventListeners } from 'node:events'
 import { mock } from 'node:test'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { createQuota } from '../../concurrency/quota.ts'
-import { createSemaphore, type Turn } from '../../concurrency/semaphore.ts'
+import { createQuota } from '../../gitstore/concurrency/quota.ts'
+import { createSemaphore, type Turn } from '../../gitstore/concurrency/semaphore.ts'
 import { type Asked, limits, SemaphoreModel } from './semaphore-model.ts'
 
 type AskedTurn = Asked & Turn

@@ -2,8 +2,8 @@
 
 import { randomBytes } from 'node:crypto'
 import { argon2id, hash, verify } from 'argon2'
-import { createQuota } from '../../../concurrency/quota.ts'
-import { createSemaphore, type Turn } from '../../../concurrency/semaphore.ts'
+import { createQuota } from '../../../gitstore/concurrency/quota.ts'
+import { createSemaphore, type Turn } from '../../../gitstore/concurrency/semaphore.ts'
 import type { Deps } from '../../base/deps.ts'
 import { Refusal } from '../../base/errors.ts'
 

@@ -1,6 +1,6 @@
 /** The first bytes of blobs, which show whether they are text. */
 import { LRUCache } from 'lru-cache'
-import { createSemaphore } from '../../../concurrency/semaphore.ts'
+import { createSemaphore } from '../../../gitstore/concurrency/semaphore.ts'
 import { streamBlob } from '../../../gitstore/objects/blob-stream.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { sniffedBytes } from './media-types.ts'

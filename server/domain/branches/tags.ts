@@ -1,7 +1,7 @@
 /** Tags, plain and annotated, and the tips of the history that an audience sees. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
-import { createSemaphore } from '../../../concurrency/semaphore.ts'
+import { createSemaphore } from '../../../gitstore/concurrency/semaphore.ts'
 import { readInfo, readObject } from '../../../gitstore/objects/objects.ts'
 import { listRefs, readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'

@@ -1,6 +1,6 @@
 /** Pull requests: opens, edits, closes and reopens them; every event is a commit of the ledger. */
 import { v7 as newId } from 'uuid'
-import { createSemaphore } from '../../../concurrency/semaphore.ts'
+import { createSemaphore } from '../../../gitstore/concurrency/semaphore.ts'
 import { type Decision, type Move, transact } from '../../../gitstore/refs/ref-transaction.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'

@@ -1,7 +1,7 @@
 /** The indexes that the search thread holds: loaded from files, brought up to the rows, sealed, merged, dropped for room. */
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { createKeyedMutex } from '../../../concurrency/keyed-mutex.ts'
+import { createKeyedMutex } from '../../../gitstore/concurrency/keyed-mutex.ts'
 import { documentCount, liveCountOf } from '../../../index/search/segments/corpus.ts'
 import {
   addSegments,

@@ -1,5 +1,5 @@
 /** Quotas by caller: each has a share of what a process has for all callers together. */
-import { createQuota, type Quota, type Share } from '../../../concurrency/quota.ts'
+import { createQuota, type Quota, type Share } from '../../../gitstore/concurrency/quota.ts'
 
 export interface Caller {
   /** A person, or the address of an anonymous caller. */

@@ -1,7 +1,7 @@
 /** Limits concurrent gits, waiting requests and the memory they hold, with a share per caller. */
 
 import { availableParallelism } from 'node:os'
-import { createSemaphore, type Turn } from '../../../concurrency/semaphore.ts'
+import { createSemaphore, type Turn } from '../../../gitstore/concurrency/semaphore.ts'
 import { Refusal } from '../../base/errors.ts'
 import { type Caller, createCallerQuota } from '../connection/caller-quota.ts'
 
