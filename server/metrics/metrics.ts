@@ -164,7 +164,7 @@ function storageMetrics({ counter, gauge }: Make) {
 
 let ofProcess: Registry | undefined
 
-/** The metrics of Node, `nodejs_*` and `process_*`, from the first call on: one set a process, however many services it runs. */
+/** The metrics of Node, `nodejs_*` and `process_*`. A process has one set, however many services it runs; the first call starts it. */
 export function processMetrics(worker: number): Registry {
   if (ofProcess === undefined) {
     ofProcess = new Registry()

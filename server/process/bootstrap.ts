@@ -128,7 +128,7 @@ function openIndex(
   })
 }
 
-/** @param deps of the process, which has this store: called once a transaction is recovered or a sync fails */
+/** @param deps returns the dependencies of which this store is one; called when a transaction is recovered or a sync has failed */
 function storeOf(
   root: string,
   alive: LiveProcess,

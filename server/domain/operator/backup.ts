@@ -165,7 +165,7 @@ class BackupRun {
   }
 }
 
-/** @param known paths of the repositories in the data folder @param entries of sound mirrors */
+/** Lists what the folder holds now. @param known paths of the repositories in the data folder @param entries of sound mirrors */
 async function manifestOf(
   dir: string,
   known: ReadonlySet<string>,

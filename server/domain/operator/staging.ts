@@ -1,4 +1,4 @@
-/** Copies mirrors to a staging folder below a data folder, by their identity: one per id, none without its organisation. */
+/** Copies mirrors to a staging folder below a data folder. Of each id it takes one, and none without its organisation. */
 
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** Tools of proposals: they list them, and propose a change of files or a connection. A person merges. */
+/** Tools that list proposals, and propose changes of files or connections. A person merges. */
 
 import { createHash } from 'node:crypto'
 import { z } from 'zod'

@@ -12,7 +12,7 @@ export type GraphMap = Schemas['GraphMap']
 /** Pixels: the greatest radius of a dot as the map opens. */
 const largestAtFirst = 40
 
-/** The nodes as a graph, painted by which one is chosen, what is near it, and what was found. Nodes have their places as keys. */
+/** The nodes as a graph, painted by what is chosen, near and found. A node has its place in the map as its key. */
 export class Dots {
   readonly graph: MultiGraph = new MultiGraph()
   /** By id. */

@@ -82,7 +82,7 @@ function openSigma(canvas: HTMLElement, map: GraphMap, dots: Dots): Sigma {
   return sigma
 }
 
-/** The page around the drawing: the chosen node and its edges, the search, the camera, and the address, which names the first two. */
+/** The page around the drawing: chosen node, search, camera and address. The address names the node and the words. */
 class MapView {
   private readonly elements: Elements
   private readonly map: GraphMap

@@ -47,7 +47,7 @@ export function suggestIn(form: HTMLFormElement): void {
   if (input.value !== input.defaultValue) void typed()
 }
 
-/** The list below a field, which becomes its combobox: arrows choose, Enter follows, Escape closes and then leaves. */
+/** The list of hits below a field, which becomes its combobox. Arrows choose, Enter follows, Escape closes and then leaves. */
 class HitList {
   private readonly input: HTMLInputElement
   private readonly list = document.createElement('div')
