@@ -1,20 +1,22 @@
 /** A folder of Markdown as the nodes of an organisation: what an import will write, worked out beforehand. */
+import { posix } from 'node:path'
 import type { PathProblem } from '../../domain/format/path-problem.ts'
 import { type EdgeFolderName, edgeIdAt } from '../../domain/format/paths.ts'
+import { asLine, asTitle } from '../format/line.ts'
 import { linkResolver, type Resolve } from '../format/links.ts'
-import { growTree, type Place, pathOf, type Tree } from '../format/tree.ts'
+import { withoutEnding } from '../format/note-names.ts'
+import { growTree, isIndex, type Place, pathOf, type Tree } from '../format/tree.ts'
 import { type Canvas, isCanvas, readCanvas } from '../read/canvas.ts'
 import type { Document } from '../read/document.ts'
 import { type Folder, isOfChange, readListed } from '../read/folder.ts'
 import { beyond, readSources, type Sources } from '../read/sources.ts'
 import { type Attached, spread } from './attachments.ts'
 import { type Connections, followLinks } from './connections.ts'
-import { identify } from './identity.ts'
+import { type Identities, identify } from './identity.ts'
 import type { Inventory, KnownNode } from './inventory.ts'
 import { nodeFiles, ownProperties } from './node-files.ts'
 import { filesByPlace, withSource } from './source-properties.ts'
 import { claimsOf, statedFiles, statedIds, withClaims, withoutClaimed, withoutIdleFolders } from './stated-nodes.ts'
-import { titlesIn } from './titles.ts'
 import { findBase, kindsOf, type Unresolved } from './unresolved.ts'
 
 export interface PlannedNode {
@@ -74,7 +76,8 @@ const importLimits = { markdownBytes: 512 * 1_048_576, attachmentBytes: 2_048 * 
 export async function planImport(folder: Folder, inventory: Inventory, options: PlanOptions = {}): Promise<Plan> {
   const { onProgress = () => {}, limits = importLimits, base } = options
   let done = 0
-  const read = await readSources(folder, limits.markdownBytes, () => onProgress(++done, folder.files.length))
+  const step = () => onProgress(++done, folder.files.length)
+  const read = await readSources(folder, limits.markdownBytes, step)
   const claims = claimsOf(read.documents)
   const sources = withoutClaimed(read, claims)
   const { documents, others } = sources
@@ -88,40 +91,12 @@ export async function planImport(folder: Folder, inventory: Inventory, options: 
   const isPresent = (path: string) => present.has(path) || folder.excluded.has(path)
   const identities = await identify(tree, documents, inventory, isPresent)
   const problems = [...sources.problems, ...identities.problems]
-
-  const titleOf = titlesIn(folder.name, documents)
-  const nodeOf = statedIds(tree, documents, identities.idOf)
-  const naming = { idOf: identities.idOf, titleOf }
-  const filesOf = filesByPlace(attached)
-  const nodes = new Map<Place, PlannedNode>()
-  for (const place of tree.places) {
-    const document = place.file === undefined ? undefined : documents.get(place.file)
-    const [path, before] = [pathOf(place), identities.nodeOf(place)?.path]
-    nodes.set(place, {
-      id: identities.idOf(place),
-      path,
-      ...(before !== undefined && before !== path ? { movedFrom: before } : {}),
-      title: titleOf(place),
-      ...edgesAndFiles(place, document),
-    })
-  }
-
-  let attachments = 0
-  let attachedBytes = 0
-  for (const file of others) {
-    const places = attached.get(file) ?? []
-    const bytes = places.length > 0 ? await readListed(folder.dir, file) : undefined
-    if (typeof bytes === 'string') lost.push({ path: file, reason: bytes })
-    else if (bytes && attachedBytes + bytes.length > limits.attachmentBytes)
-      lost.push({ path: file, reason: beyond(limits.attachmentBytes) })
-    else if (bytes) {
-      attach(places, bytes)
-      attachments++
-      attachedBytes += bytes.length
-    }
+  const nodes = plannedNodes({ folder, tree, documents, connections, attached, identities, inventory }, problems)
+  const attachments = await attachFiles(others, {
+    ...{ dir: folder.dir, attached, nodes, lost, mostBytes: limits.attachmentBytes },
     // A note that is a file of another one has been read before.
-    if (!read.documents.has(file)) onProgress(++done, folder.files.length)
-  }
+    onFile: (file) => (read.documents.has(file) ? undefined : step()),
+  })
 
   const planned = [...nodes.values()]
   for (const one of lost) problems.push(one)
@@ -143,6 +118,40 @@ export async function planImport(folder: Folder, inventory: Inventory, options: 
       attachments,
     },
   }
+}
+
+interface Found {
+  readonly folder: Folder
+  readonly tree: Tree
+  readonly documents: ReadonlyMap<string, Document>
+  readonly connections: Connections
+  readonly attached: ReadonlyMap<string, readonly Attached[]>
+  readonly identities: Identities
+  readonly inventory: Inventory
+}
+
+/** The nodes with their own files, by place; attachments are added later. */
+function plannedNodes(
+  { folder, tree, documents, connections, attached, identities, inventory }: Found,
+  problems: PathProblem[],
+): Map<Place, PlannedNode> {
+  const titleOf = titlesIn(folder.name, documents)
+  const nodeOf = statedIds(tree, documents, identities.idOf)
+  const naming = { idOf: identities.idOf, titleOf }
+  const filesOf = filesByPlace(attached)
+  const nodes = new Map<Place, PlannedNode>()
+  for (const place of tree.places) {
+    const document = place.file === undefined ? undefined : documents.get(place.file)
+    const [path, before] = [pathOf(place), identities.nodeOf(place)?.path]
+    nodes.set(place, {
+      id: identities.idOf(place),
+      path,
+      ...(before !== undefined && before !== path ? { movedFrom: before } : {}),
+      title: titleOf(place),
+      ...edgesAndFiles(place, document),
+    })
+  }
+  return nodes
 
   function edgesAndFiles(place: Place, document: Document | undefined): Pick<PlannedNode, 'files' | 'parents'> {
     const links = connections.of.get(place) ?? []
@@ -162,10 +171,37 @@ export async function planImport(folder: Folder, inventory: Inventory, options: 
     const files = nodeFiles(place, document, properties, links, naming)
     return { files, parents: place.parent ? [identities.idOf(place.parent)] : [] }
   }
+}
 
-  function attach(places: readonly Attached[], bytes: Buffer): void {
-    for (const { place, path } of places) nodes.get(place)?.files.set(path, bytes)
+interface Attaching {
+  readonly dir: string
+  readonly attached: ReadonlyMap<string, readonly Attached[]>
+  readonly nodes: ReadonlyMap<Place, PlannedNode>
+  /** Gets the files that cannot be read or are too much. */
+  readonly lost: PathProblem[]
+  readonly mostBytes: number
+  readonly onFile: (file: string) => void
+}
+
+/** Reads the files and adds them to their nodes. @returns how many are kept */
+async function attachFiles(
+  files: readonly string[],
+  { dir, attached, nodes, lost, mostBytes, onFile }: Attaching,
+): Promise<number> {
+  let [count, total] = [0, 0]
+  for (const file of files) {
+    const places = attached.get(file) ?? []
+    const bytes = places.length > 0 ? await readListed(dir, file) : undefined
+    if (typeof bytes === 'string') lost.push({ path: file, reason: bytes })
+    else if (bytes && total + bytes.length > mostBytes) lost.push({ path: file, reason: beyond(mostBytes) })
+    else if (bytes) {
+      for (const { place, path } of places) nodes.get(place)?.files.set(path, bytes)
+      count++
+      total += bytes.length
+    }
+    onFile(file)
   }
+  return count
 }
 
 /** Follows the links; again, where the site's base is found in those that lead to nothing. */
@@ -209,4 +245,25 @@ function countIn(folder: EdgeFolderName, files: ReadonlyMap<string, Buffer>): nu
 
 function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0)
+}
+
+/**
+ * What nodes are called: by front matter, else by the heading that begins the text, else by their file or folder.
+ *
+ * @param folder the name of the whole
+ */
+function titlesIn(folder: string, documents: ReadonlyMap<string, Document>): (place: Place) => string {
+  return (place) => {
+    const own = place.file === undefined ? '' : documents.get(place.file)?.title
+    if (own) return own
+    if (place.folder === '.') return spelled(folder)
+    if (place.folder !== undefined && (place.file === undefined || isIndex(place.file)))
+      return spelled(posix.basename(place.folder))
+    return asTitle(posix.basename(withoutEnding(place.file ?? '')))
+  }
+}
+
+/** A folder's name as it is. */
+function spelled(name: string): string {
+  return asLine(name, 500) || 'Untitled'
 }

@@ -3,7 +3,6 @@ import { createHash } from 'node:crypto'
 import { posix } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { PathProblem } from '../../domain/format/path-problem.ts'
-import { type Fingerprint, fingerprintOf, similarity } from './similarity.ts'
 
 export interface Candidate {
   readonly path: string
@@ -190,4 +189,46 @@ function groupedBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<stri
 
 function nameOf({ path }: { readonly path: string }): string {
   return posix.basename(path)
+}
+
+/** Bytes of each piece of a text, by the piece's hash: git compares texts so for renames. */
+export interface Fingerprint {
+  readonly bytes: number
+  readonly pieces: ReadonlyMap<number, number>
+}
+
+/** UTF-8 bytes after which a piece ends, if no line does. Source: hash_chars, diffcore-delta.c. */
+const pieceBytes = 64
+
+/** Linear in the length. A CR before LF is left out, as git does in texts. */
+export function fingerprintOf(text: string): Fingerprint {
+  const bytes = Buffer.from(text)
+  const pieces = new Map<number, number>()
+  let [hash, length] = [offsetBasis, 0]
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at] ?? 0
+    if (byte === carriageReturn && bytes[at + 1] === lineFeed) continue
+    hash = Math.imul(hash ^ byte, prime)
+    length++
+    if (byte !== lineFeed && length < pieceBytes && at < bytes.length - 1) continue
+    pieces.set(hash, (pieces.get(hash) ?? 0) + length)
+    ;[hash, length] = [offsetBasis, 0]
+  }
+  return { bytes: bytes.length, pieces }
+}
+
+const carriageReturn = 13
+const lineFeed = 10
+/** FNV-1a. */
+const offsetBasis = 0x811c9dc5
+const prime = 0x01000193
+
+/** The share of the larger text that the smaller one has too, from 0 to 1; 0 where the sizes alone say that it is below `least`. Source: estimate_similarity, diffcore-rename.c. */
+export function similarity(one: Fingerprint, other: Fingerprint, least: number): number {
+  const larger = Math.max(one.bytes, other.bytes)
+  if (larger === 0 || Math.min(one.bytes, other.bytes) < larger * least) return 0
+  const [few, many] = one.pieces.size < other.pieces.size ? [one, other] : [other, one]
+  let shared = 0
+  for (const [hash, bytes] of few.pieces) shared += Math.min(bytes, many.pieces.get(hash) ?? 0)
+  return shared / larger
 }

@@ -1,10 +1,11 @@
 /** Which files of a folder an export wrote, and with which bytes: only those are ever replaced or removed. */
+import { createHash } from 'node:crypto'
 import { constants } from 'node:fs'
 import { appendFile, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { replaceFile } from '../../../gitstore/durable.ts'
 import { isAbsent } from '../../../gitstore/presence.ts'
-import { readRegular } from '../../../gitstore/regular-files.ts'
+import { openRegular, readRegular } from '../../../gitstore/regular-files.ts'
 import { parseJson } from '../../domain/format/json-text.ts'
 import { folded } from '../format/note-names.ts'
 
@@ -93,4 +94,26 @@ function entryOf(path: string, { hash, nodeId }: ManifestFile): Entry {
 
 function headOf(orgId: string) {
   return { export: 1, org_id: orgId }
+}
+
+/** Bytes read at a time. */
+const chunkBytes = 1_048_576
+
+type Hashed = { readonly hash: string } | { readonly kind: string } | undefined
+
+/** The SHA-256 of a regular file; of anything else, what it is; undefined for nothing. @param root as openRegular */
+export async function hashOf(path: string, root?: string): Promise<Hashed> {
+  const file = await openRegular(path, root)
+  if (file === undefined) return undefined
+  if (typeof file === 'string') return { kind: file }
+  try {
+    const hash = createHash('sha256')
+    for (;;) {
+      const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(chunkBytes), 0, chunkBytes)
+      if (bytesRead === 0) return { hash: hash.digest('hex') }
+      hash.update(buffer.subarray(0, bytesRead))
+    }
+  } finally {
+    await file.close()
+  }
 }

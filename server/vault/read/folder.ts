@@ -2,14 +2,13 @@
 
 import { isUtf8 } from 'node:buffer'
 import type { Dirent } from 'node:fs'
-import { readdir, realpath } from 'node:fs/promises'
+import { lstat, readdir, realpath, statfs } from 'node:fs/promises'
 import { basename, join, posix, relative, sep } from 'node:path'
 import { inFolder, ReplacedFolder, replacedMeanwhile } from '../../../gitstore/held-folders.ts'
 import { isAbsent } from '../../../gitstore/presence.ts'
 import { readRegular } from '../../../gitstore/regular-files.ts'
 import type { PathProblem } from '../../domain/format/path-problem.ts'
 import { type Exclusions, excludedFiles } from './exclusions.ts'
-import { kernelFolders } from './kernel-folders.ts'
 
 export interface Folder {
   /** Absolute, symbolic links resolved. */
@@ -154,4 +153,28 @@ export async function readListed(dir: string, path: string): Promise<Buffer | st
 function unreadable(error: unknown): string {
   if (error instanceof ReplacedFolder) return replacedMeanwhile
   return `cannot be read: ${error instanceof Error ? error.message.replace(/, \w+ '.*$/s, '') : String(error)}`
+}
+
+/** File systems whose files the kernel makes up, of size 0 and perhaps without end, by type. Source: linux/magic.h. */
+const kernelFileSystems = new Map([
+  [0x9fa0, 'proc'],
+  [0x62656572, 'sysfs'],
+  [0x64626720, 'debugfs'],
+  [0x74726163, 'tracefs'],
+  [0x73636673, 'securityfs'],
+  [0x62656570, 'configfs'],
+  [0x6165676c, 'pstore'],
+  [0x27e0eb, 'cgroup'],
+  [0x63677270, 'cgroup'],
+  [0xcafe4a11, 'bpf'],
+])
+
+/** Finds the name of such a file system, if a folder lies in one; asks once for each that is mounted. @throws system errors */
+function kernelFolders(): (path: string) => Promise<string | undefined> {
+  const nameOf = new Map<number, string | undefined>()
+  return async (path) => {
+    const { dev } = await lstat(path)
+    if (!nameOf.has(dev)) nameOf.set(dev, kernelFileSystems.get((await statfs(path)).type))
+    return nameOf.get(dev)
+  }
 }

@@ -11,9 +11,15 @@ import { inFolder, ReplacedFolder, replacedMeanwhile } from '../../../gitstore/h
 import { ifThere } from '../../../gitstore/presence.ts'
 import type { PathProblem } from '../../domain/format/path-problem.ts'
 import { folded } from '../format/note-names.ts'
-import { type Manifest, type ManifestFile, openManifest, ownFolder, writeManifest } from '../read/export-manifest.ts'
+import {
+  hashOf,
+  type Manifest,
+  type ManifestFile,
+  openManifest,
+  ownFolder,
+  writeManifest,
+} from '../read/export-manifest.ts'
 import type { ExportedFile } from './exports.ts'
-import { hashOf } from './file-hashes.ts'
 import { movedFiles } from './moved-files.ts'
 
 export interface WrittenFolder {

@@ -6,9 +6,8 @@ import { inFolder, ReplacedFolder } from '../../../gitstore/held-folders.ts'
 import { isAbsent, isTaken } from '../../../gitstore/presence.ts'
 import { readRegular } from '../../../gitstore/regular-files.ts'
 import { folded, isMarkdown } from '../format/note-names.ts'
-import type { Manifest } from '../read/export-manifest.ts'
+import { hashOf, type Manifest } from '../read/export-manifest.ts'
 import { readFrontMatter } from '../read/front-matter.ts'
-import { hashOf } from './file-hashes.ts'
 
 /** Bytes of a note that is looked into. */
 const maxNoteBytes = 10 * 1_048_576
