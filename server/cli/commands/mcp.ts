@@ -1,7 +1,6 @@
 /** `grove mcp`: a Grove elsewhere, for a model on this machine that speaks the Model Context Protocol. */
 import { printable } from '../../domain/format/texts.ts'
-import { addressOf, readToken } from '../../vault/remote/address.ts'
-import { RemoteRefusal } from '../../vault/remote/client.ts'
+import { addressOf, RemoteRefusal, readToken } from '../../vault/remote/client.ts'
 import { UsageError } from './command.ts'
 
 export interface McpOptions {

@@ -1,8 +1,13 @@
 /** Requests to a Grove elsewhere: with a token, bounded in time and size, and sent again where that may help. */
+
 import { setTimeout as pause } from 'node:timers/promises'
+import pLimit from 'p-limit'
 import { z } from 'zod'
+import { allDone } from '../../../gitstore/durable.ts'
 import { codeOf } from '../../../gitstore/errors.ts'
+import { readRegular } from '../../../gitstore/regular-files.ts'
 import { answerBounds, exceededBound } from '../../base/json-bounds.ts'
+import { isLoopback } from '../../base/loopback.ts'
 import { parseJson } from '../../domain/format/json-text.ts'
 
 /** The service refuses, or the address or the token cannot be used: the caller can correct it. */
@@ -143,7 +148,7 @@ export function connectTo(url: string, token: string, signal: AbortSignal): Remo
         },
         ...(body === undefined ? {} : { body }),
       })
-      const answer = answerOf(response.status, await bodyOf(response, mostBytes))
+      const answer = answerOf(response.status, await bodyOf(url, response, mostBytes))
       wasReached = true
       const { status, detail, code } = answer
       if (status === 401 || status === 403) throw new RemoteRefusal(`${url} refuses the token: ${detail}`, code)
@@ -156,23 +161,22 @@ export function connectTo(url: string, token: string, signal: AbortSignal): Remo
       return { reason: `cannot be reached: ${reasonOf(error)}` }
     }
   }
+}
 
-  /** Undefined where it is no JSON, or nested deeper than a Grove answers. @throws TooLargeAnswer; network errors */
-  async function bodyOf(response: Response, mostBytes: number): Promise<{ body: unknown; bytes: number }> {
-    const chunks: Uint8Array[] = []
-    let bytes = 0
-    for await (const chunk of response.body ?? []) {
-      bytes += chunk.length
-      if (bytes > mostBytes) throw new TooLargeAnswer(`${url} answers more than ${mostBytes / 1_048_576} MiB`)
-      chunks.push(chunk)
-    }
-    const json = Buffer.concat(chunks)
-    const exceeded = exceededBound(json, answerBounds)
-    if (exceeded === 'values')
-      throw new TooLargeAnswer(`${url} answers more than ${answerBounds.values} values at once`)
-    // What reads deep JSON later would overflow the stack.
-    return { body: exceeded === 'levels' ? undefined : parseJson(json.toString()), bytes }
+/** Undefined where it is no JSON, or nested deeper than a Grove answers. @throws TooLargeAnswer; network errors */
+async function bodyOf(url: string, response: Response, mostBytes: number): Promise<{ body: unknown; bytes: number }> {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.length
+    if (bytes > mostBytes) throw new TooLargeAnswer(`${url} answers more than ${mostBytes / 1_048_576} MiB`)
+    chunks.push(chunk)
   }
+  const json = Buffer.concat(chunks)
+  const exceeded = exceededBound(json, answerBounds)
+  if (exceeded === 'values') throw new TooLargeAnswer(`${url} answers more than ${answerBounds.values} values at once`)
+  // What reads deep JSON later would overflow the stack.
+  return { body: exceeded === 'levels' ? undefined : parseJson(json.toString()), bytes }
 }
 
 function answerOf(status: number, { body, bytes }: { body: unknown; bytes: number }): RemoteAnswer {
@@ -190,4 +194,52 @@ function reasonOf(error: unknown): string {
   return cause instanceof Error
     ? cause.message || ('code' in cause ? String(cause.code) : error.message)
     : error.message
+}
+
+/** Requests at a time. */
+export const requestsAtOnce = 8
+
+/** Several requests at a time, and none after one of them has failed. @throws the first error, when those that had begun have ended */
+export async function inTurn<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const turn = pLimit(requestsAtOnce)
+  let isOver = false
+  const one = async (item: T) => {
+    if (isOver) return
+    try {
+      await work(item)
+    } catch (error) {
+      isOver = true
+      throw error
+    }
+  }
+  await allDone(items.map((item) => turn(one, item)))
+}
+
+/** Bytes of the file with the token. */
+const maxTokenFileBytes = 65_536
+
+/** The address that --to gives, without a slash at its end. @throws RemoteRefusal */
+export function addressOf(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (!url || !['http:', 'https:'].includes(url.protocol))
+    throw new RemoteRefusal(`--to ${text} is no address such as https://grove.example.org`)
+  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '')
+    throw new RemoteRefusal('--to takes the address of the service alone; the token is in the file of --token-file')
+  if (url.protocol === 'http:' && !isLoopback(url.hostname))
+    throw new RemoteRefusal(
+      `--to ${text} would send the token readable for anyone on the way: https is needed, except to this machine`,
+    )
+  return url.href.replace(/\/+$/, '')
+}
+
+/** The token in the file of --token-file. @throws RemoteRefusal */
+export async function readToken(path: string): Promise<string> {
+  const bytes = await readRegular(path, maxTokenFileBytes).catch((error: unknown) => {
+    throw new RemoteRefusal(`--token-file ${path} cannot be read: ${error instanceof Error ? error.message : error}`)
+  })
+  if (bytes === undefined) throw new RemoteRefusal(`--token-file ${path} is not there`)
+  if (typeof bytes === 'string') throw new RemoteRefusal(`--token-file ${path} ${bytes}`)
+  const token = bytes.toString().trim()
+  if (!/^[\x21-\x7e]{1,8192}$/.test(token)) throw new RemoteRefusal(`--token-file ${path} holds no token`)
+  return token
 }

@@ -3,8 +3,7 @@ import type { Destination } from '../apply/destination.ts'
 import { type ImportInput, toldOf } from '../apply/imports.ts'
 import type { KnownContent, KnownNode } from '../plan/inventory.ts'
 import { nodeSchema, nodesSchema, type Origin, orgSchema, orgsSchema, originOf, pagesOf } from './answers.ts'
-import { type Remote, RemoteRefusal } from './client.ts'
-import { inTurn, requestsAtOnce } from './turns.ts'
+import { inTurn, type Remote, RemoteRefusal, requestsAtOnce } from './client.ts'
 import { writeRemotely } from './writing.ts'
 
 /** What a personal access token never does, whatever its person may. */
@@ -25,27 +24,8 @@ export function remoteDestination(remote: Remote, words: readonly string[]): Des
       return orgs
     },
     readOrg: async (orgId) => candidate(await remote.read(orgSchema, 'GET', orgPath(orgId))),
-    createOrg: async (org) => {
-      try {
-        return await remote.read(orgSchema, 'POST', '/orgs', JSON.stringify(org))
-      } catch (error) {
-        if (!isBeyond(error)) throw error
-        throw new RemoteRefusal(
-          `There is no organisation for this folder, and ${beyondTokens}: create an organisation called ${org.name}, or choose one with --org`,
-          'token_scope',
-        )
-      }
-    },
-    adoptVault: async (orgId, vaultId) => {
-      try {
-        await remote.read(orgSchema, 'PATCH', orgPath(orgId), JSON.stringify({ vault_id: vaultId }))
-        return undefined
-      } catch (error) {
-        if (!(error instanceof RemoteRefusal) || (error.code !== 'forbidden' && !isBeyond(error))) throw error
-        const who = isBeyond(error) ? beyondTokens : 'only its owners do that'
-        return `the organisation does not learn which vault fills it: ${who}. An owner sets it once: PATCH ${orgPath(orgId)} {"vault_id": "${vaultId}"}`
-      }
-    },
+    createOrg: (org) => createOrg(remote, org),
+    adoptVault: (orgId, vaultId) => adoptVault(remote, orgId, vaultId),
     knownNodes,
     contentsOf,
     // Only the service knows: it refuses these nodes.
@@ -92,19 +72,44 @@ export function remoteDestination(remote: Remote, words: readonly string[]): Des
   }
 
   async function write(orgId: string, input: ImportInput) {
-    await requireRole(orgId, input.removed.length > 0 ? 'maintainer' : 'editor')
+    await requireRole(remote, orgId, input.removed.length > 0 ? 'maintainer' : 'editor')
     if (known?.orgId !== orgId) await knownNodes(orgId, undefined)
     const ids = known?.ids ?? new Set<string>()
     const { statuses, edited, removed, problems } = await writeRemotely(remote, orgPath(orgId), ids, input)
     return { ...toldOf(input.nodes, statuses, edited), removed, problems }
   }
+}
 
-  /** Before anything is written. @throws RemoteRefusal */
-  async function requireRole(orgId: string, needed: 'editor' | 'maintainer'): Promise<void> {
-    const { role = 'none' } = await remote.read(orgSchema, 'GET', orgPath(orgId))
-    const able = needed === 'editor' ? ['editor', 'maintainer', 'owner'] : ['maintainer', 'owner']
-    if (!able.includes(role)) throw new RemoteRefusal(`This needs the role ${needed}; yours is ${role}`)
+/** @throws RemoteRefusal: also where a token may not do it */
+async function createOrg(remote: Remote, org: { readonly name: string; readonly vault_id?: string }) {
+  try {
+    return await remote.read(orgSchema, 'POST', '/orgs', JSON.stringify(org))
+  } catch (error) {
+    if (!isBeyond(error)) throw error
+    throw new RemoteRefusal(
+      `There is no organisation for this folder, and ${beyondTokens}: create an organisation called ${org.name}, or choose one with --org`,
+      'token_scope',
+    )
   }
+}
+
+/** Returns a sentence if the organisation does not learn its vault. */
+async function adoptVault(remote: Remote, orgId: string, vaultId: string): Promise<string | undefined> {
+  try {
+    await remote.read(orgSchema, 'PATCH', orgPath(orgId), JSON.stringify({ vault_id: vaultId }))
+    return undefined
+  } catch (error) {
+    if (!(error instanceof RemoteRefusal) || (error.code !== 'forbidden' && !isBeyond(error))) throw error
+    const who = isBeyond(error) ? beyondTokens : 'only its owners do that'
+    return `the organisation does not learn which vault fills it: ${who}. An owner sets it once: PATCH ${orgPath(orgId)} {"vault_id": "${vaultId}"}`
+  }
+}
+
+/** Before anything is written. @throws RemoteRefusal */
+async function requireRole(remote: Remote, orgId: string, needed: 'editor' | 'maintainer'): Promise<void> {
+  const { role = 'none' } = await remote.read(orgSchema, 'GET', orgPath(orgId))
+  const able = needed === 'editor' ? ['editor', 'maintainer', 'owner'] : ['maintainer', 'owner']
+  if (!able.includes(role)) throw new RemoteRefusal(`This needs the role ${needed}; yours is ${role}`)
 }
 
 function orgPath(orgId: string): string {

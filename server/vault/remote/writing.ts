@@ -1,14 +1,22 @@
 /** Writes a planned folder as nodes of a Grove elsewhere: new ones in batches, changed ones by a commit each. */
+import { objectId } from '../../../gitstore/objects/object-format.ts'
 import { counted } from '../../base/counted.ts'
 import type { PathProblem } from '../../domain/format/path-problem.ts'
 import { liesIn } from '../../domain/format/paths.ts'
 import type { NodeFiles } from '../../domain/nodes/node-creation.ts'
-import { type ImportedNode, type ImportInput, lostEdges, type Statuses, withoutEdgesTo } from '../apply/imports.ts'
+import { isJsonOfNode, saysTheSame } from '../../domain/nodes/same-json.ts'
+import {
+  type ImportedNode,
+  type ImportInput,
+  isImports,
+  lostEdges,
+  type Statuses,
+  withoutEdgesTo,
+} from '../apply/imports.ts'
+import { historySchema, pagesOf, treeSchema } from './answers.ts'
 import { createInBatches } from './batches.ts'
-import { type Remote, type RemoteAnswer, RemoteFault, RemoteRefusal } from './client.ts'
-import { compareNode, type Difference, isEdited, isNone } from './comparison.ts'
+import { inTurn, type Remote, type RemoteAnswer, RemoteFault, RemoteRefusal } from './client.ts'
 import { changesOf, messageOf } from './items.ts'
-import { inTurn } from './turns.ts'
 
 /** What lets the import go on. */
 function continuation(error: RemoteFault | RemoteRefusal): string {
@@ -41,20 +49,18 @@ export async function writeRemotely(
   input: ImportInput,
 ): Promise<Written> {
   const { nodes, removed, dryRun = false, onProgress } = input
-  const statuses = new Map<string, 'created' | 'updated' | 'unchanged'>()
-  const problems = new Map<string, string>()
-  const gone: string[] = []
-  const edited = new Set<string>()
+  const [statuses, problems, gone, edited] = [new Map(), new Map<string, string>(), [] as string[], new Set<string>()]
   const steps = nodes.length + removed.length
   const progress = () => onProgress(Math.min(statuses.size + problems.size + gone.length, steps), steps)
+  const writing: Writing = { remote, org, nodes, statuses, problems, gone, edited, progress }
   try {
-    const differences = await compareAll()
+    const differences = await compareAll(writing, known)
     const fresh = nodes.filter(({ id }) => !differences.has(id))
     if (dryRun) for (const { id } of fresh) statuses.set(id, 'created')
     if (dryRun) for (const [id, one] of differences) statuses.set(id, isNone(one) ? 'unchanged' : 'updated')
-    else await write(differences, fresh)
+    else await writeAll(writing, differences, fresh)
     for (const { id, path } of removed) {
-      if (!dryRun) await remove(id, path)
+      if (!dryRun) await remove(writing, id, path)
       else gone.push(path)
       progress()
     }
@@ -69,96 +75,179 @@ export async function writeRemotely(
     return reason === undefined ? [] : [{ path, reason }]
   })
   return { statuses, edited, removed: gone, problems: refused }
+}
 
-  /** Of those that are there. */
-  async function compareAll(): Promise<Map<string, Difference>> {
-    const found = new Map<string, Difference>()
-    await inTurn(
-      nodes.filter(({ id }) => known.has(id)),
-      async ({ id, files }) => {
-        const difference = await compareNode(remote, pathOf(id), files)
-        if (!difference) return
-        found.set(id, difference)
-        if (!isNone(difference) && (await isEdited(remote, pathOf(id)))) edited.add(id)
-      },
-    )
-    return found
+/** What the steps of one import share. */
+interface Writing {
+  readonly remote: Remote
+  /** The path of the organisation. */
+  readonly org: string
+  readonly nodes: readonly ImportedNode[]
+  readonly statuses: Map<string, 'created' | 'updated' | 'unchanged'>
+  /** Why nodes are refused, by their ids. */
+  readonly problems: Map<string, string>
+  /** Paths of nodes that are removed. */
+  readonly gone: string[]
+  readonly edited: Set<string>
+  progress(): void
+}
+
+/** Compares the nodes that are there. */
+async function compareAll(
+  { remote, org, nodes, edited }: Writing,
+  known: ReadonlySet<string>,
+): Promise<Map<string, Difference>> {
+  const found = new Map<string, Difference>()
+  await inTurn(
+    nodes.filter(({ id }) => known.has(id)),
+    async ({ id, files }) => {
+      const path = pathOf(org, id)
+      const difference = await compareNode(remote, path, files)
+      if (!difference) return
+      found.set(id, difference)
+      if (!isNone(difference) && (await isEdited(remote, path))) edited.add(id)
+    },
+  )
+  return found
+}
+
+/** Creates the nodes that are new, then commits to those that differ. */
+async function writeAll(
+  writing: Writing,
+  differences: ReadonlyMap<string, Difference>,
+  fresh: readonly ImportedNode[],
+): Promise<void> {
+  const { remote, org, nodes, statuses, problems, progress } = writing
+  for (const [id, one] of differences) if (isNone(one)) statuses.set(id, 'unchanged')
+  const { unfinished, lost } = await createInBatches(remote, org, fresh, (id, outcome) => {
+    if (typeof outcome === 'string') statuses.set(id, outcome)
+    else problems.set(id, outcome.reason)
+    progress()
+  })
+  const files = new Map<string, NodeFiles>()
+  for (const node of nodes) {
+    const kept = lost.size === 0 ? node.files : withoutEdgesTo(lost, node.files)
+    if (kept.size < node.files.size && !problems.has(node.id))
+      problems.set(node.id, lostEdges(node.files.size - kept.size))
+    files.set(node.id, kept)
   }
-
-  async function write(differences: ReadonlyMap<string, Difference>, fresh: readonly ImportedNode[]): Promise<void> {
-    for (const [id, one] of differences) if (isNone(one)) statuses.set(id, 'unchanged')
-    const { unfinished, lost } = await createInBatches(remote, org, fresh, (id, outcome) => {
-      if (typeof outcome === 'string') statuses.set(id, outcome)
-      else problems.set(id, outcome.reason)
-      progress()
-    })
-    const files = new Map<string, NodeFiles>()
-    for (const node of nodes) {
-      const kept = lost.size === 0 ? node.files : withoutEdgesTo(lost, node.files)
-      if (kept.size < node.files.size && !problems.has(node.id))
-        problems.set(node.id, lostEdges(node.files.size - kept.size))
-      files.set(node.id, kept)
-    }
-    const changed = nodes.filter(({ id }) => {
-      const one = differences.get(id)
-      return one && !isNone(one)
-    })
-    const isParent = (path: string) => liesIn('parents', path)
-    const movesParents = ({ id }: ImportedNode) => {
-      const { puts = [], deletes = [] } = differences.get(id) ?? {}
-      return puts.some(isParent) || deletes.some(isParent)
-    }
-    // Parents before children, one after the other: no cycle lies between what was and what is to be.
-    for (const node of changed.filter(movesParents)) await update(node, differences.get(node.id))
-    await inTurn(
-      changed.filter((node) => !movesParents(node)),
-      (node) => update(node, differences.get(node.id)),
-    )
-    await inTurn(unfinished, async (node) => {
-      const kept = files.get(node.id) ?? node.files
-      await commit(node, kept, await compareNode(remote, pathOf(node.id), kept))
-    })
-
-    async function update(node: ImportedNode, difference: Difference | undefined): Promise<void> {
-      const kept = files.get(node.id) ?? node.files
-      const { puts = [], deletes = [] } = difference ?? {}
-      const left = { puts: puts.filter((path) => kept.has(path)), deletes }
-      const isWritten = isNone(left) || (await commit(node, kept, left))
-      if (isWritten) statuses.set(node.id, isNone(left) ? 'unchanged' : 'updated')
-      progress()
-    }
+  const changed = nodes.filter(({ id }) => {
+    const one = differences.get(id)
+    return one && !isNone(one)
+  })
+  const isParent = (path: string) => liesIn('parents', path)
+  const movesParents = ({ id }: ImportedNode) => {
+    const { puts = [], deletes = [] } = differences.get(id) ?? {}
+    return puts.some(isParent) || deletes.some(isParent)
   }
+  const filesOf = (node: ImportedNode) => files.get(node.id) ?? node.files
+  const updateOne = (node: ImportedNode) => update(writing, node, filesOf(node), differences.get(node.id))
+  // Parents before children, one after the other: no cycle lies between what was and what is to be.
+  for (const node of changed.filter(movesParents)) await updateOne(node)
+  await inTurn(
+    changed.filter((node) => !movesParents(node)),
+    updateOne,
+  )
+  await inTurn(unfinished, async (node) => {
+    const kept = filesOf(node)
+    await commit(writing, node, kept, await compareNode(remote, pathOf(org, node.id), kept))
+  })
+}
 
-  /** False where it is refused; the refusal is among the problems. */
-  async function commit(node: ImportedNode, files: NodeFiles, difference: Difference | undefined): Promise<boolean> {
-    for (const changes of changesOf(files, difference ?? { puts: [], deletes: [] })) {
-      const body = `{"message":${JSON.stringify(messageOf(node))},"changes":[${changes.join(',')}]}`
-      const answer = await remote.send('POST', `${pathOf(node.id)}/tree/main/commits`, body)
-      // Sent twice where the first answer was lost.
-      if (answer.status < 400 || answer.code === 'no_changes') continue
-      refuseOutside(answer)
-      problems.set(node.id, answer.detail)
-      return false
-    }
-    return true
-  }
+async function update(
+  writing: Writing,
+  node: ImportedNode,
+  kept: NodeFiles,
+  { puts, deletes }: Difference = noDifference,
+): Promise<void> {
+  const left = { puts: puts.filter((path) => kept.has(path)), deletes }
+  const isWritten = isNone(left) || (await commit(writing, node, kept, left))
+  if (isWritten) writing.statuses.set(node.id, isNone(left) ? 'unchanged' : 'updated')
+  writing.progress()
+}
 
-  async function remove(id: string, path: string): Promise<void> {
-    const answer = await remote.send('DELETE', pathOf(id))
-    if (answer.status < 400 || answer.code === 'node_not_found') gone.push(path)
-    else {
-      refuseOutside(answer)
-      problems.set(id, answer.detail)
-    }
+/** False where it is refused; the refusal is among the problems. */
+async function commit(
+  { remote, org, problems }: Writing,
+  node: ImportedNode,
+  files: NodeFiles,
+  difference: Difference = noDifference,
+): Promise<boolean> {
+  for (const changes of changesOf(files, difference)) {
+    const body = `{"message":${JSON.stringify(messageOf(node))},"changes":[${changes.join(',')}]}`
+    const answer = await remote.send('POST', `${pathOf(org, node.id)}/tree/main/commits`, body)
+    // Sent twice where the first answer was lost.
+    if (answer.status < 400 || answer.code === 'no_changes') continue
+    refuseOutside(remote, answer)
+    problems.set(node.id, answer.detail)
+    return false
   }
+  return true
+}
 
-  /** @throws RemoteRefusal where it is not about the node; RemoteFault: 500 and the like */
-  function refuseOutside({ status, code, detail }: RemoteAnswer): void {
-    if (status >= 500) throw new RemoteFault(`${remote.url} answers ${status}: ${detail}`)
-    if (code === 'org_not_found') throw new RemoteRefusal(`${remote.url}: ${detail}`, code)
+async function remove({ remote, org, problems, gone }: Writing, id: string, path: string): Promise<void> {
+  const answer = await remote.send('DELETE', pathOf(org, id))
+  if (answer.status < 400 || answer.code === 'node_not_found') gone.push(path)
+  else {
+    refuseOutside(remote, answer)
+    problems.set(id, answer.detail)
   }
+}
 
-  function pathOf(id: string): string {
-    return `${org}/nodes/${id}`
+/** @throws RemoteRefusal where it is not about the node; RemoteFault: 500 and the like */
+function refuseOutside({ url }: Remote, { status, code, detail }: RemoteAnswer): void {
+  if (status >= 500) throw new RemoteFault(`${url} answers ${status}: ${detail}`)
+  if (code === 'org_not_found') throw new RemoteRefusal(`${url}: ${detail}`, code)
+}
+
+function pathOf(org: string, id: string): string {
+  return `${org}/nodes/${id}`
+}
+
+/** How the files of a node there differ from the planned ones. */
+interface Difference {
+  readonly puts: readonly string[]
+  readonly deletes: readonly string[]
+}
+
+/** Whether the last commit of main was no import's. @throws as Remote.read */
+async function isEdited(remote: Remote, node: string): Promise<boolean> {
+  const { history } = await remote.read(historySchema, 'GET', `${node}/tree/main/commits?limit=1`)
+  return history.some(({ message }) => !isImports(message))
+}
+
+const noDifference: Difference = { puts: [], deletes: [] }
+
+function isNone({ puts, deletes }: Difference): boolean {
+  return puts.length + deletes.length === 0
+}
+
+/** Whether the JSON file there says the same, in other bytes. */
+async function saysThere(remote: Remote, node: string, path: string, bytes: Buffer): Promise<boolean> {
+  const { status, body } = await remote.send('GET', `${node}/tree/main/raw/${path}`)
+  return status < 400 && saysTheSame(path, bytes.toString(), JSON.stringify(body) ?? '', '')
+}
+
+/** Undefined where the node is not there. @throws as Remote.read */
+async function compareNode(remote: Remote, node: string, files: NodeFiles): Promise<Difference | undefined> {
+  const there = new Map<string, string>()
+  try {
+    for await (const { entity_key, object_id, mode } of pagesOf(
+      remote,
+      `${node}/tree/main`,
+      treeSchema,
+      ({ entities }) => entities,
+    ))
+      there.set(entity_key, mode === '100644' ? object_id : '')
+  } catch (error) {
+    if (error instanceof RemoteRefusal && error.code === 'node_not_found') return undefined
+    throw error
   }
+  const puts: string[] = []
+  for (const [path, bytes] of files) {
+    const known = there.get(path)
+    if (known === (await objectId('blob', bytes))) continue
+    if (!known || !isJsonOfNode(path) || !(await saysThere(remote, node, path, bytes))) puts.push(path)
+  }
+  return { puts, deletes: [...there.keys()].filter((path) => !files.has(path)) }
 }
