@@ -51,7 +51,7 @@ const violations = [
   ['ladder-indexing', 'server/domain/indexing/history.ts', "import type {} from '../access.ts'"],
   ['ladder-access', 'server/domain/access.ts', "import type {} from './branches/ref-limits.ts'"],
   ['ladder-branches', 'server/domain/branches/collisions.ts', "import type {} from '../nodes/nodes.ts'"],
-  ['ladder-nodes', 'server/domain/nodes/trashed.ts', "import type {} from '../pulls/pulls.ts'"],
+  ['ladder-nodes', 'server/domain/nodes/taken-ids.ts', "import type {} from '../pulls/pulls.ts'"],
   ['ladder-pulls', 'server/domain/pulls/pull-state.ts', "import type {} from '../orgs/members.ts'"],
   ['ladder-orgs', 'server/domain/orgs/members.ts', "import type {} from '../graph/graph.ts'"],
   ['ladder-graph', 'server/domain/graph/graph.ts', "import type {} from '../search/search.ts'"],

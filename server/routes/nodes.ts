@@ -1,11 +1,11 @@
 /** Nodes, their parents and their connections. */
 
 import { readableCloneUrl } from '../domain/layout.ts'
+import { createNodes, putNodes } from '../domain/nodes/batch-input.ts'
 import * as edges from '../domain/nodes/edges.ts'
 import { readLinks } from '../domain/nodes/links.ts'
 import { createNode } from '../domain/nodes/node-creation.ts'
 import * as nodes from '../domain/nodes/nodes.ts'
-import { createNodes, putNodes } from '../domain/nodes/sent-batches.ts'
 import { listTree } from '../domain/nodes/tree.ts'
 import type { HandlersOf } from '../http/contract/operations.ts'
 import { created } from '../http/responses/responses.ts'

@@ -1,20 +1,112 @@
-/** The items of a batch as a client sends them: resolves what they call each other, and builds their trees. */
+/**
+ * The batch operations of REST: up to 1,000 nodes that are created, or brought to a state, together. Resolves what items call
+ * each other, builds their trees, and reports problems where they stand in the body, in words that the sender knows.
+ */
+
 import { v7 as newId } from 'uuid'
 import type { ObjectDraft } from '../../../gitstore/objects/object-batch.ts'
 import { applyChanges, type PathChange } from '../../../gitstore/objects/tree-changes.ts'
 import { listFiles } from '../../../gitstore/objects/trees.ts'
 import { newPace } from '../../../gitstore/pace.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
+import type { Deps } from '../../base/deps.ts'
 import { Invalid, type Problem } from '../../base/errors.ts'
+import { orgFor } from '../access.ts'
+import { type Asker, callerOf, type Person } from '../actor.ts'
+import type { OrgAt } from '../at.ts'
 import { applyFileChanges, type Change, type FileChange, fileChanges } from '../branches/commit-changes.ts'
+import { createCallerSemaphore } from '../caller-semaphore.ts'
+import { excerpt } from '../format/excerpt.ts'
 import { connectionJson, type NodeFields, requireTitle, textBytes } from '../format/node-files.ts'
 import { type ConnectionEntity, defaultConnectionType, readContent } from '../format/node-format.ts'
 import { type EdgeFolderName, edgeFile, edgeIdAt, nodeFile, textFile } from '../format/paths.ts'
 import { asJson } from '../format/signatures.ts'
 import { canonicalId, isId } from '../layout.ts'
-import type { BatchNode } from './batch-node.ts'
+import { type BatchNode, type BatchOptions, type BatchOutcome, writeBatch } from './batches.ts'
 import { type ConnectionInput, newConnectionId } from './edges.ts'
 import { patchTree } from './nodes.ts'
+
+/** A batch holds its body several times in memory: 16 MiB as text, as JSON, as bytes and as packs. */
+const semaphore = createCallerSemaphore({
+  all: { running: 2, waiting: 8 },
+  person: { running: 1, waiting: 2 },
+  waitTimeoutMs: 30_000,
+  refusal: 'Other batches are being written just now; try again',
+})
+
+/** Parents, connections and files of all items: each is an object and a row, and what is read of the graph grows with them. */
+const maxEntries = 20_000
+
+interface Batch {
+  readonly nodes: readonly SentNode[]
+}
+
+/** What became of an item, with what the batch called it. */
+interface Written extends Pick<BatchOutcome, 'id' | 'head'> {
+  readonly ref?: string
+}
+
+/**
+ * Creates all or none. @throws Refusal as writeBatch, busy; Invalid, its problems located below `["body", "nodes", position]`
+ */
+export async function createNodes(
+  deps: Deps,
+  asker: Asker<Person>,
+  at: OrgAt,
+  batch: Batch,
+): Promise<{ nodes: Written[] }> {
+  const outcomes = await write(deps, asker, at, batch, 'refuse')
+  return { nodes: outcomes.map(({ status, ...created }) => created) }
+}
+
+/** Creates those that are not there, changes those that are: one commit each where something differs. @throws as createNodes */
+export async function putNodes(deps: Deps, asker: Asker<Person>, at: OrgAt, batch: Batch) {
+  return { nodes: await write(deps, asker, at, batch, 'update') }
+}
+
+async function write(
+  deps: Deps,
+  asker: Asker<Person>,
+  at: OrgAt,
+  { nodes: sent }: Batch,
+  existing: BatchOptions['existing'],
+): Promise<(BatchOutcome & { ref?: string })[]> {
+  const { actor, signal } = asker
+  await orgFor(deps, actor, at, 'editor')
+  refuseMany(sent)
+  if (existing === 'update') refuseNameless(sent)
+  return semaphore.run({ caller: callerOf(asker), signal }, async () => {
+    const nodes = await batchNodes(sent)
+    const options = { existing, locate: locateIn(sent, nodes) }
+    const outcomes = await writeBatch(deps, actor, at, nodes, options).catch((error: unknown) => {
+      throw error instanceof Invalid ? new Invalid(error.problems.map(wordsIn(sent, nodes))) : error
+    })
+    return outcomes.map((outcome, position) => {
+      const ref = sent[position]?.ref
+      return { ...outcome, ...(ref === undefined ? {} : { ref }) }
+    })
+  })
+}
+
+/** @throws Invalid too_long */
+function refuseMany(sent: readonly SentNode[]): void {
+  let entries = 0
+  for (const { parents = [], connections = [], files = [] } of sent)
+    entries += parents.length + connections.length + files.length
+  if (entries <= maxEntries) return
+  const msg = `A batch has at most 20,000 parents, connections and files in all, and this one has ${entries}; send its nodes in several batches`
+  throw new Invalid([{ loc: ['body', 'nodes'], msg, type: 'too_long', ctx: { max_length: maxEntries } }])
+}
+
+/** An item without id and ref would create another node each time the batch is repeated. @throws Invalid */
+function refuseNameless(sent: readonly SentNode[]): void {
+  const msg = 'Send the id of the node, or a ref for a new one'
+  const nameless = sent.flatMap(({ id, ref }, at) => (id === undefined && ref === undefined ? [at] : []))
+  if (nameless.length === 0) return
+  throw new Invalid(
+    nameless.slice(0, 100).map((at) => ({ loc: ['body', 'nodes', at, 'id'], msg, type: 'missing' as const })),
+  )
+}
 
 type SentConnection = Omit<ConnectionInput, 'expected_head'>
 
@@ -31,7 +123,7 @@ export interface SentNode extends Partial<NodeFields> {
   readonly files?: readonly Omit<Change, 'action'>[]
 }
 
-export type Loc = readonly (string | number)[]
+type Loc = readonly (string | number)[]
 
 /** An item with ids in the place of what others are called. */
 interface Resolved extends Omit<SentNode, 'parents' | 'connections'> {
@@ -256,4 +348,47 @@ function collect<T>(problems: Problem[], work: () => T): T | undefined {
 
 function problem(loc: Loc, msg: string, input: unknown): Problem {
   return { loc, msg, type: 'value_error', input }
+}
+
+/** The part of the body to which a path of an item belongs. */
+function locateIn(sent: readonly SentNode[], nodes: readonly InputNode[]) {
+  const ids = new Map(sent.flatMap(({ ref }, at) => (ref === undefined ? [] : [[ref, nodes[at]?.id ?? '']])))
+  return (at: number, path: string): Loc => {
+    const loc = ['body', 'nodes', at]
+    const { parents = [], files = [] } = sent[at] ?? {}
+    const parentId = edgeIdAt('parents', path)
+    const parent = parents.findIndex((name) => (ids.get(name) ?? canonicalId(name)) === parentId)
+    if (parentId !== undefined) return parent < 0 ? loc : [...loc, 'parents', parent]
+    const edge = edgeIdAt('connections', path)
+    const connection = edge === undefined ? -1 : (nodes[at]?.connectionIds.indexOf(edge) ?? -1)
+    if (edge !== undefined) return connection < 0 ? [...loc, 'connections'] : [...loc, 'connections', connection]
+    const file = files.findIndex((one) => one.path === path)
+    return file < 0 ? loc : [...loc, 'files', file]
+  }
+}
+
+/**
+ * The problem in words that the sender knows: items by their refs, or by their places in the batch, not by the ids that they get
+ * here; a connection without an id by its `loc` alone.
+ */
+function wordsIn(sent: readonly SentNode[], nodes: readonly InputNode[]) {
+  const names = new Map<string, string>()
+  for (const [at, { id, ref }] of sent.entries())
+    if (id === undefined && nodes[at]) names.set(nodes[at].id, ref === undefined ? `nodes[${at}]` : excerpt(ref))
+  const words = (text: string) => text.replace(uuid, (id) => names.get(id) ?? id)
+  return (problem: Problem): Problem => {
+    const { path, reason } = problem.ctx ?? {}
+    if (typeof path !== 'string' || typeof reason !== 'string') return problem
+    const isUnnamed = edgeIdAt('connections', path) !== undefined && !isSentEdge(sent, problem.loc)
+    const msg = isUnnamed ? words(reason) : words(problem.msg)
+    return { ...problem, msg, ctx: { ...problem.ctx, path: words(path), reason: words(reason) } }
+  }
+}
+
+const uuid = /[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}/g
+
+/** Whether the connection at this part of the body was sent with an id. */
+function isSentEdge(sent: readonly SentNode[], loc: Loc): boolean {
+  const [node, connection] = [sent[Number(loc[2])], Number(loc[4])]
+  return node?.connections?.[connection]?.id !== undefined
 }

@@ -1,21 +1,80 @@
-/** Writes several nodes at once: judges all of them together, creates the new ones in one go, commits to the others. */
+/**
+ * Writes several nodes at once: judges all of them together, creates the new ones in one go, commits to the others. The batch
+ * operations of REST and the import share it.
+ */
+
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import pLimit from 'p-limit'
 import { allDone } from '../../../gitstore/durable.ts'
+import { GitError, isGitError, isStorageFault } from '../../../gitstore/errors.ts'
+import { type StagedRepos, stageRepos } from '../../../gitstore/new-repos.ts'
+import { newObjectDraft, type ObjectDraft } from '../../../gitstore/objects/object-batch.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
+import type { Oid, PendingObject } from '../../../gitstore/repo.ts'
+import { repoExists } from '../../../gitstore/repo-folders.ts'
+import type { NewNodeRows } from '../../../index/derived/new-nodes.ts'
+import { readOrgsOf } from '../../../index/derived/node-queries.ts'
 import type { Deps } from '../../base/deps.ts'
 import { Invalid, type Problem, Refusal } from '../../base/errors.ts'
-import { orgFor } from '../access.ts'
+import { type NodeAccess, nodeIn, type OrgAccess, orgFor, requireStill } from '../access.ts'
 import type { Person } from '../actor.ts'
 import type { OrgAt } from '../at.ts'
-import { commitToBranch, problemOf, refuseDirectMove } from '../branches/branch-moves.ts'
-import { newParents } from '../branches/edge-rules.ts'
+import { commitToBranch, holdingGraph, problemOf, refuseDirectMove } from '../branches/branch-moves.ts'
+import { readTree } from '../branches/commit-trees.ts'
+import { contentProblems, newParents } from '../branches/edge-rules.ts'
 import { knownBranch } from '../branches/revisions.ts'
-import { main } from '../layout.ts'
-import { createAll } from './batch-creation.ts'
-import { type BatchProblem, judgeGraph } from './batch-graph.ts'
-import { type Batch, type Built, buildIfSound, type Item, itemsOf, leaveOut } from './batch-items.ts'
-import type { BatchNode, BatchOptions, BatchOutcome } from './batch-node.ts'
+import { readContent } from '../format/node-format.ts'
+import { signature } from '../format/signatures.ts'
+import { tryIndexNode } from '../indexing/index-node.ts'
+import { indexNewNodes } from '../indexing/new-nodes.ts'
+import { newNodeRows } from '../indexing/node-rows.ts'
+import { announced } from '../indexing/recovered.ts'
+import { ledgerRef, main, nodeRepo, orgFolder } from '../layout.ts'
+import { startLedger } from '../ledger/ledger.ts'
+import { type BatchProblem, judgeGraph, type NodeMove } from './batch-graph.ts'
+import { findTrashedElsewhere, known, refuseTaken, taken } from './taken-ids.ts'
+
+/** A node as it is to be on main. */
+export interface BatchNode {
+  /** A UUID in lower case: of a new node, or of one that exists. No two items share it. */
+  readonly id: string
+  /** Of a new node: what its ledger says; node.json has its own. */
+  readonly title: string
+  /** Of the commit, if there is one. */
+  readonly message: string
+  /** Of a commit to a node that exists, where it is another one. */
+  readonly changeMessage?: string
+  /**
+   * Builds the tree of main on the draft, from the present one (null: a new node, or one without a commit). May be called
+   * again when main moves meanwhile. The whole tree from a map of files: `(draft, before) => buildTree(draft, before, files)`.
+   *
+   * @throws Invalid: what the item itself breaks; its `loc` is the one that callers are shown
+   */
+  readonly build: (draft: ObjectDraft, before: Oid | null) => Promise<Oid>
+}
+
+export interface BatchOptions {
+  /** `refuse`: every node is new, and one that exists is 409; `update`: one that exists gets a commit where it differs. */
+  readonly existing: 'refuse' | 'update'
+  /** The part of the input to which a problem at `path` of the item at position `at` belongs. */
+  readonly locate: (at: number, path: string) => readonly (string | number)[]
+  /**
+   * Called with items that break a rule; they are left out, and the others are written. Without it, one such item refuses the
+   * whole batch before anything is written.
+   */
+  readonly refused?: (at: number, problems: readonly Problem[]) => void
+  /** Called, beside `refused`, with an item that has edges to items that were left out: it is built again, without these. */
+  readonly without?: (at: number, lost: ReadonlySet<string>) => void
+  /** Items done so far, and all. */
+  readonly onProgress?: (done: number, total: number) => void
+}
+
+export interface BatchOutcome {
+  readonly id: string
+  /** The commit of main. */
+  readonly head: Oid
+  readonly status: 'created' | 'updated' | 'unchanged'
+}
 
 /** Nodes, and bytes of their objects, that are written together and judged together. */
 const nodesAtOnce = 1_000
@@ -183,4 +242,204 @@ async function update(batch: Batch, { at, node, existing, head, move }: Built): 
     }
     outcomes.set(id, { id, head: readRef(existing.repo, main) ?? '', status: 'unchanged' })
   }
+}
+
+/** A batch while it is written. */
+interface Batch {
+  readonly deps: Deps
+  readonly actor: Person
+  readonly access: OrgAccess
+  readonly options: BatchOptions
+  /** Ids of the new nodes, without those that are refused. */
+  readonly coming: Set<string>
+  /** Ids of the items that are refused. */
+  readonly lost: Set<string>
+  readonly outcomes: Map<string, BatchOutcome>
+}
+
+interface Item {
+  /** Its position in the batch. */
+  readonly at: number
+  readonly node: BatchNode
+  /** Undefined: it is new. */
+  readonly existing: NodeAccess | undefined
+}
+
+/** New nodes first. @throws Refusal node_exists */
+async function itemsOf(batch: Batch, nodes: readonly BatchNode[]): Promise<Item[]> {
+  const { deps, access, options } = batch
+  const { org } = access
+  const ids = nodes.map(({ id }) => id)
+  if (options.existing === 'refuse') {
+    await refuseTaken(deps, org.id, ids)
+    return nodes.map((node, at) => ({ at, node, existing: undefined }))
+  }
+  const orgs = await readOrgsOf(deps.index.read, ids)
+  const [fresh, known]: [Item[], Item[]] = [[], []]
+  for (const [at, node] of nodes.entries()) {
+    const owner = orgs.get(node.id)
+    // A crash may have left it out of the index.
+    const isThere = owner === org.id || (owner === undefined && repoExists(nodeRepo(deps.store, org.id, node.id)))
+    try {
+      if (owner !== undefined && !isThere) throw taken(node.id)
+      const existing = isThere ? await nodeIn(deps, access, node.id, 'editor') : undefined
+      const list = existing ? known : fresh
+      list.push({ at, node, existing })
+    } catch (error) {
+      leaveOut(batch, at, node.id, error)
+    }
+    if (isThere) await nextTurn()
+  }
+  return [...(await withoutTrashed(batch, fresh)), ...known]
+}
+
+/** Without those whose id a node in the trash of another organisation has. */
+async function withoutTrashed(batch: Batch, fresh: readonly Item[]): Promise<readonly Item[]> {
+  const { deps, access } = batch
+  for (let left = fresh; ; ) {
+    const trashed = await findTrashedElsewhere(deps.store, access.org.id, new Set(left.map(({ node }) => node.id)))
+    const item = left.find(({ node }) => node.id === trashed)
+    if (!item) return left
+    leaveOut(batch, item.at, item.node.id, taken(item.node.id))
+    left = left.filter((one) => one !== item)
+  }
+}
+
+/**
+ * Reports an item that cannot be written to `refused`.
+ *
+ * @throws the error itself, if there is no `refused` or if the error does not concern this item alone
+ */
+function leaveOut({ options: { refused, locate }, lost }: Batch, at: number, id: string, error: unknown): void {
+  const isOfItem =
+    error instanceof Invalid || error instanceof Refusal || (error instanceof GitError && !isStorageFault(error))
+  if (!refused || !isOfItem) throw error
+  const problem = { loc: locate(at, ''), msg: error.message, type: 'value_error' as const }
+  lost.add(id)
+  refused(at, error instanceof Invalid ? error.problems : [problem])
+}
+
+/** An item with its tree, in memory. */
+interface Built extends Item, Omit<NewNode, 'node' | 'hasParents'> {
+  readonly head: Oid | null
+  readonly move: NodeMove
+  readonly problems: readonly Problem[]
+  readonly isSame: boolean
+}
+
+/** Undefined: its repository is damaged, which is in the log and in the answer. */
+async function buildIfSound(batch: Batch, item: Item): Promise<Built | undefined> {
+  try {
+    return await build(batch, item)
+  } catch (error) {
+    leaveOut(batch, item.at, item.node.id, error)
+    return undefined
+  }
+}
+
+/** A tree that cannot be built counts as the one before. */
+async function build({ deps, access, options }: Batch, item: Item): Promise<Built> {
+  const { at, node, existing } = item
+  const repo = nodeRepo(deps.store, access.org.id, node.id)
+  const head = existing ? readRef(repo, main) : null
+  const before = head === null ? null : await readTree(repo, head)
+  const objects = new Map<Oid, PendingObject>()
+  const draft = newObjectDraft(repo, objects)
+  const known = await readContent(repo, before)
+  const found: Problem[] = []
+  let tree = before
+  try {
+    tree = await node.build(draft, before)
+    for (const problem of contentProblems(known, await readContent(draft.repo, tree)))
+      found.push(problemOf(options.locate(at, problem.path), problem))
+  } catch (error) {
+    if (!(error instanceof Invalid)) throw error
+    found.push(...error.problems)
+  }
+  const after = tree === before ? known : await readContent(draft.repo, tree)
+  const move = { at, id: node.id, before: known, after }
+  const isSame = tree === before && head !== null
+  return { ...item, draft, objects, tree: tree ?? '', head, move, problems: found, isSame }
+}
+
+/** A node to create, with the tree of its first commit. */
+interface NewNode {
+  readonly node: BatchNode
+  readonly draft: ObjectDraft
+  readonly objects: ReadonlyMap<Oid, PendingObject>
+  readonly tree: Oid
+  readonly hasParents: boolean
+}
+
+/**
+ * Creates all of them and returns their heads, by id. The renames are the commit points: a crash before the first leaves a folder
+ * that the sweep removes, one between two leaves some of the nodes, each whole.
+ *
+ * @param judge throws where a rule does not hold any more; the graph is locked if one of the nodes has parents
+ * @throws Refusal node_exists, forbidden; GitError repo_missing (the organisation is deleted), storage_*, busy
+ */
+async function createAll(
+  deps: Deps,
+  actor: Person,
+  orgId: string,
+  nodes: readonly NewNode[],
+  judge: () => Promise<void>,
+): Promise<Map<string, Oid>> {
+  const heads = new Map<string, Oid>()
+  const rows: NewNodeRows[] = []
+  const staged = stageRepos(orgFolder(deps.store, orgId))
+  try {
+    for (const one of nodes) {
+      // Lists are in this order.
+      const { head, row } = await stage(staged, actor, orgId, one, deps.now().toISOString())
+      heads.set(one.node.id, head)
+      rows.push(row)
+      await nextTurn()
+    }
+    await staged.sync()
+    const publish = async () => {
+      await judge()
+      await requireStill(deps, actor, orgId, 'editor')
+      await refuseTaken(deps, orgId, [...heads.keys()])
+      await publishAll(deps, orgId, staged, rows)
+    }
+    const held = nodes.filter(({ hasParents }) => hasParents).map(({ node }) => node.id)
+    if (held.length > 0) await holdingGraph(deps, orgId, held, publish)
+    else await announced(deps, orgId, [...heads.keys()], publish)
+    return heads
+  } finally {
+    await staged.close()
+  }
+}
+
+async function stage(
+  staged: StagedRepos,
+  actor: Person,
+  orgId: string,
+  { node, draft, objects, tree }: NewNode,
+  created_at: string,
+): Promise<{ readonly head: Oid; readonly row: NewNodeRows }> {
+  const { id, title, message } = node
+  const person = signature(actor, created_at)
+  const head = await draft.commit({ tree, parents: [], author: person, committer: person, message })
+  const ledger = await startLedger(draft, { id, org_id: orgId, title, created_at }, actor)
+  const refs = new Map([
+    [main, head],
+    [ledgerRef, ledger],
+  ])
+  await staged.add(`${id}.git`, { refs, objects })
+  return { head, row: await newNodeRows(draft.repo, ledger, head) }
+}
+
+/** Those that are published before a fault are indexed too: they are nodes. */
+async function publishAll(deps: Deps, orgId: string, staged: StagedRepos, rows: readonly NewNodeRows[]): Promise<void> {
+  const published: string[] = []
+  try {
+    await staged.publish((name) => published.push(name.slice(0, -'.git'.length)))
+  } catch (error) {
+    for (const id of published) await tryIndexNode(deps, orgId, id)
+    if (isGitError(error, 'repo_exists')) throw known(orgId, String(error.facts.name).slice(0, -'.git'.length))
+    throw error
+  }
+  await indexNewNodes(deps, orgId, rows)
 }

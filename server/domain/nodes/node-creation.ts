@@ -20,8 +20,8 @@ import { readBack, tryIndexNode } from '../indexing/index-node.ts'
 import { announced } from '../indexing/recovered.ts'
 import { isId, ledgerRef, main, nodeRepo } from '../layout.ts'
 import { startLedger } from '../ledger/ledger.ts'
-import { known, refuseTaken } from './batch-creation.ts'
 import { toNode } from './nodes.ts'
+import { known, refuseTaken } from './taken-ids.ts'
 
 export interface NodeInput extends NodeFields {
   readonly text_content?: string

@@ -2,7 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { listNodeContents, listNodeProperties, listOrgsOfNodes } from '../../../index/derived/node-queries.ts'
 import type { Deps } from '../../base/deps.ts'
-import { idsTrashedElsewhere } from '../../domain/nodes/trashed.ts'
+import { idsTrashedElsewhere } from '../../domain/nodes/taken-ids.ts'
 import { guestProperty, type KnownContent, type KnownNode } from '../plan/inventory.ts'
 
 /** Rows of one statement: texts have some KiB, 10 MiB at most. */

@@ -1,0 +1,61 @@
+/** Ids that a new node cannot have. Nodes in the trash keep theirs, so that they can be restored. */
+import { join } from 'node:path'
+import { namesIn } from '../../../gitstore/presence.ts'
+import { repoExists } from '../../../gitstore/repo-folders.ts'
+import type { Store } from '../../../gitstore/store.ts'
+import { readOrgsOf } from '../../../index/derived/node-queries.ts'
+import type { Deps } from '../../base/deps.ts'
+import { Refusal } from '../../base/errors.ts'
+import { isId, nodeRepo, trashFolder } from '../layout.ts'
+
+/** Refuses an id that a node has, on disk or in the index, here or in another organisation, or in the trash of another. */
+export async function refuseTaken(deps: Deps, orgId: string, ids: readonly string[]): Promise<void> {
+  const orgs = await readOrgsOf((deps.wholeIndex ?? deps.index).read, ids)
+  for (const id of ids) {
+    const owner = orgs.get(id)
+    if (owner !== undefined && owner !== orgId) throw taken(id)
+    if (owner === orgId || repoExists(nodeRepo(deps.store, orgId, id))) throw known(orgId, id)
+  }
+  const trashed = await findTrashedElsewhere(deps.store, orgId, new Set(ids))
+  if (trashed !== undefined) throw taken(trashed)
+}
+
+/** For an id used in another organisation: says nothing about that node. */
+export function taken(id: string): Refusal {
+  return new Refusal('node_exists', `The id ${id} is taken`)
+}
+
+/** For an id used in this organisation. */
+export function known(orgId: string, id: string): Refusal {
+  return new Refusal('node_exists', `A node with the id ${id} exists`, { location: `/orgs/${orgId}/nodes/${id}` })
+}
+
+/** The first of these ids that a node in the trash has, of another organisation or of a deleted one. */
+export async function findTrashedElsewhere(
+  store: Store,
+  orgId: string,
+  nodeIds: ReadonlySet<string>,
+): Promise<string | undefined> {
+  for (const name of await namesIn(trashFolder(store))) {
+    const [owner = '', deletedAt] = name.split('.')
+    if (!isId(owner) || (deletedAt === undefined && owner === orgId)) continue
+    const found = (await namesIn(join(trashFolder(store), name))).map((one) => one.split('.')[0] ?? '')
+    const taken = found.find((id) => nodeIds.has(id))
+    if (taken !== undefined) return taken
+  }
+  return undefined
+}
+
+/** The ids of all nodes in the trash that are not of this organisation. */
+export async function idsTrashedElsewhere(store: Store, orgId: string): Promise<Set<string>> {
+  const ids = new Set<string>()
+  for (const name of await namesIn(trashFolder(store))) {
+    const [owner = ''] = name.split('.')
+    if (!isId(owner) || name === orgId) continue
+    for (const one of await namesIn(join(trashFolder(store), name))) {
+      const [id = ''] = one.split('.')
+      if (isId(id)) ids.add(id)
+    }
+  }
+  return ids
+}
