@@ -1,8 +1,8 @@
 /** Pull requests. */
 import { updatePullBranch } from '../domain/pulls/branch-updates.ts'
+import * as diffs from '../domain/pulls/impact.ts'
 import { readPullImpact } from '../domain/pulls/impact.ts'
 import { mergePull } from '../domain/pulls/merges.ts'
-import * as diffs from '../domain/pulls/pull-diffs.ts'
 import * as pulls from '../domain/pulls/pulls.ts'
 import type { HandlersOf } from '../http/contract/operations.ts'
 import { created, patch } from '../http/responses/responses.ts'

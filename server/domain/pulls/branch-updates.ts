@@ -22,8 +22,7 @@ import { createCallerSemaphore } from '../caller-semaphore.ts'
 import { signature } from '../format/signatures.ts'
 import { tryIndexNode } from '../indexing/index-node.ts'
 import { branchRef, main } from '../layout.ts'
-import { sentence } from './pull-state.ts'
-import { type PullRequest, toPull } from './pull-views.ts'
+import { type PullRequest, sentence, toPull } from './pull-state.ts'
 import { pullAfter, rowFor } from './pulls.ts'
 
 /** Commits that are rebased: 1 ms of CPU each, 25 ms if both sides changed the same file. */

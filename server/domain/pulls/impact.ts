@@ -1,16 +1,52 @@
-/** What a merge changes in the graph: edges, what is above the node, what the public sees. */
+/**
+ * What a pull request changes: entities, hunks, a patch of its source since the merge base; and what its merge changes in the
+ * graph: edges, what is above the node, what the public sees.
+ */
+
 import { newPace } from '../../../gitstore/pace.ts'
 import { listAbove } from '../../../index/derived/edges.ts'
 import { countsOf } from '../../../index/derived/neighbours.ts'
 import { readTitles } from '../../../index/derived/node-queries.ts'
 import type { Deps } from '../../base/deps.ts'
-import type { NodeAccess } from '../access.ts'
-import type { Person } from '../actor.ts'
+import { type NodeAccess, nodeFor } from '../access.ts'
+import type { Asker, Person } from '../actor.ts'
 import type { PullAt } from '../at.ts'
 import { findTree } from '../branches/commit-trees.ts'
+import { readDiff } from '../branches/commit-views.ts'
+import { largeReadBy } from '../branches/large-reads.ts'
+import { type CommitPair, type DiffQuery, patchOf, textDiff } from '../branches/text-diffs.ts'
 import { type NodeContent, readContent } from '../format/node-format.ts'
 import { edgeName, type NamedEdge } from '../format/paths.ts'
-import { pairOf } from './pull-diffs.ts'
+import { toPull } from './pull-state.ts'
+import { rowFor } from './pulls.ts'
+
+/** @throws Refusal as pairOf, too_large, busy; the signal's reason */
+export async function readPullChanges(deps: Deps, asker: Asker<Person>, at: PullAt) {
+  const { access, pair } = await pairOf(deps, asker.actor, at)
+  return readDiff(access.repo, at.nodeId, pair.base, pair.target, largeReadBy(asker))
+}
+
+/** @throws as textDiff */
+export async function readPullDiff(deps: Deps, asker: Asker<Person>, at: PullAt, query: DiffQuery) {
+  const { access, pair } = await pairOf(deps, asker.actor, at)
+  return textDiff(deps, asker, access, pair, query)
+}
+
+/** @throws as patchOf */
+export async function readPullPatch(deps: Deps, asker: Asker<Person>, at: PullAt, query: DiffQuery): Promise<Buffer> {
+  const { access, pair } = await pairOf(deps, asker.actor, at)
+  return patchOf(deps, asker, access, pair, query)
+}
+
+/** Where source and target parted, and the source. */
+async function pairOf(deps: Deps, actor: Person, at: PullAt) {
+  const access = await nodeFor(deps, actor, at, 'reader')
+  const pull = await toPull(deps, access, await rowFor(deps, at))
+  const { target_commit, source_commit } = pull
+  const fork = await access.history.mergeBase(target_commit, source_commit)
+  const pair: CommitPair = { base: fork ?? null, target: source_commit }
+  return { access, pair, pull }
+}
 
 /** Of each list of an answer. */
 const listedItems = 1_000

@@ -19,8 +19,7 @@ import { type PullRecord, readPull } from '../ledger/ledger.ts'
 import { openPullsAt } from '../ledger/open-pulls.ts'
 import { toRow } from '../ledger/pull-ledger.ts'
 import { settleMoves, writeEvents } from '../ledger/settlement.ts'
-import { requireMergeable, stateOf } from './pull-state.ts'
-import type { PullRequest } from './pull-views.ts'
+import { type PullRequest, requireMergeable, stateOf } from './pull-state.ts'
 import { pullAfter, rowFor } from './pulls.ts'
 
 export interface MergeInput {

@@ -1,28 +1,31 @@
-/** Pull requests: opens, edits, closes and reopens them; every event is a commit of the ledger. */
+/**
+ * Pull requests: opens, edits, closes and reopens them; every event is a commit of the ledger. The two branches of a request
+ * exist and differ, and no other open request has the same pair.
+ */
 import { v7 as newId } from 'uuid'
 import { createSemaphore } from '../../../gitstore/concurrency/semaphore.ts'
+import { asBranchName } from '../../../gitstore/names.ts'
 import { type Decision, type Move, transact } from '../../../gitstore/refs/ref-transaction.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
-import type { PullRow } from '../../../index/derived/pulls.ts'
-import { findPull, listPullRows } from '../../../index/derived/pulls.ts'
+import { findPull, listPullRows, type PullRow } from '../../../index/derived/pulls.ts'
 import type { Deps } from '../../base/deps.ts'
-import { Refusal } from '../../base/errors.ts'
+import { invalid, Refusal } from '../../base/errors.ts'
 import { type NodeAccess, nodeFor, requireStill, reread } from '../access.ts'
 import type { Person } from '../actor.ts'
 import type { NodeAt, PullAt } from '../at.ts'
 import { headMoved } from '../branches/branch-moves.ts'
 import { readCommits } from '../branches/commit-views.ts'
+import { excerpt } from '../format/excerpt.ts'
 import { refuseLongText } from '../format/limits.ts'
 import { type Author, authorOf } from '../format/signatures.ts'
 import { readBack, tryIndexNode } from '../indexing/index-node.ts'
-import { ledgerRef, pinRef } from '../layout.ts'
+import { branchRef, ledgerRef, pinRef } from '../layout.ts'
 import { appendPull, type PullEvent, type PullRecord, readLastNumber, readPull } from '../ledger/ledger.ts'
+import { openPullsAt } from '../ledger/open-pulls.ts'
 import { endedBy, frozen, withHeads } from '../ledger/pull-ledger.ts'
 import { type Page, pageOf, slice } from '../pagination.ts'
-import { branchHeads, newTargetHead, refusePair } from './pull-pairs.ts'
-import { requireMergeable, stateOf } from './pull-state.ts'
-import { type PullRequest, toPull } from './pull-views.ts'
+import { type PullRequest, requireMergeable, stateOf, toPull } from './pull-state.ts'
 
 export interface PullInput {
   readonly source_branch: string
@@ -221,4 +224,52 @@ async function patched(
 
 function pick({ source_branch, target_branch, title, description, is_draft }: PullInput) {
   return { title, description, source_branch, target_branch, is_draft }
+}
+
+type Pair = Pick<PullRecord, 'source_branch' | 'target_branch'>
+
+/** The heads of a request to be open. `named`: the fields in the request body. @throws as headOf */
+function branchHeads(repo: Repo, pair: Pair, named: readonly (keyof Pair)[]): { source: Oid; target: Oid } {
+  refuseSame(pair)
+  return { source: headOf(repo, pair, 'source_branch', named), target: headOf(repo, pair, 'target_branch', named) }
+}
+
+/** The head of a target named in the request body. @throws as headOf */
+function newTargetHead(repo: Repo, pair: Pair): Oid {
+  refuseSame(pair)
+  return headOf(repo, pair, 'target_branch', ['target_branch'])
+}
+
+function refuseSame({ source_branch, target_branch }: Pair): void {
+  if (source_branch === target_branch)
+    throw invalid(['body', 'target_branch'], 'source and target are the same branch', target_branch)
+}
+
+/** @throws Invalid if the body names a missing branch; Refusal source_branch_missing, target_branch_missing */
+function headOf(repo: Repo, pair: Pair, field: keyof Pair, named: readonly (keyof Pair)[]): Oid {
+  const branch = asBranchName(pair[field])
+  const head = branch ? readRef(repo, branchRef(branch)) : null
+  if (head) return head
+  if (named.includes(field)) throw invalid(['body', field], 'Branch not found', pair[field])
+  throw new Refusal(`${field}_missing`, `There is no branch ${excerpt(pair[field])} any more`)
+}
+
+/** The caller holds the ledger's lock. @throws Refusal pull_request_exists */
+async function refusePair(
+  deps: Deps,
+  { node, repo }: NodeAccess,
+  ledger: Oid,
+  pair: Pair,
+  except?: number,
+): Promise<void> {
+  const open = await openPullsAt(deps.index.read, { repo, nodeId: node.id }, ledger)
+  const first = open.find(
+    (record) =>
+      record.number !== except &&
+      record.source_branch === pair.source_branch &&
+      record.target_branch === pair.target_branch,
+  )
+  if (!first) return
+  const detail = `Pull request ${first.number} is open for ${excerpt(pair.source_branch)} → ${excerpt(pair.target_branch)}`
+  throw new Refusal('pull_request_exists', detail, { number: first.number })
 }
