@@ -1,27 +1,18 @@
 /** The worker thread that draws graphs and maps: takes an order, returns gzipped bytes, keeps no state. */
 import { once } from 'node:events'
-import { parentPort } from 'node:worker_threads'
 import { createGzip } from 'node:zlib'
 import type { Counted } from '../../../index/graph/graph-counts.ts'
 import { readGraphRows } from '../../../index/graph/graph-rows.ts'
-import { toThreadFault } from '../thread-faults.ts'
+import { serveCalls } from '../worker-client.ts'
 import { countNodes, drawGraph, numberNodes, shownEdges, versionOf } from './graph-drawing.ts'
-import type { Drawn, Order, Outcome } from './graph-thread.ts'
+import type { Drawn, GraphCalls, Order } from './graph-thread.ts'
 import { drawMap } from './map-drawing.ts'
 import { layOut, type Places } from './map-layout.ts'
 
 /** zlib level; 6, the default, takes twice the time for 6 % less. */
 const level = 4
 
-parentPort?.on('message', (order: Order) => {
-  void draw(order)
-    .then((drawn): Outcome => (drawn === undefined ? { kind: 'missing' } : { kind: 'drawn', drawn }))
-    .catch(toThreadFault)
-    .then((outcome) => {
-      const transfer = outcome.kind === 'drawn' ? [outcome.drawn.gzip.buffer] : []
-      parentPort?.postMessage(outcome, transfer)
-    })
-})
+serveCalls<GraphCalls>({ draw }, (drawn) => (drawn === undefined ? [] : [drawn.gzip.buffer]))
 
 async function draw({ file, orgId, map, known }: Order): Promise<Drawn | undefined> {
   const rows = readGraphRows(file, orgId)
