@@ -224,7 +224,7 @@ export function workerBundle(path: string): URL {
   return new URL(import.meta.url.endsWith('.ts') ? `../../dist/${path}` : `./${path}`, import.meta.url)
 }
 
-type Handlers<C extends Calls<C>> = {
+export type Handlers<C extends Calls<C>> = {
   readonly [Name in keyof C]: (input: InputOf<C, Name>) => Promise<AnswerOf<C, Name>>
 }
 
