@@ -1,10 +1,20 @@
 /**
  * Shortcuts that save CPU time of every request. A service without them gives the same answers, and the rest of the code
- * reads as if there were none. test/bench/fast-path.ts measures each beside its plain form.
+ * reads as if there were none.
+ *
+ * | without it a request takes more CPU time by | `GET /healthz` | `GET` of a node |
+ * |---|---|---|
+ * | `classesOf` | 55 to 65 % | 38 to 45 % |
+ * | `withSignal` | 2 to 19 %, 13 % mostly | up to 19 % |
+ * | `unsearched` | 1 to 16 %; 18 µs instead of 1.6 µs a line | up to 19 % |
+ *
+ * Measured by `node --import tsx test/bench/fast-path.ts` on two cores with a load of 20: each as a service of its own beside
+ * its plain form, in turn, the least of three rounds of 3,000 requests. A shortcut that saves less than a tenth goes: to
+ * record helmet's headers once has saved 0.9 µs.
  */
 
 import { IncomingMessage, ServerResponse } from 'node:http'
-import type { Express, RequestHandler } from 'express'
+import type { Express } from 'express'
 import type { Logger } from 'pino'
 
 /**
@@ -37,17 +47,6 @@ class WithSignal {
 
   get signal(): AbortSignal {
     return this.#make()
-  }
-}
-
-/** The step of helmet, whose headers are the same for each request: they are recorded once. */
-export function recorded(step: (req: never, res: never, next: () => void) => void): RequestHandler {
-  const headers = new Map<string, string>()
-  const recorder = { setHeader: (name: string, value: string) => headers.set(name, value), removeHeader: () => {} }
-  step({} as never, recorder as never, () => {}) // helmet uses nothing else of them; service.test.ts checks the result
-  return (_req, res, next) => {
-    for (const [name, value] of headers) res.setHeader(name, value)
-    next()
   }
 }
 

@@ -1,6 +1,5 @@
 /** The shortcuts of server/http/fast-path.ts as they would be written without regard to time. */
 
-import type { RequestHandler } from 'express'
 import type { Logger } from 'pino'
 
 export function classesOf() {
@@ -14,10 +13,6 @@ export function withSignal<T extends object>(values: T, make: () => AbortSignal)
       return make()
     },
   }
-}
-
-export function recorded(step: RequestHandler): RequestHandler {
-  return step
 }
 
 export function unsearched(log: Logger): Logger {

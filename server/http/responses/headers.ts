@@ -4,7 +4,6 @@ import compression from 'compression'
 import cors from 'cors'
 import type { RequestHandler, Response } from 'express'
 import helmet from 'helmet'
-import { recorded } from '../fast-path.ts'
 import { isPacked } from './gzipped.ts'
 
 const exposed = [
@@ -21,13 +20,12 @@ const exposed = [
 ]
 
 export function securityHeaders(publicUrl: string | undefined): RequestHandler {
-  const step = helmet({
+  return helmet({
     contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
     crossOriginResourcePolicy: { policy: 'cross-origin' },
     // Without an https publicUrl the service may be reached by http, and nothing is known about its subdomains.
     strictTransportSecurity: publicUrl?.startsWith('https:') === true && { includeSubDomains: false },
   })
-  return recorded(step)
 }
 
 /** Cookies are never read, so any site may send requests with a token that it was given. */
