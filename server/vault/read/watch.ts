@@ -31,19 +31,16 @@ export async function* whenChanged(
   watched: Watched,
   signal: AbortSignal,
 ): AsyncGenerator<string | undefined> {
-  const watchers = new Map<string, FSWatcher>()
-  let note: string | undefined
-  let isBlind = false
   let changedAt: number | undefined
   let turnsBehind = 0
   let wake = () => {}
-  const change = () => {
+  const watchers = new Watchers(dir, () => {
     changedAt = performance.now()
     wake()
-  }
+  })
   signal.addEventListener('abort', () => wake(), { once: true })
   try {
-    watchAll()
+    watchers.watch(watched.folders)
     while (!signal.aborted) {
       const left = changedAt === undefined ? nextLook() : changedAt + quietMs - performance.now()
       if (left === undefined || left > 0) {
@@ -53,18 +50,17 @@ export async function* whenChanged(
       }
       if (changedAt !== undefined) turnsBehind = 0
       changedAt = undefined
-      yield note
-      note = undefined
+      yield watchers.takeNote()
       if (watched.isBehind) turnsBehind++
-      watchAll()
+      watchers.watch(watched.folders)
     }
   } finally {
-    for (const watcher of watchers.values()) watcher.close()
+    watchers.close()
   }
 
   /** Milliseconds; undefined if only a change is waited for. */
   function nextLook(): number | undefined {
-    if (isBlind) return lookAgainMs
+    if (watchers.isBlind) return lookAgainMs
     return watched.isBehind ? Math.min(lookAgainMs * 2 ** Math.max(0, turnsBehind - 1), longestMs) : undefined
   }
 
@@ -78,48 +74,74 @@ export async function* whenChanged(
       }
     })
   }
+}
 
-  /** A folder that is new may have been filled before it was watched: that counts as a change. */
-  function watchAll(): void {
-    const folders = new Set(watched.folders)
-    for (const [folder, watcher] of watchers)
-      if (!folders.has(folder)) {
-        watcher.close()
-        watchers.delete(folder)
-      }
-    for (const folder of folders) if (!watchers.has(folder)) watchOne(folder)
+/** The watches of the folders below one. */
+class Watchers {
+  /** Some folder cannot be watched. */
+  isBlind = false
+  readonly #dir: string
+  readonly #onChange: () => void
+  readonly #byFolder = new Map<string, FSWatcher>()
+  #note: string | undefined
+
+  constructor(dir: string, onChange: () => void) {
+    this.#dir = dir
+    this.#onChange = onChange
   }
 
-  function watchOne(folder: string): void {
+  /** Watches these folders alone. A new one may have been filled before it was watched: that counts as a change. */
+  watch(folders: readonly string[]): void {
+    const wanted = new Set(folders)
+    for (const [folder, watcher] of this.#byFolder)
+      if (!wanted.has(folder)) {
+        watcher.close()
+        this.#byFolder.delete(folder)
+      }
+    for (const folder of wanted) if (!this.#byFolder.has(folder)) this.#watchOne(folder)
+  }
+
+  /** A sentence, once, if some folders cannot be watched. */
+  takeNote(): string | undefined {
+    const note = this.#note
+    this.#note = undefined
+    return note
+  }
+
+  close(): void {
+    for (const watcher of this.#byFolder.values()) watcher.close()
+  }
+
+  #watchOne(folder: string): void {
     try {
-      const watcher = watch(join(dir, folder), (event, name) => {
+      const watcher = watch(join(this.#dir, folder), (event, name) => {
         // Tools' own; without a name it may be any file.
         if (name?.startsWith('.')) return
-        if (event === 'rename' && name) forget(posix.join(folder, name))
-        change()
+        if (event === 'rename' && name) this.#forget(posix.join(folder, name))
+        this.#onChange()
       })
       watcher.on('error', () => {
-        forget(folder)
-        change()
+        this.#forget(folder)
+        this.#onChange()
       })
-      watchers.set(folder, watcher)
+      this.#byFolder.set(folder, watcher)
     } catch (error) {
       if (!isAbsent(error)) {
         const reason = `cannot be watched (${codeOf(error)})`
-        if (!isBlind) note = `Some folders ${reason}: they are looked at every ${lookAgainMs / 1_000} s`
-        isBlind = true
+        if (!this.isBlind) this.#note = `Some folders ${reason}: they are looked at every ${lookAgainMs / 1_000} s`
+        this.isBlind = true
       }
     }
-    change()
+    this.#onChange()
   }
 
   /** A watch is lost with its folder, also if another one of that name comes. */
-  function forget(folder: string): void {
-    if (!watchers.has(folder)) return
-    for (const [path, watcher] of watchers)
+  #forget(folder: string): void {
+    if (!this.#byFolder.has(folder)) return
+    for (const [path, watcher] of this.#byFolder)
       if (path === folder || path.startsWith(`${folder}/`)) {
         watcher.close()
-        watchers.delete(path)
+        this.#byFolder.delete(path)
       }
   }
 }

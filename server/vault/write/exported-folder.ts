@@ -12,6 +12,7 @@ import { ifThere } from '../../../gitstore/presence.ts'
 import type { PathProblem } from '../../domain/format/path-problem.ts'
 import { folded } from '../format/note-names.ts'
 import {
+  type Announce,
   hashOf,
   type Manifest,
   type ManifestFile,
@@ -76,147 +77,193 @@ async function writeFiles(
   files: AsyncIterable<ExportedFile>,
   hasFaults: () => boolean,
 ): Promise<WrittenFolder> {
-  const problems: PathProblem[] = []
-  const counts = { written: 0, unchanged: 0, removed: 0 }
-  /** What the folder has of an export, by path. */
-  const kept = new Map<string, ManifestFile>()
-  const exported = new Set<string>()
-  /** Folders that are there and no links; those in which names are new. */
-  const entered = new Set<string>()
-  const folders = new Set<string>()
-  const noteAt = new Map([...(before?.notes ?? [])].map(([id, path]) => [path, id]))
-  let unreadable = false
   const moved = before ? await movedFiles(dir, before) : new Map<string, string>()
-  const announce = await openManifest(own, orgId)
-  const temporary = join(own, `tmp-${process.pid}`)
-
+  const writer = new FolderWriter({ dir, before, moved, announce: await openManifest(own, orgId), own })
+  let unreadable = false
   for await (const file of files) {
-    exported.add(folded(file.path))
     try {
-      const obstacle = await write(file)
-      if (obstacle !== undefined) problems.push({ path: file.path, reason: obstacle })
+      await writer.write(file)
     } catch (error) {
       if (!(error instanceof GitError) || isStorageFault(error)) throw error
-      problems.push({ path: file.path, reason: error.message })
+      writer.problems.push({ path: file.path, reason: error.message })
       unreadable = true
     }
   }
-  if (hasFaults() || unreadable) {
-    for (const path of before?.paths ?? []) if (!kept.has(path)) keepKnown(path)
-  } else for (const path of before?.paths ?? []) await orProblem(path, () => remove(path))
-  for (const folder of folders) await orProblem(folder, () => inFolder(dir, folder, syncDirectory))
-  await writeManifest(own, orgId, kept)
-  return { ...counts, problems }
+  if (hasFaults() || unreadable) writer.keepOthers()
+  else await writer.removeOthers()
+  await writer.syncFolders()
+  await writeManifest(own, orgId, writer.kept)
+  return { ...writer.counts, problems: writer.problems }
+}
+
+interface Writing {
+  /** The exported folder. */
+  readonly dir: string
+  /** The last export into it. */
+  readonly before: Manifest | undefined
+  /** Where files of the last export lie now, by the paths at which it wrote them. */
+  readonly moved: ReadonlyMap<string, string>
+  readonly announce: Announce
+  /** The folder `ownFolder`, held. */
+  readonly own: string
+}
+
+/** Writes and removes files of one export, and counts them. */
+class FolderWriter {
+  readonly problems: PathProblem[] = []
+  readonly counts = { written: 0, unchanged: 0, removed: 0 }
+  /** What the folder has of an export, by path. */
+  readonly kept = new Map<string, ManifestFile>()
+  readonly #given: Writing
+  readonly #temporary: string
+  /** Folded paths. */
+  readonly #exported = new Set<string>()
+  /** Folders that are there and no links; those in which names are new. */
+  readonly #entered = new Set<string>()
+  readonly #changed = new Set<string>()
+  /** The ids of nodes by the paths of their notes in the last export. */
+  readonly #noteAt: ReadonlyMap<string, string>
+
+  constructor(given: Writing) {
+    this.#given = given
+    this.#temporary = join(given.own, `tmp-${process.pid}`)
+    this.#noteAt = new Map([...(given.before?.notes ?? [])].map(([id, path]) => [path, id]))
+  }
+
+  /** Writes the file, or names what is in its way. */
+  async write(file: ExportedFile): Promise<void> {
+    this.#exported.add(folded(file.path))
+    const obstacle = await this.#writeUnless(file)
+    if (obstacle !== undefined) this.problems.push({ path: file.path, reason: obstacle })
+  }
+
+  /** Keeps the record of what the last export wrote and this one did not reach. */
+  keepOthers(): void {
+    for (const path of this.#given.before?.paths ?? []) if (!this.kept.has(path)) this.#keepKnown(path)
+  }
+
+  /** Removes what the last export wrote and this one has not. */
+  async removeOthers(): Promise<void> {
+    for (const path of this.#given.before?.paths ?? []) await this.#orProblem(path, () => this.#remove(path))
+  }
+
+  async syncFolders(): Promise<void> {
+    for (const folder of this.#changed)
+      await this.#orProblem(folder, () => inFolder(this.#given.dir, folder, syncDirectory))
+  }
 
   /** Names what another program has moved or replaced meanwhile. */
-  async function orProblem(path: string, work: () => Promise<void>): Promise<void> {
+  async #orProblem(path: string, work: () => Promise<void>): Promise<void> {
     try {
       await work()
     } catch (error) {
       if (!(error instanceof ReplacedFolder)) throw error
-      problems.push({ path, reason: replacedMeanwhile })
+      this.problems.push({ path, reason: replacedMeanwhile })
     }
   }
 
   /** Why the file could not be written. */
-  async function write(file: ExportedFile): Promise<string | undefined> {
+  async #writeUnless(file: ExportedFile): Promise<string | undefined> {
+    const { dir, moved, announce } = this.#given
     const { path } = file
     const folder = posix.dirname(path)
-    const obstacle = await enter(folder, true)
+    const obstacle = await this.#enter(folder, true)
     if (obstacle !== undefined) return obstacle
     const there = await hashOf(join(dir, path), dir)
     if (there !== undefined && !('hash' in there)) return `the one there ${there.kind}`
     const now = there === undefined ? moved.get(path) : undefined
     if (now !== undefined) {
-      keepKnown(path)
+      this.#keepKnown(path)
       return `not written again: it lies at ${now} now; import the folder, or move it back`
     }
-    const hash = await writeTemporary(file)
+    const hash = await writeTemporary(this.#temporary, file)
     const written = { hash, nodeId: file.nodeId }
     try {
       if (there?.hash === hash) {
-        kept.set(path, written)
-        counts.unchanged++
+        this.kept.set(path, written)
+        this.counts.unchanged++
         return undefined
       }
-      if (there && !isOurs(path, there.hash) && !isNote(file, there.hash)) {
-        keepKnown(path)
+      if (there && !this.#isOurs(path, there.hash) && !this.#isNote(file, there.hash)) {
+        this.#keepKnown(path)
         return 'not written: the one there was changed, or comes from elsewhere'
       }
       await announce(path, written)
-      await inFolder(dir, folder, async (held) => nameFile(temporary, join(held, posix.basename(path))))
-      folders.add(folder)
-      kept.set(path, written)
-      counts.written++
+      await inFolder(dir, folder, async (held) => nameFile(this.#temporary, join(held, posix.basename(path))))
+      this.#changed.add(folder)
+      this.kept.set(path, written)
+      this.counts.written++
       return undefined
     } finally {
-      discard(temporary)
+      discard(this.#temporary)
     }
   }
 
-  /** Removes it again where it cannot be written whole. */
-  async function writeTemporary({ read }: ExportedFile): Promise<string> {
-    const hash = createHash('sha256')
-    // Left by an export that was killed, or put there by another program.
-    discard(temporary)
-    const file = await open(temporary, 'wx', 0o644)
-    try {
-      for await (const part of read()) {
-        hash.update(part)
-        await file.writeFile(part)
-      }
-      await file.sync()
-    } catch (error) {
-      discard(temporary)
-      throw error
-    } finally {
-      await file.close()
-    }
-    return hash.digest('hex')
-  }
-
-  async function remove(path: string): Promise<void> {
-    if (exported.has(folded(path)) || (await enter(posix.dirname(path), false)) !== undefined) return
+  async #remove(path: string): Promise<void> {
+    const { dir } = this.#given
+    if (this.#exported.has(folded(path)) || (await this.#enter(posix.dirname(path), false)) !== undefined) return
     const there = await hashOf(join(dir, path), dir)
     if (there === undefined) return
-    if (!('hash' in there) || !isOurs(path, there.hash)) {
-      problems.push({ path, reason: 'kept: it is exported no more, but was changed since' })
+    if (!('hash' in there) || !this.#isOurs(path, there.hash)) {
+      this.problems.push({ path, reason: 'kept: it is exported no more, but was changed since' })
       return
     }
     await inFolder(dir, posix.dirname(path), (held) => unlink(join(held, posix.basename(path))))
-    counts.removed++
+    this.counts.removed++
     for (let folder = posix.dirname(path); folder !== '.'; folder = posix.dirname(folder))
       if (!(await removeEmpty(dir, folder))) break
-      else folders.delete(folder)
+      else this.#changed.delete(folder)
   }
 
   /** Makes a folder below `dir`, or says what is in the way. */
-  async function enter(folder: string, isMade: boolean): Promise<string | undefined> {
-    if (folder === '.' || entered.has(folder)) return undefined
-    const obstacle = await enter(posix.dirname(folder), isMade)
+  async #enter(folder: string, isMade: boolean): Promise<string | undefined> {
+    const { dir } = this.#given
+    if (folder === '.' || this.#entered.has(folder)) return undefined
+    const obstacle = await this.#enter(posix.dirname(folder), isMade)
     if (obstacle !== undefined) return obstacle
     const found = await ifThere(lstat(join(dir, folder)))
     if (found && !found.isDirectory()) return `${folder} is no folder`
     if (!found && !isMade) return `${folder} is gone`
     if (!found) await inFolder(dir, posix.dirname(folder), (held) => makeFolder(join(held, posix.basename(folder))))
-    entered.add(folder)
+    this.#entered.add(folder)
     return undefined
   }
 
-  function isOurs(path: string, hash: string): boolean {
-    return before?.hashes.get(folded(path))?.has(hash) === true
+  #isOurs(path: string, hash: string): boolean {
+    return this.#given.before?.hashes.get(folded(path))?.has(hash) === true
   }
 
   /** Whether an export wrote these bytes for the same node, which lay elsewhere then. */
-  function isNote({ nodeId }: ExportedFile, hash: string): boolean {
-    const path = nodeId === undefined ? undefined : before?.notes.get(nodeId)
-    return path !== undefined && isOurs(path, hash)
+  #isNote({ nodeId }: ExportedFile, hash: string): boolean {
+    const path = nodeId === undefined ? undefined : this.#given.before?.notes.get(nodeId)
+    return path !== undefined && this.#isOurs(path, hash)
   }
 
-  function keepKnown(path: string): void {
-    const [hash] = before?.hashes.get(folded(path)) ?? []
-    if (hash !== undefined) kept.set(path, { hash, nodeId: noteAt.get(path) })
+  #keepKnown(path: string): void {
+    const [hash] = this.#given.before?.hashes.get(folded(path)) ?? []
+    if (hash !== undefined) this.kept.set(path, { hash, nodeId: this.#noteAt.get(path) })
   }
+}
+
+/** Removes it again where it cannot be written whole. @returns the SHA-256 */
+async function writeTemporary(temporary: string, { read }: ExportedFile): Promise<string> {
+  const hash = createHash('sha256')
+  // Left by an export that was killed, or put there by another program.
+  discard(temporary)
+  const file = await open(temporary, 'wx', 0o644)
+  try {
+    for await (const part of read()) {
+      hash.update(part)
+      await file.writeFile(part)
+    }
+    await file.sync()
+  } catch (error) {
+    discard(temporary)
+    throw error
+  } finally {
+    await file.close()
+  }
+  return hash.digest('hex')
 }
 
 /** False where something is in the folder. */

@@ -60,15 +60,7 @@ const mostLookedThrough = 2 ** 30
  */
 export async function* exportFiles(deps: Deps, { orgId }: OrgAt, options: ExportOptions): AsyncGenerator<ExportedFile> {
   const { signal } = options
-  const nodes = new Map<string, LaidNode & { readonly createdAt: string }>()
-  for await (const rows of listPlaced(deps.index.read, orgId)) {
-    signal.throwIfAborted()
-    for (const { id, title, source, parent, created_at } of rows)
-      nodes.set(id, {
-        ...{ id, title, createdAt: created_at, parent: parent ?? undefined },
-        source: typeof source === 'string' ? source : undefined,
-      })
-  }
+  const nodes = await nodesOf(deps, orgId, signal)
   const taken = new TakenPaths()
   const placed = [...(await layOut([...nodes.values()], taken))]
   placed.sort(([, a], [, b]) => (a < b ? -1 : 1))
@@ -79,7 +71,8 @@ export async function* exportFiles(deps: Deps, { orgId }: OrgAt, options: Export
     const repo = nodeRepo(deps.store, orgId, id)
     const { title = '', createdAt = '' } = nodes.get(id) ?? {}
     try {
-      yield* filesOf({ id, path, title, time: Math.floor(Date.parse(createdAt) / 1_000) }, repo)
+      const node = { id, path, title, time: Math.floor(Date.parse(createdAt) / 1_000) }
+      yield* filesOf({ nodes, taken, signal }, node, repo)
     } catch (error) {
       if (isGitError(error, 'repo_missing')) continue
       if (!options.onFault || !(error instanceof GitError) || isStorageFault(error)) throw error
@@ -87,73 +80,96 @@ export async function* exportFiles(deps: Deps, { orgId }: OrgAt, options: Export
     }
   }
   options.onProgress?.(placed.length, placed.length)
+}
 
-  async function* filesOf(node: Placed, repo: Repo): AsyncGenerator<ExportedFile> {
-    const head = readRef(repo, main)
-    const commit = head === null ? undefined : await readCommit(repo, head)
-    const tree = commit?.tree ?? null
-    const time = commit?.committer.timestamp ?? node.time
-    const content = await readContent(repo, tree)
-    const text = tree === null ? undefined : await findEntry(repo, tree, textFile)
-    const size = text?.mode === '100644' ? await blobSize(repo, text.oid) : 0
-    const { files, own, areBeside } = tree === null ? noFiles : await placeFiles(node, repo, tree, content)
-    const note: ExportedNote = {
-      id: node.id,
-      title: content.title ?? node.title,
-      tags: content.tags,
-      properties: withoutSource(content),
-      source: sourceOf(node, content, areBeside),
-      others: await otherMembers(repo, content),
-      parents: content.parents.filter(({ id }) => nodes.has(id)),
-      connections: content.connections.filter(({ target }) => nodes.has(target)),
-      files,
-      text: text && size > 0 ? text.oid : '',
-    }
-    const start = Buffer.from(await headOf(note))
-    yield {
-      ...{ path: node.path, nodeId: node.id, size: start.length + size, time },
-      read: async function* () {
-        yield start
-        if (text && size > 0) yield* streamBlob(repo, text.oid, size, { from: 0, to: size }, signal)
-      },
-    }
-    for (const { path, oid } of own) {
-      signal.throwIfAborted()
-      const bytes = await blobSize(repo, oid)
-      const read = () => streamBlob(repo, oid, bytes, { from: 0, to: bytes }, signal)
-      yield { path, size: bytes, time, read }
-    }
-  }
+type ExportedNode = LaidNode & { readonly createdAt: string }
 
-  /** Where each file of the repository lies, by its path there; those of them that no note before this one had. */
-  async function placeFiles(node: Placed, repo: Repo, tree: Oid, content: NodeContent) {
-    const places = new Map<string, string>()
-    const own: { path: string; oid: Oid }[] = []
-    let areBeside = true
-    const sources = sourceFilesIn(content.properties)
-    const numbers = { next: 2 }
-    let text: string | undefined
-    let looked = 0
-    let turn = performance.now()
-    for (const { path, mode, oid } of await listFiles(repo, tree)) {
-      if ((mode !== '100644' && mode !== '100755') || isOwn(path) || pathProblem(path) !== undefined) continue
-      if (path.startsWith(attachments)) text ??= await textNaming(repo, content)
-      const beside = placeBeside(node.path, path, looked < mostLookedThrough ? (text ?? '') : '')
-      looked += 2 * (text ?? '').length
-      for (const place of filePlaces(node, path, sources.get(path) ?? beside, numbers)) {
-        const isNew = taken.claim(place, `${oid} ${place}`)
-        if (!isNew && taken.contentAt(place) !== `${oid} ${place}`) continue
-        places.set(path, place)
-        areBeside &&= place === beside
-        if (isNew) own.push({ path: place, oid })
-        break
-      }
-      if (performance.now() - turn < turnMs) continue
-      await nextTurn()
-      turn = performance.now()
-    }
-    return { files: places, own, areBeside }
+async function nodesOf({ index }: Deps, orgId: string, signal: AbortSignal): Promise<Map<string, ExportedNode>> {
+  const nodes = new Map<string, ExportedNode>()
+  for await (const rows of listPlaced(index.read, orgId)) {
+    signal.throwIfAborted()
+    for (const { id, title, source, parent, created_at } of rows)
+      nodes.set(id, {
+        ...{ id, title, createdAt: created_at, parent: parent ?? undefined },
+        source: typeof source === 'string' ? source : undefined,
+      })
   }
+  return nodes
+}
+
+/** What the nodes of one export share. */
+interface Exporting {
+  readonly nodes: ReadonlyMap<string, ExportedNode>
+  readonly taken: TakenPaths
+  readonly signal: AbortSignal
+}
+
+/** The note of a node, then its files. */
+async function* filesOf({ nodes, taken, signal }: Exporting, node: Placed, repo: Repo): AsyncGenerator<ExportedFile> {
+  const head = readRef(repo, main)
+  const commit = head === null ? undefined : await readCommit(repo, head)
+  const tree = commit?.tree ?? null
+  const time = commit?.committer.timestamp ?? node.time
+  const content = await readContent(repo, tree)
+  const text = tree === null ? undefined : await findEntry(repo, tree, textFile)
+  const size = text?.mode === '100644' ? await blobSize(repo, text.oid) : 0
+  const { files, own, areBeside } = tree === null ? noFiles : await placeFiles(taken, node, repo, tree, content)
+  const note: ExportedNote = {
+    id: node.id,
+    title: content.title ?? node.title,
+    tags: content.tags,
+    properties: withoutSource(content),
+    source: sourceOf(node, content, areBeside),
+    others: await otherMembers(repo, content),
+    parents: content.parents.filter(({ id }) => nodes.has(id)),
+    connections: content.connections.filter(({ target }) => nodes.has(target)),
+    files,
+    text: text && size > 0 ? text.oid : '',
+  }
+  const start = Buffer.from(await headOf(note))
+  yield {
+    ...{ path: node.path, nodeId: node.id, size: start.length + size, time },
+    read: async function* () {
+      yield start
+      if (text && size > 0) yield* streamBlob(repo, text.oid, size, { from: 0, to: size }, signal)
+    },
+  }
+  for (const { path, oid } of own) {
+    signal.throwIfAborted()
+    const bytes = await blobSize(repo, oid)
+    const read = () => streamBlob(repo, oid, bytes, { from: 0, to: bytes }, signal)
+    yield { path, size: bytes, time, read }
+  }
+}
+
+/** Where each file of the repository lies, by its path there; those of them that no note before this one had. */
+async function placeFiles(taken: TakenPaths, node: Placed, repo: Repo, tree: Oid, content: NodeContent) {
+  const places = new Map<string, string>()
+  const own: { path: string; oid: Oid }[] = []
+  let areBeside = true
+  const sources = sourceFilesIn(content.properties)
+  const numbers = { next: 2 }
+  let text: string | undefined
+  let looked = 0
+  let turn = performance.now()
+  for (const { path, mode, oid } of await listFiles(repo, tree)) {
+    if ((mode !== '100644' && mode !== '100755') || isOwn(path) || pathProblem(path) !== undefined) continue
+    if (path.startsWith(attachments)) text ??= await textNaming(repo, content)
+    const beside = placeBeside(node.path, path, looked < mostLookedThrough ? (text ?? '') : '')
+    looked += 2 * (text ?? '').length
+    for (const place of filePlaces(node, path, sources.get(path) ?? beside, numbers)) {
+      const isNew = taken.claim(place, `${oid} ${place}`)
+      if (!isNew && taken.contentAt(place) !== `${oid} ${place}`) continue
+      places.set(path, place)
+      areBeside &&= place === beside
+      if (isNew) own.push({ path: place, oid })
+      break
+    }
+    if (performance.now() - turn < turnMs) continue
+    await nextTurn()
+    turn = performance.now()
+  }
+  return { files: places, own, areBeside }
 }
 
 interface Placed {
