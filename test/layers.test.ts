@@ -47,7 +47,7 @@ const violations = [
   ['entry-points-are-not-imported', 'server/routes/orgs.ts', "import '../process/service.ts'"],
   ['one-child-process', 'server/domain/layout.ts', "import 'node:child_process'"],
   ['ladder-format', 'server/domain/format/texts.ts', "import type {} from '../ledger/ledger.ts'"],
-  ['ladder-ledger', 'server/domain/ledger/taken-in.ts', "import type {} from '../indexing/history.ts'"],
+  ['ladder-ledger', 'server/domain/ledger/pull-ledger.ts', "import type {} from '../indexing/history.ts'"],
   ['ladder-indexing', 'server/domain/indexing/history.ts', "import type {} from '../access.ts'"],
   ['ladder-access', 'server/domain/access.ts', "import type {} from './branches/ref-limits.ts'"],
   ['ladder-branches', 'server/domain/branches/collisions.ts', "import type {} from '../nodes/nodes.ts'"],

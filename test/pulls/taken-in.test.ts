@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import type { History } from '../../gitstore/history/history.ts'
 import type { Repo } from '../../gitstore/repo.ts'
-import { takenIn } from '../../server/domain/ledger/taken-in.ts'
+import { takenIn } from '../../server/domain/ledger/moved-branches.ts'
 import { environment } from '../support/git.ts'
 
 describe('what a move of a branch brought in', () => {

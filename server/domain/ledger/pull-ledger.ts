@@ -1,12 +1,16 @@
-/** Converts pull requests between ledger records and index rows. */
-
+/**
+ * Pull requests in the ledger and in the index: converts between records and rows, and reads the open requests at a ledger
+ * commit from both.
+ */
 import type { History } from '../../../gitstore/history/history.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
-import type { PullRow } from '../../../index/derived/pulls.ts'
+import { findIndexedLedger } from '../../../index/derived/node-queries.ts'
+import { listOpenPulls, listPullNumbers, type PullRow } from '../../../index/derived/pulls.ts'
+import type { IndexDb } from '../../../index/derived/schema.ts'
 import type { Author } from '../format/signatures.ts'
 import { branchRef } from '../layout.ts'
-import type { PullRecord } from './ledger.ts'
+import { changedPulls, type PullRecord } from './ledger.ts'
 
 export function toRow(nodeId: string, record: PullRecord): PullRow {
   const { ended } = record
@@ -76,4 +80,30 @@ export function frozen(
   const source = readRef(repo, branchRef(record.source_branch))
   const target = readRef(repo, branchRef(record.target_branch))
   return withHeads(history, record, source ?? record.source_commit, target ?? record.target_before)
+}
+
+/** By number. Exact if the caller holds the ledger's lock and `ledger` is its commit. */
+export async function openPullsAt(
+  db: IndexDb,
+  { repo, nodeId }: { readonly repo: Repo; readonly nodeId: string },
+  ledger: Oid,
+): Promise<PullRecord[]> {
+  // Reads the commit first: with newer rows, the same changes are only applied twice.
+  const indexed = await findIndexedLedger(db, nodeId)
+  const known = (await listOpenPulls(db, nodeId)).map(fromRow)
+  if (indexed === ledger) return known
+  const { records, gone } = await changedPulls(repo, indexed ?? null, ledger, await listPullNumbers(db, nodeId))
+  return stillOpen(known, records, gone)
+}
+
+/** The open requests among `known` and the changed `records`, by number. */
+export function stillOpen(
+  known: readonly PullRecord[],
+  records: readonly PullRecord[],
+  gone: readonly number[],
+): PullRecord[] {
+  const byNumber = new Map(known.map((record) => [record.number, record]))
+  for (const number of gone) byNumber.delete(number)
+  for (const record of records) byNumber.set(record.number, record)
+  return [...byNumber.values()].filter((record) => record.status === 'open').sort((a, b) => a.number - b.number)
 }
