@@ -11,12 +11,11 @@ import { type NodeAccess, nodeFor } from '../access.ts'
 import type { Asker } from '../actor.ts'
 import type { FileAt } from '../at.ts'
 import { timeOf } from '../format/signatures.ts'
-import { startOf } from './blob-starts.ts'
-import { readTree } from './commit-trees.ts'
-import { gitRead } from './git-reads.ts'
 import { type ImmutableAnswer, immutableAnswer } from './immutable-answers.ts'
+import { gitRead } from './large-reads.ts'
+import { startOf } from './media-types.ts'
 import { mergerOf } from './merged-by.ts'
-import { revisionFor } from './revisions.ts'
+import { readTree, revisionFor } from './revisions.ts'
 
 /** Of a text. */
 const maxBytes = 1_048_576

@@ -18,8 +18,8 @@ import { withLineFeeds } from '../format/texts.ts'
 import { tryIndexNode } from '../indexing/index-node.ts'
 import { noteOf } from '../indexing/recovered.ts'
 import { branchRef, graphRef, main, orgRepo } from '../layout.ts'
-import { readTree } from './commit-trees.ts'
 import { contentProblems, graphProblems, lossProblems, newParents } from './edge-rules.ts'
+import { readTree } from './revisions.ts'
 
 export interface CommitRequest {
   readonly branch: BranchName

@@ -1,12 +1,16 @@
-/** Limits reads whose cost grows with the repository: a few at a time, in turns by caller, and refused above a size. */
+/**
+ * Limits reads whose cost grows with the repository, by this process or by a git: a few at a time, in turns by caller, and
+ * refused above a size.
+ */
 import { isGitError } from '../../../gitstore/errors.ts'
 import { newPace, type Pace, paced } from '../../../gitstore/pace.ts'
-import { Refusal } from '../../base/errors.ts'
+import type { Deps } from '../../base/deps.ts'
+import { invalid, Refusal } from '../../base/errors.ts'
 import { type Asker, callerOf } from '../actor.ts'
 import { createCallerSemaphore } from '../caller-semaphore.ts'
 
-/** Per process. */
-const semaphore = createCallerSemaphore({
+/** For reads of trees, per process. */
+const treeSemaphore = createCallerSemaphore({
   all: { running: 2, waiting: 64 },
   person: { running: 1, waiting: 16 },
   address: { running: 1, waiting: 8 },
@@ -26,7 +30,7 @@ export function largeReadBy(reader: Reader): LargeRead {
   const turn = { caller: callerOf(reader), signal: reader.signal }
   return async (tooLarge, work) => {
     try {
-      return await paced(work, () => semaphore.acquire(turn))
+      return await paced(work, () => treeSemaphore.acquire(turn))
     } catch (error) {
       if (isGitError(error, 'limit_exceeded')) throw new Refusal('too_large', tooLarge, {}, { cause: error })
       throw error
@@ -36,3 +40,49 @@ export function largeReadBy(reader: Reader): LargeRead {
 
 /** For the response to a change that is already made: without limits and without waiting. */
 export const readOfChange: LargeRead = (_tooLarge, work) => work(newPace())
+
+/** For reads that need a git of their own, per process. */
+const gitSemaphore = createCallerSemaphore({
+  all: { running: 4, waiting: 256 },
+  person: { running: 2, waiting: 64 },
+  anonymous: { running: 2, waiting: 192 },
+  waitTimeoutMs: 30_000,
+  refusal: 'Others read differences and histories just now; try again',
+})
+
+/** Milliseconds for one git. */
+const timeoutMs = 10_000
+
+export interface GitBounds {
+  readonly timeoutMs: number
+  readonly signal: AbortSignal
+}
+
+/** `tooLarge`: the message where it is too much, with the alternative. @throws Refusal too_large, busy; the signal's reason */
+export async function gitRead<T>(
+  { waited }: Pick<Deps, 'waited'>,
+  asker: Asker,
+  tooLarge: string,
+  work: (bounds: GitBounds) => Promise<T>,
+): Promise<T> {
+  const { signal } = asker
+  const asked = performance.now()
+  try {
+    return await gitSemaphore.run({ caller: callerOf(asker), signal }, () => {
+      waited?.(performance.now() - asked)
+      return work({ timeoutMs, signal })
+    })
+  } catch (error) {
+    if (isGitError(error, 'limit_exceeded')) throw new Refusal('too_large', tooLarge, {}, { cause: error })
+    throw error
+  }
+}
+
+/** The path of a file or folder that a query names, without the slash at its end. @throws Invalid */
+export function pathIn(query: { readonly path?: string | undefined }): string | undefined {
+  const { path } = query
+  const names = path?.replace(/\/$/, '').split('/')
+  if (names?.some((name) => ['', '.', '..'].includes(name) || name.includes('\0')))
+    throw invalid(['query', 'path'], 'is no path from the root of the repository, such as folder/file.txt', path)
+  return names?.join('/')
+}

@@ -5,7 +5,7 @@ import type { Deps } from '../../base/deps.ts'
 import type { NodeAccess } from '../access.ts'
 import type { Asker } from '../actor.ts'
 import type { Page } from '../pagination.ts'
-import { gitRead, pathIn } from './git-reads.ts'
+import { gitRead, pathIn } from './large-reads.ts'
 
 export interface HistoryQuery extends Page {
   readonly path?: string

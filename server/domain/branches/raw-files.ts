@@ -10,10 +10,8 @@ import { nodeFor } from '../access.ts'
 import { type Actor, callerOf } from '../actor.ts'
 import type { FileAt } from '../at.ts'
 import { createCallerSemaphore } from '../caller-semaphore.ts'
-import { startOf } from './blob-starts.ts'
-import { readTree } from './commit-trees.ts'
-import { mediaTypeOf } from './media-types.ts'
-import { revisionFor } from './revisions.ts'
+import { mediaTypeOf, startOf } from './media-types.ts'
+import { readTree, revisionFor } from './revisions.ts'
 
 /** Files that are sent at once; a slow client holds its slot. */
 const semaphore = createCallerSemaphore({

@@ -15,9 +15,8 @@ import { pinMoves, settleMoves, writeEvents } from '../ledger/moved-branches.ts'
 import { openPullsAt } from '../ledger/pull-ledger.ts'
 import type { BranchMove, Settled } from '../ledger/settle.ts'
 import { addsParents, withGraphLockIf } from './branch-moves.ts'
-import { findTree } from './commit-trees.ts'
-import { roomFor, tooMany } from './ref-limits.ts'
-import { checkLockedRef, checkRef, Rejected } from './ref-rules.ts'
+import { checkLockedRef, checkRef, Rejected, roomFor, tooMany } from './ref-rules.ts'
+import { findTree } from './revisions.ts'
 
 export interface Moved {
   /** Why refs were not moved, by ref name. */

@@ -1,12 +1,14 @@
-/** The rules of a push for a ref: its content is checked before any lock, its position under the lock. */
-
+/**
+ * The rules of a push for a ref: its content is checked before any lock, its position under the lock. The number of branches
+ * and of tags is limited: lists and comparisons read all of them.
+ */
 import { branchNameProblem, treePathProblem } from '../../../gitstore/names.ts'
 import { findCommit } from '../../../gitstore/objects/commits.ts'
 import { diffTrees } from '../../../gitstore/objects/diff.ts'
 import { hasObject } from '../../../gitstore/objects/objects.ts'
 import { newPace } from '../../../gitstore/pace.ts'
 import type { Current } from '../../../gitstore/refs/ref-transaction.ts'
-import { readRef } from '../../../gitstore/refs/refs.ts'
+import { listRefs, readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import type { RefCommand } from '../../../gitstore/transfer/proc-receive.ts'
 import type { Deps } from '../../base/deps.ts'
@@ -17,8 +19,8 @@ import type { ContentProblem } from '../format/path-problem.ts'
 import { branchRef, branchRefs, main } from '../layout.ts'
 import type { PullRecord } from '../ledger/ledger.ts'
 import { problemsOf } from './branch-moves.ts'
-import { collisionsOf } from './collisions.ts'
-import { findTree } from './commit-trees.ts'
+import { collisionsOf } from './edge-rules.ts'
+import { findTree } from './revisions.ts'
 
 /** Why a ref is refused: one line for git's report, and all problems for the terminal. */
 export class Rejected extends Error {
@@ -121,4 +123,19 @@ async function pathProblems(repo: Repo, before: Oid | null, after: Oid): Promise
     reason: `differs from ${excerpt(other)} in case only`,
   }))
   return [...problems, ...collisions]
+}
+
+type RefKind = 'heads' | 'tags'
+
+/** Per kind. A repository from elsewhere may have more, and then gets no new ones. */
+const maxRefs = 10_000
+
+/** How many more may be created. Concurrent requests may each take the last one. */
+export function roomFor(repo: Repo, kind: RefKind): number {
+  return maxRefs - listRefs(repo, `refs/${kind}/`).size
+}
+
+/** The end of a sentence about a node with too many. */
+export function tooMany(kind: RefKind): string {
+  return `has ${maxRefs} ${kind === 'heads' ? 'branches' : 'tags'}, which is the limit; delete some first`
 }

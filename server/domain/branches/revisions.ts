@@ -1,10 +1,9 @@
-/** What a caller names: a branch, a tag or a commit id, and the commit that it means. */
-
+/** What a caller names: a branch, a tag or a commit id; the commit that it means, and the tree of that. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { asBranchName, type BranchName } from '../../../gitstore/names.ts'
-import { findCommit } from '../../../gitstore/objects/commits.ts'
+import { findCommit, readCommit } from '../../../gitstore/objects/commits.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
-import { isOid, type Oid } from '../../../gitstore/repo.ts'
+import { isOid, type Oid, type Repo } from '../../../gitstore/repo.ts'
 import { Refusal } from '../../base/errors.ts'
 import type { NodeAccess } from '../access.ts'
 import { excerpt } from '../format/excerpt.ts'
@@ -71,4 +70,14 @@ export async function commitNamed(
   const oid = await findNamedCommit(access, name)
   if (!oid) throw new Refusal(missing, `There is no branch, tag or commit ${excerpt(name)}`)
   return oid
+}
+
+/** @throws GitError object_missing, object_damaged */
+export async function readTree(repo: Repo, commit: Oid): Promise<Oid> {
+  return (await readCommit(repo, commit)).tree
+}
+
+/** Null for no commit, and where there is no commit of that id. @throws GitError object_damaged */
+export async function findTree(repo: Repo, commit: Oid | null): Promise<Oid | null> {
+  return commit === null ? null : ((await findCommit(repo, commit))?.tree ?? null)
 }

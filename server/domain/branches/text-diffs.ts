@@ -15,10 +15,9 @@ import { type NodeAccess, nodeFor } from '../access.ts'
 import type { Asker } from '../actor.ts'
 import type { RevisionAt } from '../at.ts'
 import { entityAt } from '../format/node-format.ts'
-import { readTree } from './commit-trees.ts'
-import { gitRead, pathIn } from './git-reads.ts'
 import { type ImmutableAnswer, immutableAnswer } from './immutable-answers.ts'
-import { commitNamed } from './revisions.ts'
+import { gitRead, pathIn } from './large-reads.ts'
+import { commitNamed, readTree } from './revisions.ts'
 
 /** Of an answer that is not narrowed to a path; and of one that is, where one file may take everything. */
 const limits: DiffLimits = {

@@ -17,7 +17,7 @@ import {
   refuseProblems,
   withGraphLockIf,
 } from '../branches/branch-moves.ts'
-import { readTree } from '../branches/commit-trees.ts'
+import { readTree } from '../branches/revisions.ts'
 import { createCallerSemaphore } from '../caller-semaphore.ts'
 import { signature } from '../format/signatures.ts'
 import { tryIndexNode } from '../indexing/index-node.ts'

@@ -10,7 +10,7 @@ import { type NodeAccess, nodeFor, requireRole, requireStill, reread } from '../
 import type { Person } from '../actor.ts'
 import type { PullAt } from '../at.ts'
 import { addsParents, withGraphLockIf } from '../branches/branch-moves.ts'
-import { readTree } from '../branches/commit-trees.ts'
+import { readTree } from '../branches/revisions.ts'
 import { excerpt } from '../format/excerpt.ts'
 import { authorOf } from '../format/signatures.ts'
 import { tryIndexNode } from '../indexing/index-node.ts'
