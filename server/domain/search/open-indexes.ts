@@ -62,92 +62,72 @@ export function openIndexes(
   languageOf: LanguageOf,
   report: (error: unknown) => void,
 ): OpenIndexes {
-  /** The least recently used first. */
-  const open = new Map<string, OpenIndex>()
+  const held = createHeldIndexes()
+  const files = createIndexFiles(snapshots, folder, report)
   /** By organisation: questions of one are answered one after the other. */
   const mutex = createKeyedMutex()
   let opened = 0
-  /** By all. */
-  let held = nothing
 
   const ask: OpenIndexes['ask'] = (orgId, answer) => mutex.run([orgId], () => answerNow(orgId, answer))
 
   const answerNow = async <T>(orgId: string, answer: (index: OrgIndex, rows: SearchRows) => T) => {
     for (;;) {
-      const known = open.get(orgId)
+      const known = held.get(orgId)
       const step = snapshots.read((rows) => stepOf(known, rows, languageOf, orgId, answer))
       if (step.kind === 'missing') {
-        drop(orgId)
+        held.drop(orgId)
         return undefined
       }
       if (step.kind === 'stale') {
-        const loaded = await load(orgId, step.state)
-        drop(orgId)
-        keep(orgId, loaded)
+        held.keep(orgId, await files.load(orgId, step.state))
         opened++
       } else if (known) {
-        if (isLarge(known.index)) await sealAndTidy(orgId, known)
-        drop(orgId)
-        keep(orgId, known)
+        if (isLarge(known.index)) await files.sealAndTidy(orgId, known, () => held.get(orgId) === known)
+        held.keep(orgId, known)
       }
-      makeRoom(orgId)
+      held.makeRoom(memoryBytes, (id) => id === orgId || mutex.isBusy(id))
       if (step.kind === 'answered') return step.answer
       await nextTurn()
     }
   }
 
-  /** As the one that was used last. */
-  const keep = (orgId: string, one: OpenIndex) => {
-    one.held = heldBy(one.index)
-    held = { documents: held.documents + one.held.documents, bytes: held.bytes + one.held.bytes }
-    open.set(orgId, one)
-  }
+  return { ask, gauges: () => ({ ...held.total(), opened }) }
+}
+
+/** Indexes in memory, the least recently used first, with the sum of what they hold. */
+function createHeldIndexes() {
+  const open = new Map<string, OpenIndex>()
+  let total = nothing
 
   const drop = (orgId: string) => {
     const { documents, bytes } = open.get(orgId)?.held ?? nothing
-    held = { documents: held.documents - documents, bytes: held.bytes - bytes }
+    total = { documents: total.documents - documents, bytes: total.bytes - bytes }
     open.delete(orgId)
   }
 
-  const load = async (orgId: string, { epoch, version }: OrgState): Promise<OpenIndex> => {
-    const index = createOrgIndex(epoch)
-    const wanted = { analyzer: ANALYZER_VERSION, epoch }
-    const stored = await readSegments(join(folder, orgId), wanted, version).catch((error: unknown) => {
-      report(error)
-      return []
-    })
-    for (const { segments, to } of stored) {
-      addSegments(index, segments)
-      index.nodes = to
-    }
-    return { index, ranges: stored.map(({ from, to }) => ({ from, to })), isMerging: false, held: nothing }
-  }
-
-  const sealAndTidy = async (orgId: string, one: OpenIndex): Promise<void> => {
-    const range = { from: one.ranges.at(-1)?.to ?? 0, to: one.index.nodes }
-    const sealed = sealIndex(one.index)
-    one.ranges = [...one.ranges, range]
-    await write(orgId, one, sealed, range)
-    if (!one.isMerging) void tidy(orgId, one)
-  }
-
-  /** Merges between the questions. */
-  const tidy = async (orgId: string, one: OpenIndex): Promise<void> => {
-    one.isMerging = true
-    try {
-      for (let from = firstToMerge(one); from !== undefined; from = firstToMerge(one)) {
-        const { frozen } = one.index.texts
-        const merged = await inSlices(mergeSegments(one.index, from), () => open.get(orgId) === one)
-        if (merged === undefined) return
-        const range = { from: one.ranges[from]?.from ?? 0, to: one.ranges[frozen.length - 1]?.to ?? 0 }
-        one.ranges = [...one.ranges.slice(0, from), range, ...one.ranges.slice(frozen.length)]
-        await write(orgId, one, merged, range)
+  return {
+    get: (orgId: string) => open.get(orgId),
+    drop,
+    /** Holds it as the one that was used last, instead of an earlier one, and counts it again. */
+    keep: (orgId: string, one: OpenIndex) => {
+      drop(orgId)
+      one.held = heldBy(one.index)
+      total = { documents: total.documents + one.held.documents, bytes: total.bytes + one.held.bytes }
+      open.set(orgId, one)
+    },
+    /** Drops the least recently used until the rest fits; their rows stay, so they can be loaded again. */
+    makeRoom: (maxBytes: number, isUsed: (orgId: string) => boolean) => {
+      for (const id of open.keys()) {
+        if (total.bytes <= maxBytes) return
+        if (!isUsed(id)) drop(id)
       }
-    } finally {
-      one.isMerging = false
-    }
+    },
+    total: () => total,
   }
+}
 
+/** Loads indexes from files of segments and writes what is sealed or merged. @param folder of all organisations' segments */
+function createIndexFiles(snapshots: Snapshots, folder: string, report: (error: unknown) => void) {
   /** The rows first: a file must not outlive the versions that it is named by. */
   const write = async (orgId: string, { index }: OpenIndex, segments: SegmentPair, range: Range) => {
     const origin = { analyzer: ANALYZER_VERSION, epoch: index.epoch, ...range }
@@ -159,16 +139,46 @@ export function openIndexes(
     }
   }
 
-  /** Drops others than this one, the least recently used first; a file of it may be there, the rows are. */
-  const makeRoom = (orgId: string): void => {
-    for (const id of open.keys()) {
-      if (held.bytes <= memoryBytes) return
-      if (id !== orgId && !mutex.isBusy(id)) drop(id)
+  /** Merges between the questions. */
+  const tidy = async (orgId: string, one: OpenIndex, isHeld: () => boolean): Promise<void> => {
+    one.isMerging = true
+    try {
+      for (let from = firstToMerge(one); from !== undefined; from = firstToMerge(one)) {
+        const { frozen } = one.index.texts
+        const merged = await inSlices(mergeSegments(one.index, from), isHeld)
+        if (merged === undefined) return
+        const range = { from: one.ranges[from]?.from ?? 0, to: one.ranges[frozen.length - 1]?.to ?? 0 }
+        one.ranges = [...one.ranges.slice(0, from), range, ...one.ranges.slice(frozen.length)]
+        await write(orgId, one, merged, range)
+      }
+    } finally {
+      one.isMerging = false
     }
   }
 
-  const gauges = (): Gauges => ({ ...held, opened })
-  return { ask, gauges }
+  return {
+    load: async (orgId: string, { epoch, version }: OrgState): Promise<OpenIndex> => {
+      const index = createOrgIndex(epoch)
+      const wanted = { analyzer: ANALYZER_VERSION, epoch }
+      const stored = await readSegments(join(folder, orgId), wanted, version).catch((error: unknown) => {
+        report(error)
+        return []
+      })
+      for (const { segments, to } of stored) {
+        addSegments(index, segments)
+        index.nodes = to
+      }
+      return { index, ranges: stored.map(({ from, to }) => ({ from, to })), isMerging: false, held: nothing }
+    },
+    /** @param isHeld whether the index is still in memory, else a merge stops */
+    sealAndTidy: async (orgId: string, one: OpenIndex, isHeld: () => boolean): Promise<void> => {
+      const range = { from: one.ranges.at(-1)?.to ?? 0, to: one.index.nodes }
+      const sealed = sealIndex(one.index)
+      one.ranges = [...one.ranges, range]
+      await write(orgId, one, sealed, range)
+      if (!one.isMerging) void tidy(orgId, one, isHeld)
+    },
+  }
 }
 
 /** Runs the work with turns in between; undefined once it is not wanted any more. */
