@@ -56,7 +56,7 @@ module.exports = {
       'concurrency-stands-alone',
       'Semaphores and their like are for index and server, too, and know nothing of Git.',
       '^gitstore/concurrency/',
-      '^(server|gitstore/(?!concurrency/)|index|spec)/|node_modules/',
+      '^(server/|gitstore/(?!concurrency/)|index/|spec/)|node_modules/',
     ),
     never(
       'gitstore-speaks-git',
@@ -74,7 +74,7 @@ module.exports = {
       'index-speaks-sql',
       'index knows neither HTTP nor Git.',
       '^index/',
-      '^(server|gitstore/(?!concurrency/)|spec)/',
+      '^(server/|gitstore/(?!concurrency/)|spec/)',
     ),
     never(
       'index-has-no-http',

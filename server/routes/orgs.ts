@@ -5,7 +5,7 @@ import * as orgs from '../domain/orgs/orgs.ts'
 import * as repositories from '../domain/orgs/repositories.ts'
 import type { HandlersOf } from '../http/contract/operations.ts'
 import { Archive, type Bytes, bytes, created } from '../http/responses/responses.ts'
-import { openExport } from '../vault/write/export-requests.ts'
+import { openExport } from '../vault/write/requests.ts'
 import { memberAt, orgAt } from './at.ts'
 
 export const orgRoutes: HandlersOf<

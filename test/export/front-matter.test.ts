@@ -3,7 +3,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { readMapping } from '../../server/vault/read/yaml.ts'
-import { frontMatter, isSayable } from '../../server/vault/write/front-matter-text.ts'
+import { frontMatter, isSayable } from '../../server/vault/write/exported-note.ts'
 
 /** What YAML is known to read in its own way. */
 const tricky = fc.constantFrom(

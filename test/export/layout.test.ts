@@ -2,9 +2,9 @@
 
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { fileOfSource, filePath } from '../../server/vault/format/file-names.ts'
 import { folded } from '../../server/vault/format/note-names.ts'
-import { type LaidNode, layOut, TakenPaths } from '../../server/vault/write/export-layout.ts'
+import { fileOfSource, filePath } from '../../server/vault/format/vault-paths.ts'
+import { type LaidNode, layOut, TakenPaths } from '../../server/vault/write/layout.ts'
 
 const title = fc.oneof(
   fc.constantFrom(

@@ -11,8 +11,8 @@ import type { PathProblem } from '../../domain/format/path-problem.ts'
 import { canonicalId } from '../../domain/layout.ts'
 import { type Manifest, readManifest } from '../../vault/read/export-manifest.ts'
 import { findVaultId, makeVaultId } from '../../vault/read/vault-file.ts'
+import { exportFiles } from '../../vault/write/exported-files.ts'
 import { writeFolder } from '../../vault/write/exported-folder.ts'
-import { exportFiles } from '../../vault/write/exports.ts'
 import { type Call, progressFor, requireFolder, say, sayProblems, UsageError, withDeps } from './command.ts'
 
 /** Exit code 1 if a node could not be read, or a file of the folder was kept that no export wrote. */

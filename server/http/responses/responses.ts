@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { ImmutableAnswer } from '../../domain/branches/immutable-answers.ts'
 import type { RawFile } from '../../domain/branches/raw-files.ts'
-import type { OrgExport } from '../../vault/write/export-requests.ts'
+import type { OrgExport } from '../../vault/write/requests.ts'
 
 export type Headers = Readonly<Record<string, string>>
 

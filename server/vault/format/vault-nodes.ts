@@ -1,10 +1,9 @@
 /** The nodes of an organisation as the files of the vault that they were imported from. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { type Aliases, linkResolver, type Resolve } from './links.ts'
-import { aliasesIn } from './names.ts'
+import { type Aliases, aliasesIn, linkResolver, type Resolve } from './link-resolver.ts'
+import type { Link } from './markdown-facts.ts'
 import { folded, isMarkdown } from './note-names.ts'
-import type { Link } from './prose.ts'
 import { growTree } from './tree.ts'
 
 export interface VaultNode {

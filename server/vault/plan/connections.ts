@@ -1,9 +1,9 @@
 /** Follows the links of all documents: connections between nodes, nodes that show a file, unresolved links. */
 
-import { namedPath } from '../format/file-paths.ts'
-import type { Resolve } from '../format/links.ts'
-import type { Link } from '../format/prose.ts'
+import type { Resolve } from '../format/link-resolver.ts'
+import type { Link } from '../format/markdown-facts.ts'
 import type { Place, Tree } from '../format/tree.ts'
+import { namedPath } from '../format/vault-paths.ts'
 import type { Canvas } from '../read/canvas.ts'
 import type { Document } from '../read/document.ts'
 import { shortened, type Unresolved, type UnresolvedKind } from './unresolved.ts'

@@ -6,10 +6,10 @@
 
 import { v5 as uuidFrom } from 'uuid'
 import type { PathProblem } from '../../domain/format/path-problem.ts'
-import { sourceFilesKey } from '../format/file-paths.ts'
 import { folded, isMarkdown } from '../format/note-names.ts'
 import { sourcePathKey } from '../format/statement-format.ts'
 import { keysOf, type Place, pathOf, type Tree } from '../format/tree.ts'
+import { sourceFilesKey } from '../format/vault-paths.ts'
 import type { Document } from '../read/document.ts'
 import { moveFolders } from './folder-moves.ts'
 import { guestProperty, type Inventory, type KnownNode } from './inventory.ts'

@@ -2,7 +2,7 @@
 import { connectionJson, parentJson } from '../../domain/format/node-files.ts'
 import { edgeFile, nodeFile, textFile } from '../../domain/format/paths.ts'
 import { slugIn } from '../format/connection-ids.ts'
-import { linkTypes } from '../format/prose.ts'
+import { linkTypes } from '../format/markdown-facts.ts'
 import type { Place, Tree } from '../format/tree.ts'
 import type { Document } from '../read/document.ts'
 import type { Sources } from '../read/sources.ts'

@@ -1,8 +1,7 @@
 /** Links that lead to no node and no file of the folder, and why. */
 import { posix } from 'node:path'
-import { decoded } from '../format/links.ts'
-import { namesOf } from '../format/names.ts'
-import type { Link } from '../format/prose.ts'
+import { decoded, namesOf } from '../format/link-resolver.ts'
+import type { Link } from '../format/markdown-facts.ts'
 
 export type UnresolvedKind = 'missing' | 'outside' | 'ambiguous' | 'site' | 'hugo'
 

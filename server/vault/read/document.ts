@@ -2,10 +2,10 @@
 
 import { counted } from '../../base/counted.ts'
 import { canonicalId, isId } from '../../domain/layout.ts'
-import { sourceFilesKey } from '../format/file-paths.ts'
 import { asLine } from '../format/line.ts'
-import { type Link, type Prose, readProse, wikilink } from '../format/prose.ts'
+import { type Link, type Prose, readProse, wikilink } from '../format/markdown-facts.ts'
 import { sourcePathKey } from '../format/statement-format.ts'
+import { sourceFilesKey } from '../format/vault-paths.ts'
 import { wikilinkAt } from '../format/wikilinks.ts'
 import { distinct, type FrontMatter, maxTag, maxTags, readFrontMatter } from './front-matter.ts'
 import type { Statement } from './statement.ts'

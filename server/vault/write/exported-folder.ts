@@ -20,7 +20,7 @@ import {
   ownFolder,
   writeManifest,
 } from '../read/export-manifest.ts'
-import type { ExportedFile } from './exports.ts'
+import type { ExportedFile } from './exported-files.ts'
 import { movedFiles } from './moved-files.ts'
 
 export interface WrittenFolder {

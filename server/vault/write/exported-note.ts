@@ -1,8 +1,9 @@
 /** A node as a Markdown file: front matter that says all of it that its text does not. */
 
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { Document, isScalar, Scalar, visit } from 'yaml'
 import type { ConnectionEntity } from '../../domain/format/node-format.ts'
 import { digestOf, type NodeMembers, type StatedNode, statementKey } from '../format/statement-format.ts'
-import { frontMatter, isSayable } from './front-matter-text.ts'
 
 export interface ExportedNote extends NodeMembers, StatedNode {
   /** The blob id of the text, '' for none. */
@@ -41,4 +42,94 @@ const taken: ReadonlySet<string> = new Set(['title', 'tags', 'id', statementKey]
 
 function withoutEmptyLabel({ label, ...connection }: ConnectionEntity) {
   return label === '' ? connection : { ...connection, label }
+}
+
+/** Levels of JSON that are written as YAML; an import reads some more. */
+const maxDepth = 32
+/** Characters of a name. */
+const maxKey = 200
+/** Items of a long list that are written between two turns of the event loop: some 5 ms. */
+const itemsPerTurn = 100
+
+/** The head of a Markdown file, with the lines that end it. `last`: a key after the others, whose members may be long lists. */
+export async function frontMatter(
+  members: ReadonlyMap<string, unknown>,
+  last?: { readonly key: string; readonly members: Readonly<Record<string, unknown>> },
+): Promise<string> {
+  const texts = [yamlOf(members)]
+  let known = 0
+  for (const [name, value] of Object.entries(last?.members ?? {})) {
+    for (const part of partsOf(value)) {
+      texts.push(withoutLines(yamlOf(new Map([[last?.key ?? '', { [name]: part }]])), known))
+      // The next part of this list goes on below both keys.
+      known = 2
+      if (part !== value) await nextTurn()
+    }
+    known = 1
+  }
+  return `---\n${texts.join('')}---\n`
+}
+
+/** A long list or object in parts of one kind with it, everything else whole. */
+function partsOf(value: unknown): readonly unknown[] {
+  if (typeof value !== 'object' || value === null) return [value]
+  const items = Array.isArray(value) ? value : Object.entries(value)
+  if (items.length <= itemsPerTurn) return [value]
+  const parts: unknown[] = []
+  for (let from = 0; from < items.length; from += itemsPerTurn) {
+    const some = items.slice(from, from + itemsPerTurn)
+    parts.push(Array.isArray(value) ? some : Object.fromEntries(some))
+  }
+  return parts
+}
+
+function withoutLines(text: string, count: number): string {
+  let from = 0
+  for (let line = 0; line < count; line++) from = text.indexOf('\n', from) + 1
+  return text.slice(from)
+}
+
+function yamlOf(members: ReadonlyMap<string, unknown>): string {
+  // Through JSON, which has no -0.
+  const values = new Map([...members].map(([key, value]) => [key, JSON.parse(JSON.stringify(value)) as unknown])) // JSON's own type
+  const document = new Document(values, { aliasDuplicateObjects: false, schema: 'core' })
+  visit(document, { Scalar: (_, node) => spell(node) })
+  const yaml = document.toString({
+    lineWidth: 0,
+    minContentWidth: 0,
+    doubleQuotedMinMultiLineLength: Number.POSITIVE_INFINITY,
+  })
+  return yaml.replace(lineEnds, escaped)
+}
+
+/** Whether an import reads `key: value` as it is. Text with NUL or half a character is no YAML. */
+export function isSayable(key: string, value: unknown): boolean {
+  return key !== '' && key.length <= maxKey && isPlain(key) && isSayableTo(maxDepth, value)
+}
+
+function isSayableTo(depth: number, value: unknown): boolean {
+  if (typeof value === 'string') return isPlain(value)
+  if (typeof value !== 'object' || value === null) return true
+  if (depth === 0) return false
+  return Object.entries(value).every(([key, member]) => isPlain(key) && isSayableTo(depth - 1, member))
+}
+
+function isPlain(text: string): boolean {
+  return !/\0|\p{Surrogate}/u.test(text)
+}
+
+/** What some programs take for an end of a line, or drop; it occurs in quoted texts alone. */
+const lineEnds = /[\u007f-\u009f\u2028\u2029\ufeff]/g
+const special = /[\0-\x09\x0b-\x1f\u007f-\u009f\u2028\u2029\ufeff]/
+
+function escaped(letter: string): string {
+  return `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`
+}
+
+function spell(node: Scalar): void {
+  if (!isScalar(node)) return
+  if (typeof node.value === 'string' && special.test(node.value)) node.type = Scalar.QUOTE_DOUBLE
+  // A whole number beyond 2^53 would be read as a text.
+  if (typeof node.value === 'number' && Number.isInteger(node.value) && !Number.isSafeInteger(node.value))
+    node.format = 'EXP'
 }

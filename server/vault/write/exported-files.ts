@@ -15,12 +15,11 @@ import type { OrgAt } from '../../domain/at.ts'
 import { jsonLimit, type NodeContent, readContent, readText } from '../../domain/format/node-format.ts'
 import { edgeIdAt, nodeFile, textFile } from '../../domain/format/paths.ts'
 import { main, nodeRepo } from '../../domain/layout.ts'
-import { filePath } from '../format/file-names.ts'
-import { attachments, placeBeside, sourceFilesIn, sourceFilesKey } from '../format/file-paths.ts'
 import { withoutEnding } from '../format/note-names.ts'
 import { type StatedSource, sourcePathKey } from '../format/statement-format.ts'
-import { type LaidNode, layOut, TakenPaths } from './export-layout.ts'
+import { attachments, filePath, placeBeside, sourceFilesIn, sourceFilesKey } from '../format/vault-paths.ts'
 import { type ExportedNote, headOf } from './exported-note.ts'
+import { type LaidNode, layOut, TakenPaths } from './layout.ts'
 
 export interface ExportedFile {
   /** From the exported folder. */

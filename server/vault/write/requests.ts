@@ -5,7 +5,7 @@ import { type Actor, callerOf } from '../../domain/actor.ts'
 import type { OrgAt } from '../../domain/at.ts'
 import { createCallerSemaphore } from '../../domain/caller-semaphore.ts'
 import { slugOf } from '../../domain/format/slug.ts'
-import { type ExportedFile, exportFiles } from './exports.ts'
+import { type ExportedFile, exportFiles } from './exported-files.ts'
 
 /** Exports of this process; a slow client holds its slot. */
 const semaphore = createCallerSemaphore({
