@@ -4,48 +4,11 @@
  */
 const { readdirSync } = require('node:fs')
 
-/** The longest first, so that no process is left alone with one at the end; those that mostly wait beside those that compute. */
-const longest = [
-  'test/recovery/crash-points',
-  'test/contents/bounded-reads',
-  'test/index/busy',
-  'test/background/maintenance',
-  'test/service/',
-  'test/pages/',
-  'test/git/limits',
-  'test/recovery/',
-  'test/operator/',
-  'test/index/',
-  'test/damage/',
-  'test/upgrade/',
-  'test/import/refused',
-  'test/readme/',
-  'test/contents/history-beside-git',
-  'test/permissions/operations',
-  'test/git/damaged',
-  'test/git/silence',
-  'test/git/hostile',
-  'test/search/',
-  'test/accounts/token-scope',
-  'test/git/',
-  'test/layers',
-  'test/import/',
-  'test/metrics/workers',
-  'test/input/',
-  'test/accounts/',
-  'test/graph/',
-]
-
-const rank = (file) => {
-  const place = longest.findIndex((start) => file.startsWith(start))
-  return place < 0 ? longest.length : place
-}
-
 const files = (ending) =>
   readdirSync('test', { recursive: true })
     .map((name) => `test/${name}`)
     .filter((name) => name.endsWith(ending))
-    .sort((a, b) => rank(a) - rank(b) || a.localeCompare(b))
+    .sort()
 
 /** By the script that npm runs. */
 const kind = /^test:(load|browser|postgres)$/.exec(process.env.npm_lifecycle_event ?? '')?.[1] ?? 'test'
