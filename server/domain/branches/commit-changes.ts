@@ -8,7 +8,7 @@ import type { Oid } from '../../../gitstore/repo.ts'
 import { Invalid, invalid, type Problem } from '../../base/errors.ts'
 import { excerpt } from '../format/excerpt.ts'
 import { textLimit } from '../format/node-format.ts'
-import { collisionsOf } from './edge-rules.ts'
+import { collisionsOf } from './content-rules.ts'
 
 export interface Change {
   readonly action: 'put' | 'delete'

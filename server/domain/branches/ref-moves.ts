@@ -14,7 +14,7 @@ import { branchName, branchRef, branchRefs, ledgerRef, main, pinRef } from '../l
 import { pinMoves, settleMoves, writeEvents } from '../ledger/moved-branches.ts'
 import { openPullsAt } from '../ledger/pull-ledger.ts'
 import type { BranchMove, Settled } from '../ledger/settle.ts'
-import { addsParents, withGraphLockIf } from './branch-moves.ts'
+import { addsParents, withGraphLockIf } from './branch-commits.ts'
 import { checkLockedRef, checkRef, Rejected, roomFor, tooMany } from './ref-rules.ts'
 import { findTree } from './revisions.ts'
 

@@ -18,8 +18,8 @@ import { excerpt } from '../format/excerpt.ts'
 import type { ContentProblem } from '../format/path-problem.ts'
 import { branchRef, branchRefs, main } from '../layout.ts'
 import type { PullRecord } from '../ledger/ledger.ts'
-import { problemsOf } from './branch-moves.ts'
-import { collisionsOf } from './edge-rules.ts'
+import { problemsOf } from './branch-commits.ts'
+import { collisionsOf } from './content-rules.ts'
 import { findTree } from './revisions.ts'
 
 /** Why a ref is refused: one line for git's report, and all problems for the terminal. */

@@ -11,7 +11,7 @@ import { invalid, Refusal } from '../../base/errors.ts'
 import { type NodeAccess, nodeFor } from '../access.ts'
 import type { Person } from '../actor.ts'
 import type { ConnectionAt, NodeAt, ParentAt } from '../at.ts'
-import { commitToBranch } from '../branches/branch-moves.ts'
+import { commitToBranch } from '../branches/branch-commits.ts'
 import { knownBranch } from '../branches/revisions.ts'
 import { connectionJson, parentJson } from '../format/node-files.ts'
 import {

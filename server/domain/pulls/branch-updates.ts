@@ -16,7 +16,7 @@ import {
   refuseDirectMove,
   refuseProblems,
   withGraphLockIf,
-} from '../branches/branch-moves.ts'
+} from '../branches/branch-commits.ts'
 import { readTree } from '../branches/revisions.ts'
 import { createCallerSemaphore } from '../caller-semaphore.ts'
 import { signature } from '../format/signatures.ts'

@@ -1,0 +1,160 @@
+/** Commits to a branch: under its lock, after all rules, and brings the index up to it. */
+
+import type { BranchName } from '../../../gitstore/names.ts'
+import { newObjectBatch, type ObjectBatch } from '../../../gitstore/objects/object-batch.ts'
+import { holding, transact } from '../../../gitstore/refs/ref-transaction.ts'
+import { readRef } from '../../../gitstore/refs/refs.ts'
+import type { Oid, Repo } from '../../../gitstore/repo.ts'
+import type { Deps } from '../../base/deps.ts'
+import { Invalid, type Problem, Refusal } from '../../base/errors.ts'
+import { type NodeAccess, requireStill } from '../access.ts'
+import type { Person } from '../actor.ts'
+import { excerpt } from '../format/excerpt.ts'
+import { refuseLongText } from '../format/limits.ts'
+import { readContent } from '../format/node-format.ts'
+import type { ContentProblem, PathProblem } from '../format/path-problem.ts'
+import { signature } from '../format/signatures.ts'
+import { withLineFeeds } from '../format/texts.ts'
+import { tryIndexNode } from '../indexing/index-node.ts'
+import { noteOf } from '../indexing/recovered.ts'
+import { branchRef, graphRef, main, orgRepo } from '../layout.ts'
+import { contentProblems, graphProblems, lossProblems, newParents } from './content-rules.ts'
+import { readTree } from './revisions.ts'
+
+export interface CommitRequest {
+  readonly branch: BranchName
+  readonly message: string
+  /** The head the caller expects; null: no commit yet; undefined: any. */
+  readonly expectedHead?: string | null | undefined
+  /** Whether the change can add a parent edge: it then holds the graph lock. */
+  readonly addsParents: boolean
+  /** Builds the new tree on the draft from the head's tree (null: none). */
+  readonly build: (draft: ObjectBatch, tree: Oid | null) => Promise<Oid>
+  /** The part of the request to which a problem at that path belongs. */
+  readonly locate: (path: string) => readonly (string | number)[]
+}
+
+/**
+ * Commits to a branch by compare-and-swap under its lock. The index is up to date when this returns.
+ *
+ * @throws Refusal head_moved, branch_not_found, no_changes, pull_request_required, forbidden; Invalid: content that breaks a rule, a long message
+ */
+export async function commitToBranch(
+  deps: Deps,
+  actor: Person,
+  access: NodeAccess,
+  request: CommitRequest,
+): Promise<Oid> {
+  const ref = branchRef(request.branch)
+  const { repo, org, node } = access
+  refuseLongText(['body', 'message'], request.message)
+  await readAhead(repo, ref)
+  return withGraphLockIf(deps, access, ref === main && request.addsParents, () =>
+    transact(deps.store, [{ repo, ref }], async (current) => {
+      const head = current({ repo, ref })
+      requireHead(head, request.expectedHead, ref)
+      if (ref === main && head !== null && org.require_pull_requests) refuseDirectMove()
+      await requireStill(deps, actor, org.id, 'editor')
+      const draft = newObjectBatch(repo)
+      const before = head === null ? null : await readTree(repo, head)
+      const tree = await request.build(draft, before)
+      if (tree === before) throw new Refusal('no_changes', 'The branch already has exactly this content')
+      refuseProblems(await problemsOf(deps, access, draft.repo, ref, before, tree), request.locate)
+      const person = signature(actor, deps.now())
+      const parents = head === null ? [] : [head]
+      const message = withLineFeeds(request.message)
+      const oid = await draft.commit({ tree, parents, author: person, committer: person, message })
+      return { moves: [{ repo, ref, to: oid }], value: oid, save: draft.save }
+    }),
+  ).then(async (oid) => {
+    await tryIndexNode(deps, org.id, node.id)
+    return oid
+  })
+}
+
+/** Reads the head's content into the cache before the branch is locked: it takes seconds for thousands of edges. */
+async function readAhead(repo: Repo, ref: string): Promise<void> {
+  const head = readRef(repo, ref)
+  if (head !== null) await readContent(repo, await readTree(repo, head))
+}
+
+/** Runs `work`, with the graph locked if `held`. The index is updated before the lock is released. */
+export async function withGraphLockIf<T>(
+  deps: Deps,
+  { org, node }: Pick<NodeAccess, 'org' | 'node'>,
+  held: boolean,
+  work: () => Promise<T>,
+): Promise<T> {
+  return held ? withGraphLock(deps, org.id, node.id, work) : work()
+}
+
+/** Runs `work` with the graph locked; the node is indexed before the lock is released, if the index can be written. */
+export async function withGraphLock<T>(deps: Deps, orgId: string, nodeId: string, work: () => Promise<T>): Promise<T> {
+  return holdingGraph(deps, orgId, [nodeId], async () => {
+    const value = await work()
+    await tryIndexNode(deps, orgId, nodeId)
+    return value
+  })
+}
+
+/** Runs `work`, which indexes the nodes that it changes, with the graph locked. If this process dies, recovery indexes them. */
+export async function holdingGraph<T>(
+  deps: Deps,
+  orgId: string,
+  nodeIds: readonly string[],
+  work: () => Promise<T>,
+): Promise<T> {
+  const graph = { repo: orgRepo(deps.store, orgId), ref: graphRef }
+  return holding(deps.store, graph, noteOf(orgId, nodeIds), work)
+}
+
+/** Problems of the tree under the rules of the branch, which is at `before`: syntax anywhere, on main also what it may not lose, and the graph. */
+export async function problemsOf(
+  { index }: Pick<Deps, 'index'>,
+  { org, node }: Pick<NodeAccess, 'org' | 'node'>,
+  repo: Repo,
+  ref: string,
+  before: Oid | null,
+  after: Oid | null,
+): Promise<ContentProblem[]> {
+  const content = await readContent(repo, after)
+  const known = await readContent(repo, before)
+  const problems = contentProblems(known, content)
+  if (ref !== main) return problems
+  const lost = lossProblems(known, content)
+  return [...problems, ...lost, ...(await graphProblems(index.read, org.id, node.id, known, content))]
+}
+
+/** Whether moving main from one tree to another adds a parent edge. */
+export async function addsParents(repo: Repo, before: Oid | null, after: Oid): Promise<boolean> {
+  return newParents(await readContent(repo, before), await readContent(repo, after)).length > 0
+}
+
+export function refuseDirectMove(): never {
+  throw new Refusal('pull_request_required', 'main of this organisation moves only by merging a pull request')
+}
+
+function requireHead(head: Oid | null, expected: string | null | undefined, ref: string): void {
+  if (expected !== undefined && expected !== head) {
+    throw headMoved('The branch is not at the expected head; nothing was changed', head)
+  }
+  if (head !== null || (expected === null && ref === main)) return
+  const hint =
+    ref === main ? 'The node has no commit yet; send "expected_head": null to make the first' : 'Branch not found'
+  throw new Refusal('branch_not_found', hint)
+}
+
+/** Refusal head_moved, with the current head if there is one. */
+export function headMoved(detail: string, head: Oid | null): Refusal {
+  return new Refusal('head_moved', detail, head ? { current_head: head } : {})
+}
+
+export function refuseProblems(problems: readonly ContentProblem[], locate: CommitRequest['locate']): void {
+  if (problems.length === 0) return
+  throw new Invalid(problems.map((problem) => problemOf(locate(problem.path), problem)))
+}
+
+/** A problem of the content, at that part of a request. */
+export function problemOf(loc: Problem['loc'], { path, reason }: PathProblem): Problem {
+  return { loc, msg: `${excerpt(path)}: ${reason}`, type: 'value_error', ctx: { path, reason } }
+}
