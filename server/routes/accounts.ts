@@ -1,8 +1,8 @@
 /** Accounts, their sessions and their personal access tokens. Answers that hold tokens are never cached. */
 import * as tokens from '../domain/accounts/access-tokens.ts'
 import * as accounts from '../domain/accounts/accounts.ts'
-import { readAuthConfig } from '../domain/accounts/admission.ts'
 import * as deletion from '../domain/accounts/deletion.ts'
+import { readAuthConfig } from '../domain/accounts/invitations.ts'
 import * as openSessions from '../domain/accounts/open-sessions.ts'
 import * as profile from '../domain/accounts/profile.ts'
 import * as sessions from '../domain/accounts/sessions.ts'

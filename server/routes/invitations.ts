@@ -1,6 +1,6 @@
 /** Invitations to organisations. Answers that hold tokens are never cached. */
-import { acceptInvitation } from '../domain/accounts/invitation-use.ts'
 import * as invitations from '../domain/accounts/invitations.ts'
+import { acceptInvitation } from '../domain/accounts/invitations.ts'
 import type { HandlersOf } from '../http/contract/operations.ts'
 import { joinPage, joinPolicy } from '../http/responses/join-page.ts'
 import { bytes, withHeaders } from '../http/responses/responses.ts'

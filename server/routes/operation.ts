@@ -1,7 +1,7 @@
 /** What operators and newcomers ask of the service itself. */
 
 import { Refusal } from '../base/errors.ts'
-import { readJwks, readOpenidConfiguration } from '../domain/accounts/discovery.ts'
+import { readJwks, readOpenidConfiguration } from '../domain/accounts/tokens.ts'
 import { requireReady } from '../domain/operator/health.ts'
 import type { HandlersOf } from '../http/contract/operations.ts'
 import { spec } from '../http/contract/spec.ts'

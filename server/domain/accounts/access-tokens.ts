@@ -17,9 +17,9 @@ import { nodeFor, orgFor, requireSignedIn } from '../access.ts'
 import type { Person } from '../actor.ts'
 import type { TokenAt } from '../at.ts'
 import { type Page, pageOf } from '../pagination.ts'
+import { recordUse } from './last-used.ts'
 import { hashOf, isAccessToken, newAccessToken } from './tokens.ts'
 import { personOf } from './users.ts'
-import { recordUse } from './uses.ts'
 
 /** Per person, expired tokens included. */
 const maxTokens = 100

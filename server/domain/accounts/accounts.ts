@@ -14,14 +14,11 @@ import type { Deps } from '../../base/deps.ts'
 import { Invalid, Refusal } from '../../base/errors.ts'
 import type { Actor, Person } from '../actor.ts'
 import { ensurePersonalOrg } from '../orgs/orgs.ts'
-import { admit, notAdmitted } from './admission.ts'
-import { requireUncommon } from './common-passwords.ts'
-import { holdActive, holdProved, type ProvedAccount } from './held-accounts.ts'
 import { defaultName, requireAuthorName, requireEmail, unnamed } from './identity.ts'
-import { takeInvitation } from './invitation-use.ts'
+import { admit, notAdmitted, takeInvitation } from './invitations.ts'
 import { finishMembership, finishMembershipsOf, isFinal, type JoinedOrg } from './memberships.ts'
-import { readAccount } from './password-proof.ts'
-import { hashPassword, isPassword, unknownPassword } from './passwords.ts'
+import { holdActive, holdProved, type ProvedAccount, readAccount } from './password-proof.ts'
+import { hashPassword, isPassword, requireUncommon, unknownPassword } from './passwords.ts'
 import {
   issueResetToken,
   openSession,

@@ -14,8 +14,8 @@ import { Refusal } from '../../base/errors.ts'
 import type { Person } from '../actor.ts'
 import type { SessionAt } from '../at.ts'
 import { type Page, pageOf } from '../pagination.ts'
+import { recordUse } from './last-used.ts'
 import { personOf } from './users.ts'
-import { recordUse } from './uses.ts'
 
 export interface OpenSession {
   readonly id: string

@@ -1,18 +1,19 @@
-/** The proof that the caller knows the password of their account. */
-
-import { findAccountById } from '../../../index/credentials/accounts.ts'
+/**
+ * The proof that the caller knows the password of their account, and the account as it is once a transaction holds it.
+ */
+import { findAccountById, holdAccount } from '../../../index/credentials/accounts.ts'
 import type { Account, CredentialsDb } from '../../../index/credentials/schema.ts'
 import type { Deps } from '../../base/deps.ts'
 import { Refusal } from '../../base/errors.ts'
 import { requireSignedIn } from '../access.ts'
 import type { Person } from '../actor.ts'
-import { holdProved, type ProvedAccount } from './held-accounts.ts'
 import { isPassword } from './passwords.ts'
-import type { SignInFrom } from './sessions.ts'
 import { attemptOn } from './sign-ins.ts'
 
-export interface PasswordProof extends Pick<SignInFrom, 'from'> {
+export interface PasswordProof {
   readonly password: string
+  /** The caller's address, or network. */
+  readonly from: string
 }
 
 /** A wrong one counts as a failed sign-in. @throws Refusal invalid_credentials, invalid_token (the account is gone), rate_limited */
@@ -44,4 +45,28 @@ export async function readAccount(deps: Deps, id: string): Promise<Account> {
   const account = await findAccountById(deps.credentials.read, id)
   if (account === undefined) throw new Refusal('invalid_token', 'The account is gone')
   return account
+}
+
+/** An account, and the hash of the password that its person has proved or set. */
+export type ProvedAccount = Pick<Account, 'id' | 'password_hash'>
+
+/** @throws Refusal account_disabled, also if it was deleted meanwhile */
+export async function holdActive(trx: CredentialsDb, id: string): Promise<Account> {
+  const account = await holdAccount(trx, id)
+  if (account === undefined || account.disabled_at !== null) throw disabled()
+  return account
+}
+
+/**
+ * Runs in the transaction of whatever the password allows: checking a password takes long, and it may change meanwhile.
+ *
+ * @throws Refusal account_disabled; of `refuse`: the password has changed since it was proved
+ */
+export async function holdProved(trx: CredentialsDb, proved: ProvedAccount, refuse: () => Refusal): Promise<void> {
+  const { password_hash } = await holdActive(trx, proved.id)
+  if (password_hash !== proved.password_hash) throw refuse()
+}
+
+function disabled(): Refusal {
+  return new Refusal('account_disabled', 'The account is disabled; ask the operator')
 }

@@ -1,11 +1,32 @@
-/** Passwords: argon2id, rate-limited so that threads remain for the file system. */
+/**
+ * Passwords: the most common are refused, the others hashed by argon2id, rate-limited so that threads remain for the file system.
+ */
 
 import { randomBytes } from 'node:crypto'
 import { argon2id, hash, verify } from 'argon2'
 import { createQuota } from '../../../gitstore/concurrency/quota.ts'
 import { createSemaphore, type Turn } from '../../../gitstore/concurrency/semaphore.ts'
 import type { Deps } from '../../base/deps.ts'
-import { Refusal } from '../../base/errors.ts'
+import { invalid, Refusal } from '../../base/errors.ts'
+
+/** Of those that are long enough to be taken. */
+const refused = 10_000
+const leastLength = 8
+
+let known: Promise<ReadonlySet<string>> | undefined
+
+/** @param field of the request's body @throws Invalid if the password is among the 10,000 most common, in either case */
+export async function requireUncommon(field: string, password: string): Promise<void> {
+  known ??= load()
+  if ((await known).has(password.toLowerCase()))
+    throw invalid(['body', field], 'Value error, the password is among the 10,000 most common; choose another')
+}
+
+/** Read when it is first needed, 10 ms. */
+async function load(): Promise<ReadonlySet<string>> {
+  const { default: ranked } = await import('@zxcvbn-ts/language-common/src/passwords.json', { with: { type: 'json' } })
+  return new Set(ranked.filter(({ length }) => length >= leastLength).slice(0, refused))
+}
 
 /** 19 MiB, two passes, one lane: OWASP's minimum for argon2id. */
 const ownCost = { memoryKib: 19 * 1024, passes: 2 } as const

@@ -1,9 +1,12 @@
-/** Tokens: signed ones that expire soon, and random ones that work once. */
-
+/**
+ * Tokens: signed ones that expire soon, and random ones that work once; and what other services need to verify the signed ones.
+ */
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
 import { SignJWT } from 'jose'
 import { v4 as randomUuid } from 'uuid'
 import type { Profile } from '../../../index/credentials/accounts.ts'
+import type { Deps } from '../../base/deps.ts'
+import { Refusal } from '../../base/errors.ts'
 import type { Person } from '../actor.ts'
 import { accessSeconds, algorithm, type Keys } from './keys.ts'
 
@@ -99,4 +102,21 @@ export function unseal(token: string, sealed: string): string {
 
 function sealingKey(token: string): Buffer {
   return createHash('sha256').update('successor of ').update(token).digest()
+}
+
+/** Source: RFC 7517 §5. */
+export async function readJwks({ keys, now }: Deps) {
+  return { keys: await keys.published(now().getTime()) }
+}
+
+/** Source: OpenID Connect Discovery 1.0 §3. @throws Refusal not_found: no address to which clients could hold the issuer */
+export function readOpenidConfiguration({ config: { publicUrl } }: Deps) {
+  if (!publicUrl?.startsWith('https:')) throw new Refusal('not_found', 'PUBLIC_URL is not https')
+  return {
+    issuer: publicUrl,
+    jwks_uri: `${publicUrl}/.well-known/jwks.json`,
+    id_token_signing_alg_values_supported: [algorithm],
+    subject_types_supported: ['public'],
+    claims_supported: ['iss', 'aud', 'sub', 'iat', 'exp', 'jti', 'token_use', 'email', 'name'],
+  }
 }
