@@ -8,7 +8,7 @@
 import { closeSync, fsync, openSync, renameSync, unlinkSync, writeFile, writeFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { asStorageFault, codeOf, GitError } from './errors.ts'
+import { asStorageError, codeOf, GitError } from './errors.ts'
 import { temporaryFile } from './temporary-names.ts'
 
 /** Bytes up to which a write is synchronous. */
@@ -41,7 +41,7 @@ export async function writeOpen(path: string, bytes: Uint8Array | string, mode: 
   } catch (error) {
     closeSync(file)
     discard(path)
-    throw asStorageFault(error)
+    throw asStorageError(error)
   }
 }
 
@@ -55,7 +55,7 @@ export async function makeFolder(dir: string, mode = 0o777): Promise<void> {
       () => true,
       (error: unknown) => {
         if (codeOf(error) === 'EEXIST') return false
-        throw asStorageFault(error)
+        throw asStorageError(error)
       },
     )
   const made = await make().catch(async (error: unknown) => {
@@ -99,7 +99,7 @@ export function nameFile(temporary: string, path: string): void {
     renameSync(temporary, path)
   } catch (error) {
     discard(temporary)
-    throw asStorageFault(error)
+    throw asStorageError(error)
   }
 }
 
@@ -144,7 +144,7 @@ function openFile(path: string, flags: 'r' | 'wx', mode?: number): number {
   try {
     return openSync(path, flags, mode)
   } catch (error) {
-    throw asStorageFault(error)
+    throw asStorageError(error)
   }
 }
 

@@ -41,7 +41,7 @@ export function isDamage(error: unknown): error is GitError {
 }
 
 /** Whether the file system failed; every other repository on it may fail the same way. */
-export function isStorageFault(error: unknown): boolean {
+export function isStorageError(error: unknown): boolean {
   return isGitError(error, 'storage_full', 'storage_readonly', 'storage_error')
 }
 
@@ -49,7 +49,7 @@ export function isStorageFault(error: unknown): boolean {
  * Maps errors of the file system to storage faults (ENOSPC, EDQUOT, EROFS, EACCES, EPERM, EIO) and to busy (EMFILE, ENFILE).
  * Returns any other error unchanged.
  */
-export function asStorageFault(error: unknown): unknown {
+export function asStorageError(error: unknown): unknown {
   const code = codeOf(error)
   if (code === 'ENOSPC' || code === 'EDQUOT')
     return new GitError('storage_full', 'The disk is full', {}, { cause: error })

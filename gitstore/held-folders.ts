@@ -15,7 +15,7 @@ const openFiles = '/proc/self/fd'
 export const replacedMeanwhile = 'was moved meanwhile, or a folder above it became a link'
 
 /** A path leads elsewhere than its names say. */
-export class ReplacedFolder extends GitError {
+export class FolderReplacedError extends GitError {
   constructor(path: string) {
     super('busy', `${path} ${replacedMeanwhile}`)
     this.name = 'ReplacedFolder'
@@ -28,20 +28,20 @@ export class ReplacedFolder extends GitError {
  *
  * @param root a real path
  * @param folder from `root`; '' for `root`
- * @throws ReplacedFolder; system errors; what `work` throws
+ * @throws FolderReplacedError; system errors; what `work` throws
  */
 export async function inFolder<T>(root: string, folder: string, work: (held: string) => Promise<T>): Promise<T> {
   const path = join(root, folder).replace(/(?<=.)\/$/, '')
   if (!isThere(openFiles)) {
     const before = await identities(root, path)
     const result = await work(path)
-    if ((await identities(root, path)) !== before) throw new ReplacedFolder(path)
+    if ((await identities(root, path)) !== before) throw new FolderReplacedError(path)
     return result
   }
   const file = await openFolder(path)
   try {
     const held = join(openFiles, String(file.fd))
-    if (readlinkSync(held) !== path) throw new ReplacedFolder(path)
+    if (readlinkSync(held) !== path) throw new FolderReplacedError(path)
     return await work(held)
   } finally {
     await file.close()
@@ -53,7 +53,7 @@ export async function inFolder<T>(root: string, folder: string, work: (held: str
  * name.
  *
  * @param root a real path
- * @throws ReplacedFolder; system errors
+ * @throws FolderReplacedError; system errors
  */
 export async function openBelow(root: string, path: string, openIt: () => Promise<FileHandle>): Promise<FileHandle> {
   const hasPlaces = isThere(openFiles)
@@ -64,7 +64,7 @@ export async function openBelow(root: string, path: string, openIt: () => Promis
     const isBelow = hasPlaces
       ? dirname(readlinkSync(join(openFiles, String(file.fd)))) === dirname(path)
       : (await isNamed(file, path)) && (await identities(root, dirname(path))) === before
-    if (!isBelow) throw new ReplacedFolder(path)
+    if (!isBelow) throw new FolderReplacedError(path)
     return file
   } catch (error) {
     await file.close()
@@ -72,12 +72,12 @@ export async function openBelow(root: string, path: string, openIt: () => Promis
   }
 }
 
-/** @throws ReplacedFolder where the last name is a link or no folder; system errors */
+/** @throws FolderReplacedError where the last name is a link or no folder; system errors */
 async function openFolder(path: string): Promise<FileHandle> {
   try {
     return await open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW)
   } catch (error) {
-    throw codeOf(error) === 'ENOTDIR' || codeOf(error) === 'ELOOP' ? new ReplacedFolder(path) : error
+    throw codeOf(error) === 'ENOTDIR' || codeOf(error) === 'ELOOP' ? new FolderReplacedError(path) : error
   }
 }
 
@@ -87,14 +87,14 @@ async function isNamed(file: FileHandle, path: string): Promise<boolean> {
   return opened.dev === named.dev && opened.ino === named.ino
 }
 
-/** Device and inode of `root` and of each folder from there to `folder`. @throws ReplacedFolder where one is a link or no folder */
+/** Device and inode of `root` and of each folder from there to `folder`. @throws FolderReplacedError where one is a link or no folder */
 async function identities(root: string, folder: string): Promise<string> {
   const found: string[] = []
   let at = root
   for (const step of ['', ...relative(root, folder).split(sep)]) {
     at = join(at, step)
     const stats = await lstat(at, { bigint: true })
-    if (!stats.isDirectory()) throw new ReplacedFolder(folder)
+    if (!stats.isDirectory()) throw new FolderReplacedError(folder)
     found.push(`${stats.dev}:${stats.ino}`)
   }
   return found.join(' ')

@@ -8,7 +8,7 @@ import { closeSync, mkdirSync, renameSync } from 'node:fs'
 import { readdir, rm, rmdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { allDone, ownTurn, syncDirectory, syncFile, syncPath, writeOpen } from './durable.ts'
-import { asStorageFault, codeOf, GitError } from './errors.ts'
+import { asStorageError, codeOf, GitError } from './errors.ts'
 import { syncFileSystem } from './native.ts'
 import { newObjectDraft, type ObjectDraft, rememberObject } from './objects/object-batch.ts'
 import { encodePack } from './objects/pack-format.ts'
@@ -79,7 +79,7 @@ async function withTemporaryFolder(dir: string, work: (making: string) => Promis
 
 function asMissing(error: unknown): unknown {
   if (codeOf(error) === 'ENOENT') return new GitError('repo_missing', 'The folder for the repository does not exist')
-  return asStorageFault(error)
+  return asStorageError(error)
 }
 
 /** Writes all files, and returns them open and unsynced. */

@@ -1,7 +1,7 @@
 /** Whether files exist. Only ENOENT and its equivalents mean that a file is missing; any other fault is thrown. */
 import { lstatSync, statSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
-import { asStorageFault, codeOf } from './errors.ts'
+import { asStorageError, codeOf } from './errors.ts'
 
 /** No such name; a file in place of a folder; a circle of links. */
 const absent: readonly unknown[] = ['ENOENT', 'ENOTDIR', 'ELOOP']
@@ -31,7 +31,7 @@ export function isThere(path: string): boolean {
     return statSync(path, { throwIfNoEntry: false }) !== undefined
   } catch (error) {
     if (isAbsent(error)) return false
-    throw asStorageFault(error)
+    throw asStorageError(error)
   }
 }
 
@@ -49,6 +49,6 @@ export function isTaken(path: string): boolean {
 export async function namesIn(folder: string): Promise<string[]> {
   return readdir(folder).catch((error: unknown) => {
     if (isAbsent(error)) return []
-    throw asStorageFault(error)
+    throw asStorageError(error)
   })
 }

@@ -2,7 +2,7 @@
 import { constants, type Dirent } from 'node:fs'
 import { type FileHandle, lstat, open } from 'node:fs/promises'
 import { codeOf } from './errors.ts'
-import { openBelow, ReplacedFolder, replacedMeanwhile } from './held-folders.ts'
+import { openBelow, FolderReplacedError, replacedMeanwhile } from './held-folders.ts'
 
 /** Bytes of one read. */
 const chunkBytes = 1_048_576
@@ -29,7 +29,7 @@ export async function openRegular(path: string, root?: string): Promise<FileHand
     return 'is no regular file'
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined
-    if (error instanceof ReplacedFolder) return replacedMeanwhile
+    if (error instanceof FolderReplacedError) return replacedMeanwhile
     if (codeOf(error) === 'ELOOP') return 'is a symbolic link'
     throw error
   }

@@ -3,7 +3,7 @@ import { statSync } from 'node:fs'
 import { opendir, readdir, rename } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { syncDirectory } from './durable.ts'
-import { asStorageFault, codeOf, GitError } from './errors.ts'
+import { asStorageError, codeOf, GitError } from './errors.ts'
 import { ifThere } from './presence.ts'
 import type { Repo } from './repo.ts'
 import { isUnfinished } from './temporary-names.ts'
@@ -29,7 +29,7 @@ export async function moveRepo(from: string, to: string): Promise<void> {
     if (codeOf(error) === 'ENOENT') throw new GitError('repo_missing', 'The repository does not exist')
     if (codeOf(error) === 'ENOTEMPTY' || codeOf(error) === 'EEXIST')
       throw new GitError('repo_exists', 'A repository of that name exists')
-    throw asStorageFault(error)
+    throw asStorageError(error)
   }
 }
 
@@ -43,7 +43,7 @@ export function repoExists(repo: Repo): boolean {
     return statSync(join(repo.dir, 'objects'), { throwIfNoEntry: false }) !== undefined
   } catch (error) {
     if (codeOf(error) === 'ENOTDIR') return false
-    throw asStorageFault(error)
+    throw asStorageError(error)
   }
 }
 

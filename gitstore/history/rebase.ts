@@ -1,7 +1,7 @@
 /** Rebases commits onto another head without a work tree. Moves no ref. */
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { asStorageFault, codeOf, GitError } from '../errors.ts'
+import { asStorageError, codeOf, GitError } from '../errors.ts'
 import { runGit } from '../native.ts'
 import { type Commit, type Person, readCommit, readMessage } from '../objects/commits.ts'
 import { readLoose } from '../objects/loose.ts'
@@ -169,7 +169,7 @@ function scratchObjectsOf(repo: Repo): ScratchObjects {
           opened = true
           await mkdir(objects)
         } catch (error) {
-          throw asStorageFault(error)
+          throw asStorageError(error)
         }
       }
       return { dir: repo.dir, env }
@@ -194,5 +194,5 @@ function scratchObjectsOf(repo: Repo): ScratchObjects {
 }
 
 function unlessExists(error: unknown): void {
-  if (codeOf(error) !== 'EEXIST') throw asStorageFault(error)
+  if (codeOf(error) !== 'EEXIST') throw asStorageError(error)
 }

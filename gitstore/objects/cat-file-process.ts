@@ -25,7 +25,7 @@ export const catFileMemory = [
 ].flatMap((setting) => ['-c', setting])
 
 /** The process ended, or was ended, before it had answered. */
-export class CatFileEnded extends Error {
+export class CatFileEndedError extends Error {
   /** Whether it was at work on this question. */
   readonly isCurrent: boolean
   /** Whether it ended with an error of its own: it was neither killed nor silent. */
@@ -193,7 +193,7 @@ export class CatFile {
         answer: (info: ObjectInfo | undefined, content?: Buffer) => resolve({ info, content }),
         fail: reject,
       }
-      if (this.#ended) return reject(new CatFileEnded(false, false, {}))
+      if (this.#ended) return reject(new CatFileEndedError(false, false, {}))
       this.#questions.push(question)
       // All questions of one turn of the event loop go in one write.
       if (this.#unsent === '') queueMicrotask(() => this.#send())
@@ -215,7 +215,7 @@ export class CatFile {
   #failAll(byItself: boolean): void {
     const facts = this.complaints === '' ? {} : { stderr: this.complaints }
     for (const [at, question] of this.#questions.splice(0).entries())
-      question.fail(new CatFileEnded(at === 0, at === 0 && byItself, facts))
+      question.fail(new CatFileEndedError(at === 0, at === 0 && byItself, facts))
   }
 }
 

@@ -5,10 +5,10 @@
 
 import { statSync } from 'node:fs'
 import { createSemaphore } from '../concurrency/semaphore.ts'
-import { asStorageFault, GitError } from '../errors.ts'
+import { asStorageError, GitError } from '../errors.ts'
 import { isAbsent } from '../presence.ts'
 import type { Oid, PendingObject, Repo } from '../repo.ts'
-import { CatFile, type CatFileAnswer, CatFileEnded } from './cat-file-process.ts'
+import { CatFile, type CatFileAnswer, CatFileEndedError } from './cat-file-process.ts'
 import type { Allow } from './loose.ts'
 import type { ObjectInfo } from './object-format.ts'
 
@@ -42,7 +42,7 @@ async function askGit<T>(repo: Repo, oid: Oid, ask: Ask<T>): Promise<T | undefin
       const { found, complaints } = await askShared(repo, ask)
       return found ?? (complaints === '' ? undefined : await askAlone(repo, oid, ask))
     } catch (error) {
-      if (!(error instanceof CatFileEnded)) throw error
+      if (!(error instanceof CatFileEndedError)) throw error
       if (error.isCurrent) return askAlone(repo, oid, ask)
       if (ends === maxEnds) throw new GitError('native_failed', 'git cat-file ends again and again', error.facts)
     }
@@ -72,7 +72,7 @@ function askAlone<T>(repo: Repo, oid: Oid, ask: Ask<T>): Promise<T | undefined> 
       if (catFile.complaints === '') return undefined
       throw new GitError('object_damaged', `Object ${oid} is damaged`, { oid, stderr: catFile.complaints })
     } catch (error) {
-      if (!(error instanceof CatFileEnded)) throw error
+      if (!(error instanceof CatFileEndedError)) throw error
       if (error.byItself) throw new GitError('object_damaged', `Object ${oid} is damaged`, { oid, ...error.facts })
       throw new GitError('native_failed', 'git cat-file was killed, or did not answer', { oid, ...error.facts })
     } finally {
@@ -129,7 +129,7 @@ function identityOf(repo: Repo): string {
     const { dev, ino, birthtimeNs } = statSync(`${repo.dir}/objects`, { bigint: true })
     return `${dev} ${ino} ${birthtimeNs}`
   } catch (error) {
-    if (!isAbsent(error)) throw asStorageFault(error)
+    if (!isAbsent(error)) throw asStorageError(error)
     throw new GitError('repo_missing', 'The repository does not exist', { dir: repo.dir }, { cause: error })
   }
 }

@@ -3,7 +3,7 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { constants, inflate as inflateCallback, inflateSync } from 'node:zlib'
-import { asStorageFault } from '../errors.ts'
+import { asStorageError } from '../errors.ts'
 import { isAbsent } from '../presence.ts'
 import type { Oid, PendingObject, Repo } from '../repo.ts'
 import { hasId, type ObjectInfo, parseHeader } from './object-format.ts'
@@ -14,14 +14,14 @@ const inflate = promisify(inflateCallback)
 export type Allow = (info: ObjectInfo) => void
 
 /** The file exists and does not hold the object that its name says. */
-export class LooseDamage extends Error {}
+export class LooseDamageError extends Error {}
 
 /** Bytes of the file that are read first: most commits and trees whole. At most 4 MiB come out of them. */
 const firstBytes = 4_096
 /** Bytes of a larger file in which its header is searched; zlib may need 300 of them for its tables. */
 const headerBytes = 512
 
-/** Undefined: there is no such file. About 0.1 ms. @throws LooseDamage, what `allow` throws, GitError storage_*; system errors */
+/** Undefined: there is no such file. About 0.1 ms. @throws LooseDamageError, what `allow` throws, GitError storage_*; system errors */
 export function readLoose(repo: Repo, oid: Oid, allow: Allow): Promise<PendingObject | undefined> {
   return withFile(repo, oid, async (file) => {
     const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(firstBytes), 0, firstBytes, 0)
@@ -30,7 +30,7 @@ export function readLoose(repo: Repo, oid: Oid, allow: Allow): Promise<PendingOb
     const { type, size, contentAt } = headerIn(whole)
     allow({ type, size })
     const object = { type, content: whole.subarray(contentAt) }
-    if (object.content.length !== size || !(await hasId(oid, object))) throw new LooseDamage(`Not ${oid}`)
+    if (object.content.length !== size || !(await hasId(oid, object))) throw new LooseDamageError(`Not ${oid}`)
     return object
   })
 }
@@ -50,12 +50,12 @@ async function withFile<T>(repo: Repo, oid: Oid, read: (file: FileHandle) => Pro
     file = await open(`${repo.dir}/objects/${oid.slice(0, 2)}/${oid.slice(2)}`, 'r')
   } catch (error) {
     if (isAbsent(error)) return undefined
-    throw asStorageFault(error)
+    throw asStorageError(error)
   }
   try {
     return await read(file)
   } catch (error) {
-    throw asStorageFault(error)
+    throw asStorageError(error)
   } finally {
     await file.close()
   }
@@ -69,9 +69,9 @@ async function inflateLarge(file: FileHandle, start: Buffer, allow: Allow): Prom
   const { type, size, contentAt } = headerIn(inflateStart(start.subarray(0, headerBytes)))
   allow({ type, size })
   // Content that does not shrink grows by 5 bytes in 16 KiB. Source: zlib's compressBound.
-  if ((await file.stat()).size > 1.01 * size + 1_024) throw new LooseDamage('The file is larger than its object')
+  if ((await file.stat()).size > 1.01 * size + 1_024) throw new LooseDamageError('The file is larger than its object')
   return inflate(await file.readFile(), { maxOutputLength: contentAt + size }).catch((cause: unknown) => {
-    throw new LooseDamage('The file cannot be inflated', { cause })
+    throw new LooseDamageError('The file cannot be inflated', { cause })
   })
 }
 
@@ -84,13 +84,13 @@ function orDamaged<T>(work: () => T): T {
   try {
     return work()
   } catch (cause) {
-    throw new LooseDamage('The file cannot be inflated', { cause })
+    throw new LooseDamageError('The file cannot be inflated', { cause })
   }
 }
 
-/** @throws LooseDamage */
+/** @throws LooseDamageError */
 function headerIn(start: Buffer) {
   const header = parseHeader(start)
-  if (!header) throw new LooseDamage('The file has no header')
+  if (!header) throw new LooseDamageError('The file has no header')
   return header
 }

@@ -2,7 +2,7 @@
 
 import { closeSync, futimesSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { allDone, discard, nameFile, ownTurn, syncDirectory, syncFile, writeOpen } from '../durable.ts'
-import { asStorageFault, codeOf, GitError } from '../errors.ts'
+import { asStorageError, codeOf, GitError } from '../errors.ts'
 import type { Oid, PendingObject, Repo } from '../repo.ts'
 import { temporaryObject } from '../temporary-names.ts'
 import { type CommitFields, commitContent, rememberCommit } from './commits.ts'
@@ -109,7 +109,7 @@ async function storeObjects(repo: Repo, batch: readonly StoredObject[]): Promise
       return await allDone(directories.map(syncDirectory))
     } catch (error) {
       // `git gc` has just packed an object that was there, and removed its file.
-      if (codeOf(error) !== 'ENOENT' || attempt === maxAttempts) throw asStorageFault(error)
+      if (codeOf(error) !== 'ENOENT' || attempt === maxAttempts) throw asStorageError(error)
     }
   }
 }

@@ -2,11 +2,11 @@
 
 import { stat } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { asStorageFault, GitError } from '../errors.ts'
+import { asStorageError, GitError } from '../errors.ts'
 import { isAbsent, isThere, namesIn } from '../presence.ts'
 import { isOid, type Oid, type PendingObject, type Repo } from '../repo.ts'
 import { hasCatFile, readByGit, readInfoByGit } from './cat-file.ts'
-import { type Allow, LooseDamage, readLoose, readLooseInfo } from './loose.ts'
+import { type Allow, LooseDamageError, readLoose, readLooseInfo } from './loose.ts'
 import { hasId, type ObjectInfo } from './object-format.ts'
 import { isKnownWithout, readSmallPack, readSmallPackInfo } from './small-packs.ts'
 
@@ -113,16 +113,16 @@ async function findStored<T>(repo: Repo, oid: Oid, finds: Finds<T>): Promise<T> 
 interface Found<T> {
   readonly found?: T
   /** The loose file of that name does not hold this object, and there is no other copy. */
-  readonly damage?: LooseDamage
+  readonly damage?: LooseDamageError
 }
 
 async function findOnce<T>(repo: Repo, oid: Oid, [loose, small, byGit]: Finds<T>): Promise<Found<T>> {
-  let damage: LooseDamage | undefined
+  let damage: LooseDamageError | undefined
   try {
     const found = await loose(repo, oid)
     if (found) return { found }
   } catch (error) {
-    if (!(error instanceof LooseDamage)) throw error
+    if (!(error instanceof LooseDamageError)) throw error
     damage = error
   }
   // A git that runs has it open already.
@@ -149,13 +149,13 @@ async function packsChanged(repo: Repo): Promise<bigint> {
   try {
     return (await stat(`${repo.dir}/objects/pack`, { bigint: true })).mtimeNs
   } catch (error) {
-    if (!isAbsent(error)) throw asStorageFault(error)
+    if (!isAbsent(error)) throw asStorageError(error)
   }
   try {
     await stat(`${repo.dir}/objects`)
     return 0n
   } catch (error) {
-    if (!isAbsent(error)) throw asStorageFault(error)
+    if (!isAbsent(error)) throw asStorageError(error)
     throw new GitError('repo_missing', 'The repository does not exist', { dir: repo.dir }, { cause: error })
   }
 }

@@ -9,7 +9,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { inflate as inflateCallback, inflateSync } from 'node:zlib'
 import { LRUCache } from 'lru-cache'
-import { asStorageFault } from '../errors.ts'
+import { asStorageError } from '../errors.ts'
 import { isAbsent } from '../presence.ts'
 import { identityOf } from '../refs/file-identity.ts'
 import type { Oid, PendingObject, Repo } from '../repo.ts'
@@ -139,14 +139,14 @@ async function bytesAt({ pack, offset }: PackEntry, length: number): Promise<Buf
   if (end <= offset) return Buffer.alloc(0)
   const file = await open(pack.path, 'r').catch((error: unknown) => {
     if (isAbsent(error)) return undefined
-    throw asStorageFault(error)
+    throw asStorageError(error)
   })
   if (!file) return Buffer.alloc(0)
   try {
     const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(end - offset), 0, end - offset, offset)
     return buffer.subarray(0, bytesRead)
   } catch (error) {
-    throw asStorageFault(error)
+    throw asStorageError(error)
   } finally {
     await file.close()
   }
@@ -168,6 +168,6 @@ function orAbsent<T>(work: () => T): T | undefined {
     return work()
   } catch (error) {
     if (isAbsent(error)) return undefined
-    throw asStorageFault(error)
+    throw asStorageError(error)
   }
 }

@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import pLimit from 'p-limit'
 import { syncDirectory, syncPath } from '../durable.ts'
-import { asStorageFault, codeOf, GitError } from '../errors.ts'
+import { asStorageError, codeOf, GitError } from '../errors.ts'
 import { findDamage } from '../objects/fsck.ts'
 import { namesIn } from '../presence.ts'
 import type { Repo } from '../repo.ts'
@@ -55,5 +55,5 @@ async function syncFolder(dir: string, limit: ReturnType<typeof pLimit>): Promis
 
 /** Ignores files that concurrent work has removed: locks, temporary files, folders of objects. */
 function unlessGone(error: unknown): undefined {
-  if (codeOf(error) !== 'ENOENT') throw asStorageFault(error)
+  if (codeOf(error) !== 'ENOENT') throw asStorageError(error)
 }

@@ -6,7 +6,7 @@ import { uptime } from 'node:os'
 import { dirname, join, relative, sep } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { syncDirectory } from '../durable.ts'
-import { asStorageFault, codeOf, GitError } from '../errors.ts'
+import { asStorageError, codeOf, GitError } from '../errors.ts'
 import { isAbsent, isThere, namesIn } from '../presence.ts'
 import type { Repo } from '../repo.ts'
 import type { Store } from '../store.ts'
@@ -80,7 +80,7 @@ export async function linkLock(store: Store, recover: Recover, token: string, pa
       const code = codeOf(error)
       if (code === 'ENOENT' && foldersMade++ < 20) await makeRefFolder(repo, dirname(path))
       else if (code === 'ENOTDIR') throw new GitError('ref_name_taken', 'A branch of that name stands in the way')
-      else if (code !== 'EEXIST') throw asStorageFault(error)
+      else if (code !== 'EEXIST') throw asStorageError(error)
     }
     const now = readLock(path)
     if (now === undefined) continue
@@ -105,7 +105,7 @@ export function readLock(path: string): string | undefined {
     return readFileSync(path, 'utf8')
   } catch (error) {
     if (isAbsent(error)) return undefined
-    throw asStorageFault(error)
+    throw asStorageError(error)
   }
 }
 
@@ -181,7 +181,7 @@ async function makeRefFolder(repo: Repo, folder: string): Promise<void> {
       if (code === 'ENOENT' && !isThere(join(repo.dir, 'refs')))
         throw new GitError('repo_missing', 'The repository does not exist')
       if (code === 'ENOTDIR') throw new GitError('ref_name_taken', 'A branch of that name stands in the way')
-      if (code !== 'EEXIST' && code !== 'ENOENT') throw asStorageFault(error)
+      if (code !== 'EEXIST' && code !== 'ENOENT') throw asStorageError(error)
     }
   }
   if (parts.length < 2 && !isThere(folder)) throw new GitError('repo_missing', 'The repository does not exist')
@@ -194,7 +194,7 @@ export async function removeEmptyFolders(path: string): Promise<void> {
       if (child.isDirectory()) await removeEmptyFolders(join(path, child.name))
     await rmdir(path)
   } catch (error) {
-    if (!['ENOENT', 'ENOTDIR', 'ENOTEMPTY', 'EEXIST'].includes(String(codeOf(error)))) throw asStorageFault(error)
+    if (!['ENOENT', 'ENOTDIR', 'ENOTEMPTY', 'EEXIST'].includes(String(codeOf(error)))) throw asStorageError(error)
   }
 }
 

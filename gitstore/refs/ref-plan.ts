@@ -11,7 +11,7 @@ import { unlink } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { allDone, ownTurn, syncDirectory, syncFile, syncPath, writeOpen, writeSynced } from '../durable.ts'
-import { asStorageFault, codeOf, GitError } from '../errors.ts'
+import { asStorageError, codeOf, GitError } from '../errors.ts'
 import { isNoFile } from '../presence.ts'
 import type { Oid } from '../repo.ts'
 import type { Store } from '../store.ts'
@@ -151,7 +151,7 @@ export async function renameRef({ repo, ref, value }: StagedMove): Promise<void>
       return
     } catch (error) {
       if (codeOf(error) === 'ENOTDIR') throw taken
-      if (!foldersInTheWay.includes(codeOf(error))) throw asStorageFault(error)
+      if (!foldersInTheWay.includes(codeOf(error))) throw asStorageError(error)
     }
     // Packing or deleting a branch below leaves its folder; one that is being deleted has its lock there.
     await removeEmptyFolders(path)
@@ -172,7 +172,7 @@ async function deleteRefs(folder: string, names: readonly RefName[]): Promise<vo
   for (const { repo, ref } of names) {
     await unlink(join(repo.dir, ref)).catch((error: unknown) => {
       // A folder of that name remains from a branch below it.
-      if (!isNoFile(error)) throw asStorageFault(error)
+      if (!isNoFile(error)) throw asStorageError(error)
     })
   }
 }

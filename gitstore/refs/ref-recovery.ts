@@ -1,7 +1,7 @@
 /** Finishes or undoes ref transactions after the death of their process, or after a fault of the file system. */
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { asStorageFault, GitError } from '../errors.ts'
+import { asStorageError, GitError } from '../errors.ts'
 import { isAbsent } from '../presence.ts'
 import type { Repo } from '../repo.ts'
 import type { Store } from '../store.ts'
@@ -81,7 +81,7 @@ export function repositoryOf({ root }: Store, lock: string): Repo | undefined {
 /** Recovers every dead process that has a folder below `run`; calls `onFailure` for each failure. */
 export async function recoverAll(store: Store, onFailure: (error: unknown) => void): Promise<void> {
   const processes = await readdir(store.run).catch((error: unknown) => {
-    onFailure(asStorageFault(error))
+    onFailure(asStorageError(error))
     return []
   })
   for (const process of processes) {
@@ -123,7 +123,7 @@ async function recoverSoon(store: Store, process: string): Promise<void> {
 async function foldersIn(path: string): Promise<string[]> {
   const entries = await readdir(path, { withFileTypes: true }).catch((error: unknown) => {
     if (isAbsent(error)) return []
-    throw asStorageFault(error)
+    throw asStorageError(error)
   })
   return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
 }
@@ -173,6 +173,6 @@ async function readPlans(folder: string): Promise<PlannedMove[]> {
     return JSON.parse(await readFile(planPath(folder), 'utf8')) as PlannedMove[] // written by `writePlan` alone
   } catch (error) {
     if (error instanceof SyntaxError || isAbsent(error)) return []
-    throw asStorageFault(error)
+    throw asStorageError(error)
   }
 }

@@ -12,7 +12,7 @@ import { join, relative, sep } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createKeyedMutex } from '../concurrency/keyed-mutex.ts'
 import { allDone, ownTurn, syncPath } from '../durable.ts'
-import { asStorageFault, codeOf, GitError, type GitErrorCode, isGitError } from '../errors.ts'
+import { asStorageError, codeOf, GitError, type GitErrorCode, isGitError } from '../errors.ts'
 import type { Oid, Repo } from '../repo.ts'
 import { repoExists } from '../repo-folders.ts'
 import type { Store, TransactionOutcome, TransactionPhase } from '../store.ts'
@@ -266,7 +266,7 @@ export async function withFaults<T>(
       for (const { repo } of names) if (markReadOnly(repo)) store.becameReadOnly(repo)
     throw codeOf(error) === 'ENOENT' && names.some(({ repo }) => !repoExists(repo))
       ? new GitError('repo_missing', 'The repository was deleted meanwhile')
-      : asStorageFault(error)
+      : asStorageError(error)
   }
 }
 

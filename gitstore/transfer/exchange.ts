@@ -30,12 +30,12 @@ interface RelayOptions {
   readonly bands?: boolean
   /** Whether git holds a part of a pack. */
   readonly isPush?: boolean
-  /** Ends a push at once. Its reason is a `CutOff`. */
+  /** Ends a push at once. Its reason is a `CutOffError`. */
   readonly cut?: AbortSignal
 }
 
 /** Why a push is ended before its refs move. */
-export class CutOff extends Error {
+export class CutOffError extends Error {
   /** The rest of the answer, which says why. */
   readonly report: Buffer
 
@@ -81,7 +81,7 @@ export async function relayOutput(
   const cutOff = () =>
     breakOff(
       () => void killPush(repo, child),
-      () => (cut?.reason instanceof CutOff ? answer.rest(cut.reason.report) : undefined),
+      () => (cut?.reason instanceof CutOffError ? answer.rest(cut.reason.report) : undefined),
     )
   const overdue = setTimeout(leave, longestGitMs)
   const listeners = [[signal, leave], [stopping, stop], ...(cut ? ([[cut, cutOff]] as const) : [])] as const

@@ -8,7 +8,7 @@ import { buffer } from 'node:stream/consumers'
 import { feed, killGroup } from '../native.ts'
 import type { Repo } from '../repo.ts'
 import { type ReadOptions, readFrames } from './bounded-input.ts'
-import { CutOff, type Exchange, relayOutput } from './exchange.ts'
+import { CutOffError, type Exchange, relayOutput } from './exchange.ts'
 import { bodyOf, type Fetch, type FetchRequest, fetchReader, type LsRefs } from './fetch-request.ts'
 import { flush, pktLine } from './pkt-line.ts'
 import { type Judge, oneLine, procReceive } from './proc-receive.ts'
@@ -108,7 +108,7 @@ export async function servePush(
   const cpu = watchCpu(child, cpuSeconds, (allowed) => {
     const reason = `git needs more than ${allowed} s of CPU time for this push; push it in several parts, older commits first`
     overspent(reason)
-    cut.abort(new CutOff(reason, refusalOf(head, new Map(head.refs.map((ref) => [ref, reason])))))
+    cut.abort(new CutOffError(reason, refusalOf(head, new Map(head.refs.map((ref) => [ref, reason])))))
   })
   input.on('data', (chunk: Buffer) => cpu.received(chunk.length))
   feed(input, child)

@@ -8,7 +8,7 @@
  */
 import { readdir, stat, unlink } from 'node:fs/promises'
 import { syncDirectory } from '../durable.ts'
-import { asStorageFault, codeOf, GitError } from '../errors.ts'
+import { asStorageError, codeOf, GitError } from '../errors.ts'
 import { runGitOrThrow } from '../native.ts'
 import { ifThere, isThere } from '../presence.ts'
 import { refuseReadOnly } from '../refs/read-only.ts'
@@ -59,7 +59,7 @@ export async function needsOf(repo: Repo): Promise<Needs> {
       graph: await wantsGraph(repo, packs),
     }
   } catch (error) {
-    throw asStorageFault(error)
+    throw asStorageError(error)
   }
 }
 
@@ -78,7 +78,7 @@ export async function maintain(repo: Repo, needs: Needs, signal: AbortSignal): P
     if (needs.graph) await writeGraph(repo, signal)
   } catch (error) {
     if (codeOf(error) === 'ENOENT') throw new GitError('repo_missing', 'The repository was deleted meanwhile')
-    throw asStorageFault(error)
+    throw asStorageError(error)
   }
 }
 

@@ -15,7 +15,7 @@ import type { CredentialsDb, CredentialsSchema } from './schema.ts'
 /**
  * Writes the credentials in PostgreSQL, as they are at one moment, to `file`, which is missing or empty. It is not synced.
  *
- * @throws DatabaseFault
+ * @throws DatabaseError
  */
 export async function copyFromPostgres(address: PostgresAddress, file: string): Promise<void> {
   const from = await openPostgres<CredentialsSchema>(address, credentialsMigrations)
@@ -40,7 +40,7 @@ export type Filled = 'copied' | 'same' | 'has accounts'
  * Copies `file`, which this upgrades, to a database that has no accounts, in one transaction. Keys that are there without
  * accounts are replaced.
  *
- * @throws DatabaseFault; outcome_unknown where PostgreSQL went during the commit
+ * @throws DatabaseError; outcome_unknown where PostgreSQL went during the commit
  */
 export async function copyToPostgres(file: string, address: PostgresAddress): Promise<Filled> {
   const from = await openDatabase<CredentialsSchema>(file, credentialsMigrations, { synchronous: 'FULL', check: true })

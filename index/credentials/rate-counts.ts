@@ -11,7 +11,7 @@ interface Statement {
   readonly values: readonly unknown[]
 }
 
-/** What the library asks for a client of PostgreSQL. Each statement is a transaction of its own. @throws DatabaseFault */
+/** What the library asks for a client of PostgreSQL. Each statement is a transaction of its own. @throws DatabaseError */
 export function rateCountClient({ write }: Database<CredentialsSchema>) {
   return {
     query: ({ text, values }: Statement) =>

@@ -36,7 +36,7 @@ export interface NodeChange {
 }
 
 /** Thrown to roll back a transaction whose input is stale; the caller starts over. */
-export class StaleWrite extends Error {}
+export class StaleWriteError extends Error {}
 
 /** The row of a node, with the epoch of its organisation. */
 export function findNodeState(db: Kysely<IndexSchema>, nodeId: string) {
@@ -53,7 +53,7 @@ export function findNodeState(db: Kysely<IndexSchema>, nodeId: string) {
  * Writes the change and returns the new row. Writes nothing and returns undefined where the row is no longer the one that the
  * change was computed from.
  *
- * @throws StaleWrite where another writer has laid out the same logs meanwhile
+ * @throws StaleWriteError where another writer has laid out the same logs meanwhile
  */
 export async function replaceNodeRows(
   trx: Transaction<IndexSchema>,
@@ -75,7 +75,7 @@ export async function replaceNodeRows(
       .values({ id: nodeId, org_id: orgId, ledger: change.ledger, version: 1, changed: 0, ...change.node })
       .execute()
   }
-  for (const log of change.logs) if (!(await layLog(trx, nodeId, log))) throw new StaleWrite()
+  for (const log of change.logs) if (!(await layLog(trx, nodeId, log))) throw new StaleWriteError()
   await replaceBranches(trx, change)
   for (const number of change.pullsGone)
     await trx.deleteFrom('pull').where('node_id', '=', nodeId).where('number', '=', number).execute()

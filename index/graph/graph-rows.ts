@@ -3,7 +3,7 @@ import type Sqlite from 'better-sqlite3'
 import type { EdgeTable, NodeTable } from '../derived/schema.ts'
 import { isSqliteError, openSqlite } from '../sqlite/better-sqlite3.ts'
 import { busyTimeoutMs } from '../sqlite/connection.ts'
-import { DatabaseFault } from '../sqlite/database-fault.ts'
+import { DatabaseError } from '../sqlite/database-fault.ts'
 
 export type GraphNodeRow = Pick<NodeTable, 'id' | 'title' | 'description' | 'tags' | 'created_at' | 'updated_at'>
 
@@ -40,7 +40,7 @@ export type GraphEdgeRow = readonly [
  * The organisation's rows, from one read transaction over a connection of its own; undefined where there is
  * none. Synchronous: 0.7 s for 100,000 nodes and 200,000 edges.
  *
- * @throws DatabaseFault busy, storage_error
+ * @throws DatabaseError busy, storage_error
  */
 export function readGraphRows(file: string, orgId: string): GraphRows | undefined {
   try {
@@ -78,7 +78,7 @@ function selectRows(db: Sqlite.Database, orgId: string): GraphRows | undefined {
 
 function asFault(error: unknown): unknown {
   if (!isSqliteError(error)) return error
-  if (error.code.startsWith('SQLITE_BUSY')) return new DatabaseFault('busy', 'The database is busy', { cause: error })
+  if (error.code.startsWith('SQLITE_BUSY')) return new DatabaseError('busy', 'The database is busy', { cause: error })
   if (!/^SQLITE_(IOERR|CANTOPEN|CORRUPT|NOTADB)/.test(error.code)) return error
-  return new DatabaseFault('storage_error', 'The file system failed', { cause: error })
+  return new DatabaseError('storage_error', 'The file system failed', { cause: error })
 }

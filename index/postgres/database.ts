@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Kysely, type Migration, type Transaction } from 'kysely'
 import type { DatabaseObserver } from '../sqlite/connection.ts'
 import type { Database } from '../sqlite/database.ts'
-import { DatabaseBusy } from '../sqlite/database-fault.ts'
+import { DatabaseBusyError } from '../sqlite/database-fault.ts'
 import { migrate } from '../sqlite/migrate.ts'
 import { postgresDialect } from './driver.ts'
 import { isConflict, isMigratedBeside } from './faults.ts'
@@ -14,7 +14,7 @@ export interface PostgresDatabase<S> extends Database<S> {
    * Runs `work` in one transaction of read committed, and again, up to five times, where it meets another: what it does
    * besides its statements it does several times. `work` may await only the transaction's own statements.
    *
-   * @throws DatabaseFault: busy, storage_* where PostgreSQL is away, outcome_unknown where it went during the commit
+   * @throws DatabaseError: busy, storage_* where PostgreSQL is away, outcome_unknown where it went during the commit
    */
   write<R>(work: (trx: Transaction<S>) => Promise<R>): Promise<R>
   /** Runs `work` in one transaction that sees one moment and cannot write; it may await only its own statements. */
@@ -29,7 +29,7 @@ const migrationTimeoutMs = 60_000
 /**
  * Applies every migration.
  *
- * @throws DatabaseFault storage_error where PostgreSQL cannot be reached, too_new where a newer version has made the tables
+ * @throws DatabaseError storage_error where PostgreSQL cannot be reached, too_new where a newer version has made the tables
  */
 export async function openPostgres<S>(
   address: PostgresAddress,
@@ -69,7 +69,7 @@ async function repeated<R>(work: () => Promise<R>): Promise<R> {
       return await work()
     } catch (error) {
       if (!isConflict(error)) throw error
-      if (attempt === repeats) throw new DatabaseBusy({ cause: error })
+      if (attempt === repeats) throw new DatabaseBusyError({ cause: error })
     }
     await sleep(2 ** attempt * (1 + Math.random()))
   }

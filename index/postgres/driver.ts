@@ -11,7 +11,7 @@ import {
 } from 'kysely'
 import type pg from 'pg'
 import type { ConnectionMode, DatabaseObserver } from '../sqlite/connection.ts'
-import { DatabaseBusy, DatabaseFault } from '../sqlite/database-fault.ts'
+import { DatabaseBusyError, DatabaseError } from '../sqlite/database-fault.ts'
 import { asPostgresFault, isBroken } from './faults.ts'
 import { clocks } from './pool.ts'
 
@@ -46,7 +46,7 @@ function driver(pool: pg.Pool, role: ConnectionMode, observer: DatabaseObserver 
       const isWaiting = pool.idleCount === 0
       const client = await pool.connect().catch((error: unknown) => {
         const fault = asPostgresFault(error)
-        if (fault instanceof DatabaseBusy) observer?.gaveUp()
+        if (fault instanceof DatabaseBusyError) observer?.gaveUp()
         throw fault
       })
       if (role === 'write' || isWaiting) observer?.waited(role, (performance.now() - since) / 1000)
@@ -117,13 +117,13 @@ class Connection implements DatabaseConnection {
     return { rows: (rows ?? []) as R[], ...(isChange ? { numAffectedRows: BigInt(rowCount ?? 0) } : {}) }
   }
 
-  /** @throws DatabaseFault outcome_unknown: PostgreSQL was asked to commit, and did not answer */
+  /** @throws DatabaseError outcome_unknown: PostgreSQL was asked to commit, and did not answer */
   async commit(): Promise<void> {
     this.#unwatch()
     if (this.#foreign) throw new Error('Inside a transaction nothing but its own statements may be awaited')
     const { command } = await this.#send('commit', []).catch((error: unknown) => {
       if (!this.#isBroken) throw error
-      throw new DatabaseFault('outcome_unknown', 'PostgreSQL did not say whether the change is kept', { cause: error })
+      throw new DatabaseError('outcome_unknown', 'PostgreSQL did not say whether the change is kept', { cause: error })
     })
     // So it answers where a statement had failed, and the error was swallowed.
     if (command === 'ROLLBACK') throw new Error('A statement of the transaction had failed: nothing is kept')
@@ -147,7 +147,7 @@ class Connection implements DatabaseConnection {
     } catch (error) {
       this.#isBroken ||= isBroken(error)
       const fault = asPostgresFault(error)
-      if (fault instanceof DatabaseBusy) this.#observer?.gaveUp()
+      if (fault instanceof DatabaseBusyError) this.#observer?.gaveUp()
       throw fault
     }
   }

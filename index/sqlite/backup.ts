@@ -2,7 +2,7 @@
 import type Sqlite from 'better-sqlite3'
 import { isSqliteError, openSqlite } from './better-sqlite3.ts'
 import { busyTimeoutMs, refuseOddFile } from './connection.ts'
-import { asDatabaseFault, DatabaseFault } from './database-fault.ts'
+import { asDatabaseError, DatabaseError } from './database-fault.ts'
 
 /**
  * Copies the present content of `file` to `to`, which must be missing or empty. The copy has no log beside it and is not
@@ -37,7 +37,7 @@ export function openToRead(file: string): Sqlite.Database {
 /**
  * SQLite's message about damage of the database in `file`; undefined where it is sound. Reads every page.
  *
- * @throws DatabaseFault busy, storage_*: a file that cannot be read need not be damaged
+ * @throws DatabaseError busy, storage_*: a file that cannot be read need not be damaged
  */
 export function findDatabaseDamage(file: string): string | undefined {
   try {
@@ -53,9 +53,9 @@ export function findDatabaseDamage(file: string): string | undefined {
       db.close()
     }
   } catch (error) {
-    const fault = asDatabaseFault(error, file)
+    const fault = asDatabaseError(error, file)
     // SQLite has no code for a schema that it cannot parse.
-    const isDamage = fault instanceof DatabaseFault ? fault.code === 'damaged' : isSqliteError(fault)
+    const isDamage = fault instanceof DatabaseError ? fault.code === 'damaged' : isSqliteError(fault)
     if (isDamage && error instanceof Error) return error.message
     throw fault
   }

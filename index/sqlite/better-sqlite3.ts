@@ -11,7 +11,7 @@ type Package = typeof Sqlite
 let loaded: Package | undefined
 
 /** The package, or its native part, is not installed. */
-export class SqliteNotInstalled extends Error {
+export class SqliteNotInstalledError extends Error {
   constructor(options: ErrorOptions) {
     super(
       `SQLite is not installed for Node ${process.version} (${process.platform}-${process.arch}); ${advice}`,
@@ -26,13 +26,13 @@ const advice =
     ? 'install Grove again on this machine with `npm install --include=optional --ignore-scripts`'
     : 'install Grove again with `npm install --ignore-scripts=false` and a C++ compiler, or use Node 22.14 or newer'
 
-/** Opens a database, or bytes of one. @throws SqliteNotInstalled, SqliteError, TypeError: its folder is missing */
+/** Opens a database, or bytes of one. @throws SqliteNotInstalledError, SqliteError, TypeError: its folder is missing */
 export function openSqlite(file: string | Buffer, options?: Sqlite.Options): Sqlite.Database {
   try {
     loaded ??= createRequire(import.meta.url)(name) as Package // what the package exports
     return new loaded(file, options)
   } catch (error) {
-    throw isMissing(error) ? new SqliteNotInstalled({ cause: error }) : error
+    throw isMissing(error) ? new SqliteNotInstalledError({ cause: error }) : error
   }
 }
 

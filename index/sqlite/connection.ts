@@ -5,7 +5,7 @@ import { rename } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type Sqlite from 'better-sqlite3'
 import { openSqlite } from './better-sqlite3.ts'
-import { asDatabaseFault, DatabaseBusy, DatabaseFault, isBusy } from './database-fault.ts'
+import { asDatabaseError, DatabaseBusyError, DatabaseError, isBusy } from './database-fault.ts'
 
 /** The longest wait of a statement or a transaction for other processes. */
 export const busyTimeoutMs = 10_000
@@ -44,35 +44,35 @@ export async function openConnection(file: string, options: SqliteOptions): Prom
   }
 }
 
-/** SQLite gives its log the mode of the database. @throws DatabaseFault where the file cannot be made */
+/** SQLite gives its log the mode of the database. @throws DatabaseError where the file cannot be made */
 function makePrivate(file: string): void {
   try {
     closeSync(openSync(file, 'wx', 0o600))
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw asDatabaseFault(error, file)
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw asDatabaseError(error, file)
   }
 }
 
-/** @throws DatabaseFault storage_error, busy where too many files are open */
+/** @throws DatabaseError storage_error, busy where too many files are open */
 export function openHandle(file: string): Sqlite.Database {
   try {
     // timeout 0: SQLite's own waiting is synchronous and would stop the event loop.
     return openSqlite(file, { timeout: 0 })
   } catch (error) {
-    throw asDatabaseFault(error, file)
+    throw asDatabaseError(error, file)
   }
 }
 
-/** SQLite waits for a pipe, and reads a device. @throws DatabaseFault storage_error: `file` exists and is not a regular file */
+/** SQLite waits for a pipe, and reads a device. @throws DatabaseError storage_error: `file` exists and is not a regular file */
 export function refuseOddFile(file: string): void {
   const found = statSync(file, { throwIfNoEntry: false })
-  if (found && !found.isFile()) throw new DatabaseFault('storage_error', `${file} is not a regular file`)
+  if (found && !found.isFile()) throw new DatabaseError('storage_error', `${file} is not a regular file`)
 }
 
-/** @throws DatabaseFault damaged */
+/** @throws DatabaseError damaged */
 async function requireSound(handle: Sqlite.Database): Promise<void> {
   const found = await retryWhileBusy(handle.name, () => handle.pragma('quick_check(1)', { simple: true }))
-  if (found !== 'ok') throw new DatabaseFault('damaged', `The database is damaged: ${found}`)
+  if (found !== 'ok') throw new DatabaseError('damaged', `The database is damaged: ${found}`)
 }
 
 /** Renames a damaged file, its log and its shared memory to `*.damaged`. */
@@ -92,7 +92,7 @@ export function identityOf(file: string): bigint | undefined {
 /**
  * `waited` is called with the seconds that others held the database, if they did.
  *
- * @throws DatabaseBusy after `busyTimeoutMs`, DatabaseFault where the storage fails
+ * @throws DatabaseBusyError after `busyTimeoutMs`, DatabaseError where the storage fails
  */
 export async function retryWhileBusy<R>(file: string, work: () => R, waited?: (seconds: number) => void): Promise<R> {
   const began = performance.now()
@@ -103,8 +103,8 @@ export async function retryWhileBusy<R>(file: string, work: () => R, waited?: (s
       if (pause > 2) waited?.((performance.now() - began) / 1000)
       return result
     } catch (error) {
-      if (!isBusy(error)) throw asDatabaseFault(error, file)
-      if (performance.now() > deadline) throw new DatabaseBusy({ cause: error })
+      if (!isBusy(error)) throw asDatabaseError(error, file)
+      if (performance.now() > deadline) throw new DatabaseBusyError({ cause: error })
     }
     await sleep(pause * (0.5 + Math.random()))
   }

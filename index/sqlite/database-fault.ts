@@ -17,7 +17,7 @@ type DatabaseFaultCode =
   | 'outcome_unknown'
 
 /** A fault outside the program. But for `outcome_unknown`, nothing of the transaction was kept. */
-export class DatabaseFault extends Error {
+export class DatabaseError extends Error {
   readonly code: DatabaseFaultCode
 
   constructor(code: DatabaseFaultCode, message: string, options?: ErrorOptions) {
@@ -27,12 +27,12 @@ export class DatabaseFault extends Error {
   }
 }
 /** Whether the file system failed below a database. */
-export function isDatabaseStorageFault(error: unknown): boolean {
-  return error instanceof DatabaseFault && ['storage_full', 'storage_readonly', 'storage_error'].includes(error.code)
+export function isDatabaseStorageError(error: unknown): boolean {
+  return error instanceof DatabaseError && ['storage_full', 'storage_readonly', 'storage_error'].includes(error.code)
 }
 
 /** Others held the database longer than the time limit. */
-export class DatabaseBusy extends DatabaseFault {
+export class DatabaseBusyError extends DatabaseError {
   constructor(options?: ErrorOptions) {
     super('busy', 'The database is busy', options)
     this.name = 'DatabaseBusy'
@@ -64,24 +64,24 @@ export function faultOfOpening(dir: string): NodeJS.ErrnoException | undefined {
 }
 
 /** Result codes of SQLite (sqlite.org/rescode.html) as faults; any other error as it is. @param file the database */
-export function asDatabaseFault(error: unknown, file: string): unknown {
+export function asDatabaseError(error: unknown, file: string): unknown {
   if (!isSqliteError(error)) return error
   const { code } = error
-  if (isBusy(error)) return new DatabaseBusy({ cause: error })
-  if (code === 'SQLITE_FULL') return new DatabaseFault('storage_full', 'The disk is full', { cause: error })
+  if (isBusy(error)) return new DatabaseBusyError({ cause: error })
+  if (code === 'SQLITE_FULL') return new DatabaseError('storage_full', 'The disk is full', { cause: error })
   if (code === 'SQLITE_NOTADB' || code.startsWith('SQLITE_CORRUPT')) {
-    return new DatabaseFault('damaged', 'The database is damaged', { cause: error })
+    return new DatabaseError('damaged', 'The database is damaged', { cause: error })
   }
   if (code.startsWith('SQLITE_IOERR') && isReadOnly(file))
-    return new DatabaseFault('storage_readonly', 'The file system is read-only', { cause: error })
+    return new DatabaseError('storage_readonly', 'The file system is read-only', { cause: error })
   const cause = code.startsWith('SQLITE_CANTOPEN') ? faultOfOpening(dirname(file)) : undefined
   if (cause?.code === 'EMFILE' || cause?.code === 'ENFILE')
-    return new DatabaseFault('busy', 'Too many files are open', { cause })
+    return new DatabaseError('busy', 'Too many files are open', { cause })
   if (code === 'SQLITE_IOERR' || code.startsWith('SQLITE_IOERR_') || code.startsWith('SQLITE_CANTOPEN')) {
-    return new DatabaseFault('storage_error', 'The file system failed', { cause: error })
+    return new DatabaseError('storage_error', 'The file system failed', { cause: error })
   }
   if (code.startsWith('SQLITE_READONLY')) {
-    return new DatabaseFault('storage_readonly', 'The database is read-only', { cause: error })
+    return new DatabaseError('storage_readonly', 'The database is read-only', { cause: error })
   }
   return error
 }

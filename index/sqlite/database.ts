@@ -6,7 +6,7 @@ import { openConnection } from './connection.ts'
 import { type DriverEvents, sqliteDialect } from './driver.ts'
 import { migrate } from './migrate.ts'
 
-export { DatabaseFault, isDatabaseStorageFault, isDuplicate } from './database-fault.ts'
+export { DatabaseError, isDatabaseStorageError, isDuplicate } from './database-fault.ts'
 
 export interface Database<S> {
   /** Reads committed data; each query is a snapshot of its own. Cannot write. */
@@ -15,7 +15,7 @@ export interface Database<S> {
    * Runs `work` in one transaction, exclusive among all processes, and commits it; rolls back if `work` throws.
    * `work` may await only the transaction's own statements, not even those of `read`.
    *
-   * @throws DatabaseFault: busy after 10 s of waiting for the lock, storage_* where the storage fails
+   * @throws DatabaseError: busy after 10 s of waiting for the lock, storage_* where the storage fails
    */
   write<R>(work: (trx: Transaction<S>) => Promise<R>): Promise<R>
   /** Waits for the running transaction. */
@@ -32,7 +32,7 @@ export interface DatabaseOptions extends DriverEvents {
 /**
  * Opens the database in `file`, creates it if it is missing, and applies every migration.
  *
- * @throws DatabaseFault, too_new where the file was made by a newer version
+ * @throws DatabaseError, too_new where the file was made by a newer version
  */
 export async function openDatabase<S>(
   file: string,

@@ -17,7 +17,7 @@ import {
 import { LRUCache } from 'lru-cache'
 import { createSemaphore } from '../../gitstore/concurrency/semaphore.ts'
 import { busyTimeoutMs, type ConnectionMode, type DatabaseObserver, retryWhileBusy } from './connection.ts'
-import { DatabaseBusy, DatabaseFault } from './database-fault.ts'
+import { DatabaseBusyError, DatabaseError } from './database-fault.ts'
 
 export interface DriverEvents {
   /** Called for each statement that finds the file damaged; the statement throws too. */
@@ -74,7 +74,7 @@ function writeDriver(handle: Sqlite.Database, events: DriverEvents): Driver {
   const connection = new Connection(handle, events)
   const semaphore = createSemaphore({
     running: 1,
-    waiting: { timeoutMs: busyTimeoutMs, refusal: () => new DatabaseBusy() },
+    waiting: { timeoutMs: busyTimeoutMs, refusal: () => new DatabaseBusyError() },
   })
   let release = () => {}
   /** When the transaction whose turn it is was asked for. */
@@ -154,8 +154,8 @@ class Connection implements DatabaseConnection {
     }
     return retryWhileBusy(this.#handle.name, execute, this.#waited).catch((error: unknown) => {
       const { onDamage, observer } = this.#events
-      if (error instanceof DatabaseFault && error.code === 'damaged') onDamage?.()
-      if (error instanceof DatabaseBusy) observer?.gaveUp()
+      if (error instanceof DatabaseError && error.code === 'damaged') onDamage?.()
+      if (error instanceof DatabaseBusyError) observer?.gaveUp()
       throw error
     })
   }

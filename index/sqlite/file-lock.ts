@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type Sqlite from 'better-sqlite3'
 import { isSqliteError, openSqlite } from './better-sqlite3.ts'
 import { openHandle } from './connection.ts'
-import { asDatabaseFault, DatabaseFault, faultOfOpening, isBusy } from './database-fault.ts'
+import { asDatabaseError, DatabaseError, faultOfOpening, isBusy } from './database-fault.ts'
 
 export interface LiveProcess {
   readonly id: string
@@ -27,7 +27,7 @@ const maxAttempts = 100
  * Makes `runDir/<id>/` with the locked file `alive` in it. The folder gets its name after the lock is held. Nothing else may
  * open the file: closing any descriptor of it drops POSIX locks.
  *
- * @throws system errors; DatabaseFault busy where too many files are open, storage_error
+ * @throws system errors; DatabaseError busy where too many files are open, storage_error
  */
 export async function registerProcess(runDir: string): Promise<LiveProcess> {
   mkdirSync(runDir, { recursive: true })
@@ -57,7 +57,7 @@ export function lockFileIn(processDir: string): string {
  * Takes the lock of a dead process, so that one process alone finishes or undoes its work. Undefined if the process lives
  * or its folder is gone. Makes nothing where the folder is missing.
  *
- * @throws DatabaseFault busy where too many files are open, storage_error: the process may then live or be dead
+ * @throws DatabaseError busy where too many files are open, storage_error: the process may then live or be dead
  */
 export function takeOver(runDir: string, id: string): { release(): void } | undefined {
   return lockFile(join(runDir, id))
@@ -69,7 +69,7 @@ function lockFile(dir: string): { release(): void } | undefined {
     handle = openSqlite(lockFileIn(dir), { timeout: 0 })
   } catch (error) {
     if (isNoFolder(faultOfOpening(`${dir}/`))) return undefined
-    throw asDatabaseFault(error, lockFileIn(dir))
+    throw asDatabaseError(error, lockFileIn(dir))
   }
   try {
     handle.exec('begin exclusive')
@@ -80,7 +80,7 @@ function lockFile(dir: string): { release(): void } | undefined {
     // Held, or the folder is being removed: its files are removed before it.
     if (code.startsWith('SQLITE_BUSY') || isNoFolder(opening)) return undefined
     if (/^SQLITE_(CANTOPEN|IOERR)/.test(code) && opening === undefined) return undefined
-    throw asDatabaseFault(error, lockFileIn(dir))
+    throw asDatabaseError(error, lockFileIn(dir))
   }
   held.add(handle)
   return {
@@ -110,7 +110,7 @@ function renamed(from: string, to: string): boolean {
  *
  * @param timeoutMs the longest wait for the lock; default: no limit
  * @returns undefined where `signal` was aborted before the lock was free
- * @throws DatabaseFault busy: the lock was not free in time, or too many files are open
+ * @throws DatabaseError busy: the lock was not free in time, or too many files are open
  */
 export async function withFileLock<T>(
   file: string,
@@ -124,7 +124,7 @@ export async function withFileLock<T>(
     while (!locks(handle)) {
       if (signal.aborted) return undefined
       if (performance.now() - since > timeoutMs)
-        throw new DatabaseFault('busy', `Another process has held ${file} for ${timeoutMs / 1000} seconds`)
+        throw new DatabaseError('busy', `Another process has held ${file} for ${timeoutMs / 1000} seconds`)
       await sleep(10 + Math.random() * 20)
     }
     return await work()
@@ -139,6 +139,6 @@ function locks(handle: Sqlite.Database): boolean {
     return true
   } catch (error) {
     if (isBusy(error)) return false
-    throw asDatabaseFault(error, handle.name)
+    throw asDatabaseError(error, handle.name)
   }
 }

@@ -7,14 +7,14 @@ import { chmod, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { type Migration, sql, type Transaction } from 'kysely'
 import { copyDatabase, openToRead } from './backup.ts'
-import { asDatabaseFault, DatabaseFault } from './database-fault.ts'
+import { asDatabaseError, DatabaseError } from './database-fault.ts'
 
 /**
  * Applies, in the order of their names, the migrations that the database of `trx` lacks. A second process waits for the write
  * transaction and then finds nothing to do; on PostgreSQL it may be refused a duplicate first, and has to look again.
  *
  * @param file its name, for the message
- * @throws DatabaseFault too_new: the database was made by a newer version
+ * @throws DatabaseError too_new: the database was made by a newer version
  */
 export async function migrate<S>(
   trx: Transaction<S>,
@@ -26,7 +26,7 @@ export async function migrate<S>(
   const applied = new Set(rows.map((row) => row.name))
   for (const name of applied) {
     if (!(name in migrations))
-      throw new DatabaseFault('too_new', `${file} was made by a newer version (${name}); start that one`)
+      throw new DatabaseError('too_new', `${file} was made by a newer version (${name}); start that one`)
   }
   for (const name of Object.keys(migrations).sort()) {
     if (applied.has(name)) continue
@@ -45,7 +45,7 @@ const kept = 2
  * without `-wal` and `-shm` beside it, start the older version.
  *
  * @returns the copy's path; undefined where nothing is to be migrated: the file is new, up to date or of a newer version
- * @throws DatabaseFault damaged, busy, storage_*
+ * @throws DatabaseError damaged, busy, storage_*
  */
 export async function copyBeforeMigration(
   file: string,
@@ -67,7 +67,7 @@ export async function copyBeforeMigration(
     await synced(dirname(file))
     return copy
   } catch (error) {
-    throw asDatabaseFault(error, file)
+    throw asDatabaseError(error, file)
   }
 }
 

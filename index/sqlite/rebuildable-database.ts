@@ -4,11 +4,11 @@ import { basename } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Migration, sql, type Transaction } from 'kysely'
 import { type DatabaseObserver, identityOf, setAside } from './connection.ts'
-import { type Database, DatabaseFault, openDatabase } from './database.ts'
+import { type Database, DatabaseError, openDatabase } from './database.ts'
 import { withFileLock } from './file-lock.ts'
 
 export interface DerivedDatabase<S> extends Database<S> {
-  /** The same database; each use throws DatabaseFault busy until it is filled. */
+  /** The same database; each use throws DatabaseError busy until it is filled. */
   readonly whole: Database<S>
   isWhole(): boolean
   /**
@@ -80,7 +80,7 @@ async function openLocked<S>(opening: Opening<S>, broken?: Generation<S>): Promi
       try {
         return await openNow(opening)
       } catch (error) {
-        if (!(error instanceof DatabaseFault)) throw error
+        if (!(error instanceof DatabaseError)) throw error
         const isReplaced = error.code === 'damaged' || (error.code === 'too_new' && (await mayReplaceNewer()))
         if (!isReplaced) throw error
         await discard(opening, error.cause instanceof Error ? error.cause.message : error.message)
@@ -89,7 +89,7 @@ async function openLocked<S>(opening: Opening<S>, broken?: Generation<S>): Promi
     },
     openingTimeoutMs,
   )
-  if (!opened) throw new DatabaseFault('busy', 'The service is about to stop')
+  if (!opened) throw new DatabaseError('busy', 'The service is about to stop')
   return opened
 }
 
@@ -172,7 +172,7 @@ class RebuildableDatabase<S> implements DerivedDatabase<S> {
   }
 
   #requireWhole(): Generation<S> {
-    if (!this.#current.isWhole) throw new DatabaseFault('busy', `${this.#name} is being made again; try again`)
+    if (!this.#current.isWhole) throw new DatabaseError('busy', `${this.#name} is being made again; try again`)
     return this.#current
   }
 

@@ -115,6 +115,6 @@ export interface Attempt {
  * Runs `work` unless the attempt exceeds a limit. An attempt counts from its start, so that parallel attempts do not exceed
  * the limit, and stops counting once `work` succeeds or fails for a reason other than a wrong secret.
  *
- * @throws Refusal rate_limited, what `work` throws
+ * @throws AppError rate_limited, what `work` throws
  */
 export type LimitSignIn = <T>(attempt: Attempt, work: () => Promise<T>) => Promise<T>

@@ -90,7 +90,7 @@ export type MergeRefusal = keyof typeof mergeRefusals
 /**
  * `detail` is a sentence for people. `facts` are further members of the response; `location` becomes its header.
  */
-export class Refusal extends Error {
+export class AppError extends Error {
   readonly code: RefusalCode
   readonly facts: Readonly<Record<string, unknown>>
 
@@ -127,7 +127,7 @@ type ProblemType =
   | 'value_error'
 
 /** A rate limit is exceeded; retry after so many seconds. */
-export class RateLimited extends Refusal {
+export class RateLimitedError extends AppError {
   readonly limit: Limit
   readonly waitSeconds: number
 
@@ -148,7 +148,7 @@ export interface Problem {
 }
 
 /** 422: a well-formed request that breaks a rule. */
-export class Invalid extends Error {
+export class ValidationError extends Error {
   readonly problems: readonly Problem[]
 
   constructor(problems: readonly Problem[]) {
@@ -159,12 +159,12 @@ export class Invalid extends Error {
 }
 
 /** A problem of type `value_error` at `loc`. */
-export function invalid(loc: readonly (string | number)[], msg: string, input?: unknown): Invalid {
-  return new Invalid([{ loc, msg, type: 'value_error', ...(input === undefined ? {} : { input }) }])
+export function invalid(loc: readonly (string | number)[], msg: string, input?: unknown): ValidationError {
+  return new ValidationError([{ loc, msg, type: 'value_error', ...(input === undefined ? {} : { input }) }])
 }
 
 /** The client has disconnected; work that stops for this reason has not failed. */
-export class ClientGone extends Error {
+export class ClientDisconnectedError extends Error {
   constructor() {
     super('The client has gone')
     this.name = 'ClientGone'

@@ -1,9 +1,9 @@
 /** What faults of repositories and databases mean to callers: one table for REST and for pushes. */
-import { asStorageFault, GitError, type GitErrorCode } from '../../gitstore/errors.ts'
-import { DatabaseFault } from '../../index/sqlite/database.ts'
-import { Invalid, invalid, Refusal } from './errors.ts'
+import { asStorageError, GitError, type GitErrorCode } from '../../gitstore/errors.ts'
+import { DatabaseError } from '../../index/sqlite/database.ts'
+import { ValidationError, invalid, AppError } from './errors.ts'
 
-type Answer = Refusal | Invalid
+type Answer = AppError | ValidationError
 
 interface Meaning {
   /** Undefined: an internal fault, 500. */
@@ -17,53 +17,53 @@ interface Meaning {
 /** A fault can occur after the ref has moved and before the move is durable. */
 const look = 'fetch before you push again'
 
-const damaged = () => new Refusal('repo_damaged', 'This repository is damaged')
+const damaged = () => new AppError('repo_damaged', 'This repository is damaged')
 
 const meanings: Readonly<Record<GitErrorCode, Meaning>> = {
   ref_moved: {
-    answer: ({ facts }) => new Refusal('head_moved', 'The branch has moved', { current_head: facts.current }),
+    answer: ({ facts }) => new AppError('head_moved', 'The branch has moved', { current_head: facts.current }),
   },
   ref_name_taken: {
-    answer: () => new Refusal('branch_name_taken', 'Another branch stands in the way of this name'),
+    answer: () => new AppError('branch_name_taken', 'Another branch stands in the way of this name'),
     pushed: 'another ref stands in the way of this name',
   },
   ref_damaged: { answer: damaged, pushed: 'this repository is damaged', isLogged: true },
   busy: {
-    answer: () => new Refusal('busy', 'Others are writing; try again'),
+    answer: () => new AppError('busy', 'Others are writing; try again'),
     pushed: 'others are writing; push again',
   },
   object_missing: { answer: damaged, pushed: 'an object is missing', isLogged: true },
   object_damaged: { answer: damaged, pushed: 'an object is damaged', isLogged: true },
   repo_missing: {
-    answer: () => new Refusal('node_not_found', 'Node not found'),
+    answer: () => new AppError('node_not_found', 'Node not found'),
     pushed: `the repository was deleted meanwhile, or its organisation moved; ${look}`,
   },
-  repo_exists: { answer: () => new Refusal('node_exists', 'There is a node with this id') },
+  repo_exists: { answer: () => new AppError('node_exists', 'There is a node with this id') },
   merge_conflict: {
-    answer: ({ facts }) => new Refusal('merge_conflict', 'The branches conflict', { paths: facts.paths }),
+    answer: ({ facts }) => new AppError('merge_conflict', 'The branches conflict', { paths: facts.paths }),
   },
   path_conflict: {
     answer: ({ facts }) => invalid(['body'], 'A file stands where a directory must be, or the reverse', facts.path),
   },
   limit_exceeded: {
-    answer: () => new Refusal('too_large', 'This is larger than the service reads'),
+    answer: () => new AppError('too_large', 'This is larger than the service reads'),
     pushed: 'it holds more than the service reads',
   },
-  malformed_request: { answer: ({ message }) => new Refusal('bad_request', message) },
-  not_offered: { answer: ({ message }) => new Refusal('bad_request', message) },
+  malformed_request: { answer: ({ message }) => new AppError('bad_request', message) },
+  not_offered: { answer: ({ message }) => new AppError('bad_request', message) },
   native_failed: { answer: () => undefined },
   storage_full: {
-    answer: () => new Refusal('storage_full', 'The disk is full'),
+    answer: () => new AppError('storage_full', 'The disk is full'),
     pushed: `the disk is full; ${look}`,
     isLogged: true,
   },
   storage_readonly: {
-    answer: () => new Refusal('storage_readonly', 'The storage is read-only'),
+    answer: () => new AppError('storage_readonly', 'The storage is read-only'),
     pushed: `the storage is read-only; ${look}`,
     isLogged: true,
   },
   storage_error: {
-    answer: () => new Refusal('storage_error', 'The storage failed'),
+    answer: () => new AppError('storage_error', 'The storage failed'),
     pushed: `the storage failed; ${look}`,
     isLogged: true,
   },
@@ -71,12 +71,12 @@ const meanings: Readonly<Record<GitErrorCode, Meaning>> = {
 
 /** The response of REST; undefined: an internal fault. */
 export function answerOf(error: unknown): Answer | undefined {
-  if (error instanceof Refusal || error instanceof Invalid) return error
-  if (error instanceof DatabaseFault) {
+  if (error instanceof AppError || error instanceof ValidationError) return error
+  if (error instanceof DatabaseError) {
     const { code, message } = error
-    return new Refusal(code === 'damaged' || code === 'too_new' ? 'storage_error' : code, message)
+    return new AppError(code === 'damaged' || code === 'too_new' ? 'storage_error' : code, message)
   }
-  const fault = asStorageFault(error)
+  const fault = asStorageError(error)
   return fault instanceof GitError ? meanings[fault.code].answer(fault) : undefined
 }
 
@@ -89,7 +89,7 @@ export interface PushAnswer {
 
 /** The line in the report of a push for a refused ref. */
 export function pushAnswerOf(error: unknown): PushAnswer {
-  if (error instanceof Refusal || error instanceof Invalid)
+  if (error instanceof AppError || error instanceof ValidationError)
     return { reason: error.message, answer: error, isLogged: false }
   const meaning = error instanceof GitError ? meanings[error.code] : undefined
   if (meaning?.pushed === undefined)

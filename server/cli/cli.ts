@@ -3,11 +3,11 @@
 import { isMainThread } from 'node:worker_threads'
 import { CommanderError } from 'commander'
 import { ConfigError, readConfig } from '../base/config.ts'
-import { Invalid, Refusal } from '../base/errors.ts'
+import { ValidationError, AppError } from '../base/errors.ts'
 import { printable } from '../domain/format/texts.ts'
 import { explainFault } from '../process/faults.ts'
 import { UsageError } from './commands/command.ts'
-import { Interrupted, type Interruption, untilInterrupted } from './interruption.ts'
+import { InterruptedError, type Interruption, untilInterrupted } from './interruption.ts'
 import { programOf } from './program.ts'
 
 // In a thread, what loads this calls runCommand.
@@ -53,15 +53,15 @@ export async function runCommand(args: readonly string[]): Promise<number | unde
 
 /** 2: the caller can correct it; 1: it failed; after a signal, 128 plus its number. */
 function exitCodeOf(error: unknown): number {
-  if (error instanceof Interrupted) return error.exitCode
+  if (error instanceof InterruptedError) return error.exitCode
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
-  const isCallers = [UsageError, ConfigError, Refusal, Invalid].some((kind) => error instanceof kind)
+  const isCallers = [UsageError, ConfigError, AppError, ValidationError].some((kind) => error instanceof kind)
   return isCallers ? 2 : 1
 }
 
 /** A sentence for expected errors; the stack for others. */
 function explain(error: unknown): string {
-  if (error instanceof Invalid) return printable(error.problems.map(({ msg }) => msg).join('; '))
-  const isAnswer = error instanceof Error && (exitCodeOf(error) === 2 || error instanceof Interrupted)
+  if (error instanceof ValidationError) return printable(error.problems.map(({ msg }) => msg).join('; '))
+  const isAnswer = error instanceof Error && (exitCodeOf(error) === 2 || error instanceof InterruptedError)
   return isAnswer ? printable(error.message) : explainFault(error)
 }

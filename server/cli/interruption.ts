@@ -6,7 +6,7 @@ const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 const cleaningTimeoutMs = 5_000
 
 /** Why a command ended before its work was done. */
-export class Interrupted extends Error {
+export class InterruptedError extends Error {
   /** 128 plus the signal's number, as shells report it. */
   readonly exitCode: number
 
@@ -28,7 +28,7 @@ export interface Interruption {
 export function untilInterrupted(): Interruption {
   const ending = new AbortController()
   const interrupt = (signal: NodeJS.Signals) => {
-    const reason = new Interrupted(signal)
+    const reason = new InterruptedError(signal)
     if (ending.signal.aborted) process.exit(reason.exitCode)
     setTimeout(() => process.exit(reason.exitCode), cleaningTimeoutMs).unref()
     ending.abort(reason)

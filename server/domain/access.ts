@@ -1,6 +1,6 @@
 /** Access: which organisations and nodes the caller may see, and with which role. Each use case asks once and passes it on. */
 
-import { isGitError, isStorageFault } from '../../gitstore/errors.ts'
+import { isGitError, isStorageError } from '../../gitstore/errors.ts'
 import type { History } from '../../gitstore/history/history.ts'
 import { listRefs, readRef } from '../../gitstore/refs/refs.ts'
 import type { Repo } from '../../gitstore/repo.ts'
@@ -11,9 +11,9 @@ import type { CredentialsDb } from '../../index/credentials/schema.ts'
 import { findNode, type NodeRow } from '../../index/derived/node-queries.ts'
 import { findOrgRow, findOrgWithRole, findRole, type OrgRow } from '../../index/derived/org-queries.ts'
 import { type Role, roles } from '../../index/derived/schema.ts'
-import { isDatabaseStorageFault } from '../../index/sqlite/database.ts'
+import { isDatabaseStorageError } from '../../index/sqlite/database.ts'
 import type { Deps } from '../base/deps.ts'
-import { Refusal } from '../base/errors.ts'
+import { AppError } from '../base/errors.ts'
 import type { Actor, Person } from './actor.ts'
 import type { NodeAt, OrgAt } from './at.ts'
 import { historyOf } from './indexing/history.ts'
@@ -41,7 +41,7 @@ export interface NodeAccess extends OrgAccess {
 /**
  * The organisation, if the caller may see it and has the required role.
  *
- * @throws Refusal unauthenticated (anonymous, not published or unknown), org_not_found, forbidden
+ * @throws AppError unauthenticated (anonymous, not published or unknown), org_not_found, forbidden
  */
 export async function orgFor(deps: Deps, actor: Actor, at: OrgAt, need: Need): Promise<OrgAccess> {
   const access = await visibleOrg(deps, actor, at.orgId)
@@ -52,7 +52,7 @@ export async function orgFor(deps: Deps, actor: Actor, at: OrgAt, need: Need): P
 /**
  * The node, its repository and the caller's access. The index is up to date with the repository's refs when this returns.
  *
- * @throws Refusal as orgFor, node_not_found before forbidden; GitError repo_missing, ref_damaged
+ * @throws AppError as orgFor, node_not_found before forbidden; GitError repo_missing, ref_damaged
  */
 export async function nodeFor(deps: Deps, actor: Actor, at: NodeAt, need: Need): Promise<NodeAccess> {
   return nodeIn(deps, await visibleOrg(deps, actor, at.orgId), at.nodeId, need)
@@ -65,7 +65,7 @@ export async function nodeFor(deps: Deps, actor: Actor, at: NodeAt, need: Need):
  */
 export async function nodeIn(deps: Deps, access: OrgAccess, nodeId: string, need: Need): Promise<NodeAccess> {
   const node = await findIndexed(deps, access.org, nodeId, need)
-  if (!node) throw new Refusal('node_not_found', 'Node not found')
+  if (!node) throw new AppError('node_not_found', 'Node not found')
   requireRole(access, need)
   const repo = nodeRepo(deps.store, access.org.id, nodeId)
   const { org, role, onlyNode } = access
@@ -82,7 +82,7 @@ export function reread(deps: Deps, access: NodeAccess, need: Need): Promise<Node
  * Checks that the caller is still who they were at the beginning of the request: the session or the token may have ended, the
  * account may have been disabled or deleted while a long body arrived.
  *
- * @throws Refusal invalid_token
+ * @throws AppError invalid_token
  */
 export async function requireSignedIn(db: CredentialsDb, { id, sessionId, tokenId }: Person): Promise<void> {
   if (tokenId !== undefined && !(await hasAccessToken(db, tokenId))) throw badToken()
@@ -90,15 +90,15 @@ export async function requireSignedIn(db: CredentialsDb, { id, sessionId, tokenI
   if ((await profile) === undefined) throw badToken()
 }
 
-export function badToken(): Refusal {
-  return new Refusal('invalid_token', 'The token is bad, expired or revoked')
+export function badToken(): AppError {
+  return new AppError('invalid_token', 'The token is bad, expired or revoked')
 }
 
-/** Checks caller and role again under a lock. @throws Refusal invalid_token, forbidden */
+/** Checks caller and role again under a lock. @throws AppError invalid_token, forbidden */
 export async function requireStill(deps: Deps, person: Person, orgId: string, need: Role): Promise<void> {
   await requireSignedIn(deps.credentials.read, person)
   const role = await findRole(deps.index.read, orgId, person.id)
-  if (!role || !includesRole(role, need)) throw new Refusal('forbidden', `This needs the role ${need}`)
+  if (!role || !includesRole(role, need)) throw new AppError('forbidden', `This needs the role ${need}`)
 }
 
 /** Whether who has `role` may do what `need` allows. */
@@ -109,12 +109,12 @@ export function includesRole(role: Role, need: Role): boolean {
 async function visibleOrg(deps: Deps, actor: Actor, orgId: string): Promise<OrgAccess> {
   if (actor.kind === 'anonymous') {
     const org = await findOrg(deps, orgId)
-    if (!org?.published) throw new Refusal('unauthenticated', 'Sign in to see this')
+    if (!org?.published) throw new AppError('unauthenticated', 'Sign in to see this')
     return { org, role: null }
   }
   const found = await findSeen(deps, orgId, actor.id)
   if (found === undefined || (found.role === null && !found.org.published)) {
-    throw new Refusal('org_not_found', 'Organisation not found')
+    throw new AppError('org_not_found', 'Organisation not found')
   }
   return actor.onlyNode === undefined ? found : { ...found, onlyNode: actor.onlyNode }
 }
@@ -127,10 +127,10 @@ async function findSeen(deps: Deps, orgId: string, userId: string): Promise<OrgA
   return seen ?? ((await findOrg(deps, orgId)) && known())
 }
 
-/** @throws Refusal forbidden */
+/** @throws AppError forbidden */
 export function requireRole({ role }: OrgAccess, need: Need): void {
   if (need === 'public' || (role && includesRole(role, need))) return
-  throw new Refusal(
+  throw new AppError(
     'forbidden',
     role ? `This needs the role ${need}; yours is ${role}` : 'This is for members of the organisation',
   )
@@ -156,7 +156,7 @@ async function findIndexed(deps: Deps, org: OrgRow, nodeId: string, need: Need):
     await indexNode(deps, orgId, nodeId)
   } catch (error) {
     const reads = need === 'public' || need === 'reader'
-    const isPassing = isStorageFault(error) || isDatabaseStorageFault(error) || isReadOnly(error)
+    const isPassing = isStorageError(error) || isDatabaseStorageError(error) || isReadOnly(error)
     if (row === undefined || !reads || !isPassing) throw error
     deps.log.warn({ err: error, orgId, nodeId }, 'a node cannot be indexed; its last indexed state is read')
     return row
@@ -167,7 +167,7 @@ async function findIndexed(deps: Deps, org: OrgRow, nodeId: string, need: Need):
 
 /** A cell without its lease settles no requests. */
 function isReadOnly(error: unknown): boolean {
-  return error instanceof Refusal && error.code === 'storage_readonly'
+  return error instanceof AppError && error.code === 'storage_readonly'
 }
 
 /**

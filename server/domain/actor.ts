@@ -32,7 +32,7 @@ export type Actor = Person | Anonymous
 /** Who asks, and until when they wait. */
 export interface Asker<A extends Actor = Actor> {
   readonly actor: A
-  /** Aborted with `ClientGone` when the client disconnects. */
+  /** Aborted with `ClientDisconnectedError` when the client disconnects. */
   readonly signal: AbortSignal
   /** The network address, as trusted proxies report it. */
   readonly from: string

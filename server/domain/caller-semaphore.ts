@@ -1,7 +1,7 @@
 /** Semaphores for expensive work that give each caller a share; callers take turns, and each by organisation. */
 import { createQuota, type Share } from '../../gitstore/concurrency/quota.ts'
 import { createSemaphore, type Semaphore, type Turn } from '../../gitstore/concurrency/semaphore.ts'
-import { Refusal } from '../base/errors.ts'
+import { AppError } from '../base/errors.ts'
 import type { Caller } from './actor.ts'
 
 /** What runs, and what waits beside that. */
@@ -31,7 +31,7 @@ interface CallerTurn extends Turn {
   readonly orgId?: string
 }
 
-/** Its `acquire` and `run` @throws Refusal busy; the signal's reason */
+/** Its `acquire` and `run` @throws AppError busy; the signal's reason */
 export function createCallerSemaphore(limits: CallerLimits): Semaphore<CallerTurn> {
   const { waitTimeoutMs: timeoutMs, refusal } = limits
   return createSemaphore({
@@ -39,7 +39,7 @@ export function createCallerSemaphore(limits: CallerLimits): Semaphore<CallerTur
     waiting: {
       quota: createQuota((turn) => sharesOf(turn, limits, 'waiting')),
       timeoutMs,
-      refusal: () => new Refusal('busy', refusal),
+      refusal: () => new AppError('busy', refusal),
     },
     laneOf: ({ caller, orgId }) => ({ key: caller.key, group: orgId }),
   })

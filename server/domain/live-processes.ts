@@ -6,7 +6,7 @@ import { lockFileIn, takeOver } from '../../index/sqlite/file-lock.ts'
 /**
  * The ids of all processes that hold their lock below `run`, without `own`, whose lock this process must not open twice.
  *
- * @throws system errors; DatabaseFault busy, storage_error
+ * @throws system errors; DatabaseError busy, storage_error
  */
 export async function listLiveProcesses(run: string, own?: string): Promise<string[]> {
   const live: string[] = []

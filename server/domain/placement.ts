@@ -42,7 +42,7 @@ export interface PlaceChanges {
   readonly more: boolean
 }
 
-/** Methods that read or write the directory throw DatabaseFault. */
+/** Methods that read or write the directory throw DatabaseError. */
 export interface Placement {
   readonly lease: Lease
   /** The lease and the marks of organisations that move, for transactions of refs. */
@@ -57,24 +57,24 @@ export interface Placement {
   /** The other service that has the organisation; undefined: this one has it, or none. */
   findElsewhere(orgId: string): Promise<FoundPlace | undefined>
 
-  /** @throws Refusal moving: the operator has closed this service to new organisations */
+  /** @throws AppError moving: the operator has closed this service to new organisations */
   requireOpen(): Promise<void>
   /**
    * Call it before the repository of a new organisation is made: one service alone gets an organisation of that id.
    *
-   * @throws GitError repo_exists: the organisation exists here or elsewhere, or was deleted; Refusal storage_readonly
+   * @throws GitError repo_exists: the organisation exists here or elsewhere, or was deleted; AppError storage_readonly
    */
   claim(orgId: string): Promise<void>
   /**
    * Tells the directory that the folder has come (`here`), or is in the trash (`gone`).
    *
-   * @throws Refusal outcome_unknown: the directory has the organisation elsewhere
+   * @throws AppError outcome_unknown: the directory has the organisation elsewhere
    */
   declare(orgId: string, state: 'here' | 'gone'): Promise<void>
   /**
    * Writes to the directory what has changed in org.git.
    *
-   * @throws GitError as readOrgRecord, busy; Refusal storage_readonly
+   * @throws GitError as readOrgRecord, busy; AppError storage_readonly
    */
   updateCard(store: Store, orgId: string): Promise<void>
 

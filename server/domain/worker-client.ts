@@ -2,11 +2,11 @@
  * Calls into a worker thread: `WorkerClient` for the thread that asks, `serveCalls` and `notify` for the worker.
  *
  * Requests and answers are messages with ids, so answers may come in any order. Errors lose their class between threads: a
- * DatabaseFault is thrown as such on the other side, any other error as text.
+ * DatabaseError is thrown as such on the other side, any other error as text.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parentPort, type TransferListItem, Worker } from 'node:worker_threads'
-import { DatabaseFault } from '../../index/sqlite/database-fault.ts'
+import { DatabaseError } from '../../index/sqlite/database-fault.ts'
 
 /** The functions of a worker by name. Inputs and answers are cloned. */
 type Calls<C> = { readonly [Name in keyof C]: (input: never) => unknown }
@@ -20,7 +20,7 @@ interface Request<C extends Calls<C>> {
 }
 
 type ErrorMessage =
-  | { readonly kind: 'fault'; readonly code: DatabaseFault['code']; readonly message: string }
+  | { readonly kind: 'fault'; readonly code: DatabaseError['code']; readonly message: string }
   /** With the stack. */
   | { readonly kind: 'error'; readonly message: string }
 
@@ -38,7 +38,7 @@ export interface WorkerOptions<Notice> {
   readonly bundle: URL
   /** The worker's `workerData`. */
   readonly data?: unknown
-  /** Begins the message of an error that is not a DatabaseFault. */
+  /** Begins the message of an error that is not a DatabaseError. */
   readonly failure: string
   /** Milliseconds for one request, after which the thread is ended with all its requests. Default: no limit. */
   readonly timeoutMs?: number
@@ -83,7 +83,7 @@ export class WorkerClient<C extends Calls<C>, Notice = never> {
   /**
    * The worker's answer. An abort gives up the answer, not the work.
    *
-   * @throws DatabaseFault of the worker; Error: the call threw something else; the error of `lost` if the thread ended, the
+   * @throws DatabaseError of the worker; Error: the call threw something else; the error of `lost` if the thread ended, the
    *   request took too long, or the client is closed; the signal's reason
    */
   async ask<Name extends keyof C>(
@@ -158,7 +158,7 @@ export class WorkerClient<C extends Calls<C>, Notice = never> {
     const { id, outcome } = message
     this.#settle(id, ({ resolve, reject }) => {
       if (outcome.kind === 'answer') resolve(outcome.answer)
-      else if (outcome.kind === 'fault') reject(new DatabaseFault(outcome.code, outcome.message))
+      else if (outcome.kind === 'fault') reject(new DatabaseError(outcome.code, outcome.message))
       else reject(new Error(`${this.#options.failure}: ${outcome.message}`))
     })
   }
@@ -251,6 +251,6 @@ function post<Notice>(message: FromWorker<Notice>, transfer: readonly TransferLi
 }
 
 function toMessage(error: unknown): ErrorMessage {
-  if (error instanceof DatabaseFault) return { kind: 'fault', code: error.code, message: error.message }
+  if (error instanceof DatabaseError) return { kind: 'fault', code: error.code, message: error.message }
   return { kind: 'error', message: error instanceof Error ? (error.stack ?? error.message) : String(error) }
 }

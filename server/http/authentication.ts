@@ -7,7 +7,7 @@ import { LRUCache } from 'lru-cache'
 import { Passport } from 'passport'
 import { Strategy } from 'passport-jwt'
 import type { Deps } from '../base/deps.ts'
-import { Refusal } from '../base/errors.ts'
+import { AppError } from '../base/errors.ts'
 import { badToken } from '../domain/access.ts'
 import { authenticateToken, type Credential, isWithin, type TokenScope } from '../domain/accounts/access-tokens.ts'
 import { findBrowserPerson, isBrowserSecret } from '../domain/accounts/browser-sessions.ts'
@@ -76,7 +76,7 @@ export function authenticate(findCredential: FindCredential): RequestHandler {
       return
     }
     if (req.headers.authorization === undefined) {
-      next(security === 'required' ? new Refusal('unauthenticated', 'Sign in first') : undefined)
+      next(security === 'required' ? new AppError('unauthenticated', 'Sign in first') : undefined)
       return
     }
     setCredential(req, await credentialOf(req, findCredential))
@@ -84,12 +84,12 @@ export function authenticate(findCredential: FindCredential): RequestHandler {
   }
 }
 
-/** As `authenticate`, of an operation that a page calls for a caller who is known. @throws Refusal unauthenticated */
+/** As `authenticate`, of an operation that a page calls for a caller who is known. @throws AppError unauthenticated */
 export function authenticateAs(req: Request, credential: Credential | undefined): void {
   const { security } = contextOf(req).operation
   if (security === 'none' || security === 'metrics') return
   if (credential !== undefined) setCredential(req, credential)
-  else if (security === 'required') throw new Refusal('unauthenticated', 'Sign in first')
+  else if (security === 'required') throw new AppError('unauthenticated', 'Sign in first')
 }
 
 /** After the body has arrived, which a client may let take two minutes: what the caller was allowed may have ended meanwhile. */
@@ -102,7 +102,7 @@ export function authenticateAgain(findCredential: FindCredential): RequestHandle
   }
 }
 
-/** Of the Authorization. @throws Refusal invalid_token */
+/** Of the Authorization. @throws AppError invalid_token */
 export async function credentialOf(req: Request, findCredential: FindCredential): Promise<Credential> {
   const text = bearerToken(req)
   const credential = text === null ? undefined : await findCredential(text)
@@ -127,8 +127,8 @@ export const limitTokens: RequestHandler = (req, _res, next) => {
 }
 
 /** Says what the token is for, so that its holder need not find out by trying. */
-function scopeRefusal({ access, orgId, nodeId }: TokenScope, detail: string): Refusal {
-  return new Refusal('token_scope', detail, {
+function scopeRefusal({ access, orgId, nodeId }: TokenScope, detail: string): AppError {
+  return new AppError('token_scope', detail, {
     ...(access === 'read' ? { token_access: access } : {}),
     ...(orgId === undefined ? {} : { token_org_id: orgId }),
     ...(nodeId === undefined ? {} : { token_node_id: nodeId }),

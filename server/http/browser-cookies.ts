@@ -18,7 +18,7 @@ export interface BrowserCookies {
   /**
    * Goes on with the session of the access token, by a cookie alone. Ends the session of the cookie that the browser had.
    *
-   * @throws Refusal invalid_credentials: the session has ended
+   * @throws AppError invalid_credentials: the session has ended
    */
   set(req: Request, res: Response, accessToken: string): Promise<void>
   /** Ends the session of the cookie, if there is one, and removes the cookie. */

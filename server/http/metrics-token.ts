@@ -3,7 +3,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { RequestHandler } from 'express'
 import type { Config } from '../base/config.ts'
-import { Refusal } from '../base/errors.ts'
+import { AppError } from '../base/errors.ts'
 import { badToken } from '../domain/access.ts'
 import { bearerToken } from './authentication.ts'
 import { contextOf } from './context.ts'
@@ -13,8 +13,8 @@ export function requireMetricsToken({ metricsToken }: Config): RequestHandler {
   const wanted = metricsToken === undefined ? undefined : digestOf(metricsToken)
   return (req, _res, next) => {
     if (contextOf(req).operation.security === 'metrics') {
-      if (wanted === undefined) throw new Refusal('not_found', 'Metrics are not served here')
-      if (req.headers.authorization === undefined) throw new Refusal('unauthenticated', 'Send METRICS_TOKEN as Bearer')
+      if (wanted === undefined) throw new AppError('not_found', 'Metrics are not served here')
+      if (req.headers.authorization === undefined) throw new AppError('unauthenticated', 'Send METRICS_TOKEN as Bearer')
       if (!timingSafeEqual(digestOf(bearerToken(req) ?? ''), wanted)) throw badToken()
     }
     next()

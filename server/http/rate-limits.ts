@@ -2,7 +2,7 @@
 
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express'
 import type { Counter, Limit, NewCounter } from '../base/counters.ts'
-import { RateLimited } from '../base/errors.ts'
+import { RateLimitedError } from '../base/errors.ts'
 import { networkOf } from './connection/addresses.ts'
 import { contextOf } from './context.ts'
 import type { OperationId } from './contract/spec.ts'
@@ -18,7 +18,7 @@ const unlimited: ReadonlySet<OperationId> = new Set(['getHealth', 'getReadiness'
  * Counts a request once: by `person`, or by address without a valid token. Called as soon as the caller is known; requests
  * refused earlier (invalid tokens, unknown paths) are counted by address.
  *
- * @throws Refusal rate_limited
+ * @throws AppError rate_limited
  */
 export type CountRequest = (req: Request, res: Response, person?: string) => Promise<void>
 
@@ -72,7 +72,7 @@ export function limitSignUps(newCounter: NewCounter | undefined): RequestHandler
 async function take(counter: Counter, key: string, res: Response): Promise<void> {
   const { limit, taken, waitMs } = await counter.take(key)
   const seconds = Math.ceil(waitMs / 1000)
-  if (taken > limit.quota) throw new RateLimited('requests', limit, seconds)
+  if (taken > limit.quota) throw new RateLimitedError('requests', limit, seconds)
   setLimitHeaders(res, limit, limit.quota - taken, seconds)
 }
 

@@ -1,7 +1,7 @@
 /** `POST /mcp`: the Model Context Protocol over HTTP, revisions 2026-07-28 and 2025-11-25, without sessions. */
 
 import type { Response as Answering, Request as Asked, RequestHandler } from 'express'
-import { Invalid, Refusal } from '../base/errors.ts'
+import { ValidationError, AppError } from '../base/errors.ts'
 import { isTooDeep } from '../domain/format/limits.ts'
 import { credentialOf, type FindCredential } from '../http/authentication.ts'
 import { baseUrl } from '../http/connection/base-url.ts'
@@ -38,7 +38,7 @@ export function mcpOverHttp(parts: McpParts): RequestHandler {
     requireOrigin(req, parts.deps.config.publicUrl)
     if (req.method !== 'POST') {
       res.set('Allow', 'POST')
-      throw new Refusal('method_not_allowed', `${req.method} is not possible here`)
+      throw new AppError('method_not_allowed', `${req.method} is not possible here`)
     }
     const { person } = await caller(parts, req)
     await parts.countRequest(req, res, person.id)
@@ -55,26 +55,26 @@ export function mcpOverHttp(parts: McpParts): RequestHandler {
  * Against DNS rebinding: of browsers, only those that show a page of this service. Without PUBLIC_URL, the host may be what a
  * stranger's name server has made of this machine, so it must be a name of this machine.
  *
- * @throws Refusal forbidden
+ * @throws AppError forbidden
  */
 function requireOrigin(req: Asked, publicUrl: string | undefined): void {
   const { origin } = req.headers
   if (origin === undefined) return
   const own = new URL(baseUrl(publicUrl, req))
   const isKnown = publicUrl !== undefined || /^(?:localhost|127\.0\.0\.1|\[::1\])$/.test(own.hostname)
-  if (!isKnown || origin !== own.origin) throw new Refusal('forbidden', 'No page of another origin asks here')
+  if (!isKnown || origin !== own.origin) throw new AppError('forbidden', 'No page of another origin asks here')
 }
 
-/** @throws Refusal unauthenticated, invalid_token */
+/** @throws AppError unauthenticated, invalid_token */
 async function caller({ findCredential }: McpParts, req: Asked): Promise<NonNullable<Credential>> {
   if (req.headers.authorization === undefined)
-    throw new Refusal('unauthenticated', 'Send a personal access token: Authorization: Bearer grv_…')
+    throw new AppError('unauthenticated', 'Send a personal access token: Authorization: Bearer grv_…')
   const credential = await credentialOf(req, findCredential)
   noteCaller(req, credential)
   return credential
 }
 
-/** Undefined where the answer says that it is none. @throws Refusal too_large, request_timeout, unsupported_media_type */
+/** Undefined where the answer says that it is none. @throws AppError too_large, request_timeout, unsupported_media_type */
 async function readMessage(
   req: Asked,
   res: Answering,
@@ -89,14 +89,14 @@ async function readMessage(
     else return read
   } catch (error) {
     if (!req.complete) res.set('Connection', 'close')
-    if (!(error instanceof Invalid)) throw error
+    if (!(error instanceof ValidationError)) throw error
     refuse(res, parseError, `The message is no JSON in UTF-8${placeIn(error)}`)
   }
   return undefined
 }
 
 /** The line and column of the fault, to end a sentence with; empty if they are not known. */
-function placeIn({ problems: [first] }: Invalid): string {
+function placeIn({ problems: [first] }: ValidationError): string {
   const { line, column } = first?.ctx ?? {}
   return line === undefined ? '' : `: line ${line}, column ${column}`
 }

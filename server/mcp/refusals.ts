@@ -5,7 +5,7 @@ import { cleaned, newMarks } from './quoted.ts'
 import type { RefusalFacts, Session } from './session.ts'
 
 /** A tool refuses by itself. */
-export class ToolRefusal extends Error {
+export class ToolError extends Error {
   readonly facts: RefusalFacts
 
   constructor(
@@ -68,12 +68,12 @@ function isMoved({ code, currentHead }: RefusalFacts): boolean {
 }
 
 export function factsOf(session: Session, error: unknown): RefusalFacts {
-  return error instanceof ToolRefusal ? error.facts : session.factsOf(error)
+  return error instanceof ToolError ? error.facts : session.factsOf(error)
 }
 
 /** What a call ends with. */
 export function ended(session: Session, error: unknown): RefusalFacts {
-  if (!(error instanceof ToolRefusal)) session.ends(error)
+  if (!(error instanceof ToolError)) session.ends(error)
   return factsOf(session, error)
 }
 

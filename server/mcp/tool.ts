@@ -16,7 +16,7 @@ export interface Tool {
   readonly isIdempotent?: boolean
   /** What it may ask, the first in any case: rights, limits and checks are those of these operations. */
   readonly operations: readonly [OperationId, ...OperationId[]]
-  /** The answer. Throws what the contract throws, and ToolRefusal. */
+  /** The answer. Throws what the contract throws, and ToolError. */
   run(session: Session, input: unknown): Promise<string>
   /** What of the input the contract calls so. */
   where?(input: unknown, loc: readonly (string | number)[]): string

@@ -3,7 +3,7 @@
 import type { StoreObserver } from '../../gitstore/store.ts'
 import type { DatabaseObserver } from '../../index/sqlite/connection.ts'
 import type { LimitSignIn } from '../base/counters.ts'
-import { RateLimited, Refusal } from '../base/errors.ts'
+import { RateLimitedError, AppError } from '../base/errors.ts'
 import type { Metrics } from './metrics.ts'
 
 export function storeObserver(metrics: Metrics): StoreObserver {
@@ -30,7 +30,7 @@ export function countedSignIns(metrics: Metrics, limitSignIn: LimitSignIn): Limi
       count('done')
       return result
     } catch (error) {
-      const code = error instanceof Refusal ? error.code : undefined
+      const code = error instanceof AppError ? error.code : undefined
       if (code === 'rate_limited') count('limited')
       else count(code === 'invalid_credentials' || code === 'invalid_token' ? 'wrong' : 'failed')
       throw error
@@ -41,10 +41,10 @@ export function countedSignIns(metrics: Metrics, limitSignIn: LimitSignIn): Limi
 const storageFaults = { storage_full: 'full', storage_readonly: 'readonly', storage_error: 'error' } as const
 
 /** Counts a refusal that a limit or the storage is the reason of. */
-export function countRefusal(metrics: Metrics, refusal: Refusal): void {
+export function countRefusal(metrics: Metrics, refusal: AppError): void {
   // Other refusals of this code come from the queue of passwords.
   if (refusal.code === 'rate_limited')
-    metrics.rateLimited.inc({ limit: refusal instanceof RateLimited ? refusal.limit.name : 'password-queue' })
+    metrics.rateLimited.inc({ limit: refusal instanceof RateLimitedError ? refusal.limit.name : 'password-queue' })
   if (refusal.code in storageFaults)
     metrics.storageFaults.inc({ kind: storageFaults[refusal.code as keyof typeof storageFaults] }) // the condition checks it
 }

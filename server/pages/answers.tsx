@@ -76,7 +76,7 @@ function weakTag(text: string): string {
   return `W/"${createHash('sha256').update(text).digest('base64url')}"`
 }
 
-/** @throws Refusal as holdAnswer, without the headers of what was to be sent */
+/** @throws AppError as holdAnswer, without the headers of what was to be sent */
 async function sendText(
   req: Request,
   res: Response,

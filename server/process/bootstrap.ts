@@ -160,7 +160,7 @@ function openSearch({ dataDir, searchMemory }: Config, log: Logger): Deps['searc
   )
 }
 
-/** @throws LeaseError: another service has the name of this cell; DatabaseFault */
+/** @throws LeaseError: another service has the name of this cell; DatabaseError */
 async function openPlacement(
   config: Config,
   options: OpenOptions & Pick<Deps, 'credentials'> & { readonly alive: LiveProcess },

@@ -10,7 +10,7 @@ import { findSigningKey } from '../../index/credentials/token-keys.ts'
 import { openPostgres } from '../../index/postgres/database.ts'
 import type { PostgresAddress } from '../../index/postgres/pool.ts'
 import type { DatabaseObserver } from '../../index/sqlite/connection.ts'
-import { type Database, DatabaseFault, openDatabase } from '../../index/sqlite/database.ts'
+import { type Database, DatabaseError, openDatabase } from '../../index/sqlite/database.ts'
 import { copyBeforeMigration } from '../../index/sqlite/migrate.ts'
 import { type Config, postgresOf } from '../base/config.ts'
 import { credentialsFile, isId, movedCredentialsFile } from '../domain/layout.ts'
@@ -26,7 +26,7 @@ export interface CredentialsOptions {
  * Accounts cannot be rebuilt: a damaged file is never written to, what is missing is not made anew beside organisations, and of
  * two places that may have accounts none is chosen.
  *
- * @throws DatabaseFault, with a message for the operator
+ * @throws DatabaseError, with a message for the operator
  */
 export async function openCredentials(
   config: Config,
@@ -38,7 +38,7 @@ export async function openCredentials(
   const opened = await withCredentialsLock(root, draining, () => {
     return postgres ? openPostgresBeside(root, postgres, observer) : openFileIn(root, log, observer)
   })
-  if (opened === undefined) throw new DatabaseFault('busy', 'The service is about to stop')
+  if (opened === undefined) throw new DatabaseError('busy', 'The service is about to stop')
   return opened
 }
 
@@ -48,14 +48,14 @@ async function openPostgresBeside(
   observer: DatabaseObserver | undefined,
 ): Promise<Database<CredentialsSchema>> {
   if ((await sizeOf(join(root, credentialsFile))) > 0)
-    throw new DatabaseFault(
+    throw new DatabaseError(
       'storage_error',
       `Accounts are in ${credentialsFile}, but DATABASE_URL is set: grove credentials-to-postgres moves them, or unset DATABASE_URL`,
     )
   const opened = await openPostgres<CredentialsSchema>(address, credentialsMigrations, observer)
   try {
     if ((await hasOrganisations(root)) && (await findSigningKey(opened.read)) === undefined)
-      throw new DatabaseFault(
+      throw new DatabaseError(
         'damaged',
         'The database of DATABASE_URL is empty, though there are organisations: restore a copy of it, or name the right one',
       )
@@ -75,10 +75,10 @@ async function openFileIn(
   const advice = `put the backup's copy in its place and remove ${credentialsFile}-wal and -shm`
   const size = await sizeOf(file)
   if (size <= 0 && isTaken(join(root, movedCredentialsFile)))
-    throw new DatabaseFault('damaged', 'Accounts were moved to PostgreSQL: set DATABASE_URL')
+    throw new DatabaseError('damaged', 'Accounts were moved to PostgreSQL: set DATABASE_URL')
   if (size <= 0 && (await hasOrganisations(root))) {
     const what = size === 0 ? 'is empty' : 'is missing'
-    throw new DatabaseFault('damaged', `${credentialsFile} ${what}, though there are organisations: ${advice}`)
+    throw new DatabaseError('damaged', `${credentialsFile} ${what}, though there are organisations: ${advice}`)
   }
   try {
     await keepPrivate(file)
@@ -87,8 +87,8 @@ async function openFileIn(
     const options = { synchronous: 'FULL', check: true, observer } as const
     return await openDatabase<CredentialsSchema>(file, credentialsMigrations, options)
   } catch (error) {
-    if (!(error instanceof DatabaseFault) || error.code !== 'damaged') throw error
-    throw new DatabaseFault('damaged', `${credentialsFile} is damaged and was left as it is: ${advice}`, {
+    if (!(error instanceof DatabaseError) || error.code !== 'damaged') throw error
+    throw new DatabaseError('damaged', `${credentialsFile} is damaged and was left as it is: ${advice}`, {
       cause: error,
     })
   }

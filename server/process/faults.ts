@@ -1,12 +1,12 @@
 /** Errors for the operator's terminal: a sentence on one line for expected ones, the stack for others. */
 import { codeOf, GitError } from '../../gitstore/errors.ts'
-import { SqliteNotInstalled } from '../../index/sqlite/better-sqlite3.ts'
-import { DatabaseFault } from '../../index/sqlite/database.ts'
+import { SqliteNotInstalledError } from '../../index/sqlite/better-sqlite3.ts'
+import { DatabaseError } from '../../index/sqlite/database.ts'
 import { ConfigError } from '../base/config.ts'
 import { openFilesLimit } from '../base/open-files.ts'
 import { LeaseError } from '../domain/cells/lease.ts'
 import { printable } from '../domain/format/texts.ts'
-import { RemoteFault } from '../vault/remote/client.ts'
+import { RemoteError } from '../vault/remote/client.ts'
 
 /** Files that the service opens before its first request. */
 const filesNeeded = 33
@@ -17,10 +17,10 @@ export function explainFault(error: unknown): string {
   const isExpected =
     error instanceof ConfigError ||
     error instanceof GitError ||
-    error instanceof DatabaseFault ||
+    error instanceof DatabaseError ||
     error instanceof LeaseError ||
-    error instanceof RemoteFault ||
-    error instanceof SqliteNotInstalled ||
+    error instanceof RemoteError ||
+    error instanceof SqliteNotInstalledError ||
     (codeOf(error) !== undefined && 'syscall' in error)
   return isExpected ? printable(error.message) : stackOf(error)
 }

@@ -12,7 +12,7 @@ import { createLog, logWarnings } from '../http/log/log.ts'
 import { checkConfig } from './config-check.ts'
 import { explainFault } from './faults.ts'
 import { type RunningService, startService } from './service.ts'
-import { startWorkers, WorkerFailed } from './workers.ts'
+import { startWorkers, WorkerFailedError } from './workers.ts'
 
 /** Milliseconds after which the process ends in any case; it must tolerate being killed at any moment anyway. */
 const stopTimeoutMs = 14_000
@@ -67,7 +67,7 @@ function stopWhenAsked(service: Pick<RunningService, 'close'>): void {
 
 /** One line for expected errors. */
 function explain(error: unknown): string {
-  if (error instanceof WorkerFailed)
+  if (error instanceof WorkerFailedError)
     return error.explained ? '' : `The service cannot start: ${printable(error.message)}\n`
   if (error instanceof ConfigError) return `The environment cannot be used: ${printable(error.message)}\n`
   if (codeOf(error) === 'EADDRINUSE' && error instanceof Error)

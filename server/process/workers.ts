@@ -19,7 +19,7 @@ const provenAfterMs = 60_000
 const sweeper = 1
 
 /** A worker ended before the service listened. */
-export class WorkerFailed extends Error {
+export class WorkerFailedError extends Error {
   /** Whether it has written the reason to standard error, which it shares with this process. */
   readonly explained: boolean
 
@@ -30,7 +30,7 @@ export class WorkerFailed extends Error {
   }
 }
 
-/** Resolves when all `config.workers` listen. @throws WorkerFailed, with no worker left */
+/** Resolves when all `config.workers` listen. @throws WorkerFailedError, with no worker left */
 export async function startWorkers(config: Config, log: Logger): Promise<Pick<RunningService, 'url' | 'close'>> {
   const listening = new Set<Worker>()
   const stopping = new AbortController()
@@ -41,7 +41,7 @@ export async function startWorkers(config: Config, log: Logger): Promise<Pick<Ru
   new RateLimiterClusterMaster()
   answerScrapes()
 
-  /** Starts one worker; `ended` resolves when it ends. @throws WorkerFailed if it ends before it listens */
+  /** Starts one worker; `ended` resolves when it ends. @throws WorkerFailedError if it ends before it listens */
   const start = async (number: number): Promise<{ ended: Promise<unknown> }> => {
     // This process holds the port only while a worker uses it.
     if (port !== undefined && listening.size === 0) sharedPort = port
@@ -55,7 +55,7 @@ export async function startWorkers(config: Config, log: Logger): Promise<Pick<Ru
       })
     })
     const at = await Promise.race([listens(worker), ended])
-    if ('code' in at) throw new WorkerFailed(at.code, at.signal)
+    if ('code' in at) throw new WorkerFailedError(at.code, at.signal)
     port ??= at.port
     if (at.port === port) listening.add(worker)
     // The last worker on the port died while this one started.

@@ -1,6 +1,6 @@
 /** What operators and newcomers ask of the service itself. */
 
-import { Refusal } from '../base/errors.ts'
+import { AppError } from '../base/errors.ts'
 import { readJwks, readOpenidConfiguration } from '../domain/accounts/tokens.ts'
 import { requireReady } from '../domain/operator/health.ts'
 import type { HandlersOf } from '../http/contract/operations.ts'
@@ -26,7 +26,7 @@ export const operationRoutes: HandlersOf<
     return { status }
   },
   getMetrics: async ({ scrape }) => {
-    if (scrape === undefined) throw new Refusal('not_found', 'Only a running service has metrics')
+    if (scrape === undefined) throw new AppError('not_found', 'Only a running service has metrics')
     return bytes(Buffer.from(await scrape()), textFormat)
   },
   getSpec: ({ config }) => specAt(config.publicUrl),

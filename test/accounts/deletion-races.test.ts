@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { findActiveProfile } from '../../index/credentials/accounts.ts'
 import type { Deps } from '../../server/base/deps.ts'
-import { Refusal } from '../../server/base/errors.ts'
+import { AppError } from '../../server/base/errors.ts'
 import { removeAccount, takeOutDeleted } from '../../server/domain/accounts/deletion.ts'
 import { personOf } from '../../server/domain/accounts/users.ts'
 import { operator, type Person } from '../../server/domain/actor.ts'
@@ -84,7 +84,7 @@ describe('while an account, or an organisation, is deleted', () => {
   it('an organisation that somebody has joined without becoming an owner refuses it, and says what had ended', async () => {
     const token = await invitation('editor')
     const error: unknown = await during(deleteAnn, () => accept(token)).catch((reason: unknown) => reason)
-    if (!(error instanceof Refusal)) throw new Error(`Not refused: ${JSON.stringify(error)}`)
+    if (!(error instanceof AppError)) throw new Error(`Not refused: ${JSON.stringify(error)}`)
     const advice = `Others would be left without an owner in ${ann.user.name}; give the role to one of them first`
     expect([error.code, error.message, error.facts]).to.deep.equal([
       'last_owner',

@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 import type { Attempt, Counter, Limit, LimitSignIn, NewCounter } from '../../server/base/counters.ts'
-import { RateLimited, Refusal } from '../../server/base/errors.ts'
+import { RateLimitedError, AppError } from '../../server/base/errors.ts'
 import { issueResetToken } from '../../server/domain/accounts/sessions.ts'
 import { limitedSignIns } from '../../server/domain/accounts/sign-ins.ts'
 import { from, guess, login, startBehindProxy } from '../support/behind-proxy.ts'
@@ -169,13 +169,13 @@ describe('the wait after too many failed sign-ins', () => {
   })
 
   const stranger: Attempt = { from: '10.0.0.1', account: { key: 'ann', isKnownFrom: false } }
-  const wrong = () => Promise.reject(new Refusal('invalid_credentials', 'Wrong'))
+  const wrong = () => Promise.reject(new AppError('invalid_credentials', 'Wrong'))
   const fail = (attempt: Attempt): Promise<unknown> => limit(attempt, wrong).catch((error: unknown) => error)
   /** Fails until there is a limit; how long it says to wait. */
   const waitOf = async (attempt: Attempt): Promise<number> => {
     for (;;) {
       const error = await fail(attempt)
-      if (error instanceof RateLimited) return error.waitSeconds
+      if (error instanceof RateLimitedError) return error.waitSeconds
     }
   }
 
@@ -196,27 +196,27 @@ describe('the wait after too many failed sign-ins', () => {
     now += 20_000
     expect(await waitOf(stranger)).to.equal(40)
     now += 40_000
-    expect(await fail(stranger)).to.not.be.instanceOf(RateLimited)
+    expect(await fail(stranger)).to.not.be.instanceOf(RateLimitedError)
   })
 
   it('comes after a hundred failures of a day at one account, whatever their pace', async () => {
     let failures = 0
     for (let n = 0; n < 120; n++) {
       const error = await fail({ ...stranger, from: `10.0.${n}.1` })
-      if (!(error instanceof RateLimited)) failures++
+      if (!(error instanceof RateLimitedError)) failures++
       now += 10_000
     }
     expect(failures).to.equal(100)
     expect(await waitOf(stranger)).to.equal(900)
     now += day
-    expect(await fail(stranger)).to.not.be.instanceOf(RateLimited)
+    expect(await fail(stranger)).to.not.be.instanceOf(RateLimitedError)
   })
 
   it('is not asked of what fails for another reason', async () => {
-    const fault = () => Promise.reject(new Refusal('storage_full', 'The disk is full'))
+    const fault = () => Promise.reject(new AppError('storage_full', 'The disk is full'))
     for (let n = 0; n < 50; n++) {
       const error = await limit(stranger, fault).catch((thrown: unknown) => thrown)
-      expect(error).to.not.be.instanceOf(RateLimited)
+      expect(error).to.not.be.instanceOf(RateLimitedError)
     }
   })
 })

@@ -8,7 +8,7 @@ import { expect } from 'chai'
 import { findCell } from '../../index/credentials/cells.ts'
 import { beginMove, decideMove } from '../../index/credentials/place-moves.ts'
 import { close } from '../../server/domain/cells/closing.ts'
-import { NotMoved } from '../../server/domain/cells/moves/copying.ts'
+import { NotMovedError } from '../../server/domain/cells/moves/copying.ts'
 import { moveOrg } from '../../server/domain/cells/moves/departure.ts'
 import { otherCell } from '../../server/domain/cells/moves/other-cell.ts'
 import { finishMoves, settlePlaces } from '../../server/domain/cells/reconciliation.ts'
@@ -179,7 +179,7 @@ describe('a move whose command has died', () => {
     }
     const options = { atOnce: 1, signal: new AbortController().signal, onProgress: () => {} }
     const said = await moveOrg(here.deps, org, { ...to, prepare }, options).catch((error: Error) => error)
-    expect(said).to.be.instanceOf(NotMoved).with.property('message', 'It was deleted meanwhile')
+    expect(said).to.be.instanceOf(NotMovedError).with.property('message', 'It was deleted meanwhile')
     expect(await placeOf(org)).to.include({ state: 'gone' })
     await finishMoves(there.deps)
     expect(readdirSync(join(there.dataDir, 'arriving'))).not.to.include(org)
@@ -190,7 +190,7 @@ describe('a move whose command has died', () => {
     const to = await otherThere()
     const prepare = async () => {
       await to.prepare(org, '')
-      throw new NotMoved('No more')
+      throw new NotMovedError('No more')
     }
     const options = { atOnce: 1, signal: new AbortController().signal, onProgress: () => {} }
     const said = await moveOrg(here.deps, org, { ...to, prepare }, options).catch((error: Error) => error)

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { pino } from 'pino'
-import { DatabaseFault } from '../../index/sqlite/database.ts'
+import { DatabaseError } from '../../index/sqlite/database.ts'
 import { newServer } from '../../server/http/connection/connections.ts'
 import { countingFaults, faultCounts } from '../../server/http/log/log-faults.ts'
 import { createApp } from '../../server/process/app.ts'
@@ -141,7 +141,7 @@ describe('the log while the index is made again', () => {
     const index = {
       ...grove.deps.index,
       get read(): never {
-        throw new DatabaseFault('busy', 'index.sqlite is being made again; try again')
+        throw new DatabaseError('busy', 'index.sqlite is being made again; try again')
       },
     }
     const ann = await signUp(grove, 'Ann')

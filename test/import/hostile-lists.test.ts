@@ -3,7 +3,7 @@
 import { expect } from 'chai'
 import { z } from 'zod'
 import { pagesOf } from '../../server/vault/remote/answers.ts'
-import { type Remote, TooLargeAnswer } from '../../server/vault/remote/client.ts'
+import { type Remote, AnswerTooLargeError } from '../../server/vault/remote/client.ts'
 
 const schema = z.object({ total: z.number(), items: z.array(z.object({ name: z.string() })) })
 
@@ -63,7 +63,7 @@ describe('the lists of another Grove', () => {
 
   it('are read in smaller pages where a page is too large, to the last item', async () => {
     const fat = (limit: number, offset: number) => {
-      if (limit > 20) throw new TooLargeAnswer('too large')
+      if (limit > 20) throw new AnswerTooLargeError('too large')
       return { names: Array.from({ length: Math.min(limit, 30 - offset) }, () => 'a') }
     }
     const { items, asked } = await read(fat, 30)

@@ -3,7 +3,7 @@
 import { expect } from 'chai'
 import { h } from 'preact'
 import { render } from 'preact-render-to-string'
-import { Refusal } from '../../server/base/errors.ts'
+import { AppError } from '../../server/base/errors.ts'
 import { ProposedImpact, readPullImpact } from '../../server/pages/parts/pull-impact.tsx'
 import { Urls } from '../../server/pages/urls.ts'
 import type { Api } from '../../spec/client/api.ts'
@@ -55,7 +55,7 @@ describe('the impact of a proposal', () => {
   it('is left out with a word where the service refuses it; a fault stays a fault', async () => {
     const path = { org_id: 'o', node_id: 'n', number: 1 }
     const failing = (error: Error) => ({ getPullImpact: () => Promise.reject(error) }) as Partial<Api> as Api // all it asks
-    const impact = await readPullImpact(failing(new Refusal('busy', 'The service is busy')), path)
+    const impact = await readPullImpact(failing(new AppError('busy', 'The service is busy')), path)
     const shown = { urls: new Urls('', ''), org: 'o', title: 'Whales', impact }
     expect(render(h(ProposedImpact, shown))).to.include('What changes in the graph could not be read just now.')
     const fault = new Error('A fault')

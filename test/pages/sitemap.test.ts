@@ -1,7 +1,7 @@
 /** The list of pages for crawlers: of a large organisation in parts, each of which asks for no more nodes than it has. */
 
 import { expect } from 'chai'
-import { Refusal } from '../../server/base/errors.ts'
+import { AppError } from '../../server/base/errors.ts'
 import { showSitemap } from '../../server/pages/pages/feeds.ts'
 import { Urls } from '../../server/pages/urls.ts'
 import type { Visit } from '../../server/pages/visit.ts'
@@ -43,7 +43,7 @@ describe('the sitemap', () => {
     for (const part of ['', '0', '01', '4', '-1', '1e0', '26'])
       await ask(5_000, `part=${part}`).then(
         () => expect.fail(part),
-        (error: unknown) => expect(error, part).to.be.instanceOf(Refusal),
+        (error: unknown) => expect(error, part).to.be.instanceOf(AppError),
       )
   })
 })

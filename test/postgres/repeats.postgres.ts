@@ -6,7 +6,7 @@ import { credentialsMigrations } from '../../index/credentials/migrations.ts'
 import type { CredentialsSchema } from '../../index/credentials/schema.ts'
 import { openPostgres, type PostgresDatabase } from '../../index/postgres/database.ts'
 import { isDuplicate } from '../../index/sqlite/database.ts'
-import { DatabaseBusy } from '../../index/sqlite/database-fault.ts'
+import { DatabaseBusyError } from '../../index/sqlite/database-fault.ts'
 import { databaseFor } from '../support/postgres.ts'
 
 describe('a transaction on PostgreSQL', () => {
@@ -69,7 +69,7 @@ describe('a transaction on PostgreSQL', () => {
     expect(await refused(6)).to.deep.equal({ runs: 6, said: undefined, seen: kept })
     const { runs, said, seen } = await refused(7)
     expect({ runs, seen }).to.deep.equal({ runs: 6, seen: kept })
-    expect(said).to.be.instanceOf(DatabaseBusy)
+    expect(said).to.be.instanceOf(DatabaseBusyError)
   })
 
   it('is kept as a whole or not at all, also where an error of a statement is swallowed', async () => {

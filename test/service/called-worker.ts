@@ -1,6 +1,6 @@
 /** The worker thread of worker-client.test.ts: answers late, fails or ends, as it is asked. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { DatabaseFault } from '../../index/sqlite/database-fault.ts'
+import { DatabaseError } from '../../index/sqlite/database-fault.ts'
 import { notify, serveCalls } from '../../server/domain/worker-client.ts'
 
 export interface TestCalls {
@@ -34,7 +34,7 @@ serveCalls<TestCalls>(
     },
     bytesLeft: async () => last.length,
     fail: async (how) => {
-      if (how === 'fault') throw new DatabaseFault('damaged', 'The database is damaged')
+      if (how === 'fault') throw new DatabaseError('damaged', 'The database is damaged')
       throw new TypeError('The input is odd')
     },
     exit: async (code) => {

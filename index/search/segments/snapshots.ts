@@ -3,11 +3,11 @@ import { open } from 'node:fs/promises'
 import type Sqlite from 'better-sqlite3'
 import { openSqlite } from '../../sqlite/better-sqlite3.ts'
 import { busyTimeoutMs, identityOf } from '../../sqlite/connection.ts'
-import { asDatabaseFault } from '../../sqlite/database-fault.ts'
+import { asDatabaseError } from '../../sqlite/database-fault.ts'
 import { openRows, type SearchRows } from './rows.ts'
 
 export interface Snapshots {
-  /** All that `read` asks is of one moment. Synchronous. @throws DatabaseFault; what `read` throws */
+  /** All that `read` asks is of one moment. Synchronous. @throws DatabaseError; what `read` throws */
   read<T>(read: (rows: SearchRows) => T): T
   /**
    * Makes durable what has been read so far: commits of `index.sqlite` are not synced, and a power cut could take them back, after
@@ -45,7 +45,7 @@ export function openSnapshots(file: string): Snapshots {
         const { rows } = connect()
         return rows.inSnapshot(() => read(rows))
       } catch (error) {
-        throw asDatabaseFault(error, file)
+        throw asDatabaseError(error, file)
       }
     },
     sync: async () => {

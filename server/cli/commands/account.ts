@@ -104,7 +104,7 @@ interface NewAccountOptions {
   readonly hideEmail?: boolean
 }
 
-/** The person chooses a password with the token that this prints. @throws Refusal email_taken; Invalid */
+/** The person chooses a password with the token that this prints. @throws AppError email_taken; ValidationError */
 function addAccountFor(
   call: Call,
   email: string,

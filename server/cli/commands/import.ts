@@ -4,19 +4,19 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { GitError } from '../../../gitstore/errors.ts'
 import { isAbsent, isThere } from '../../../gitstore/presence.ts'
 import { findAccountByEmail } from '../../../index/credentials/accounts.ts'
-import { DatabaseFault } from '../../../index/sqlite/database.ts'
+import { DatabaseError } from '../../../index/sqlite/database.ts'
 import type { Deps } from '../../base/deps.ts'
 import { personOf } from '../../domain/accounts/users.ts'
 import type { Person } from '../../domain/actor.ts'
 import { type Destination, localDestination } from '../../vault/apply/destination.ts'
 import { type Sync, type Synced, type SyncOptions, syncFolder } from '../../vault/apply/sync.ts'
 import { type Target, UnknownVault } from '../../vault/apply/target.ts'
-import { OnlyReader, SeveralOrganisations } from '../../vault/plan/organisation.ts'
+import { OnlyReaderError, SeveralOrganisationsError } from '../../vault/plan/organisation.ts'
 import { changesOf } from '../../vault/plan/summary.ts'
-import { UnreadableExclusions } from '../../vault/read/exclusions.ts'
-import { DamagedVaultFile } from '../../vault/read/vault-file.ts'
+import { UnreadableExclusionsError } from '../../vault/read/exclusions.ts'
+import { DamagedVaultFileError } from '../../vault/read/vault-file.ts'
 import { whenChanged } from '../../vault/read/watch.ts'
-import { addressOf, connectTo, RemoteFault, RemoteRefusal, readToken } from '../../vault/remote/client.ts'
+import { addressOf, connectTo, RemoteError, RemoteRefusalError, readToken } from '../../vault/remote/client.ts'
 import { remoteDestination } from '../../vault/remote/destination.ts'
 import { type Call, progressFor, requireFolder, say, UsageError, withDeps } from './command.ts'
 
@@ -71,7 +71,7 @@ function sync(run: Sync, known?: Target): Promise<Synced> {
 
 /** @throws UsageError in the place of errors that the caller can correct */
 function refuse(error: unknown): never {
-  const kinds = [UnreadableExclusions, DamagedVaultFile, UnknownVault, SeveralOrganisations, OnlyReader, RemoteRefusal]
+  const kinds = [UnreadableExclusionsError, DamagedVaultFileError, UnknownVault, SeveralOrganisationsError, OnlyReaderError, RemoteRefusalError]
   const isCallers = kinds.some((kind) => error instanceof kind)
   throw isCallers && error instanceof Error ? new UsageError(error.message) : error
 }
@@ -137,8 +137,8 @@ function tell(words: string): void {
 }
 
 /** Faults that may pass by themselves: locks held by other processes, a disk, a network. */
-function mayPass(error: unknown): error is GitError | DatabaseFault | RemoteFault {
-  return error instanceof GitError || error instanceof DatabaseFault || error instanceof RemoteFault
+function mayPass(error: unknown): error is GitError | DatabaseError | RemoteError {
+  return error instanceof GitError || error instanceof DatabaseError || error instanceof RemoteError
 }
 
 /** The command that ends the nodes whose files are gone. */

@@ -1,6 +1,6 @@
 /** `grove mcp`: a Grove elsewhere, for a model on this machine that speaks the Model Context Protocol. */
 import { printable } from '../../domain/format/texts.ts'
-import { addressOf, RemoteRefusal, readToken } from '../../vault/remote/client.ts'
+import { addressOf, RemoteRefusalError, readToken } from '../../vault/remote/client.ts'
 import { UsageError } from './command.ts'
 
 export interface McpOptions {
@@ -32,7 +32,7 @@ async function connectionOf({ to, token, tokenFile }: McpOptions) {
       throw new UsageError('GROVE_TOKEN holds a personal access token, or --token-file names its file')
     return { url, token: given }
   } catch (error) {
-    if (error instanceof RemoteRefusal) throw new UsageError(error.message)
+    if (error instanceof RemoteRefusalError) throw new UsageError(error.message)
     throw error
   }
 }

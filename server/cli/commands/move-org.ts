@@ -2,7 +2,7 @@
 import { findCell } from '../../../index/credentials/cells.ts'
 import { counted } from '../../base/counted.ts'
 import { requireCell } from '../../domain/cells/cell.ts'
-import { LeftClosed, NotMoved } from '../../domain/cells/moves/copying.ts'
+import { LeftClosedError, NotMovedError } from '../../domain/cells/moves/copying.ts'
 import { moveOrg } from '../../domain/cells/moves/departure.ts'
 import { otherCell } from '../../domain/cells/moves/other-cell.ts'
 import { type Call, progressFor, requireFolder, requireOrgId, say, UsageError, withDeps } from './command.ts'
@@ -42,8 +42,8 @@ export async function moveOrgTo(call: Call, org: string, to: string, { jobs = '2
       return 1
     } catch (error) {
       progress.end()
-      if (error instanceof LeftClosed) say(`${orgId} is not moved yet. ${error.message}`)
-      else if (error instanceof NotMoved) say(`${orgId} was not moved, and nothing of it was changed. ${error.message}`)
+      if (error instanceof LeftClosedError) say(`${orgId} is not moved yet. ${error.message}`)
+      else if (error instanceof NotMovedError) say(`${orgId} was not moved, and nothing of it was changed. ${error.message}`)
       else throw error
       return 1
     }

@@ -12,7 +12,7 @@ import {
 import { findActiveProfile, holdAccount } from '../../../index/credentials/accounts.ts'
 import type { AccessToken as Row } from '../../../index/credentials/schema.ts'
 import type { Deps } from '../../base/deps.ts'
-import { invalid, Refusal } from '../../base/errors.ts'
+import { invalid, AppError } from '../../base/errors.ts'
 import { nodeFor, orgFor, requireSignedIn } from '../access.ts'
 import type { Person } from '../actor.ts'
 import type { TokenAt } from '../at.ts'
@@ -62,7 +62,7 @@ export interface NewAccessToken {
 /**
  * Creates a token. Its secret, `token`, is shown only in this answer.
  *
- * @throws Invalid node_id without org_id, expires_at in the past; Refusal org_not_found, node_not_found, too_many_tokens,
+ * @throws ValidationError node_id without org_id, expires_at in the past; AppError org_not_found, node_not_found, too_many_tokens,
  * invalid_token (the session has ended meanwhile, or the account is gone)
  */
 export async function createAccessToken(
@@ -96,7 +96,7 @@ export async function createAccessToken(
     // A reset revokes every token, so none may follow from a session that it has ended.
     await requireSignedIn(trx, actor)
     if ((await countAccessTokens(trx, actor.id)) >= maxTokens) {
-      throw new Refusal('too_many_tokens', `You have ${maxTokens} tokens; revoke one that you no longer use`)
+      throw new AppError('too_many_tokens', `You have ${maxTokens} tokens; revoke one that you no longer use`)
     }
     await insertAccessToken(trx, row)
   })
@@ -110,10 +110,10 @@ export async function listMyAccessTokens(deps: Deps, actor: Person, page: Page) 
   return { tokens: rows.map(toAccessToken), ...pageOf(page, await countAccessTokens(read, actor.id)) }
 }
 
-/** Takes effect with the next request, in every process. @throws Refusal token_not_found, for another person's token too */
+/** Takes effect with the next request, in every process. @throws AppError token_not_found, for another person's token too */
 export async function revokeAccessToken(deps: Deps, actor: Person, { tokenId }: TokenAt): Promise<void> {
   const deleted = await deps.credentials.write((trx) => deleteAccessToken(trx, actor.id, tokenId))
-  if (!deleted) throw new Refusal('token_not_found', 'Token not found')
+  if (!deleted) throw new AppError('token_not_found', 'Token not found')
 }
 
 /**

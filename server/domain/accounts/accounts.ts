@@ -11,7 +11,7 @@ import {
   useResetToken,
 } from '../../../index/credentials/sessions.ts'
 import type { Deps } from '../../base/deps.ts'
-import { Invalid, Refusal } from '../../base/errors.ts'
+import { ValidationError, AppError } from '../../base/errors.ts'
 import type { Actor, Person } from '../actor.ts'
 import { ensurePersonalOrg } from '../orgs/orgs.ts'
 import { defaultName, requireAuthorName, requireEmail, unnamed } from './identity.ts'
@@ -56,7 +56,7 @@ export interface FirstSession extends Session {
  * it under the id in the account's row. The same transaction takes the invitation and inserts the membership that it gives;
  * what crashes and faults leave of that, the next login finishes, or the background job.
  *
- * @throws Invalid email, name, password; Refusal signup_closed, invitation_not_found, email_taken, rate_limited, outcome_unknown
+ * @throws ValidationError email, name, password; AppError signup_closed, invitation_not_found, email_taken, rate_limited, outcome_unknown
  * (the account exists but is not a member yet), storage_readonly (a cell without its lease)
  */
 export async function signup(
@@ -83,12 +83,12 @@ export async function signup(
   return { ...session, user: { ...session.user, org_id: account.org_id, ...(joined ? { orgs: [joined] } : {}) } }
 }
 
-/** Undefined where the invitation's organisation or owner has gone since it was taken. @throws Refusal outcome_unknown */
+/** Undefined where the invitation's organisation or owner has gone since it was taken. @throws AppError outcome_unknown */
 async function joinFirst(deps: Deps, person: Person, pending: PendingMembership): Promise<JoinedOrg | undefined> {
   return finishMembership(deps, person, pending).catch((cause: unknown) => {
     if (isFinal(cause)) return undefined
     const detail = 'The account is made, but it is not a member yet; sign in, which tries again'
-    throw new Refusal('outcome_unknown', detail, {}, { cause })
+    throw new AppError('outcome_unknown', detail, {}, { cause })
   })
 }
 
@@ -116,7 +116,7 @@ interface Identity {
   readonly isHidden: boolean
 }
 
-/** @throws Invalid email, name */
+/** @throws ValidationError email, name */
 function newAccount(deps: Deps, { email, name, isHidden }: Identity, password_hash: string) {
   requireEmail(email)
   if (name !== undefined) requireAuthorName(name)
@@ -132,11 +132,11 @@ function newAccount(deps: Deps, { email, name, isHidden }: Identity, password_ha
   }
 }
 
-export function emailTaken(): Refusal {
-  return new Refusal('email_taken', 'There is an account with this e-mail address')
+export function emailTaken(): AppError {
+  return new AppError('email_taken', 'There is an account with this e-mail address')
 }
 
-/** @throws Refusal invalid_credentials, the same for an unknown address and a wrong password; account_disabled; rate_limited */
+/** @throws AppError invalid_credentials, the same for an unknown address and a wrong password; account_disabled; rate_limited */
 export async function login(
   deps: Deps,
   { email, password, ...client }: { email: string; password: string } & SignInFrom,
@@ -146,7 +146,7 @@ export async function login(
   return deps.limitSignIn(attempt, async () => {
     const purpose = attempt.account?.isKnownFrom === true ? 'return' : 'login'
     const right = await isPassword(deps, purpose, account?.password_hash, password)
-    if (account === undefined || !right) throw new Refusal('invalid_credentials', 'Wrong e-mail address or password')
+    if (account === undefined || !right) throw new AppError('invalid_credentials', 'Wrong e-mail address or password')
     return signIn(deps, account, account, client, `Welcome back, ${account.name}`)
   })
 }
@@ -161,7 +161,7 @@ export interface PasswordChange extends SignInFrom {
  * Ends every session and reset token of the person and opens a new session. A reset, which follows a loss, also revokes their personal access
  * tokens. A wrong proof counts as a failed sign-in.
  *
- * @throws Invalid unless there is exactly one proof, new_password; Refusal unauthenticated, invalid_credentials, invalid_token, rate_limited
+ * @throws ValidationError unless there is exactly one proof, new_password; AppError unauthenticated, invalid_credentials, invalid_token, rate_limited
  */
 export async function changePassword(deps: Deps, actor: Actor, input: PasswordChange): Promise<Session> {
   const { old_password, reset_token, new_password, ...client } = input
@@ -171,22 +171,22 @@ export async function changePassword(deps: Deps, actor: Actor, input: PasswordCh
   if (old_password === undefined) {
     return deps.limitSignIn({ from }, () => changeBy(deps, client, new_password, byResetToken(deps, reset_token ?? '')))
   }
-  if (actor.kind === 'anonymous') throw new Refusal('unauthenticated', 'Sign in to change your password')
+  if (actor.kind === 'anonymous') throw new AppError('unauthenticated', 'Sign in to change your password')
   const account = await readAccount(deps, actor.id)
   return deps.limitSignIn(await attemptOn(deps, from, account), () =>
     changeBy(deps, client, new_password, byOldPassword(deps, account, old_password)),
   )
 }
 
-function eitherProof(): Invalid {
-  return new Invalid([{ loc: ['body'], msg: 'Send either old_password or reset_token', type: 'value_error' }])
+function eitherProof(): ValidationError {
+  return new ValidationError([{ loc: ['body'], msg: 'Send either old_password or reset_token', type: 'value_error' }])
 }
 
 interface Proof {
   readonly method: 'password' | 'reset'
-  /** Runs before the new password is hashed, since hashing is expensive. @throws Refusal */
+  /** Runs before the new password is hashed, since hashing is expensive. @throws AppError */
   check(): Promise<void>
-  /** The account whose password changes; runs in the transaction that changes it. @throws Refusal */
+  /** The account whose password changes; runs in the transaction that changes it. @throws AppError */
   use(trx: CredentialsDb): Promise<string>
 }
 
@@ -209,7 +209,7 @@ async function changeBy(deps: Deps, client: SignInFrom, password: string, proof:
 }
 
 function byOldPassword(deps: Deps, account: Account, password: string): Proof {
-  const wrong = () => new Refusal('invalid_credentials', 'The old password is wrong')
+  const wrong = () => new AppError('invalid_credentials', 'The old password is wrong')
   return {
     method: 'password',
     check: async () => {
@@ -225,7 +225,7 @@ function byOldPassword(deps: Deps, account: Account, password: string): Proof {
 function byResetToken(deps: Deps, token: string): Proof {
   const hash = hashOf(token)
   const now = () => deps.now().toISOString()
-  const bad = () => new Refusal('invalid_token', 'The reset token is unknown, expired or used up')
+  const bad = () => new AppError('invalid_token', 'The reset token is unknown, expired or used up')
   return {
     method: 'reset',
     check: async () => {
@@ -239,12 +239,12 @@ function byResetToken(deps: Deps, token: string): Proof {
   }
 }
 
-/** @throws Refusal invalid_token if the account is gone */
+/** @throws AppError invalid_token if the account is gone */
 export async function readMe(deps: Deps, actor: Person): Promise<User> {
   return userOf(deps, await readAccount(deps, actor.id))
 }
 
-/** @throws Refusal as openSession */
+/** @throws AppError as openSession */
 async function signIn(
   deps: Deps,
   account: Account,

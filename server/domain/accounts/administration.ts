@@ -10,7 +10,7 @@ import {
 import type { Account } from '../../../index/credentials/schema.ts'
 import { deleteResetTokens, setSessionsRevoked } from '../../../index/credentials/sessions.ts'
 import type { Deps } from '../../base/deps.ts'
-import { Refusal } from '../../base/errors.ts'
+import { AppError } from '../../base/errors.ts'
 import type { Operator, Person } from '../actor.ts'
 import type { AccountAt } from '../at.ts'
 import { type Page, pageOf } from '../pagination.ts'
@@ -47,7 +47,7 @@ export interface AccountChange {
 /** Characters. */
 const longestReason = 500
 
-/** The oldest first. @throws Refusal forbidden */
+/** The oldest first. @throws AppError forbidden */
 export async function listManagedAccounts(deps: Deps, actor: Administrator, input: Page & AccountFilter) {
   requireAdministrator(actor)
   const { q = '', state, ...page } = input
@@ -57,7 +57,7 @@ export async function listManagedAccounts(deps: Deps, actor: Administrator, inpu
   return { accounts: rows.map(toManaged), ...pageOf(page, await countAccounts(read, filter)) }
 }
 
-/** @throws Refusal forbidden, account_not_found */
+/** @throws AppError forbidden, account_not_found */
 export async function readManagedAccount(deps: Deps, actor: Administrator, at: AccountAt): Promise<ManagedAccount> {
   requireAdministrator(actor)
   return toManaged(await accountAt(deps, at))
@@ -67,7 +67,7 @@ export async function readManagedAccount(deps: Deps, actor: Administrator, at: A
  * Disables, enables, appoints, dismisses. What a disabled account has open ends with the next request, in every process; its
  * memberships stay.
  *
- * @throws Invalid disabled_reason; Refusal forbidden, account_not_found, own_account
+ * @throws ValidationError disabled_reason; AppError forbidden, account_not_found, own_account
  */
 export async function changeManagedAccount(
   deps: Deps,
@@ -96,7 +96,7 @@ export async function changeManagedAccount(
   return readManagedAccount(deps, actor, at)
 }
 
-/** @throws Refusal forbidden, account_not_found, own_account, last_owner */
+/** @throws AppError forbidden, account_not_found, own_account, last_owner */
 export async function deleteManagedAccount(deps: Deps, actor: Administrator, at: AccountAt): Promise<Deletion> {
   requireAdministrator(actor)
   const account = await accountAt(deps, at)
@@ -104,7 +104,7 @@ export async function deleteManagedAccount(deps: Deps, actor: Administrator, at:
   return removeAccount(deps, actor, account.id)
 }
 
-/** A one-time token with which the person sets a new password. @throws Refusal forbidden, account_not_found */
+/** A one-time token with which the person sets a new password. @throws AppError forbidden, account_not_found */
 export async function resetManagedAccount(deps: Deps, actor: Administrator, at: AccountAt): Promise<ResetToken> {
   requireAdministrator(actor)
   const { id } = await accountAt(deps, at)
@@ -112,7 +112,7 @@ export async function resetManagedAccount(deps: Deps, actor: Administrator, at: 
   return issueResetToken(deps, id)
 }
 
-/** Names, owners and counts; nothing that lies in them. The oldest first, of all cells. @throws Refusal forbidden */
+/** Names, owners and counts; nothing that lies in them. The oldest first, of all cells. @throws AppError forbidden */
 export async function listAllOrgs(deps: Deps, actor: Administrator, page: Page) {
   requireAdministrator(actor)
   const { rows, owners, total } = await deps.placement.listOrgsWithOwners(deps.index.read, page)
@@ -128,7 +128,7 @@ export async function listAllOrgs(deps: Deps, actor: Administrator, page: Page) 
   return { orgs, ...pageOf(page, total) }
 }
 
-/** Which cell has which organisation, as it changes. @throws Refusal forbidden */
+/** Which cell has which organisation, as it changes. @throws AppError forbidden */
 export async function listPlaces(deps: Deps, actor: Administrator, input: PlaceChangesInput) {
   requireAdministrator(actor)
   return deps.placement.listChanges(input)
@@ -136,17 +136,17 @@ export async function listPlaces(deps: Deps, actor: Administrator, input: PlaceC
 
 function requireAdministrator(actor: Administrator): void {
   if (actor.kind === 'person' && !actor.isAdmin)
-    throw new Refusal('forbidden', 'This is for administrators of the service')
+    throw new AppError('forbidden', 'This is for administrators of the service')
 }
 
 function requireOther(actor: Administrator, { id }: Pick<Account, 'id'>): void {
   if (actor.kind === 'person' && id === actor.id)
-    throw new Refusal('own_account', 'This is your own account; another administrator may do this')
+    throw new AppError('own_account', 'This is your own account; another administrator may do this')
 }
 
 async function accountAt(deps: Deps, { accountId }: AccountAt): Promise<Account> {
   const account = await findAccountById(deps.credentials.read, accountId)
-  if (account === undefined) throw new Refusal('account_not_found', 'Account not found')
+  if (account === undefined) throw new AppError('account_not_found', 'Account not found')
   return account
 }
 

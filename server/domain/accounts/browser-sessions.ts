@@ -8,7 +8,7 @@ import {
   setSessionRevoked,
 } from '../../../index/credentials/sessions.ts'
 import type { Deps } from '../../base/deps.ts'
-import { Refusal } from '../../base/errors.ts'
+import { AppError } from '../../base/errors.ts'
 import type { Person } from '../actor.ts'
 import { findSessionPerson } from './open-sessions.ts'
 import { hashOf, newToken } from './tokens.ts'
@@ -22,7 +22,7 @@ export function isBrowserSecret(text: string): boolean {
 /**
  * A secret with which the session of the person goes on; its refresh tokens end.
  *
- * @throws Refusal invalid_credentials: the session has ended; Error where the person has none
+ * @throws AppError invalid_credentials: the session has ended; Error where the person has none
  */
 export async function keepInBrowser(deps: Deps, { id, sessionId }: Person): Promise<string> {
   if (sessionId === undefined) throw new Error('Only a session is kept in a browser')
@@ -36,8 +36,8 @@ export async function keepInBrowser(deps: Deps, { id, sessionId }: Person): Prom
 }
 
 /** A change of the password may end a session that has just been opened. */
-export function sessionEnded(): Refusal {
-  return new Refusal('invalid_credentials', 'The session was ended during the sign-in; sign in again')
+export function sessionEnded(): AppError {
+  return new AppError('invalid_credentials', 'The session was ended during the sign-in; sign in again')
 }
 
 /** Undefined if the session has ended or was not used for too long, or its account is disabled or gone. */

@@ -4,7 +4,7 @@ import { deleteAccount, insertDeletedAccount, listDeletedSince } from '../../../
 import { listOrgsWithOthers } from '../../../index/derived/org-queries.ts'
 import type { Role } from '../../../index/derived/schema.ts'
 import type { Deps } from '../../base/deps.ts'
-import { Refusal } from '../../base/errors.ts'
+import { AppError } from '../../base/errors.ts'
 import { type Operator, operator, type Person } from '../actor.ts'
 import type { OrgRecord } from '../format/org-format.ts'
 import type { Author } from '../format/signatures.ts'
@@ -31,7 +31,7 @@ const whatRemains =
 /**
  * Deletes the caller's own account, proved by its password.
  *
- * @throws Refusal invalid_credentials, rate_limited; as removeAccount
+ * @throws AppError invalid_credentials, rate_limited; as removeAccount
  */
 export async function deleteMe(deps: Deps, actor: Person, { password, from }: PasswordProof): Promise<Deletion> {
   const account = await provePassword(deps, actor, { password, from })
@@ -43,7 +43,7 @@ export async function deleteMe(deps: Deps, actor: Person, { password, from }: Pa
  * Leaves every organisation, by one commit each; those where the person is alone go to the trash. A repetition finishes what
  * a crash has left. No mirror or backup makes an account of this id again where this data folder's credentials are kept.
  *
- * @throws Refusal last_owner, with the `orgs` that others would be left in without an owner: nothing has changed, unless another
+ * @throws AppError last_owner, with the `orgs` that others would be left in without an owner: nothing has changed, unless another
  * owner left, or somebody joined, during the deletion; `left` and `trashed` then say what has
  */
 export async function removeAccount(deps: Deps, by: Person | Operator, id: string): Promise<Deletion> {
@@ -92,7 +92,7 @@ function rankOf({ role, others }: { readonly role: Role; readonly others: number
  * Leaves the organisation, or takes it into the trash if nobody else is in it. The index says which is tried first; what is done
  * is decided under the lock of org.git.
  *
- * @throws Refusal last_owner
+ * @throws AppError last_owner
  */
 async function endMembership(
   deps: Deps,
@@ -109,7 +109,7 @@ async function endMembership(
     }
   } catch (error) {
     // Another owner has deleted it meanwhile.
-    if (error instanceof Refusal && error.code === 'org_not_found') return 'gone'
+    if (error instanceof AppError && error.code === 'org_not_found') return 'gone'
     throw error
   }
 }
@@ -140,11 +140,11 @@ export function idOf(actor: Person | Operator): string {
 }
 
 /** @param ended what had changed before the refusal; absent: nothing */
-function lastOwner(orgs: readonly OrgName[], ended?: Ended): Refusal {
+function lastOwner(orgs: readonly OrgName[], ended?: Ended): AppError {
   const advice = `Others would be left without an owner in ${namesOf(orgs)}; give the role to one of them first`
   const changed = ended === undefined ? [] : [...ended.left, ...ended.trashed]
-  if (changed.length === 0) return new Refusal('last_owner', advice, { orgs })
-  return new Refusal('last_owner', `${advice}. These memberships have ended already: ${namesOf(changed)}`, {
+  if (changed.length === 0) return new AppError('last_owner', advice, { orgs })
+  return new AppError('last_owner', `${advice}. These memberships have ended already: ${namesOf(changed)}`, {
     orgs,
     ...ended,
   })
@@ -155,7 +155,7 @@ function namesOf(orgs: readonly OrgName[]): string {
 }
 
 function isLastOwner(error: unknown): boolean {
-  return error instanceof Refusal && error.code === 'last_owner'
+  return error instanceof AppError && error.code === 'last_owner'
 }
 
 function nameOf({ id, name }: OrgName): OrgName {

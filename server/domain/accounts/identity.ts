@@ -14,7 +14,7 @@ export function isEmail(email: string): boolean {
   return address.test(email) && !isHiddenEmail(email)
 }
 
-/** @throws Invalid, also for an address that stands for another in Git */
+/** @throws ValidationError, also for an address that stands for another in Git */
 export function requireEmail(email: string, field = 'email'): void {
   if (!isEmail(email)) throw invalid(['body', field], 'Value error, not a valid e-mail address', email)
 }
@@ -22,14 +22,14 @@ export function requireEmail(email: string, field = 'email'): void {
 /** Characters; org.json and member files hold no longer ones. */
 const longestName = 200
 
-/** @throws Invalid if it is too long or has control characters, or if git would strip the whole name from a commit */
+/** @throws ValidationError if it is too long or has control characters, or if git would strip the whole name from a commit */
 export function requireAuthorName(name: string): void {
   requireLine('name', name, longestName)
   if (isAuthorName(name)) return
   throw invalid(['body', 'name'], 'Git would keep nothing of this name in a commit; use letters or digits', name)
 }
 
-/** Text that stands in one line of a list. @param field of the request's body @throws Invalid */
+/** Text that stands in one line of a list. @param field of the request's body @throws ValidationError */
 export function requireLine(field: string, text: string, longest: number): void {
   if (isOneLine(text) && [...text].length <= longest) return
   throw invalid(

@@ -29,7 +29,7 @@ import type {
 import { findRole } from '../../../index/derived/org-queries.ts'
 import type { Role } from '../../../index/derived/schema.ts'
 import type { Deps } from '../../base/deps.ts'
-import { invalid, Refusal } from '../../base/errors.ts'
+import { invalid, AppError } from '../../base/errors.ts'
 import { findOrg, includesRole, orgFor } from '../access.ts'
 import type { Operator, Person } from '../actor.ts'
 import type { InvitationAt, OrgAt } from '../at.ts'
@@ -81,7 +81,7 @@ export interface NewInvitation extends InvitationBounds {
 /**
  * The secret is shown only in this answer.
  *
- * @throws Invalid email, expires_at; Refusal org_not_found, forbidden, too_many_invitations
+ * @throws ValidationError email, expires_at; AppError org_not_found, forbidden, too_many_invitations
  */
 export async function createInvitation(
   deps: Deps,
@@ -90,13 +90,13 @@ export async function createInvitation(
   { role, ...bounds }: NewInvitation,
 ): Promise<CreatedInvitation> {
   if (actor.kind === 'person') await orgFor(deps, actor, at, 'owner')
-  else if (!(await findOrg(deps, at.orgId))) throw new Refusal('org_not_found', 'Organisation not found')
+  else if (!(await findOrg(deps, at.orgId))) throw new AppError('org_not_found', 'Organisation not found')
   const created_by = actor.kind === 'person' ? actor.id : null
   const { row, token } = await insert(deps, { org_id: at.orgId, role, created_by }, bounds)
   return { ...toInvitation({ ...row, role }), token }
 }
 
-/** Only lets people sign up. @throws Invalid as createInvitation */
+/** Only lets people sign up. @throws ValidationError as createInvitation */
 export async function createSignUpInvitation(
   deps: Deps,
   _actor: Operator,
@@ -120,12 +120,12 @@ export async function listInvitations(deps: Deps, actor: Person, at: OrgAt, page
   return { invitations: rows.map(toInvitation), ...pageOf(page, await countOpenInvitations(read, at.orgId, now)) }
 }
 
-/** @throws Refusal invitation_not_found, also for one that has ended */
+/** @throws AppError invitation_not_found, also for one that has ended */
 export async function revokeInvitation(deps: Deps, actor: Person, at: InvitationAt): Promise<void> {
   await orgFor(deps, actor, at, 'owner')
   const now = deps.now().toISOString()
   const deleted = await deps.credentials.write((trx) => deleteOpenInvitation(trx, at.orgId, at.invitationId, now))
-  if (!deleted) throw new Refusal('invitation_not_found', 'Invitation not found')
+  if (!deleted) throw new AppError('invitation_not_found', 'Invitation not found')
 }
 
 async function insert(
@@ -150,7 +150,7 @@ async function insert(
     if (row.org_id !== null) {
       await holdInvitationsOf(trx, row.org_id)
       if ((await countOpenInvitations(trx, row.org_id, created_at)) >= maxInvitations)
-        throw new Refusal('too_many_invitations', `There are ${maxInvitations} open invitations; revoke some first`)
+        throw new AppError('too_many_invitations', `There are ${maxInvitations} open invitations; revoke some first`)
     }
     await insertInvitation(trx, row)
   })
@@ -185,8 +185,8 @@ function toInvitation({
   }
 }
 
-function invitationNotFound(): Refusal {
-  return new Refusal('invitation_not_found', 'The invitation is unknown, expired, used up or for somebody else')
+function invitationNotFound(): AppError {
+  return new AppError('invitation_not_found', 'The invitation is unknown, expired, used up or for somebody else')
 }
 
 /**
@@ -204,14 +204,14 @@ async function findGoodInvitation(deps: Deps, token: string, email: string): Pro
  * of what the invitation allows. A person uses an invitation once: who was removed, or has a lower role since, needs another one.
  * `refuse`: the error if it has ended meanwhile.
  *
- * @throws Refusal of `refuse`
+ * @throws AppError of `refuse`
  */
 export async function takeInvitation(
   trx: CredentialsDb,
   { id, org_id, role, created_by }: Row,
   accountId: string,
   now: string,
-  refuse: () => Refusal,
+  refuse: () => AppError,
 ): Promise<PendingMembership | undefined> {
   if (!(await useInvitation(trx, id, now))) throw refuse()
   if (!(await insertInvitationUse(trx, id, accountId, now))) throw refuse()
@@ -226,7 +226,7 @@ export async function takeInvitation(
  * role or a higher one, or where an earlier request has taken one and failed: a repetition gets the same answer. The use is
  * taken under the lock of org.git, so that several requests of a person take one.
  *
- * @throws Refusal invitation_not_found, too_many_members
+ * @throws AppError invitation_not_found, too_many_members
  */
 export async function acceptInvitation(deps: Deps, actor: Person, { token }: { token: string }): Promise<JoinedOrg> {
   const { read, write } = deps.credentials
@@ -289,7 +289,7 @@ async function isOwnerElsewhere(read: CredentialsDb, orgId: string, userId: stri
 }
 
 function orgIsGone(error: unknown): never {
-  throw error instanceof Refusal && error.code === 'org_not_found' ? invitationNotFound() : error
+  throw error instanceof AppError && error.code === 'org_not_found' ? invitationNotFound() : error
 }
 
 function isFor({ email_key }: Row, email: string): boolean {
@@ -311,7 +311,7 @@ async function isGood(deps: Deps, { uses_left, expires_at, org_id, created_by }:
  * The invitation by which a person of that address signs up, if they sent one. Costs a few reads: it comes before the
  * password is hashed.
  *
- * @throws Refusal signup_closed; invitation_not_found where sign-up is open and the invitation is not good
+ * @throws AppError signup_closed; invitation_not_found where sign-up is open and the invitation is not good
  */
 export async function admit(deps: Deps, email: string, token: string | undefined): Promise<Row | undefined> {
   if (deps.config.signup === 'closed') throw notAdmitted(deps)
@@ -321,11 +321,11 @@ export async function admit(deps: Deps, email: string, token: string | undefined
 }
 
 /** The error of who needs an invitation, or has sent one, and has no good one. */
-export function notAdmitted({ config: { signup } }: Deps): Refusal {
+export function notAdmitted({ config: { signup } }: Deps): AppError {
   if (signup === 'open') return invitationNotFound()
   const reason =
     signup === 'closed' ? 'Sign-up is closed; ask the operator' : 'Sign-up needs an invitation that is good'
-  return new Refusal('signup_closed', reason)
+  return new AppError('signup_closed', reason)
 }
 
 /** What a client shows to people who are not signed in. */

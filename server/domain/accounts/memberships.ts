@@ -10,7 +10,7 @@ import {
 import type { PendingMembership } from '../../../index/credentials/schema.ts'
 import type { Role } from '../../../index/derived/schema.ts'
 import type { Deps } from '../../base/deps.ts'
-import { Refusal } from '../../base/errors.ts'
+import { AppError } from '../../base/errors.ts'
 import type { Person } from '../actor.ts'
 import type { OrgRecord } from '../format/org-format.ts'
 import { withRoleAtLeast } from '../orgs/members.ts'
@@ -33,7 +33,7 @@ const passLimit = 1_000
  * process may have finished it. Returns the membership as org.git has it then; undefined: the person is no member. The row of
  * an organisation in another cell stays, for that cell to commit.
  *
- * @throws Refusal org_not_found, too_many_members: the row is dropped; anything else leaves the row, and a repetition helps
+ * @throws AppError org_not_found, too_many_members: the row is dropped; anything else leaves the row, and a repetition helps
  */
 export async function finishMembership(
   deps: Deps,
@@ -70,8 +70,8 @@ export async function mayInvite({ credentials }: Deps, record: OrgRecord, by: st
 }
 
 /** Whether no repetition can succeed. */
-export function isFinal(error: unknown): error is Refusal {
-  return error instanceof Refusal && (error.code === 'org_not_found' || error.code === 'too_many_members')
+export function isFinal(error: unknown): error is AppError {
+  return error instanceof AppError && (error.code === 'org_not_found' || error.code === 'too_many_members')
 }
 
 /** Finishes what crashes and faults have left of that person's memberships. A failure is logged: it must not prevent a sign-in. */

@@ -10,7 +10,7 @@ import {
   setSessionUsed,
 } from '../../../index/credentials/sessions.ts'
 import type { Deps } from '../../base/deps.ts'
-import { Refusal } from '../../base/errors.ts'
+import { AppError } from '../../base/errors.ts'
 import type { Person } from '../actor.ts'
 import type { SessionAt } from '../at.ts'
 import { type Page, pageOf } from '../pagination.ts'
@@ -39,11 +39,11 @@ export async function listMySessions(deps: Deps, actor: Person, page: Page) {
   return { sessions, ...pageOf(page, await countOpenSessions(read, actor.id, now)) }
 }
 
-/** Its tokens are refused from the next request on, in every process. @throws Refusal session_not_found */
+/** Its tokens are refused from the next request on, in every process. @throws AppError session_not_found */
 export async function endSession(deps: Deps, actor: Person, { sessionId }: SessionAt): Promise<void> {
   const now = deps.now().toISOString()
   const ended = await deps.credentials.write((trx) => setSessionRevokedOf(trx, actor.id, sessionId, now))
-  if (!ended) throw new Refusal('session_not_found', 'Session not found')
+  if (!ended) throw new AppError('session_not_found', 'Session not found')
 }
 
 /** Ends all sessions of the person but the one of the request. */

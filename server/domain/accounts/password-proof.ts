@@ -4,7 +4,7 @@
 import { findAccountById, holdAccount } from '../../../index/credentials/accounts.ts'
 import type { Account, CredentialsDb } from '../../../index/credentials/schema.ts'
 import type { Deps } from '../../base/deps.ts'
-import { Refusal } from '../../base/errors.ts'
+import { AppError } from '../../base/errors.ts'
 import { requireSignedIn } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { isPassword } from './passwords.ts'
@@ -16,7 +16,7 @@ export interface PasswordProof {
   readonly from: string
 }
 
-/** A wrong one counts as a failed sign-in. @throws Refusal invalid_credentials, invalid_token (the account is gone), rate_limited */
+/** A wrong one counts as a failed sign-in. @throws AppError invalid_credentials, invalid_token (the account is gone), rate_limited */
 export async function provePassword(deps: Deps, actor: Person, { password, from }: PasswordProof): Promise<Account> {
   const account = await readAccount(deps, actor.id)
   return deps.limitSignIn(await attemptOn(deps, from, account), async () => {
@@ -29,28 +29,28 @@ export async function provePassword(deps: Deps, actor: Person, { password, from 
  * Whether the proof still holds: the password may have changed, or the session may have ended, while the password was checked.
  * Runs in the transaction of what it allows.
  *
- * @throws Refusal invalid_credentials, invalid_token, account_disabled
+ * @throws AppError invalid_credentials, invalid_token, account_disabled
  */
 export async function requireStillProved(trx: CredentialsDb, actor: Person, proved: ProvedAccount): Promise<void> {
   await holdProved(trx, proved, wrongPassword)
   await requireSignedIn(trx, actor)
 }
 
-function wrongPassword(): Refusal {
-  return new Refusal('invalid_credentials', 'The password is wrong')
+function wrongPassword(): AppError {
+  return new AppError('invalid_credentials', 'The password is wrong')
 }
 
-/** @throws Refusal invalid_token if the account is gone */
+/** @throws AppError invalid_token if the account is gone */
 export async function readAccount(deps: Deps, id: string): Promise<Account> {
   const account = await findAccountById(deps.credentials.read, id)
-  if (account === undefined) throw new Refusal('invalid_token', 'The account is gone')
+  if (account === undefined) throw new AppError('invalid_token', 'The account is gone')
   return account
 }
 
 /** An account, and the hash of the password that its person has proved or set. */
 export type ProvedAccount = Pick<Account, 'id' | 'password_hash'>
 
-/** @throws Refusal account_disabled, also if it was deleted meanwhile */
+/** @throws AppError account_disabled, also if it was deleted meanwhile */
 export async function holdActive(trx: CredentialsDb, id: string): Promise<Account> {
   const account = await holdAccount(trx, id)
   if (account === undefined || account.disabled_at !== null) throw disabled()
@@ -60,13 +60,13 @@ export async function holdActive(trx: CredentialsDb, id: string): Promise<Accoun
 /**
  * Runs in the transaction of whatever the password allows: checking a password takes long, and it may change meanwhile.
  *
- * @throws Refusal account_disabled; of `refuse`: the password has changed since it was proved
+ * @throws AppError account_disabled; of `refuse`: the password has changed since it was proved
  */
-export async function holdProved(trx: CredentialsDb, proved: ProvedAccount, refuse: () => Refusal): Promise<void> {
+export async function holdProved(trx: CredentialsDb, proved: ProvedAccount, refuse: () => AppError): Promise<void> {
   const { password_hash } = await holdActive(trx, proved.id)
   if (password_hash !== proved.password_hash) throw refuse()
 }
 
-function disabled(): Refusal {
-  return new Refusal('account_disabled', 'The account is disabled; ask the operator')
+function disabled(): AppError {
+  return new AppError('account_disabled', 'The account is disabled; ask the operator')
 }

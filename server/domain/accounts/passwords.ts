@@ -7,7 +7,7 @@ import { argon2id, hash, verify } from 'argon2'
 import { createQuota } from '../../../gitstore/concurrency/quota.ts'
 import { createSemaphore, type Turn } from '../../../gitstore/concurrency/semaphore.ts'
 import type { Deps } from '../../base/deps.ts'
-import { invalid, Refusal } from '../../base/errors.ts'
+import { invalid, AppError } from '../../base/errors.ts'
 
 /** Of those that are long enough to be taken. */
 const refused = 10_000
@@ -15,7 +15,7 @@ const leastLength = 8
 
 let known: Promise<ReadonlySet<string>> | undefined
 
-/** @param field of the request's body @throws Invalid if the password is among the 10,000 most common, in either case */
+/** @param field of the request's body @throws ValidationError if the password is among the 10,000 most common, in either case */
 export async function requireUncommon(field: string, password: string): Promise<void> {
   known ??= load()
   if ((await known).has(password.toLowerCase()))
@@ -44,7 +44,7 @@ const semaphore = createSemaphore<HashTurn>({
   waiting: {
     // About two seconds of work for each purpose.
     quota: createQuota(({ purpose }) => [[purpose, 64]]),
-    refusal: () => new Refusal('rate_limited', 'Too many people sign in at this moment'),
+    refusal: () => new AppError('rate_limited', 'Too many people sign in at this moment'),
   },
   laneOf: ({ purpose }) => ({ key: purpose }),
 })
@@ -57,19 +57,19 @@ export function passwordsWaiting(): number {
 export const nobodys =
   '$argon2id$v=19$m=19456,t=2,p=1$zcuF4NXXrcr6Dcz2AEzzOg$LtyOS6Gkq9mI3Royd4+elU6sp1LVAkUOSAh6TUmzUYM'
 
-/** @throws Refusal rate_limited */
+/** @throws AppError rate_limited */
 export function hashPassword(deps: Deps, purpose: Purpose, password: string): Promise<string> {
   const { memoryKib, passes } = deps.config.passwordCost ?? ownCost
   const cost = { type: argon2id, memoryCost: memoryKib, timeCost: passes, parallelism: 1 }
   return semaphore.run({ purpose, waited: deps.waited }, () => hash(password.normalize('NFC'), cost))
 }
 
-/** The hash of a random password that is then discarded. @throws Refusal rate_limited */
+/** The hash of a random password that is then discarded. @throws AppError rate_limited */
 export function unknownPassword(deps: Deps): Promise<string> {
   return hashPassword(deps, 'signup', randomBytes(32).toString('base64url'))
 }
 
-/** Whether `password` matches `hashed`; never for undefined (an unknown account). @throws Refusal rate_limited */
+/** Whether `password` matches `hashed`; never for undefined (an unknown account). @throws AppError rate_limited */
 export function isPassword(
   deps: Deps,
   purpose: Purpose,

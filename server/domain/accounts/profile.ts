@@ -25,7 +25,7 @@ export interface ProfileChange {
   readonly hide_email?: boolean
 }
 
-/** @throws Invalid name; Refusal invalid_token (the account is gone) */
+/** @throws ValidationError name; AppError invalid_token (the account is gone) */
 export async function changeMe(deps: Deps, actor: Person, { name, hide_email }: ProfileChange): Promise<User> {
   if (name !== undefined) requireAuthorName(name)
   if (name === undefined && hide_email === undefined) return readMe(deps, actor)
@@ -45,7 +45,7 @@ export interface EmailChange extends PasswordProof {
 /**
  * Takes effect at once: the operator's service sends no mail by which the address could be confirmed.
  *
- * @throws Invalid new_email; Refusal invalid_credentials, rate_limited, email_taken
+ * @throws ValidationError new_email; AppError invalid_credentials, rate_limited, email_taken
  */
 export async function changeEmail(deps: Deps, actor: Person, { new_email, ...proof }: EmailChange): Promise<User> {
   requireEmail(new_email, 'new_email')

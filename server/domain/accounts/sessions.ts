@@ -15,7 +15,7 @@ import {
   setSessionRevoked,
 } from '../../../index/credentials/sessions.ts'
 import type { Deps } from '../../base/deps.ts'
-import { Refusal } from '../../base/errors.ts'
+import { AppError } from '../../base/errors.ts'
 import { withoutControls } from '../format/texts.ts'
 import { accessSeconds } from './keys.ts'
 import { holdProved, type ProvedAccount } from './password-proof.ts'
@@ -64,7 +64,7 @@ interface OpenSession {
  * Opens a session of the account, if it still has the password that was proved: a change of the password ends all sessions that
  * the former one has opened, so none may follow.
  *
- * @throws Refusal account_disabled, also if it was deleted meanwhile; invalid_credentials
+ * @throws AppError account_disabled, also if it was deleted meanwhile; invalid_credentials
  */
 export async function openSession(
   deps: Deps,
@@ -99,8 +99,8 @@ export async function openSession(
   return { id: session.id, refreshToken: token }
 }
 
-function passwordChanged(): Refusal {
-  return new Refusal('invalid_credentials', 'The password was changed during the sign-in; sign in with the new one')
+function passwordChanged(): AppError {
+  return new AppError('invalid_credentials', 'The password was changed during the sign-in; sign in with the new one')
 }
 
 /** The network of an address: enough to recognise a place by, too little to find a person. */
@@ -134,7 +134,7 @@ export async function sessionAnswer(
  * whole session ends, since the thief's copy cannot be distinguished. The same happens if the clock stepped between the two
  * uses, since the time between them is then unknown.
  *
- * @throws Refusal invalid_token
+ * @throws AppError invalid_token
  */
 export async function refresh(
   deps: Deps,
@@ -160,7 +160,7 @@ export async function refresh(
   })
   const account = next && (await findActiveProfile(deps.credentials.read, next.accountId))
   if (next === undefined || account === undefined) {
-    throw new Refusal('invalid_token', 'The refresh token is unknown, expired, used up or revoked')
+    throw new AppError('invalid_token', 'The refresh token is unknown, expired, used up or revoked')
   }
   return sessionAnswer(deps, account, next, 'The session goes on')
 }

@@ -6,7 +6,7 @@ import { findAddress } from '../../../index/credentials/addresses.ts'
 import type { Account } from '../../../index/credentials/schema.ts'
 import type { Attempt, Count, Counter, Limit, LimitSignIn, NewCounter } from '../../base/counters.ts'
 import type { Deps } from '../../base/deps.ts'
-import { RateLimited, Refusal } from '../../base/errors.ts'
+import { RateLimitedError, AppError } from '../../base/errors.ts'
 
 /** Per address, for accounts that have not signed in from it before. */
 const byAddress: Limit = { name: 'sign-in', quota: 30, windowSeconds: 60 }
@@ -60,7 +60,7 @@ export function limitedSignIns(newCounter: NewCounter): LimitSignIn {
       seconds = Math.min(pauseSeconds.shortest * 2 ** (times - 1), pauseSeconds.longest)
       await counter.close(key, seconds)
     }
-    return new RateLimited(`failed sign-ins ${what}`, limit, Math.min(seconds, pauseSeconds.longest))
+    return new RateLimitedError(`failed sign-ins ${what}`, limit, Math.min(seconds, pauseSeconds.longest))
   }
 
   return async ({ from, account }, work) => {
@@ -137,5 +137,5 @@ function keyOfNobody(email: string): string {
 }
 
 function isWrongSecret(error: unknown): boolean {
-  return error instanceof Refusal && (error.code === 'invalid_credentials' || error.code === 'invalid_token')
+  return error instanceof AppError && (error.code === 'invalid_credentials' || error.code === 'invalid_token')
 }

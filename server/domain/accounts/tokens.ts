@@ -6,7 +6,7 @@ import { SignJWT } from 'jose'
 import { v4 as randomUuid } from 'uuid'
 import type { Profile } from '../../../index/credentials/accounts.ts'
 import type { Deps } from '../../base/deps.ts'
-import { Refusal } from '../../base/errors.ts'
+import { AppError } from '../../base/errors.ts'
 import type { Person } from '../actor.ts'
 import { accessSeconds, algorithm, type Keys } from './keys.ts'
 
@@ -109,9 +109,9 @@ export async function readJwks({ keys, now }: Deps) {
   return { keys: await keys.published(now().getTime()) }
 }
 
-/** Source: OpenID Connect Discovery 1.0 §3. @throws Refusal not_found: no address to which clients could hold the issuer */
+/** Source: OpenID Connect Discovery 1.0 §3. @throws AppError not_found: no address to which clients could hold the issuer */
 export function readOpenidConfiguration({ config: { publicUrl } }: Deps) {
-  if (!publicUrl?.startsWith('https:')) throw new Refusal('not_found', 'PUBLIC_URL is not https')
+  if (!publicUrl?.startsWith('https:')) throw new AppError('not_found', 'PUBLIC_URL is not https')
   return {
     issuer: publicUrl,
     jwks_uri: `${publicUrl}/.well-known/jwks.json`,

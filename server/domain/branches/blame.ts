@@ -6,7 +6,7 @@ import { readBlob } from '../../../gitstore/objects/objects.ts'
 import { findEntry } from '../../../gitstore/objects/trees.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../base/deps.ts'
-import { invalid, Refusal } from '../../base/errors.ts'
+import { invalid, AppError } from '../../base/errors.ts'
 import { type NodeAccess, nodeFor } from '../access.ts'
 import type { Asker } from '../actor.ts'
 import type { FileAt } from '../at.ts'
@@ -60,7 +60,7 @@ interface Blame {
   readonly commits: BlamedCommit[]
 }
 
-/** @throws Refusal branch_not_found, file_not_found, too_large, busy; Invalid: no text; GitError as readBlame */
+/** @throws AppError branch_not_found, file_not_found, too_large, busy; ValidationError: no text; GitError as readBlame */
 export async function blameFile(deps: Deps, asker: Asker, at: FileAt): Promise<ImmutableAnswer<Blame>> {
   const { path } = at
   const access = await nodeFor(deps, asker.actor, at, 'public')
@@ -68,7 +68,7 @@ export async function blameFile(deps: Deps, asker: Asker, at: FileAt): Promise<I
   const head = await revisionFor(access, at.branch)
   const entry = head === null ? undefined : await findEntry(repo, await readTree(repo, head), path)
   if (!head || !entry || entry.mode === '040000' || entry.mode === '160000')
-    throw new Refusal('file_not_found', 'File not found')
+    throw new AppError('file_not_found', 'File not found')
   // Requests are merged after their commits were made.
   const ledger = access.role === null ? 'public' : node.ledger
   return immutableAnswer(`blame ${node.id} ${head} ${ledger} ${path}`, sizeOf, () =>
@@ -91,11 +91,11 @@ export async function blameFile(deps: Deps, asker: Asker, at: FileAt): Promise<I
   )
 }
 
-/** Without the ends of lines. @throws Refusal too_large */
+/** Without the ends of lines. @throws AppError too_large */
 function linesOf(bytes: Buffer): string[] {
   const lines = bytes.toString('utf8').split('\n')
   if (lines.at(-1) === '') lines.pop()
-  if (lines.length > maxLines) throw new Refusal('too_large', tooLarge)
+  if (lines.length > maxLines) throw new AppError('too_large', tooLarge)
   return lines
 }
 

@@ -6,7 +6,7 @@ import { holding, transact } from '../../../gitstore/refs/ref-transaction.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../base/deps.ts'
-import { Invalid, type Problem, Refusal } from '../../base/errors.ts'
+import { ValidationError, type Problem, AppError } from '../../base/errors.ts'
 import { type NodeAccess, requireStill } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { excerpt } from '../format/excerpt.ts'
@@ -37,7 +37,7 @@ export interface CommitRequest {
 /**
  * Commits to a branch by compare-and-swap under its lock. The index is up to date when this returns.
  *
- * @throws Refusal head_moved, branch_not_found, no_changes, pull_request_required, forbidden; Invalid: content that breaks a rule, a long message
+ * @throws AppError head_moved, branch_not_found, no_changes, pull_request_required, forbidden; ValidationError: content that breaks a rule, a long message
  */
 export async function commitToBranch(
   deps: Deps,
@@ -58,7 +58,7 @@ export async function commitToBranch(
       const draft = newObjectBatch(repo)
       const before = head === null ? null : await readTree(repo, head)
       const tree = await request.build(draft, before)
-      if (tree === before) throw new Refusal('no_changes', 'The branch already has exactly this content')
+      if (tree === before) throw new AppError('no_changes', 'The branch already has exactly this content')
       refuseProblems(await problemsOf(deps, access, draft.repo, ref, before, tree), request.locate)
       const person = signature(actor, deps.now())
       const parents = head === null ? [] : [head]
@@ -131,7 +131,7 @@ export async function addsParents(repo: Repo, before: Oid | null, after: Oid): P
 }
 
 export function refuseDirectMove(): never {
-  throw new Refusal('pull_request_required', 'main of this organisation moves only by merging a pull request')
+  throw new AppError('pull_request_required', 'main of this organisation moves only by merging a pull request')
 }
 
 function requireHead(head: Oid | null, expected: string | null | undefined, ref: string): void {
@@ -141,17 +141,17 @@ function requireHead(head: Oid | null, expected: string | null | undefined, ref:
   if (head !== null || (expected === null && ref === main)) return
   const hint =
     ref === main ? 'The node has no commit yet; send "expected_head": null to make the first' : 'Branch not found'
-  throw new Refusal('branch_not_found', hint)
+  throw new AppError('branch_not_found', hint)
 }
 
 /** Refusal head_moved, with the current head if there is one. */
-export function headMoved(detail: string, head: Oid | null): Refusal {
-  return new Refusal('head_moved', detail, head ? { current_head: head } : {})
+export function headMoved(detail: string, head: Oid | null): AppError {
+  return new AppError('head_moved', detail, head ? { current_head: head } : {})
 }
 
 export function refuseProblems(problems: readonly ContentProblem[], locate: CommitRequest['locate']): void {
   if (problems.length === 0) return
-  throw new Invalid(problems.map((problem) => problemOf(locate(problem.path), problem)))
+  throw new ValidationError(problems.map((problem) => problemOf(locate(problem.path), problem)))
 }
 
 /** A problem of the content, at that part of a request. */

@@ -7,7 +7,7 @@ import { transact } from '../../../gitstore/refs/ref-transaction.ts'
 import { listRefs, readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../base/deps.ts'
-import { invalid, Refusal } from '../../base/errors.ts'
+import { invalid, AppError } from '../../base/errors.ts'
 import { nodeFor, requireStill, reread } from '../access.ts'
 import type { Actor, Person } from '../actor.ts'
 import type { BranchAt, NodeAt } from '../at.ts'
@@ -18,7 +18,7 @@ import { type Page, pageOf, slice } from '../pagination.ts'
 import { problemsOf, refuseProblems } from './branch-commits.ts'
 import { shownMessage, withinPage } from './commit-views.ts'
 import { moveRefs } from './ref-moves.ts'
-import { HasMoved, roomFor, tooMany } from './ref-rules.ts'
+import { StaleRefError, roomFor, tooMany } from './ref-rules.ts'
 import { findNamedCommit, headFor, readTree } from './revisions.ts'
 import { audienceOf, seesRef } from './visible-refs.ts'
 
@@ -42,11 +42,11 @@ export async function listBranches(deps: Deps, actor: Actor, at: NodeAt, page: P
 export async function readBranch(deps: Deps, actor: Actor, at: BranchAt): Promise<Branch> {
   const access = await nodeFor(deps, actor, at, 'public')
   const head = headFor(access, at.branch)
-  if (!head) throw new Refusal('branch_not_found', 'Branch not found')
+  if (!head) throw new AppError('branch_not_found', 'Branch not found')
   return toBranch(access.repo, at.branch, head)
 }
 
-/** @throws Refusal branch_exists, branch_name_taken, too_many_branches; Invalid: a name that git or Grove refuses, a start that is not there */
+/** @throws AppError branch_exists, branch_name_taken, too_many_branches; ValidationError: a name that git or Grove refuses, a start that is not there */
 export async function createBranch(
   deps: Deps,
   actor: Person,
@@ -65,13 +65,13 @@ export async function createBranch(
   // Content of the node itself is accepted under another branch name.
   refuseProblems(await problemsOf(deps, access, repo, ref, ref === main ? null : tree, tree), () => ['body', 'from'])
   await transact(deps.store, [{ repo, ref }], async (current) => {
-    if (current({ repo, ref })) throw new Refusal('branch_exists', 'A branch of this name exists')
+    if (current({ repo, ref })) throw new AppError('branch_exists', 'A branch of this name exists')
     await requireStill(deps, actor, at.orgId, 'editor')
-    if (roomFor(repo, 'heads') <= 0) throw new Refusal('too_many_branches', `The node ${tooMany('heads')}`)
+    if (roomFor(repo, 'heads') <= 0) throw new AppError('too_many_branches', `The node ${tooMany('heads')}`)
     return { moves: [{ repo, ref, to: from }], value: undefined }
   }).catch((error: unknown) => {
     if (!isGitError(error, 'ref_name_taken')) throw error
-    throw new Refusal('branch_name_taken', 'Git cannot have a branch a beside a branch a/b; one of that kind exists')
+    throw new AppError('branch_name_taken', 'Git cannot have a branch a beside a branch a/b; one of that kind exists')
   })
   await tryIndexNode(deps, at.orgId, at.nodeId)
   return readBack(deps, () => toBranch(repo, name, from))
@@ -81,15 +81,15 @@ export async function createBranch(
 export async function deleteBranch(deps: Deps, actor: Person, at: BranchAt): Promise<void> {
   const name = asBranchName(at.branch)
   for (let access = await nodeFor(deps, actor, at, 'editor'); ; access = await reread(deps, access, 'editor')) {
-    if (name === undefined) throw new Refusal('branch_not_found', 'Branch not found')
+    if (name === undefined) throw new AppError('branch_not_found', 'Branch not found')
     const ref = branchRef(name)
     const from = readRef(access.repo, ref)
-    if (from === null) throw new Refusal('branch_not_found', 'Branch not found')
-    if (ref === main) throw new Refusal('branch_protected', 'main cannot be deleted')
+    if (from === null) throw new AppError('branch_not_found', 'Branch not found')
+    if (ref === main) throw new AppError('branch_protected', 'main cannot be deleted')
     const { refused } = await moveRefs(deps, actor, access, [{ ref, from, to: null }], 'all or none')
     const cause = refused.get(ref)
     if (cause === undefined) break
-    if (!(cause instanceof HasMoved)) throw cause
+    if (!(cause instanceof StaleRefError)) throw cause
   }
   await readBack(deps, () => indexNode(deps, at.orgId, at.nodeId))
 }

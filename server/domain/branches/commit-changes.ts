@@ -5,7 +5,7 @@ import { pathProblem } from '../../../gitstore/names.ts'
 import type { ObjectDraft } from '../../../gitstore/objects/object-batch.ts'
 import { applyChanges } from '../../../gitstore/objects/tree-changes.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
-import { Invalid, invalid, type Problem } from '../../base/errors.ts'
+import { ValidationError, invalid, type Problem } from '../../base/errors.ts'
 import { excerpt } from '../format/excerpt.ts'
 import { textLimit } from '../format/node-format.ts'
 import { collisionsOf } from './content-rules.ts'
@@ -27,7 +27,7 @@ export interface FileChange {
 type Loc = readonly (string | number)[]
 const inCommit: Loc = ['body', 'changes']
 
-/** @throws Invalid: a path that git forbids or that is named twice, content that is missing, not base64 or over 10 MiB */
+/** @throws ValidationError: a path that git forbids or that is named twice, content that is missing, not base64 or over 10 MiB */
 export function fileChanges(changes: readonly Change[], within = inCommit): FileChange[] {
   const problems: Problem[] = []
   const seen = new Set<string>()
@@ -41,14 +41,14 @@ export function fileChanges(changes: readonly Change[], within = inCommit): File
       bytes: change.action === 'delete' ? null : contentOf(change, [...loc, 'content'], problems),
     }
   })
-  if (problems.length > 0) throw new Invalid(problems)
+  if (problems.length > 0) throw new ValidationError(problems)
   return files
 }
 
 /**
  * Applies the changes to the tree.
  *
- * @throws Invalid: a path to delete that is not there, a file where a folder stands, names that differ in case only
+ * @throws ValidationError: a path to delete that is not there, a file where a folder stands, names that differ in case only
  */
 export async function applyFileChanges(
   draft: ObjectDraft,

@@ -4,7 +4,7 @@ import { readBlob } from '../../../gitstore/objects/objects.ts'
 import { type FileEntry, findEntry, listFiles } from '../../../gitstore/objects/trees.ts'
 import { isOid, type Oid, type Repo } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../base/deps.ts'
-import { invalid, Refusal } from '../../base/errors.ts'
+import { invalid, AppError } from '../../base/errors.ts'
 import { type NodeAccess, nodeFor } from '../access.ts'
 import type { Actor, Asker, Person } from '../actor.ts'
 import type { BranchAt, CommitAt, FileAt, ObjectAt } from '../at.ts'
@@ -31,7 +31,7 @@ const tooManyFiles =
 /**
  * The files of a revision, in the order of git; none, without `commit_id`, of a branch that has no commit yet.
  *
- * @throws Refusal as nodeFor, branch_not_found, too_large, busy; the signal's reason
+ * @throws AppError as nodeFor, branch_not_found, too_large, busy; the signal's reason
  */
 export async function listEntities(deps: Deps, asker: Asker, at: BranchAt, page: Page) {
   const { nodeId, branch } = at
@@ -65,7 +65,7 @@ export async function readFile(deps: Deps, actor: Actor, at: FileAt) {
   const head = await revisionFor(access, branch)
   const entry = head === null ? undefined : await findEntry(access.repo, await readTree(access.repo, head), path)
   if (!head || !entry || entry.mode === '040000' || entry.mode === '160000')
-    throw new Refusal('file_not_found', 'File not found')
+    throw new AppError('file_not_found', 'File not found')
   const content = await readBlob(access.repo, entry.oid, fileLimit)
   const text = asText(content)
   return {
@@ -87,7 +87,7 @@ export async function readFile(deps: Deps, actor: Actor, at: FileAt) {
 export async function readBytes(deps: Deps, asker: Asker, at: ObjectAt): Promise<Buffer> {
   const { objectId } = at
   const access = await nodeFor(deps, asker.actor, at, 'public')
-  const missing = new Refusal('object_not_found', 'Object not found')
+  const missing = new AppError('object_not_found', 'Object not found')
   if (!isOid(objectId)) throw missing
   if (access.role === null && !(await isPublicBlob(access.repo, await visibleHeads(access), objectId, asker)))
     throw missing
@@ -116,7 +116,7 @@ export async function listCommits(deps: Deps, asker: Asker, at: BranchAt, query:
   )
 }
 
-/** @throws Refusal commit_not_found (unknown, or not on this branch), too_large, busy; Invalid: an ambiguous abbreviation */
+/** @throws AppError commit_not_found (unknown, or not on this branch), too_large, busy; ValidationError: an ambiguous abbreviation */
 export async function readBranchCommit(
   deps: Deps,
   asker: Asker,
@@ -125,7 +125,7 @@ export async function readBranchCommit(
   const { commitId } = at
   const access = await nodeFor(deps, asker.actor, at, 'public')
   const head = await revisionFor(access, at.branch)
-  const missing = new Refusal('commit_not_found', 'Commit not found on this branch')
+  const missing = new AppError('commit_not_found', 'Commit not found on this branch')
   if (head === null || !/^[0-9a-f]{7,40}$/.test(commitId)) throw missing
   if (isOid(commitId)) {
     if (!(await access.history.contains(head, commitId))) throw missing
@@ -150,7 +150,7 @@ export interface CommitInput {
   readonly expected_head?: string | null
 }
 
-/** One commit on a branch; an uninitialised node gets its first. @throws as commitToBranch; Invalid, located at the change */
+/** One commit on a branch; an uninitialised node gets its first. @throws as commitToBranch; ValidationError, located at the change */
 export async function createCommit(
   deps: Deps,
   actor: Person,

@@ -5,7 +5,7 @@
 import { isGitError } from '../../../gitstore/errors.ts'
 import { newPace, type Pace, paced } from '../../../gitstore/pace.ts'
 import type { Deps } from '../../base/deps.ts'
-import { invalid, Refusal } from '../../base/errors.ts'
+import { invalid, AppError } from '../../base/errors.ts'
 import { type Asker, callerOf } from '../actor.ts'
 import { createCallerSemaphore } from '../caller-semaphore.ts'
 
@@ -25,14 +25,14 @@ export type LargeRead = <T>(tooLarge: string, work: (pace: Pace) => Promise<T>) 
 /** Without `signal` the read is wanted whether or not its caller stays. */
 type Reader = Pick<Asker, 'actor' | 'from'> & Partial<Pick<Asker, 'signal'>>
 
-/** Reads on the share of that caller. The returned function @throws Refusal too_large, busy; the signal's reason */
+/** Reads on the share of that caller. The returned function @throws AppError too_large, busy; the signal's reason */
 export function largeReadBy(reader: Reader): LargeRead {
   const turn = { caller: callerOf(reader), signal: reader.signal }
   return async (tooLarge, work) => {
     try {
       return await paced(work, () => treeSemaphore.acquire(turn))
     } catch (error) {
-      if (isGitError(error, 'limit_exceeded')) throw new Refusal('too_large', tooLarge, {}, { cause: error })
+      if (isGitError(error, 'limit_exceeded')) throw new AppError('too_large', tooLarge, {}, { cause: error })
       throw error
     }
   }
@@ -58,7 +58,7 @@ export interface GitBounds {
   readonly signal: AbortSignal
 }
 
-/** `tooLarge`: the message where it is too much, with the alternative. @throws Refusal too_large, busy; the signal's reason */
+/** `tooLarge`: the message where it is too much, with the alternative. @throws AppError too_large, busy; the signal's reason */
 export async function gitRead<T>(
   { waited }: Pick<Deps, 'waited'>,
   asker: Asker,
@@ -73,12 +73,12 @@ export async function gitRead<T>(
       return work({ timeoutMs, signal })
     })
   } catch (error) {
-    if (isGitError(error, 'limit_exceeded')) throw new Refusal('too_large', tooLarge, {}, { cause: error })
+    if (isGitError(error, 'limit_exceeded')) throw new AppError('too_large', tooLarge, {}, { cause: error })
     throw error
   }
 }
 
-/** The path of a file or folder that a query names, without the slash at its end. @throws Invalid */
+/** The path of a file or folder that a query names, without the slash at its end. @throws ValidationError */
 export function pathIn(query: { readonly path?: string | undefined }): string | undefined {
   const { path } = query
   const names = path?.replace(/\/$/, '').split('/')

@@ -25,7 +25,7 @@ export function isNarrowed({ path, author, since, until }: HistoryQuery): boolea
   return [path, author, since, until].some((one) => one !== undefined)
 }
 
-/** @throws Refusal too_large, busy; Invalid: the path; GitError as readFilteredLog */
+/** @throws AppError too_large, busy; ValidationError: the path; GitError as readFilteredLog */
 export async function narrowedPage(
   deps: Deps,
   asker: Asker,

@@ -7,7 +7,7 @@ import { readCommit } from '../../../gitstore/objects/commits.ts'
 import { readTree } from '../../../gitstore/objects/trees.ts'
 import type { Pace } from '../../../gitstore/pace.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
-import { Refusal } from '../../base/errors.ts'
+import { AppError } from '../../base/errors.ts'
 import type { Asker } from '../actor.ts'
 import { largeReadBy } from './large-reads.ts'
 
@@ -35,11 +35,11 @@ const collecting = new Map<string, Promise<PublicBlobs>>()
 const tooManyBlobs =
   'The tags of this node hold too many files to find one by its id; read it by its path, tree/{revision}/files/{path}'
 
-/** @throws Refusal too_large (the blob is not in the part of the trees that is searched), busy */
+/** @throws AppError too_large (the blob is not in the part of the trees that is searched), busy */
 export async function isPublicBlob(repo: Repo, tips: readonly Oid[], oid: Oid, asker: Asker): Promise<boolean> {
   const { ids, isWhole } = await blobsOf(repo, tips, asker)
   if (ids.has(oid)) return true
-  if (!isWhole) throw new Refusal('too_large', tooManyBlobs)
+  if (!isWhole) throw new AppError('too_large', tooManyBlobs)
   return false
 }
 
@@ -101,5 +101,5 @@ function nothingIfTooLarge(error: unknown): undefined {
 }
 
 function undefinedIfBusy(error: unknown): undefined {
-  if (!(error instanceof Refusal && error.code === 'busy')) throw error
+  if (!(error instanceof AppError && error.code === 'busy')) throw error
 }

@@ -5,7 +5,7 @@ import { type ByteRange, blobSize, smallBytes, streamBlob } from '../../../gitst
 import { findEntry } from '../../../gitstore/objects/trees.ts'
 import { isOid, type Oid } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../base/deps.ts'
-import { Refusal } from '../../base/errors.ts'
+import { AppError } from '../../base/errors.ts'
 import { nodeFor } from '../access.ts'
 import { type Actor, callerOf } from '../actor.ts'
 import type { FileAt } from '../at.ts'
@@ -41,19 +41,19 @@ export interface RawFile {
    * Writes the range and ends `sink`.
    *
    * @param by the signal that ends it, and the address of the reader
-   * @throws Refusal busy, before the first byte; GitError as streamBlob; the signal's reason
+   * @throws AppError busy, before the first byte; GitError as streamBlob; the signal's reason
    */
   send(sink: Writable, range: ByteRange, by: { readonly signal: AbortSignal; readonly from: string }): Promise<void>
 }
 
-/** Of a symbolic link, the path to which it leads. @throws Refusal branch_not_found, file_not_found; GitError as readInfo */
+/** Of a symbolic link, the path to which it leads. @throws AppError branch_not_found, file_not_found; GitError as readInfo */
 export async function readRaw(deps: Deps, actor: Actor, at: FileAt): Promise<RawFile> {
   const access = await nodeFor(deps, actor, at, 'public')
   const { repo } = access
   const head = await revisionFor(access, at.branch)
   const entry = head === null ? undefined : await findEntry(repo, await readTree(repo, head), at.path)
   if (!entry || entry.mode === '040000' || entry.mode === '160000')
-    throw new Refusal('file_not_found', 'File not found')
+    throw new AppError('file_not_found', 'File not found')
   const { oid, name } = entry
   const size = await blobSize(repo, oid)
   return {

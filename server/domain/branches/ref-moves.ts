@@ -15,7 +15,7 @@ import { pinMoves, settleMoves, writeEvents } from '../ledger/moved-branches.ts'
 import { openPullsAt } from '../ledger/pull-ledger.ts'
 import type { BranchMove, Settled } from '../ledger/settle.ts'
 import { addsParents, withGraphLockIf } from './branch-commits.ts'
-import { checkLockedRef, checkRef, Rejected, roomFor, tooMany } from './ref-rules.ts'
+import { checkLockedRef, checkRef, PushRejectedError, roomFor, tooMany } from './ref-rules.ts'
 import { findTree } from './revisions.ts'
 
 export interface Moved {
@@ -38,7 +38,7 @@ const refsAtOnce = 200
  * the index up to date.
  *
  * @param access current; read again for each further attempt
- * @throws faults that concern no single ref: Refusal as reread; GitError busy, repo_missing, storage_*
+ * @throws faults that concern no single ref: AppError as reread; GitError busy, repo_missing, storage_*
  */
 export async function moveRefs(
   deps: Deps,
@@ -141,7 +141,7 @@ function refuseBeyondLimit(repo: Repo, commands: readonly RefCommand[], refused:
     if (made.length === 0) continue
     const gone = commands.filter(({ ref, to }) => ref.startsWith(`refs/${kind}/`) && to === null).length
     for (const { ref } of made.slice(Math.max(roomFor(repo, kind) + gone, 0)))
-      refused.set(ref, new Rejected(`it ${tooMany(kind)}`))
+      refused.set(ref, new PushRejectedError(`it ${tooMany(kind)}`))
   }
 }
 

@@ -23,7 +23,7 @@ import { collisionsOf } from './content-rules.ts'
 import { findTree } from './revisions.ts'
 
 /** Why a ref is refused: one line for git's report, and all problems for the terminal. */
-export class Rejected extends Error {
+export class PushRejectedError extends Error {
   readonly problems: readonly ContentProblem[]
 
   constructor(reason: string, problems: readonly ContentProblem[] = []) {
@@ -34,7 +34,7 @@ export class Rejected extends Error {
 }
 
 /** The ref is not at the commit that the push expects. */
-export class HasMoved extends Rejected {
+export class StaleRefError extends PushRejectedError {
   constructor() {
     super('it has moved meanwhile; fetch first')
   }
@@ -62,40 +62,40 @@ export function refProblem(ref: string): string | undefined {
   return kind === 'tags' ? problem?.replace('branch', 'tag') : problem
 }
 
-/** Checks the new value of a ref with a valid name, before any lock. @throws Rejected, HasMoved */
+/** Checks the new value of a ref with a valid name, before any lock. @throws PushRejectedError, StaleRefError */
 export async function checkRef(context: PushContext, command: RefCommand): Promise<void> {
   const { ref, from, to } = command
-  if (readRef(context.access.repo, ref) !== from) throw new HasMoved()
+  if (readRef(context.access.repo, ref) !== from) throw new StaleRefError()
   if (ref.startsWith(branchRefs)) await checkBranch(context, command)
-  else if (to !== null && !(await hasObject(context.access.repo, to))) throw new Rejected('the tag names no object')
+  else if (to !== null && !(await hasObject(context.access.repo, to))) throw new PushRejectedError('the tag names no object')
 }
 
-/** Checks under the locks what may have changed since `checkRef`. @throws Rejected, HasMoved; Refusal forbidden */
+/** Checks under the locks what may have changed since `checkRef`. @throws PushRejectedError, StaleRefError; AppError forbidden */
 export async function checkLockedRef(context: LockedPush, { ref, from, to }: RefCommand): Promise<void> {
   const { deps, person, access, current, open } = context
-  if (current({ repo: access.repo, ref }) !== from) throw new HasMoved()
+  if (current({ repo: access.repo, ref }) !== from) throw new StaleRefError()
   if (ref !== main || from === null || to === null || !access.org.require_pull_requests) return
   if (!open.some((record) => isHeadOf(context, record, to)))
-    throw new Rejected('main of this organisation moves only to the head of an open pull request')
+    throw new PushRejectedError('main of this organisation moves only to the head of an open pull request')
   await requireStill(deps, person, access.org.id, 'maintainer')
 }
 
 async function checkBranch({ deps, access }: PushContext, { ref, from, to }: RefCommand): Promise<void> {
   const { repo, history } = access
   if (to === null) {
-    if (ref === main) throw new Rejected('main cannot be deleted')
+    if (ref === main) throw new PushRejectedError('main cannot be deleted')
     return
   }
   const commit = await findCommit(repo, to)
-  if (!commit) throw new Rejected('a branch points at a commit')
+  if (!commit) throw new PushRejectedError('a branch points at a commit')
   if (ref === main && from !== null && !(await history.contains(to, from)))
-    throw new Rejected('main only moves forward: rebase onto it, or merge it')
+    throw new PushRejectedError('main only moves forward: rebase onto it, or merge it')
   const before = await findTree(repo, from ?? readRef(repo, main))
   const paths = await pathProblems(repo, before, commit.tree)
   const content = await problemsOf(deps, access, repo, ref, before, commit.tree)
   const problems = [...paths, ...content]
   const [first] = problems
-  if (first) throw new Rejected(`${excerpt(first.path)}: ${first.reason}`, problems)
+  if (first) throw new PushRejectedError(`${excerpt(first.path)}: ${first.reason}`, problems)
 }
 
 function isHeadOf({ access, current }: LockedPush, { is_draft, source_branch, target_branch }: PullRecord, to: Oid) {

@@ -4,7 +4,7 @@ import { asBranchName, type BranchName } from '../../../gitstore/names.ts'
 import { findCommit, readCommit } from '../../../gitstore/objects/commits.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import { isOid, type Oid, type Repo } from '../../../gitstore/repo.ts'
-import { Refusal } from '../../base/errors.ts'
+import { AppError } from '../../base/errors.ts'
 import type { NodeAccess } from '../access.ts'
 import { excerpt } from '../format/excerpt.ts'
 import { branchRef } from '../layout.ts'
@@ -14,11 +14,11 @@ import { audienceOf, seesRef } from './visible-refs.ts'
 /** Tips compared with a commit between two turns of the event loop. */
 const tipsPerTurn = 100
 
-/** The head of a branch visible to the caller; null for main of a node without a commit. @throws Refusal branch_not_found */
+/** The head of a branch visible to the caller; null for main of a node without a commit. @throws AppError branch_not_found */
 export function headFor(access: NodeAccess, branch: string): Oid | null {
   const head = findHead(access, branch)
   if (head || branch === 'main') return head
-  throw new Refusal('branch_not_found', 'Branch not found')
+  throw new AppError('branch_not_found', 'Branch not found')
 }
 
 /** The head of a branch, else the commit of a tag, else the commit of that id. Otherwise as headFor. */
@@ -26,7 +26,7 @@ export async function revisionFor(access: NodeAccess, revision: string): Promise
   if (revision === 'main') return findHead(access, revision)
   const found = await findNamedCommit(access, revision)
   if (found) return found
-  throw new Refusal('branch_not_found', 'Branch not found')
+  throw new AppError('branch_not_found', 'Branch not found')
 }
 
 function findHead({ repo, role }: NodeAccess, branch: string): Oid | null {
@@ -54,21 +54,21 @@ export async function findNamedCommit(access: NodeAccess, name: string): Promise
   return undefined
 }
 
-/** @throws Refusal branch_not_found for an invalid branch name */
+/** @throws AppError branch_not_found for an invalid branch name */
 export function knownBranch(branch: string): BranchName {
   const name = asBranchName(branch)
-  if (!name) throw new Refusal('branch_not_found', 'Branch not found')
+  if (!name) throw new AppError('branch_not_found', 'Branch not found')
   return name
 }
 
-/** @throws Refusal `missing`: the caller sees no such branch, tag or commit */
+/** @throws AppError `missing`: the caller sees no such branch, tag or commit */
 export async function commitNamed(
   access: NodeAccess,
   name: string,
   missing: 'branch_not_found' | 'commit_not_found' = 'branch_not_found',
 ): Promise<Oid> {
   const oid = await findNamedCommit(access, name)
-  if (!oid) throw new Refusal(missing, `There is no branch, tag or commit ${excerpt(name)}`)
+  if (!oid) throw new AppError(missing, `There is no branch, tag or commit ${excerpt(name)}`)
   return oid
 }
 

@@ -50,7 +50,7 @@ export interface DiffQuery {
 
 export type TextDiff = Awaited<ReturnType<typeof makeDiff>>
 
-/** A commit against its first parent. @throws Refusal `missing`; GitError as readCommit */
+/** A commit against its first parent. @throws AppError `missing`; GitError as readCommit */
 export async function commitPair(
   access: NodeAccess,
   commit: string,
@@ -71,7 +71,7 @@ export async function readCommitPatch(deps: Deps, asker: Asker, at: RevisionAt, 
   return patchOf(deps, asker, access, await commitPair(access, at.revision), query)
 }
 
-/** @throws Refusal too_large, busy; Invalid: the path; GitError as readHunks */
+/** @throws AppError too_large, busy; ValidationError: the path; GitError as readHunks */
 export function textDiff(
   deps: Deps,
   asker: Asker,

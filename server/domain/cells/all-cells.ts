@@ -5,7 +5,7 @@ import type { CellRow, CredentialsSchema } from '../../../index/credentials/sche
 import { openPostgres } from '../../../index/postgres/database.ts'
 import type { PostgresAddress } from '../../../index/postgres/pool.ts'
 
-/** By name. @throws DatabaseFault */
+/** By name. @throws DatabaseError */
 export async function readCells(postgres: PostgresAddress): Promise<CellLoad[]> {
   const db = await openPostgres<CredentialsSchema>(postgres, credentialsMigrations)
   try {
@@ -15,7 +15,7 @@ export async function readCells(postgres: PostgresAddress): Promise<CellLoad[]> 
   }
 }
 
-/** False: there is no such cell. @throws DatabaseFault */
+/** False: there is no such cell. @throws DatabaseError */
 export async function changeCell(
   postgres: PostgresAddress,
   name: string,

@@ -24,7 +24,7 @@ import { countNodesOf } from '../../../index/derived/org-queries.ts'
 import type { IndexDb } from '../../../index/derived/schema.ts'
 import type { Database } from '../../../index/sqlite/database.ts'
 import type { Deps } from '../../base/deps.ts'
-import { Refusal } from '../../base/errors.ts'
+import { AppError } from '../../base/errors.ts'
 import { orgFolder } from '../layout.ts'
 import type { Page } from '../pagination.ts'
 import type { PlaceChangesInput, Placement } from '../placement.ts'
@@ -118,7 +118,7 @@ export class Cell implements Placement {
   async requireOpen(): Promise<void> {
     if (await this.#isOpen()) return
     const other = await this.#chooseOpen()
-    throw new Refusal(
+    throw new AppError(
       'moving',
       `This cell takes no new organisations; ${other === undefined ? 'no' : 'another'} one does`,
     )
@@ -158,7 +158,7 @@ export class Cell implements Placement {
 
   async declare(orgId: string, state: 'here' | 'gone'): Promise<void> {
     if (!(await this.#credentials.write((trx) => setPlaceState(trx, this.name, orgId, state))))
-      throw new Refusal(
+      throw new AppError(
         'outcome_unknown',
         'The change is made, but the directory of cells has the organisation elsewhere',
       )

@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { syncDirectory, writeSynced } from '../../../gitstore/durable.ts'
 import { isThere } from '../../../gitstore/presence.ts'
 import type { Store } from '../../../gitstore/store.ts'
-import { Refusal } from '../../base/errors.ts'
+import { AppError } from '../../base/errors.ts'
 import { closedFile, orgFolder } from '../layout.ts'
 
-/** @param folders of organisations, and others @throws Refusal moving: one of them takes no changes */
+/** @param folders of organisations, and others @throws AppError moving: one of them takes no changes */
 export function refuseClosed(root: string, folders: readonly string[]): void {
   if (folders.some((folder) => isThere(join(root, folder, closedFile))))
-    throw new Refusal(
+    throw new AppError(
       'moving',
       'The organisation is moving to another cell; nothing was changed, try again in a moment',
     )

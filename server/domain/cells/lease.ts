@@ -10,7 +10,7 @@ import { ifThere } from '../../../gitstore/presence.ts'
 import { endLease, findCell, insertCell, renewLease, takeLease } from '../../../index/credentials/cells.ts'
 import type { CredentialsSchema } from '../../../index/credentials/schema.ts'
 import type { Database } from '../../../index/sqlite/database.ts'
-import { Refusal } from '../../base/errors.ts'
+import { AppError } from '../../base/errors.ts'
 import { listLiveProcesses } from '../live-processes.ts'
 import type { Lease } from '../placement.ts'
 
@@ -57,7 +57,7 @@ interface LeaseOptions {
 /**
  * Takes the lease, once that of another has ended, or shares the one of this data folder; renews it until `close`.
  *
- * @throws LeaseError: another renews it, or the service is about to stop; DatabaseFault
+ * @throws LeaseError: another renews it, or the service is about to stop; DatabaseError
  */
 export async function openLease(options: LeaseOptions): Promise<CellLease> {
   const { credentials, name, url } = options
@@ -172,11 +172,11 @@ function newLease(
     isHeld,
     leftMs,
     before: () => {
-      if (!isHeld()) throw new Refusal('storage_readonly', sentences[lost ?? 'unanswered'])
+      if (!isHeld()) throw new AppError('storage_readonly', sentences[lost ?? 'unanswered'])
     },
     after: () => {
       if (isHeld()) return
-      throw new Refusal(
+      throw new AppError(
         'outcome_unknown',
         'The lease of this cell ended during the change, which may be lost; read again before you repeat it',
       )

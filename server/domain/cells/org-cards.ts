@@ -33,7 +33,7 @@ interface Directory {
 /**
  * Writes what has changed in org.git since the card, in one transaction. Of an organisation that another cell has, nothing.
  *
- * @throws DatabaseFault; GitError as readOrgRecord, busy; Refusal storage_readonly
+ * @throws DatabaseError; GitError as readOrgRecord, busy; AppError storage_readonly
  */
 export async function updateCard({ name, lease, credentials, store }: Directory, orgId: string): Promise<void> {
   const repo = orgRepo(store, orgId)

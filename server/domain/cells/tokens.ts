@@ -1,7 +1,7 @@
 /** The tokens by which one cell proves to another that it is one: signed by the keys of all cells, for that cell alone. */
 import { errors, type JWTPayload, jwtVerify, SignJWT } from 'jose'
 import type { Deps } from '../../base/deps.ts'
-import { Refusal } from '../../base/errors.ts'
+import { AppError } from '../../base/errors.ts'
 import { algorithm } from '../accounts/keys.ts'
 
 /** What a token is for: a request that is passed on, a part of a move. */
@@ -41,7 +41,7 @@ interface Ending {
  *
  * @param name of this cell
  * @param what names the token in a refusal
- * @throws Refusal forbidden: it is not of a cell, not for this one, of another use, or too old
+ * @throws AppError forbidden: it is not of a cell, not for this one, of another use, or too old
  */
 export async function verifyFromCell<Claim extends string>(
   { keys, now }: Directory,
@@ -73,7 +73,7 @@ export async function verifyFromCell<Claim extends string>(
     return { ...textsOf(payload, claims), exp }
   } catch (error) {
     if (!(error instanceof errors.JOSEError)) throw error
-    throw new Refusal('forbidden', `${what} is not of a cell of this service, or is too old`)
+    throw new AppError('forbidden', `${what} is not of a cell of this service, or is too old`)
   }
 }
 

@@ -1,5 +1,5 @@
 /** Limits that a JSON schema cannot state: bytes, where it counts characters, and depth. */
-import { Invalid } from '../../base/errors.ts'
+import { ValidationError } from '../../base/errors.ts'
 import { depthLimit } from '../../base/json-bounds.ts'
 
 /** Bytes of UTF-8 of a commit message and of a pull request description; of a search query. */
@@ -9,12 +9,12 @@ const queryLimit = 16_384
 /** Bytes of a node's properties as JSON on one line; a page has up to 200 nodes. */
 export const propertiesLimit = 65_536
 
-/** @throws Invalid string_too_long */
+/** @throws ValidationError string_too_long */
 export function refuseLongText(loc: readonly string[], text: string): void {
   refuseBeyond(textLimit, loc, text)
 }
 
-/** @throws Invalid string_too_long */
+/** @throws ValidationError string_too_long */
 export function refuseLongQuery(query: string): void {
   refuseBeyond(queryLimit, ['body', 'query'], query)
 }
@@ -22,7 +22,7 @@ export function refuseLongQuery(query: string): void {
 function refuseBeyond(bytes: number, loc: readonly string[], text: string): void {
   if (Buffer.byteLength(text) <= bytes) return
   const msg = `String should have at most ${bytes} bytes`
-  throw new Invalid([{ loc, msg, type: 'string_too_long', ctx: { max_length: bytes } }])
+  throw new ValidationError([{ loc, msg, type: 'string_too_long', ctx: { max_length: bytes } }])
 }
 
 /** The first `bytes` bytes of a text, without a split character at the end. */

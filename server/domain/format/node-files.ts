@@ -1,5 +1,5 @@
 /** The files of a node that Grove writes itself: node.json, content.md and those of edges. */
-import { Invalid, invalid } from '../../base/errors.ts'
+import { ValidationError, invalid } from '../../base/errors.ts'
 import { membersOf } from './json-text.ts'
 import { type ConnectionEntity, isTitle, jsonLimit, type ParentEntity, textLimit } from './node-format.ts'
 import { asJson } from './signatures.ts'
@@ -65,16 +65,16 @@ function withMembers(text: string, changes: readonly [string, unknown][], spaces
   return changed
 }
 
-/** @throws Invalid, as a push of such a title is refused */
+/** @throws ValidationError, as a push of such a title is refused */
 export function requireTitle(title: string, loc: Loc = ['body', 'title']): void {
   if (!isTitle(title)) throw invalid(loc, 'is blank, or holds a control character or half of a surrogate pair')
 }
 
-/** The bytes of content.md. @throws Invalid over 10 MiB, or not encodable as UTF-8 */
+/** The bytes of content.md. @throws ValidationError over 10 MiB, or not encodable as UTF-8 */
 export function textBytes(text: string, loc: Loc = ['body', 'text_content']): Buffer {
   if (/\p{Surrogate}/u.test(text)) throw invalid(loc, 'holds half of a surrogate pair')
   const bytes = Buffer.from(text, 'utf8')
   if (bytes.length <= textLimit) return bytes
   const msg = 'A text has at most 10 MiB as UTF-8'
-  throw new Invalid([{ loc, msg, type: 'string_too_long', ctx: { max_length: textLimit } }])
+  throw new ValidationError([{ loc, msg, type: 'string_too_long', ctx: { max_length: textLimit } }])
 }

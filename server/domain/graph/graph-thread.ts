@@ -54,7 +54,7 @@ const client = new WorkerClient<GraphCalls>({
  * The graph or map at some moment after the call; undefined if the organisation, or the node that the map is of, does not exist
  * then. The thread works at one order at a time: call it again only after it has settled.
  *
- * @throws DatabaseFault busy, storage_error; Error if the thread died, perhaps for lack of memory, or took five minutes: the
+ * @throws DatabaseError busy, storage_error; Error if the thread died, perhaps for lack of memory, or took five minutes: the
  *   next call starts another
  */
 export function drawInThread(order: Order): Promise<Drawn | undefined> {

@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache'
 import { findNode } from '../../../index/derived/node-queries.ts'
 import { findPublishedState } from '../../../index/derived/org-queries.ts'
 import type { Deps } from '../../base/deps.ts'
-import { Refusal } from '../../base/errors.ts'
+import { AppError } from '../../base/errors.ts'
 import { orgFor } from '../access.ts'
 import { type Actor, type Asker, callerOf } from '../actor.ts'
 import type { OrgAt } from '../at.ts'
@@ -31,7 +31,7 @@ interface OpenGraph {
   /**
    * The graph at this version or a later one: from the cache, or drawn in a thread.
    *
-   * @throws Refusal as the function that opened it, if the caller's access ended meanwhile; busy; as drawInThread
+   * @throws AppError as the function that opened it, if the caller's access ended meanwhile; busy; as drawInThread
    */
   read(): Promise<GzippedGraph>
 }
@@ -82,23 +82,23 @@ interface View {
 /**
  * Ignores authorization. Unknown and unpublished organisations get the same refusal.
  *
- * @throws Refusal org_not_found
+ * @throws AppError org_not_found
  */
 export function openPublicGraph(deps: Deps, by: By, { orgId }: OrgAt): Promise<OpenGraph> {
   return open({ deps, by, orgId, look: () => publicView(deps, orgId) })
 }
 
-/** The same for members, published or not; for others as the public graph. @throws Refusal as orgFor */
+/** The same for members, published or not; for others as the public graph. @throws AppError as orgFor */
 export function openGraph(deps: Deps, by: By, at: OrgAt): Promise<OpenGraph> {
   return open({ deps, by, orgId: at.orgId, look: () => viewOf(deps, by.actor, at) })
 }
 
-/** The map of the graph, for the same people. @throws Refusal as orgFor; node_not_found: `under` */
+/** The map of the graph, for the same people. @throws AppError as orgFor; node_not_found: `under` */
 export async function openMap(deps: Deps, by: By, at: OrgAt, map: MapPart): Promise<OpenGraph> {
   const { orgId } = at
   const opened = await open({ deps, by, orgId, map, look: () => viewOf(deps, by.actor, at) })
   if (map.under !== undefined && !(await findNode(deps.index.read, orgId, map.under)))
-    throw new Refusal('node_not_found', 'Node not found')
+    throw new AppError('node_not_found', 'Node not found')
   return opened
 }
 
@@ -110,7 +110,7 @@ interface Wish {
   readonly orgId: string
   /** Absent: the graph. */
   readonly map?: MapPart
-  /** @throws Refusal where the caller may not see it */
+  /** @throws AppError where the caller may not see it */
   look(): Promise<View>
 }
 
@@ -126,7 +126,7 @@ async function read(wish: Wish, version: string): Promise<GzippedGraph> {
   // Meanwhile the organisation may have been unpublished, or the member removed.
   const { isPublic } = await wish.look()
   if (made === undefined || (isPublic && !made.published))
-    throw new Refusal('busy', 'The organisation was changed just now; try again')
+    throw new AppError('busy', 'The organisation was changed just now; try again')
   return made
 }
 
@@ -174,10 +174,10 @@ async function viewOf(deps: Deps, actor: Actor, at: OrgAt): Promise<View> {
   return { version: versionOf(org), isPublic: role === null }
 }
 
-/** One prepared statement: the whole cost for a client with a valid copy. @throws Refusal org_not_found */
+/** One prepared statement: the whole cost for a client with a valid copy. @throws AppError org_not_found */
 async function publicView(deps: Deps, orgId: string): Promise<View> {
   const state = isId(orgId) ? await findPublishedState(deps.index.read, orgId) : undefined
-  if (state === undefined) throw new Refusal('org_not_found', 'Organisation not found')
+  if (state === undefined) throw new AppError('org_not_found', 'Organisation not found')
   return { version: versionOf(state), isPublic: true }
 }
 

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { allDone } from '../../../gitstore/durable.ts'
 import type { Deps } from '../../base/deps.ts'
-import { Refusal } from '../../base/errors.ts'
+import { AppError } from '../../base/errors.ts'
 import { indexOrg } from './index-node.ts'
 
 /** Milliseconds before each retry of an index that has failed; after the last, the sweep or the next start finds it. */
@@ -13,7 +13,7 @@ const retryDelays = [500, 1_000, 2_000, 4_000, 8_000, 16_000] as const
  * is retried in the background.
  *
  * @param declare says in the directory that its folder has come, or gone
- * @throws Refusal outcome_unknown (made, but not indexed)
+ * @throws AppError outcome_unknown (made, but not indexed)
  */
 export async function indexChangedOrg(deps: Deps, orgId: string, declare?: () => Promise<void>): Promise<void> {
   const index = () => allDone([declare?.(), indexOrg(deps, orgId, 'with its card')])
@@ -23,7 +23,7 @@ export async function indexChangedOrg(deps: Deps, orgId: string, declare?: () =>
       'an organisation could not be indexed, or written to the directory of cells; it is retried',
     )
     void retry(deps, index)
-    throw new Refusal('outcome_unknown', 'The change is stored, but not in force everywhere yet; read again')
+    throw new AppError('outcome_unknown', 'The change is stored, but not in force everywhere yet; read again')
   })
 }
 

@@ -8,14 +8,14 @@ import { listRefs, readRef } from '../../../gitstore/refs/refs.ts'
 import { listUnindexed, markIndexed } from '../../../gitstore/refs/unindexed-moves.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { repoExists } from '../../../gitstore/repo-folders.ts'
-import { deleteNodeRows, findNodeState, replaceNodeRows, StaleWrite } from '../../../index/derived/nodes.ts'
+import { deleteNodeRows, findNodeState, replaceNodeRows, StaleWriteError } from '../../../index/derived/nodes.ts'
 import { deleteOrgRow, findOrgHead, isOrgRowWhole } from '../../../index/derived/org-queries.ts'
 import { replaceOrgRows } from '../../../index/derived/orgs.ts'
 import { listOpenPulls, listPullNumbers } from '../../../index/derived/pulls.ts'
 import { countMoves } from '../../../index/derived/ref-moves.ts'
 import { isDuplicate } from '../../../index/sqlite/database.ts'
 import type { Deps } from '../../base/deps.ts'
-import { Refusal } from '../../base/errors.ts'
+import { AppError } from '../../base/errors.ts'
 import { readOrgRecord } from '../format/org-format.ts'
 import { branchRef, branchRefs, isId, ledgerRef, main, nodeRepo, orgRepo } from '../layout.ts'
 import { changedPulls } from '../ledger/ledger.ts'
@@ -66,15 +66,15 @@ export async function tryIndexNode(deps: Deps, orgId: string, nodeId: string): P
 /**
  * Reads the result of a change for the response. The change stands even if this fails.
  *
- * @throws Refusal outcome_unknown, or what `read` refuses
+ * @throws AppError outcome_unknown, or what `read` refuses
  */
 export async function readBack<T>({ log }: Pick<Deps, 'log'>, read: () => Promise<T>): Promise<T> {
   try {
     return await read()
   } catch (error) {
-    if (error instanceof Refusal) throw error
+    if (error instanceof AppError) throw error
     log.error({ err: error }, 'a change is made but could not be read back')
-    throw new Refusal(
+    throw new AppError(
       'outcome_unknown',
       'The change is made, but could not be read back; read again before you repeat it',
     )
@@ -133,7 +133,7 @@ async function indexOnce(
     if (written && row) keepBranches({ ...row, ...written }, branches)
     return written ? 'written' : 'again'
   } catch (error) {
-    if (isDuplicate(error) || error instanceof StaleWrite) return 'again'
+    if (isDuplicate(error) || error instanceof StaleWriteError) return 'again'
     if (await orgIsBehind(deps, orgId)) return 'again'
     throw error
   }

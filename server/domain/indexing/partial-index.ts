@@ -13,7 +13,7 @@ export interface PartialIndex {
   /** The same database, whatever is in it. */
   readonly all: Database<IndexSchema>
   /**
-   * The index for requests of one organisation. Each use throws DatabaseFault busy until the organisation is in it with all of
+   * The index for requests of one organisation. Each use throws DatabaseError busy until the organisation is in it with all of
    * its nodes; it is asked for then, in whatever process makes the index.
    */
   forOrg(orgId: string): Promise<Database<IndexSchema>>

@@ -10,7 +10,7 @@ import { listFiles } from '../../../gitstore/objects/trees.ts'
 import { newPace } from '../../../gitstore/pace.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../base/deps.ts'
-import { Invalid, type Problem } from '../../base/errors.ts'
+import { ValidationError, type Problem } from '../../base/errors.ts'
 import { orgFor } from '../access.ts'
 import { type Asker, callerOf, type Person } from '../actor.ts'
 import type { OrgAt } from '../at.ts'
@@ -47,7 +47,7 @@ interface Written extends Pick<BatchOutcome, 'id' | 'head'> {
 }
 
 /**
- * Creates all or none. @throws Refusal as writeBatch, busy; Invalid, its problems located below `["body", "nodes", position]`
+ * Creates all or none. @throws AppError as writeBatch, busy; ValidationError, its problems located below `["body", "nodes", position]`
  */
 export async function createNodes(
   deps: Deps,
@@ -79,7 +79,7 @@ async function write(
     const nodes = await batchNodes(sent)
     const options = { existing, locate: locateIn(sent, nodes) }
     const outcomes = await writeBatch(deps, actor, at, nodes, options).catch((error: unknown) => {
-      throw error instanceof Invalid ? new Invalid(error.problems.map(wordsIn(sent, nodes))) : error
+      throw error instanceof ValidationError ? new ValidationError(error.problems.map(wordsIn(sent, nodes))) : error
     })
     return outcomes.map((outcome, position) => {
       const ref = sent[position]?.ref
@@ -88,22 +88,22 @@ async function write(
   })
 }
 
-/** @throws Invalid too_long */
+/** @throws ValidationError too_long */
 function refuseMany(sent: readonly SentNode[]): void {
   let entries = 0
   for (const { parents = [], connections = [], files = [] } of sent)
     entries += parents.length + connections.length + files.length
   if (entries <= maxEntries) return
   const msg = `A batch has at most 20,000 parents, connections and files in all, and this one has ${entries}; send its nodes in several batches`
-  throw new Invalid([{ loc: ['body', 'nodes'], msg, type: 'too_long', ctx: { max_length: maxEntries } }])
+  throw new ValidationError([{ loc: ['body', 'nodes'], msg, type: 'too_long', ctx: { max_length: maxEntries } }])
 }
 
-/** An item without id and ref would create another node each time the batch is repeated. @throws Invalid */
+/** An item without id and ref would create another node each time the batch is repeated. @throws ValidationError */
 function refuseNameless(sent: readonly SentNode[]): void {
   const msg = 'Send the id of the node, or a ref for a new one'
   const nameless = sent.flatMap(({ id, ref }, at) => (id === undefined && ref === undefined ? [at] : []))
   if (nameless.length === 0) return
-  throw new Invalid(
+  throw new ValidationError(
     nameless.slice(0, 100).map((at) => ({ loc: ['body', 'nodes', at, 'id'], msg, type: 'missing' as const })),
   )
 }
@@ -153,7 +153,7 @@ function messagesOf({ message }: SentNode): Pick<BatchNode, 'message' | 'changeM
 /**
  * The items as the batch writes them, in their order; it takes turns of the event loop, since they may name many parents.
  *
- * @throws Invalid: ids or refs that are named twice, refs that no item has, fields that break a rule by themselves
+ * @throws ValidationError: ids or refs that are named twice, refs that no item has, fields that break a rule by themselves
  */
 export async function batchNodes(sent: readonly SentNode[]): Promise<InputNode[]> {
   const problems: Problem[] = []
@@ -171,7 +171,7 @@ export async function batchNodes(sent: readonly SentNode[]): Promise<InputNode[]
     const build = builderOf(resolved, connectionIds)
     nodes.push({ id, title: one.title ?? '', ...messagesOf(one), build, connectionIds })
   }
-  if (problems.length > 0) throw new Invalid(problems.slice(0, maxProblems))
+  if (problems.length > 0) throw new ValidationError(problems.slice(0, maxProblems))
   return nodes
 }
 
@@ -199,7 +199,7 @@ function idsOf(sent: readonly SentNode[], problems: Problem[]): Ids {
   return { own, named }
 }
 
-/** @throws Invalid */
+/** @throws ValidationError */
 function resolve(sent: SentNode, id: string, loc: Loc, named: ReadonlyMap<string, string>): Resolved {
   const problems: Problem[] = []
   const lookUp = (name: string, at: Loc): string => {
@@ -223,7 +223,7 @@ function resolve(sent: SentNode, id: string, loc: Loc, named: ReadonlyMap<string
   }))
   refuseSameIds(sent.connections ?? [], loc, problems)
   const files = collect(problems, () => sent.files && filesOf(sent.files, [...loc, 'files']))
-  if (problems.length > 0) throw new Invalid(problems)
+  if (problems.length > 0) throw new ValidationError(problems)
   return { ...sent, id, loc, text, parents, connections, fileChanges: files }
 }
 
@@ -237,7 +237,7 @@ function refuseSameIds(connections: readonly SentConnection[], loc: Loc, problem
   }
 }
 
-/** @throws Invalid */
+/** @throws ValidationError */
 function filesOf(files: NonNullable<SentNode['files']>, loc: Loc): FileChange[] {
   const problems: Problem[] = []
   for (const [at, { path }] of files.entries())
@@ -248,7 +248,7 @@ function filesOf(files: NonNullable<SentNode['files']>, loc: Loc): FileChange[] 
       loc,
     ),
   )
-  if (problems.length > 0) throw new Invalid(problems)
+  if (problems.length > 0) throw new ValidationError(problems)
   return changes ?? []
 }
 
@@ -264,7 +264,7 @@ function builderOf(item: Resolved, connectionIds: string[]): BatchNode['build'] 
   return async (draft, before) => {
     const { title, tags, properties, loc, text } = item
     if (before === null && title === undefined)
-      throw new Invalid([{ loc: [...loc, 'title'], msg: 'Field required', type: 'missing' }])
+      throw new ValidationError([{ loc: [...loc, 'title'], msg: 'Field required', type: 'missing' }])
     const fields = {
       ...(title === undefined ? {} : { title }),
       ...(tags && { tags }),
@@ -340,7 +340,7 @@ function collect<T>(problems: Problem[], work: () => T): T | undefined {
   try {
     return work()
   } catch (error) {
-    if (!(error instanceof Invalid)) throw error
+    if (!(error instanceof ValidationError)) throw error
     problems.push(...error.problems)
     return undefined
   }

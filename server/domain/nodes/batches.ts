@@ -6,7 +6,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import pLimit from 'p-limit'
 import { allDone } from '../../../gitstore/durable.ts'
-import { GitError, isGitError, isStorageFault } from '../../../gitstore/errors.ts'
+import { GitError, isGitError, isStorageError } from '../../../gitstore/errors.ts'
 import { type StagedRepos, stageRepos } from '../../../gitstore/new-repos.ts'
 import { newObjectDraft, type ObjectDraft } from '../../../gitstore/objects/object-batch.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
@@ -15,7 +15,7 @@ import { repoExists } from '../../../gitstore/repo-folders.ts'
 import type { NewNodeRows } from '../../../index/derived/new-nodes.ts'
 import { readOrgsOf } from '../../../index/derived/node-queries.ts'
 import type { Deps } from '../../base/deps.ts'
-import { Invalid, type Problem, Refusal } from '../../base/errors.ts'
+import { ValidationError, type Problem, AppError } from '../../base/errors.ts'
 import { type NodeAccess, nodeIn, type OrgAccess, orgFor, requireStill } from '../access.ts'
 import type { Person } from '../actor.ts'
 import type { OrgAt } from '../at.ts'
@@ -47,7 +47,7 @@ export interface BatchNode {
    * Builds the tree of main on the draft, from the present one (null: a new node, or one without a commit). May be called
    * again when main moves meanwhile. The whole tree from a map of files: `(draft, before) => buildTree(draft, before, files)`.
    *
-   * @throws Invalid: what the item itself breaks; its `loc` is the one that callers are shown
+   * @throws ValidationError: what the item itself breaks; its `loc` is the one that callers are shown
    */
   readonly build: (draft: ObjectDraft, before: Oid | null) => Promise<Oid>
 }
@@ -89,7 +89,7 @@ const maxProblems = 100
  * others meanwhile, between two commits. More are written in such slices, the new ones first: an edge may lead to a node of a
  * later slice. A repeated call completes an interrupted one, with `existing: 'update'`.
  *
- * @throws Refusal as orgFor, node_exists, pull_request_required; Invalid: rules that items break; GitError storage_*, busy; the
+ * @throws AppError as orgFor, node_exists, pull_request_required; ValidationError: rules that items break; GitError storage_*, busy; the
  *   reason of `deps.draining`, between two slices
  */
 export async function writeBatch(
@@ -155,7 +155,7 @@ async function writeSlice(batch: Batch, all: readonly Built[]): Promise<void> {
   deps.log.debug({ orgId: access.org.id, nodes: all.length, changed: changed.length }, 'a batch was written')
 }
 
-/** Leaves out the items that break a rule, until no item breaks one. @throws Invalid if there is no `refused` */
+/** Leaves out the items that break a rule, until no item breaks one. @throws ValidationError if there is no `refused` */
 async function judge(
   batch: Batch,
   all: readonly Built[],
@@ -172,7 +172,7 @@ async function judge(
         problemOf(options.locate(problem.at, problem.path), problem),
       ])
     if (found.size === 0) return { built, order }
-    if (!options.refused) throw new Invalid([...found.values()].flat().slice(0, maxProblems))
+    if (!options.refused) throw new ValidationError([...found.values()].flat().slice(0, maxProblems))
     for (const { at, node } of built)
       if (found.has(at)) {
         coming.delete(node.id)
@@ -215,7 +215,7 @@ async function create(batch: Batch, built: readonly Built[]): Promise<void> {
 
 function refuse({ locate }: BatchOptions, problems: readonly BatchProblem[]): void {
   if (problems.length > 0)
-    throw new Invalid(
+    throw new ValidationError(
       problems.slice(0, maxProblems).map((problem) => problemOf(locate(problem.at, problem.path), problem)),
     )
 }
@@ -235,7 +235,7 @@ async function update(batch: Batch, { at, node, existing, head, move }: Built): 
     })
     outcomes.set(id, { id, head: commit, status: 'updated' })
   } catch (error) {
-    if (!(error instanceof Refusal) || error.code !== 'no_changes') {
+    if (!(error instanceof AppError) || error.code !== 'no_changes') {
       leaveOut(batch, at, id, error)
       return
     }
@@ -264,7 +264,7 @@ interface Item {
   readonly existing: NodeAccess | undefined
 }
 
-/** New nodes first. @throws Refusal node_exists */
+/** New nodes first. @throws AppError node_exists */
 async function itemsOf(batch: Batch, nodes: readonly BatchNode[]): Promise<Item[]> {
   const { deps, access, options } = batch
   const { org } = access
@@ -311,11 +311,11 @@ async function withoutTrashed(batch: Batch, fresh: readonly Item[]): Promise<rea
  */
 function leaveOut({ options: { refused, locate }, lost }: Batch, at: number, id: string, error: unknown): void {
   const isOfItem =
-    error instanceof Invalid || error instanceof Refusal || (error instanceof GitError && !isStorageFault(error))
+    error instanceof ValidationError || error instanceof AppError || (error instanceof GitError && !isStorageError(error))
   if (!refused || !isOfItem) throw error
   const problem = { loc: locate(at, ''), msg: error.message, type: 'value_error' as const }
   lost.add(id)
-  refused(at, error instanceof Invalid ? error.problems : [problem])
+  refused(at, error instanceof ValidationError ? error.problems : [problem])
 }
 
 /** An item with its tree, in memory. */
@@ -352,7 +352,7 @@ async function build({ deps, access, options }: Batch, item: Item): Promise<Buil
     for (const problem of contentProblems(known, await readContent(draft.repo, tree)))
       found.push(problemOf(options.locate(at, problem.path), problem))
   } catch (error) {
-    if (!(error instanceof Invalid)) throw error
+    if (!(error instanceof ValidationError)) throw error
     found.push(...error.problems)
   }
   const after = tree === before ? known : await readContent(draft.repo, tree)
@@ -375,7 +375,7 @@ interface NewNode {
  * that the sweep removes, one between two leaves some of the nodes, each whole.
  *
  * @param judge throws where a rule does not hold any more; the graph is locked if one of the nodes has parents
- * @throws Refusal node_exists, forbidden; GitError repo_missing (the organisation is deleted), storage_*, busy
+ * @throws AppError node_exists, forbidden; GitError repo_missing (the organisation is deleted), storage_*, busy
  */
 async function createAll(
   deps: Deps,

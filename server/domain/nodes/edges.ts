@@ -7,7 +7,7 @@ import type { Oid } from '../../../gitstore/repo.ts'
 import type { NodeConnection } from '../../../index/derived/neighbours.ts'
 import { findNode, readTitles } from '../../../index/derived/node-queries.ts'
 import type { Deps } from '../../base/deps.ts'
-import { invalid, Refusal } from '../../base/errors.ts'
+import { invalid, AppError } from '../../base/errors.ts'
 import { type NodeAccess, nodeFor } from '../access.ts'
 import type { Person } from '../actor.ts'
 import type { ConnectionAt, NodeAt, ParentAt } from '../at.ts'
@@ -34,7 +34,7 @@ export async function putParent(deps: Deps, actor: Person, at: ParentAt, input: 
   const { parentId } = at
   const access = await nodeFor(deps, actor, at, 'editor')
   if (!(await findNode(deps.index.read, at.orgId, parentId)))
-    throw new Refusal('parent_not_found', 'There is no such node to be the parent')
+    throw new AppError('parent_not_found', 'There is no such node to be the parent')
   await changeEdge(deps, actor, access, input.expected_head, {
     message: `Add parent ${parentId}`,
     folder: 'parents',
@@ -48,7 +48,7 @@ export async function putParent(deps: Deps, actor: Person, at: ParentAt, input: 
   return nodeAfter(deps, access)
 }
 
-/** The parent may be a node that was deleted. @throws Refusal parent_not_found; as commitToBranch */
+/** The parent may be a node that was deleted. @throws AppError parent_not_found; as commitToBranch */
 export async function removeParent(deps: Deps, actor: Person, at: ParentAt, input: Expectation): Promise<void> {
   const { parentId } = at
   const access = await nodeFor(deps, actor, at, 'editor')
@@ -56,7 +56,7 @@ export async function removeParent(deps: Deps, actor: Person, at: ParentAt, inpu
     message: `Remove parent ${parentId}`,
     folder: 'parents',
     id: parentId,
-    bytes: (before) => (before ? null : fail(new Refusal('parent_not_found', 'The node has no such parent'))),
+    bytes: (before) => (before ? null : fail(new AppError('parent_not_found', 'The node has no such parent'))),
     locate: () => ['path', 'parent_id'],
   })
 }
@@ -68,7 +68,7 @@ export interface ConnectionInput extends Expectation {
   readonly id?: string
 }
 
-/** Ids that differ only in case are refused: some file systems store them as one file. @throws Refusal connection_exists */
+/** Ids that differ only in case are refused: some file systems store them as one file. @throws AppError connection_exists */
 export async function addConnection(
   deps: Deps,
   actor: Person,
@@ -84,7 +84,7 @@ export async function addConnection(
     id,
     bytes: (_before, { connections }) => {
       const taken = connections.some((other) => other.id.toLowerCase() === id.toLowerCase())
-      if (taken) throw new Refusal('connection_exists', 'A connection with this id exists')
+      if (taken) throw new AppError('connection_exists', 'A connection with this id exists')
       return connectionJson({ target, type, label })
     },
     locate: () => ['body', 'target'],
@@ -95,7 +95,7 @@ export async function addConnection(
 /**
  * Members that `input` lacks stay. No commit where nothing changes.
  *
- * @throws Refusal connection_not_found; as commitToBranch
+ * @throws AppError connection_not_found; as commitToBranch
  */
 export async function updateConnection(
   deps: Deps,
@@ -123,7 +123,7 @@ export async function updateConnection(
   return asConnection(deps, access, connection)
 }
 
-/** @throws Refusal connection_not_found; as commitToBranch */
+/** @throws AppError connection_not_found; as commitToBranch */
 export async function removeConnection(deps: Deps, actor: Person, at: ConnectionAt, input: Expectation): Promise<void> {
   const { connectionId: id } = at
   const access = await nodeFor(deps, actor, at, 'editor')
@@ -179,8 +179,8 @@ export function newConnectionId(): string {
   return randomBytes(9).toString('base64url')
 }
 
-function connectionMissing(): Refusal {
-  return new Refusal('connection_not_found', 'The node holds no such connection')
+function connectionMissing(): AppError {
+  return new AppError('connection_not_found', 'The node holds no such connection')
 }
 
 function requireTarget(target: string): void {
@@ -199,7 +199,7 @@ async function asConnection(
 }
 
 function unlessUnchanged(error: unknown): void {
-  if (!(error instanceof Refusal) || error.code !== 'no_changes') throw error
+  if (!(error instanceof AppError) || error.code !== 'no_changes') throw error
 }
 
 function fail(error: Error): never {

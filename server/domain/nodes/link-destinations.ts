@@ -41,7 +41,7 @@ const anchorCharacters = 500
 const tooManyFiles =
   'This tree has more than 100,000 files and folders, more than 64 levels, or paths of over 16 MiB; clone the node'
 
-/** What each link leads to, in order. @throws Refusal too_large, busy: of the repository's tree; the signal's reason */
+/** What each link leads to, in order. @throws AppError too_large, busy: of the repository's tree; the signal's reason */
 export async function* destinationsOf(
   deps: Deps,
   asker: Asker,

@@ -7,7 +7,7 @@ import type { Oid } from '../../../gitstore/repo.ts'
 import { findOrgRow } from '../../../index/derived/org-queries.ts'
 import { listSources } from '../../../index/derived/source-paths.ts'
 import type { Deps } from '../../base/deps.ts'
-import { Refusal } from '../../base/errors.ts'
+import { AppError } from '../../base/errors.ts'
 import { piecesOf } from '../../vault/format/markdown-facts.ts'
 import { nodeResolver, type ResolveNode } from '../../vault/format/vault-nodes.ts'
 import type { WrittenLink } from '../../vault/format/written-links.ts'
@@ -70,7 +70,7 @@ interface Links {
  * Text, files and connections are those of the revision; which nodes there are, with their titles and `source_path`, are
  * those of now.
  *
- * @throws Refusal as nodeFor, branch_not_found, too_large, busy; the signal's reason
+ * @throws AppError as nodeFor, branch_not_found, too_large, busy; the signal's reason
  */
 export async function readLinks(
   deps: Deps,
@@ -105,7 +105,7 @@ async function linksAt(
   const content = await readContent(repo, tree)
   if (content.textBlob === undefined) return { ...none, commit_id: head }
   const bytes = await readBlob(repo, content.textBlob, maxBytes).catch((error: unknown) => {
-    throw isGitError(error, 'limit_exceeded') ? new Refusal('too_large', tooLarge, {}, { cause: error }) : error
+    throw isGitError(error, 'limit_exceeded') ? new AppError('too_large', tooLarge, {}, { cause: error }) : error
   })
   const { written, truncated } = await writtenIn(bytes.toString('utf8'))
   const resolve = written.length === 0 ? () => undefined : await resolverOf(deps, access, version)

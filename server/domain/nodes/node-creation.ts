@@ -8,7 +8,7 @@ import { listFiles } from '../../../gitstore/objects/trees.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import type { NodeRow } from '../../../index/derived/node-queries.ts'
 import type { Deps } from '../../base/deps.ts'
-import { Invalid, invalid } from '../../base/errors.ts'
+import { ValidationError, invalid } from '../../base/errors.ts'
 import { nodeIn, type OrgAccess, orgFor } from '../access.ts'
 import type { Person } from '../actor.ts'
 import type { OrgAt } from '../at.ts'
@@ -36,7 +36,7 @@ export type NodeFiles = ReadonlyMap<string, Buffer>
 /**
  * Builds the repository under a temporary name and renames it into place; the rename is the commit point.
  *
- * @throws Refusal node_exists; Invalid: parents that break the graph's rules, content without a first commit
+ * @throws AppError node_exists; ValidationError: parents that break the graph's rules, content without a first commit
  */
 export async function createNode(deps: Deps, actor: Person, at: OrgAt, input: NodeInput) {
   const access = await orgFor(deps, actor, at, 'editor')
@@ -70,7 +70,7 @@ function refuseContent(input: NodeInput): void {
   )
   if (fields.length === 0) return
   const msg = 'has no place to be without the first commit; leave initialize true'
-  throw new Invalid(fields.map((name) => ({ loc: ['body', name], msg, type: 'value_error' })))
+  throw new ValidationError(fields.map((name) => ({ loc: ['body', name], msg, type: 'value_error' })))
 }
 
 interface NodeSeed {

@@ -18,7 +18,7 @@ import {
 } from '../../../index/derived/neighbours.ts'
 import { listNodeRows, type NodeRow, readNodeText } from '../../../index/derived/node-queries.ts'
 import type { Deps } from '../../base/deps.ts'
-import { Refusal } from '../../base/errors.ts'
+import { AppError } from '../../base/errors.ts'
 import { type NodeAccess, nodeFor, orgFor, requireStill, reread } from '../access.ts'
 import type { Actor, Person } from '../actor.ts'
 import type { NodeAt, OrgAt } from '../at.ts'
@@ -105,7 +105,7 @@ export async function updateNode(deps: Deps, actor: Person, at: NodeAt, patch: N
     build: (draft, tree) => patchTree(draft, tree, access.node, { ...patch, ...text }),
     locate: () => ['body'],
   }).catch((error: unknown) => {
-    if (!(error instanceof Refusal) || error.code !== 'no_changes') throw error
+    if (!(error instanceof AppError) || error.code !== 'no_changes') throw error
   })
   return nodeAfter(deps, access)
 }
@@ -125,7 +125,7 @@ export async function deleteNode(deps: Deps, actor: Person, at: NodeAt): Promise
     })
     await indexNode(deps, orgId, nodeId).catch((error: unknown) => {
       deps.log.error({ err: error, orgId, nodeId }, 'a deleted node is still indexed')
-      throw new Refusal('outcome_unknown', 'The node is deleted, but not everywhere yet; read again')
+      throw new AppError('outcome_unknown', 'The node is deleted, but not everywhere yet; read again')
     })
   })
 }

@@ -5,7 +5,7 @@ import { repoExists } from '../../../gitstore/repo-folders.ts'
 import type { Store } from '../../../gitstore/store.ts'
 import { readOrgsOf } from '../../../index/derived/node-queries.ts'
 import type { Deps } from '../../base/deps.ts'
-import { Refusal } from '../../base/errors.ts'
+import { AppError } from '../../base/errors.ts'
 import { isId, nodeRepo, trashFolder } from '../layout.ts'
 
 /** Refuses an id that a node has, on disk or in the index, here or in another organisation, or in the trash of another. */
@@ -21,13 +21,13 @@ export async function refuseTaken(deps: Deps, orgId: string, ids: readonly strin
 }
 
 /** For an id used in another organisation: says nothing about that node. */
-export function taken(id: string): Refusal {
-  return new Refusal('node_exists', `The id ${id} is taken`)
+export function taken(id: string): AppError {
+  return new AppError('node_exists', `The id ${id} is taken`)
 }
 
 /** For an id used in this organisation. */
-export function known(orgId: string, id: string): Refusal {
-  return new Refusal('node_exists', `A node with the id ${id} exists`, { location: `/orgs/${orgId}/nodes/${id}` })
+export function known(orgId: string, id: string): AppError {
+  return new AppError('node_exists', `A node with the id ${id} exists`, { location: `/orgs/${orgId}/nodes/${id}` })
 }
 
 /** The first of these ids that a node in the trash has, of another organisation or of a deleted one. */

@@ -4,7 +4,7 @@ import { findNode } from '../../../index/derived/node-queries.ts'
 import { findOrgRow } from '../../../index/derived/org-queries.ts'
 import { countChildren, listChildren, listRoots, type TreeNode } from '../../../index/derived/tree-queries.ts'
 import type { Deps } from '../../base/deps.ts'
-import { Refusal } from '../../base/errors.ts'
+import { AppError } from '../../base/errors.ts'
 import { orgFor } from '../access.ts'
 import type { Actor } from '../actor.ts'
 import type { OrgAt } from '../at.ts'
@@ -20,7 +20,7 @@ const levels = new LRUCache<string, readonly TreeNode[]>({
  * The children of `under`, or the nodes without a parent: by title, then by id, each with the number of its children. A level
  * is read and ordered once for each version of the organisation.
  *
- * @throws Refusal as orgFor, node_not_found
+ * @throws AppError as orgFor, node_not_found
  */
 export async function listTree(deps: Deps, actor: Actor, at: OrgAt, query: Page & { readonly under?: string }) {
   const { orgId } = at
@@ -28,7 +28,7 @@ export async function listTree(deps: Deps, actor: Actor, at: OrgAt, query: Page 
   await orgFor(deps, actor, at, 'public')
   const { under } = query
   if (under !== undefined && !(await findNode(read, orgId, under)))
-    throw new Refusal('node_not_found', 'Node not found')
+    throw new AppError('node_not_found', 'Node not found')
   const level = await levelOf(deps, orgId, under)
   const page = slice(level, query)
   const children = await countChildren(

@@ -4,7 +4,7 @@ import { open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import pLimit from 'p-limit'
 import { allDone, makeFolder, syncDirectory, syncPath } from '../../../gitstore/durable.ts'
-import { GitError, isGitError, isStorageFault } from '../../../gitstore/errors.ts'
+import { GitError, isGitError, isStorageError } from '../../../gitstore/errors.ts'
 import { findDamage } from '../../../gitstore/objects/fsck.ts'
 import { ifThere, isTaken } from '../../../gitstore/presence.ts'
 import { listRefs } from '../../../gitstore/refs/refs.ts'
@@ -139,7 +139,7 @@ class BackupRun {
     try {
       await work()
     } catch (error) {
-      if (isStorageFault(error)) this.failing.abort(error)
+      if (isStorageError(error)) this.failing.abort(error)
       this.throwIfEnded()
       this.problems.push({ path, reason: error instanceof Error ? error.message : String(error) })
     }

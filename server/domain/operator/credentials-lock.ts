@@ -6,7 +6,7 @@ import { runFolder } from '../layout.ts'
 /** Milliseconds that another process may take. */
 const timeoutMs = 120_000
 
-/** @returns undefined where `signal` was aborted first @throws DatabaseFault busy */
+/** @returns undefined where `signal` was aborted first @throws DatabaseError busy */
 export function withCredentialsLock<T>(
   root: string,
   signal: AbortSignal,

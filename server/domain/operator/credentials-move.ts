@@ -15,7 +15,7 @@ import { withCredentialsLock } from './credentials-lock.ts'
  * repetition finds the same rows in the database, or refuses it; a service with DATABASE_URL does not start beside the file.
  *
  * @returns why it was not done; undefined: it is done
- * @throws DatabaseFault; system errors
+ * @throws DatabaseError; system errors
  */
 export async function moveCredentials(
   root: string,

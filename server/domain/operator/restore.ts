@@ -13,7 +13,7 @@ import { findAccountById, insertAccount, isDeletedAccount } from '../../../index
 import { copyToPostgres } from '../../../index/credentials/copies.ts'
 import { listMemberships } from '../../../index/derived/org-queries.ts'
 import { findDatabaseDamage } from '../../../index/sqlite/backup.ts'
-import { DatabaseFault } from '../../../index/sqlite/database.ts'
+import { DatabaseError } from '../../../index/sqlite/database.ts'
 import type { Deps } from '../../base/deps.ts'
 import { unknownPassword } from '../accounts/passwords.ts'
 import { issueResetToken } from '../accounts/sessions.ts'
@@ -58,7 +58,7 @@ export async function putIntoPlace(
  * Copies the accounts of a backup into the data folder, which no process has open, or into its database. False if there are no usable ones; the
  * reason is added to `problems`.
  *
- * @throws system errors: an unreadable file is not treated as damaged, since all members would get new accounts; DatabaseFault
+ * @throws system errors: an unreadable file is not treated as damaged, since all members would get new accounts; DatabaseError
  */
 async function placeCredentials(
   { root, postgres, sharesAccounts }: Target,
@@ -87,7 +87,7 @@ async function placeCredentials(
   if (postgres) {
     const filled = await copyToPostgres(making, postgres)
     if (filled === 'has accounts' && !sharesAccounts)
-      throw new DatabaseFault('storage_error', 'The database of DATABASE_URL has accounts')
+      throw new DatabaseError('storage_error', 'The database of DATABASE_URL has accounts')
     return true
   }
   await syncPath(making)

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import pLimit from 'p-limit'
 import { v7 as newId } from 'uuid'
 import { allDone } from '../../../gitstore/durable.ts'
-import { codeOf, GitError, isStorageFault } from '../../../gitstore/errors.ts'
+import { codeOf, GitError, isStorageError } from '../../../gitstore/errors.ts'
 import { findDamage } from '../../../gitstore/objects/fsck.ts'
 import { listRefs, readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
@@ -177,7 +177,7 @@ async function copyAll(
     turn(async () => {
       ending.throwIfAborted()
       const copied = await copyOne(staging, dir, path, named.get(path), ending).catch((error: unknown) => {
-        if (!(error instanceof GitError) || isStorageFault(error)) failing.abort(error)
+        if (!(error instanceof GitError) || isStorageError(error)) failing.abort(error)
         return error instanceof Error ? error.message : String(error)
       })
       ending.throwIfAborted()

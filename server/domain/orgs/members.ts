@@ -7,7 +7,7 @@ import type { Account } from '../../../index/credentials/schema.ts'
 import { listMemberRows, type MemberRow } from '../../../index/derived/org-queries.ts'
 import type { Role } from '../../../index/derived/schema.ts'
 import type { Deps } from '../../base/deps.ts'
-import { Refusal } from '../../base/errors.ts'
+import { AppError } from '../../base/errors.ts'
 import { includesRole, orgFor } from '../access.ts'
 import type { Operator, Person } from '../actor.ts'
 import type { MemberAt, OrgAt } from '../at.ts'
@@ -33,7 +33,7 @@ export async function listMembers(deps: Deps, actor: Person, at: OrgAt, page: Pa
  * Adds a person who has an account, or changes a member's role. The operator needs no role, so that an organisation without
  * an owner gets one.
  *
- * @throws Refusal account_not_found, last_owner, too_many_members
+ * @throws AppError account_not_found, last_owner, too_many_members
  */
 export async function putMember(
   deps: Deps,
@@ -43,7 +43,7 @@ export async function putMember(
 ): Promise<Member> {
   if (actor.kind === 'person') await orgFor(deps, actor, at, 'owner')
   const account = await findAccountAt(deps, at)
-  if (!account) throw new Refusal('account_not_found', 'There is no account with this e-mail address')
+  if (!account) throw new AppError('account_not_found', 'There is no account with this e-mail address')
   const { id: user_id, name } = account
   const email = emailInGit(account)
   const now = deps.now()
@@ -62,7 +62,7 @@ export async function putMember(
  * The record in which that person has `role`; the same record if they have it already. Who is a member keeps the time of
  * joining.
  *
- * @throws Refusal last_owner, too_many_members
+ * @throws AppError last_owner, too_many_members
  */
 function withRole(
   record: OrgRecord,
@@ -74,7 +74,7 @@ function withRole(
   if (known?.role === role) return record
   if (known?.role === 'owner') requireAnotherOwner(record, id)
   if (!known && record.members.size >= maxMembers)
-    throw new Refusal('too_many_members', `An organisation has at most ${maxMembers} members; remove some first`)
+    throw new AppError('too_many_members', `An organisation has at most ${maxMembers} members; remove some first`)
   // Keys of a later version stay.
   const file = { ...known, email, name, role, created_at: known?.created_at ?? now.toISOString() }
   return { ...record, members: new Map([...record.members, [id, file]]) }
@@ -87,17 +87,17 @@ async function findAccountAt(deps: Deps, { email }: MemberAt): Promise<Account |
   return id === undefined ? findAccountByEmail(read, email) : findAccountById(read, id)
 }
 
-/** Owners may remove any member; every member may leave. @throws Refusal member_not_found, last_owner */
+/** Owners may remove any member; every member may leave. @throws AppError member_not_found, last_owner */
 export async function removeMember(deps: Deps, actor: Person, at: MemberAt): Promise<void> {
   const { role } = await orgFor(deps, actor, at, 'reader')
   const key = emailKey(at.email)
   const account = await findAccountAt(deps, at)
   const leaving = account === undefined ? emailKey(actor.email) === key : account.id === actor.id
-  if (!leaving && role !== 'owner') throw new Refusal('forbidden', 'Only an owner removes other members')
+  if (!leaving && role !== 'owner') throw new AppError('forbidden', 'Only an owner removes other members')
   await changeOrg(deps, actor, at, leaving ? 'leave' : 'remove', async (record) => {
     const named = [...record.members].find(([, member]) => emailKey(member.email) === key)?.[0]
     const id = account !== undefined && record.members.has(account.id) ? account.id : named
-    if (!id) throw new Refusal('member_not_found', 'There is no member with this e-mail address')
+    if (!id) throw new AppError('member_not_found', 'There is no member with this e-mail address')
     if (!leaving) requireOwner(record, actor)
     const changed = withoutMember(record, id)
     await overruleInvitations(deps, at, { accountId: id, before: record, after: changed, leaving })
@@ -110,7 +110,7 @@ export async function removeMember(deps: Deps, actor: Person, at: MemberAt): Pro
  * also the last owner, for an account that no longer exists; the operator then appoints another owner.
  *
  * @returns false: nobody else is in it, and nothing has changed
- * @throws Refusal org_not_found, last_owner
+ * @throws AppError org_not_found, last_owner
  */
 export async function leaveOrg(
   deps: Deps,
@@ -154,7 +154,7 @@ function without(record: OrgRecord, id: string): OrgRecord {
   return { ...record, members: new Map([...record.members].filter(([other]) => other !== id)) }
 }
 
-/** The same, but who has that role or a higher one keeps it. @throws Refusal too_many_members */
+/** The same, but who has that role or a higher one keeps it. @throws AppError too_many_members */
 export function withRoleAtLeast(...[record, person, role, now]: Parameters<typeof withRole>): OrgRecord {
   const known = record.members.get(person.id)
   return known && includesRole(known.role, role) ? record : withRole(record, person, role, now)
@@ -197,5 +197,5 @@ async function endInvitationsOf({ credentials }: Deps, { orgId }: OrgAt, change:
 
 function requireAnotherOwner(record: OrgRecord, except: string): void {
   const owners = [...record.members].filter(([id, member]) => member.role === 'owner' && id !== except)
-  if (owners.length === 0) throw new Refusal('last_owner', 'An organisation keeps at least one owner')
+  if (owners.length === 0) throw new AppError('last_owner', 'An organisation keeps at least one owner')
 }

@@ -3,7 +3,7 @@ import { isGitError } from '../../../gitstore/errors.ts'
 import { newObjectBatch } from '../../../gitstore/objects/object-batch.ts'
 import { transact } from '../../../gitstore/refs/ref-transaction.ts'
 import type { Deps } from '../../base/deps.ts'
-import { Refusal } from '../../base/errors.ts'
+import { AppError } from '../../base/errors.ts'
 import type { OrgAt } from '../at.ts'
 import { commitOrg, type OrgRecord, readRecord } from '../format/org-format.ts'
 import type { Author } from '../format/signatures.ts'
@@ -14,7 +14,7 @@ import { main, orgRepo } from '../layout.ts'
  * Changes org.git under its lock and indexes it: a change may revoke access, so it must be in force on return. Without a
  * commit where `change` returns the record that it gets.
  *
- * @throws Refusal what `change` throws, org_not_found, outcome_unknown (committed, but not indexed)
+ * @throws AppError what `change` throws, org_not_found, outcome_unknown (committed, but not indexed)
  */
 export async function changeOrg(
   deps: Deps,
@@ -26,7 +26,7 @@ export async function changeOrg(
   const repo = orgRepo(deps.store, orgId)
   await transact(deps.store, [{ repo, ref: main }], async (current) => {
     const head = current({ repo, ref: main })
-    if (!head) throw new Refusal('org_not_found', 'Organisation not found')
+    if (!head) throw new AppError('org_not_found', 'Organisation not found')
     const before = await readRecord(repo, head)
     const after = await change(before)
     if (after === before) return { moves: [], value: undefined }
@@ -37,9 +37,9 @@ export async function changeOrg(
   await indexChangedOrg(deps, orgId)
 }
 
-/** Checks the role again, under the lock. @throws Refusal forbidden */
+/** Checks the role again, under the lock. @throws AppError forbidden */
 export function requireOwner(record: OrgRecord, actor: { readonly id: string }): void {
-  if (!isOwner(record, actor.id)) throw new Refusal('forbidden', 'This needs the role owner')
+  if (!isOwner(record, actor.id)) throw new AppError('forbidden', 'This needs the role owner')
 }
 
 export function isOwner(record: OrgRecord, userId: string): boolean {
@@ -48,6 +48,6 @@ export function isOwner(record: OrgRecord, userId: string): boolean {
 
 /** A missing repository means that the organisation was deleted meanwhile. */
 export function orgIsGone(error: unknown): never {
-  if (isGitError(error, 'repo_missing')) throw new Refusal('org_not_found', 'Organisation not found')
+  if (isGitError(error, 'repo_missing')) throw new AppError('org_not_found', 'Organisation not found')
   throw error
 }

@@ -52,7 +52,7 @@ export interface OrgInput {
  * The folder's rename is the commit point. A crash before it leaves nothing but a claim; after it, indexing catches up.
  *
  * @param given the id of a personal organisation, which a cell that takes no new ones makes too
- * @throws GitError repo_exists if a given id is already used, in any cell; Refusal moving, outcome_unknown
+ * @throws GitError repo_exists if a given id is already used, in any cell; AppError moving, outcome_unknown
  */
 export async function createOrg(deps: Deps, actor: Person, input: OrgInput, given?: string): Promise<Org> {
   const id = given ?? newId()
@@ -111,7 +111,7 @@ export async function readOrg(deps: Deps, actor: Actor, at: OrgAt): Promise<Org>
   return toOrg(org, role)
 }
 
-/** @throws Refusal org_not_found, forbidden; Invalid: a vault where there is another one */
+/** @throws AppError org_not_found, forbidden; ValidationError: a vault where there is another one */
 export async function updateOrg(deps: Deps, actor: Person, at: OrgAt, input: Partial<OrgInput>): Promise<Org> {
   await orgFor(deps, actor, at, 'owner')
   await changeOrg(deps, actor, at, 'edit', (record) => {
@@ -126,7 +126,7 @@ export async function updateOrg(deps: Deps, actor: Person, at: OrgAt, input: Par
   return readOrg(deps, actor, at)
 }
 
-/** Says which vault an import fills the organisation from, where nothing says so yet. @throws Refusal as changeOrg, forbidden */
+/** Says which vault an import fills the organisation from, where nothing says so yet. @throws AppError as changeOrg, forbidden */
 export async function adoptVault(deps: Deps, actor: Person, at: OrgAt, vaultId: string): Promise<void> {
   await orgFor(deps, actor, at, 'editor')
   await changeOrg(deps, actor, at, 'import', async (record) => {
@@ -136,7 +136,7 @@ export async function adoptVault(deps: Deps, actor: Person, at: OrgAt, vaultId: 
   })
 }
 
-/** @throws Refusal org_not_found, forbidden */
+/** @throws AppError org_not_found, forbidden */
 export async function deleteOrg(deps: Deps, actor: Person, at: OrgAt): Promise<void> {
   await orgFor(deps, actor, at, 'owner')
   await moveOrgToTrash(deps, at, (record) => {
@@ -151,7 +151,7 @@ export async function deleteOrg(deps: Deps, actor: Person, at: OrgAt): Promise<v
  *
  * @param decide gets the record; undefined: org.git is damaged
  * @returns whether the organisation is in the trash
- * @throws Refusal what `decide` throws, org_not_found, outcome_unknown
+ * @throws AppError what `decide` throws, org_not_found, outcome_unknown
  */
 export async function moveOrgToTrash(
   deps: Deps,

@@ -5,7 +5,7 @@ import { type RefName, transact } from '../../../gitstore/refs/ref-transaction.t
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../base/deps.ts'
-import { Refusal } from '../../base/errors.ts'
+import { AppError } from '../../base/errors.ts'
 import { type NodeAccess, nodeFor, requireStill } from '../access.ts'
 import { type Asker, callerOf, type Person } from '../actor.ts'
 import type { PullAt } from '../at.ts'
@@ -39,7 +39,7 @@ const semaphore = createCallerSemaphore({
 /**
  * Rebases the source onto the target.
  *
- * @throws Refusal merge_conflict with `paths` (nothing moved), merged, closed, head_moved, branch_protected,
+ * @throws AppError merge_conflict with `paths` (nothing moved), merged, closed, head_moved, branch_protected,
  *   source_branch_missing, too_many_commits, busy; the reason of `signal`, after which nothing moves
  */
 export async function updatePullBranch(deps: Deps, asker: Asker<Person>, at: PullAt): Promise<PullRequest> {
@@ -47,16 +47,16 @@ export async function updatePullBranch(deps: Deps, asker: Asker<Person>, at: Pul
   const access = await nodeFor(deps, actor, at, 'editor')
   const { repo, history } = access
   const row = await rowFor(deps, at)
-  if (row.status !== 'open') throw new Refusal(row.status, `The pull request is ${row.status}`)
+  if (row.status !== 'open') throw new AppError(row.status, `The pull request is ${row.status}`)
   const source: RefName = { repo, ref: branchRef(row.source_branch) }
   const from = readRef(repo, source.ref)
   const onto = readRef(repo, branchRef(row.target_branch))
-  if (!from) throw new Refusal('source_branch_missing', sentence.source_branch_missing)
-  if (!onto) throw new Refusal('target_branch_missing', sentence.target_branch_missing)
+  if (!from) throw new AppError('source_branch_missing', sentence.source_branch_missing)
+  if (!onto) throw new AppError('target_branch_missing', sentence.target_branch_missing)
   if (await history.contains(from, onto)) return toPull(deps, access, row)
   if (source.ref === main) {
     if (access.org.require_pull_requests) refuseDirectMove()
-    if (!(await history.contains(onto, from))) throw new Refusal('branch_protected', 'main cannot be rewritten')
+    if (!(await history.contains(onto, from))) throw new AppError('branch_protected', 'main cannot be rewritten')
   }
   const { ahead } = await history.divergence(onto, from)
   if (ahead > maxCommits)
@@ -100,12 +100,12 @@ async function rebased(
   } catch (error) {
     if (isGitError(error, 'limit_exceeded')) throw tooManyCommits('The folders that the commits change are too large')
     if (!isGitError(error, 'merge_conflict')) throw error
-    throw new Refusal('merge_conflict', 'Both branches changed the same paths; nothing was changed', {
+    throw new AppError('merge_conflict', 'Both branches changed the same paths; nothing was changed', {
       paths: error.facts.paths,
     })
   }
 }
 
-function tooManyCommits(what: string): Refusal {
-  return new Refusal('too_many_commits', `${what}; rebase with git and push`)
+function tooManyCommits(what: string): AppError {
+  return new AppError('too_many_commits', `${what}; rebase with git and push`)
 }

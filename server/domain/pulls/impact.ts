@@ -20,7 +20,7 @@ import { edgeName, type NamedEdge } from '../format/paths.ts'
 import { toPull } from './pull-state.ts'
 import { rowFor } from './pulls.ts'
 
-/** @throws Refusal as pairOf, too_large, busy; the signal's reason */
+/** @throws AppError as pairOf, too_large, busy; the signal's reason */
 export async function readPullChanges(deps: Deps, asker: Asker<Person>, at: PullAt) {
   const { access, pair } = await pairOf(deps, asker.actor, at)
   return readDiff(access.repo, at.nodeId, pair.base, pair.target, largeReadBy(asker))

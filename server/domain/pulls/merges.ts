@@ -5,7 +5,7 @@ import type { Oid } from '../../../gitstore/repo.ts'
 import type { PullRow } from '../../../index/derived/pulls.ts'
 import type { Role } from '../../../index/derived/schema.ts'
 import type { Deps } from '../../base/deps.ts'
-import { Refusal } from '../../base/errors.ts'
+import { AppError } from '../../base/errors.ts'
 import { type NodeAccess, nodeFor, requireRole, requireStill, reread } from '../access.ts'
 import type { Person } from '../actor.ts'
 import type { PullAt } from '../at.ts'
@@ -29,7 +29,7 @@ export interface MergeInput {
 /**
  * Moves the target to the source's head and writes the ledger, in one transaction. Succeeds if repeated with the same head.
  *
- * @throws Refusal with its merge_reason as code, head_moved, pull_request_required
+ * @throws AppError with its merge_reason as code, head_moved, pull_request_required
  */
 export async function mergePull(deps: Deps, actor: Person, at: PullAt, input: MergeInput): Promise<PullRequest> {
   let access = await nodeFor(deps, actor, at, 'editor')
@@ -66,10 +66,10 @@ async function attempt(
   const target: RefName = { repo, ref: branchRef(row.target_branch) }
   return transact(deps.store, [ledger, target], async (current): Promise<Decision<Outcome>> => {
     const before = current(ledger)
-    if (!before) throw new Refusal('pull_request_not_found', 'Pull request not found')
+    if (!before) throw new AppError('pull_request_not_found', 'Pull request not found')
     const record = await readPull(repo, before, row.number)
     if (record.target_branch !== row.target_branch)
-      throw new Refusal('head_moved', `The pull request now goes into ${excerpt(record.target_branch)}`)
+      throw new AppError('head_moved', `The pull request now goes into ${excerpt(record.target_branch)}`)
     if (record.status === 'merged') return repeated(record, input)
     await requireStill(deps, actor, org.id, roleToMerge(access, row))
     const { from, to } = await mergeable(deps, access, record, input)
@@ -99,7 +99,7 @@ async function attempt(
 function repeated(record: PullRecord, input: MergeInput): Decision<Outcome> {
   const { expected_source_commit: expected } = input
   if (expected !== undefined && expected !== record.source_commit) {
-    throw new Refusal('already_merged', 'The pull request was merged at another head', {
+    throw new AppError('already_merged', 'The pull request was merged at another head', {
       current_head: record.source_commit,
     })
   }
@@ -114,10 +114,10 @@ async function mergeable(
 ): Promise<{ from: Oid; to: Oid }> {
   const state = await stateOf(deps, access, toRow(access.node.id, record))
   if (input.expected_target_branch !== undefined && input.expected_target_branch !== record.target_branch) {
-    throw new Refusal('head_moved', `The pull request now goes into ${excerpt(record.target_branch)}`)
+    throw new AppError('head_moved', `The pull request now goes into ${excerpt(record.target_branch)}`)
   }
   if (state.source && input.expected_source_commit !== undefined && input.expected_source_commit !== state.source) {
-    throw new Refusal('head_moved', 'The source branch is not at the expected head; nothing was changed', {
+    throw new AppError('head_moved', 'The source branch is not at the expected head; nothing was changed', {
       current_head: state.source,
     })
   }

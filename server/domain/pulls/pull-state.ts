@@ -7,7 +7,7 @@ import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import type { PullRow } from '../../../index/derived/pulls.ts'
 import type { Deps } from '../../base/deps.ts'
-import { type MergeRefusal, Refusal } from '../../base/errors.ts'
+import { type MergeRefusal, AppError } from '../../base/errors.ts'
 import type { NodeAccess } from '../access.ts'
 import { problemsOf } from '../branches/branch-commits.ts'
 import { findTree } from '../branches/revisions.ts'
@@ -80,12 +80,12 @@ export async function stateOf(deps: Pick<Deps, 'index'>, access: NodeAccess, pul
   return { source, target, ahead, behind, problems: listed, reasons: [first, ...rest], updatedAt }
 }
 
-/** The heads of a request that can merge. @throws Refusal with its merge_reason as code, and `merge_problems` */
+/** The heads of a request that can merge. @throws AppError with its merge_reason as code, and `merge_problems` */
 export function requireMergeable({ source, target, problems, reasons }: PullState): { from: Oid; to: Oid } {
   const [reason] = reasons
   if (reason === 'mergeable' && source && target) return { from: target, to: source }
   const facts = problems.length > 0 ? { merge_problems: problems } : {}
-  throw new Refusal(reason === 'mergeable' ? 'source_branch_missing' : reason, sentence[reason], facts)
+  throw new AppError(reason === 'mergeable' ? 'source_branch_missing' : reason, sentence[reason], facts)
 }
 
 export const sentence = {

@@ -10,7 +10,7 @@ import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { findPull, listPullRows, type PullRow } from '../../../index/derived/pulls.ts'
 import type { Deps } from '../../base/deps.ts'
-import { invalid, Refusal } from '../../base/errors.ts'
+import { invalid, AppError } from '../../base/errors.ts'
 import { type NodeAccess, nodeFor, requireStill, reread } from '../access.ts'
 import type { Person } from '../actor.ts'
 import type { NodeAt, PullAt } from '../at.ts'
@@ -45,8 +45,8 @@ export interface PullPatch {
 }
 
 /**
- * @throws Refusal pull_request_exists (with the number of the first), and with require_mergeable its merge_reason, head_moved;
- *   Invalid: branches that are missing or equal
+ * @throws AppError pull_request_exists (with the number of the first), and with require_mergeable its merge_reason, head_moved;
+ *   ValidationError: branches that are missing or equal
  */
 export async function openPull(deps: Deps, actor: Person, at: NodeAt, input: PullInput): Promise<PullRequest> {
   const access = await nodeFor(deps, actor, at, 'editor')
@@ -115,7 +115,7 @@ export function pullAfter(deps: Deps, access: NodeAccess, at: PullAt): Promise<P
   return readBack(deps, async () => toPull(deps, await reread(deps, access, 'reader'), await rowFor(deps, at)))
 }
 
-/** @throws Refusal merged (a merged request cannot change), pull_request_exists, and as branchHeads; Invalid */
+/** @throws AppError merged (a merged request cannot change), pull_request_exists, and as branchHeads; ValidationError */
 export async function updatePull(deps: Deps, actor: Person, at: PullAt, patch: PullPatch): Promise<PullRequest> {
   const access = await nodeFor(deps, actor, at, 'editor')
   refuseLongText(['body', 'description'], patch.description ?? '')
@@ -127,7 +127,7 @@ export async function updatePull(deps: Deps, actor: Person, at: PullAt, patch: P
     access,
     async (ledger) => {
       const before = await readPull(access.repo, ledger, row.number)
-      if (before.status === 'merged') throw new Refusal('merged', 'A merged pull request cannot be changed')
+      if (before.status === 'merged') throw new AppError('merged', 'A merged pull request cannot be changed')
       const change = await patched(deps, access, ledger, before, patch, eventBy(deps, actor))
       if (!change) return { moves: [], value: undefined }
       const append: Move = {
@@ -153,10 +153,10 @@ export async function listPullCommits(deps: Deps, actor: Person, at: PullAt, pag
   return { commits: await readCommits(access.repo, at.nodeId, slice(oids, page)), ...pageOf(page, oids.length) }
 }
 
-/** @throws Refusal pull_request_not_found */
+/** @throws AppError pull_request_not_found */
 export async function rowFor(deps: Deps, { nodeId, number }: PullAt): Promise<PullRow> {
   const row = await findPull(deps.index.read, nodeId, number)
-  if (!row) throw new Refusal('pull_request_not_found', 'Pull request not found')
+  if (!row) throw new AppError('pull_request_not_found', 'Pull request not found')
   return row
 }
 
@@ -244,16 +244,16 @@ function refuseSame({ source_branch, target_branch }: Pair): void {
     throw invalid(['body', 'target_branch'], 'source and target are the same branch', target_branch)
 }
 
-/** @throws Invalid if the body names a missing branch; Refusal source_branch_missing, target_branch_missing */
+/** @throws ValidationError if the body names a missing branch; AppError source_branch_missing, target_branch_missing */
 function headOf(repo: Repo, pair: Pair, field: keyof Pair, named: readonly (keyof Pair)[]): Oid {
   const branch = asBranchName(pair[field])
   const head = branch ? readRef(repo, branchRef(branch)) : null
   if (head) return head
   if (named.includes(field)) throw invalid(['body', field], 'Branch not found', pair[field])
-  throw new Refusal(`${field}_missing`, `There is no branch ${excerpt(pair[field])} any more`)
+  throw new AppError(`${field}_missing`, `There is no branch ${excerpt(pair[field])} any more`)
 }
 
-/** The caller holds the ledger's lock. @throws Refusal pull_request_exists */
+/** The caller holds the ledger's lock. @throws AppError pull_request_exists */
 async function refusePair(
   deps: Deps,
   { node, repo }: NodeAccess,
@@ -270,5 +270,5 @@ async function refusePair(
   )
   if (!first) return
   const detail = `Pull request ${first.number} is open for ${excerpt(pair.source_branch)} → ${excerpt(pair.target_branch)}`
-  throw new Refusal('pull_request_exists', detail, { number: first.number })
+  throw new AppError('pull_request_exists', detail, { number: first.number })
 }

@@ -5,14 +5,14 @@ import type { Repo } from '../../../gitstore/repo.ts'
 import type { Push, PushReport, RefCommand } from '../../../gitstore/transfer/proc-receive.ts'
 import { syncReceived } from '../../../gitstore/transfer/quarantine.ts'
 import type { Deps } from '../../base/deps.ts'
-import { Refusal } from '../../base/errors.ts'
+import { AppError } from '../../base/errors.ts'
 import { pushAnswerOf } from '../../base/fault-meanings.ts'
 import { countRefusal } from '../../metrics/observers.ts'
 import { type NodeAccess, nodeFor } from '../access.ts'
 import type { Person } from '../actor.ts'
 import type { NodeAt } from '../at.ts'
 import { moveRefs } from '../branches/ref-moves.ts'
-import { Rejected, refProblem } from '../branches/ref-rules.ts'
+import { PushRejectedError, refProblem } from '../branches/ref-rules.ts'
 import { excerpt } from '../format/excerpt.ts'
 import { printable } from '../format/texts.ts'
 import { tryIndexNode } from '../indexing/index-node.ts'
@@ -176,7 +176,7 @@ interface Explanation {
 
 /** The lines for the person who pushes. Faults of the service are logged. */
 function explain(deps: Deps, error: unknown): Explanation {
-  if (error instanceof Rejected) {
+  if (error instanceof PushRejectedError) {
     const explained = error.problems
       .slice(0, maxProblems)
       .map(({ path, reason }) => printable(`${excerpt(path)}: ${reason}`))
@@ -187,7 +187,7 @@ function explain(deps: Deps, error: unknown): Explanation {
     return { reason, lines: more > 0 ? [...explained, `and ${more} more`] : explained, logged }
   }
   const { reason, answer, isLogged } = pushAnswerOf(error)
-  if (answer instanceof Refusal) countRefusal(deps.metrics, answer)
+  if (answer instanceof AppError) countRefusal(deps.metrics, answer)
   if (isLogged) deps.log.error({ err: error }, 'a ref of a push could not be moved')
   return { reason, lines: [], logged: reason }
 }

@@ -18,7 +18,7 @@ import {
   servePush,
 } from '../../../gitstore/transfer/smart-http.ts'
 import type { Deps } from '../../base/deps.ts'
-import { Refusal } from '../../base/errors.ts'
+import { AppError } from '../../base/errors.ts'
 import { nodeFor, orgFor } from '../access.ts'
 import { type Credential, isWithin } from '../accounts/access-tokens.ts'
 import { anonymous } from '../actor.ts'
@@ -66,7 +66,7 @@ const pushLimitBytes = 2 ** 22
 /**
  * Opens the repository if the caller may use the service on it.
  *
- * @throws Refusal unauthenticated, org_not_found, node_not_found, forbidden, token_scope; GitError as nodeFor
+ * @throws AppError unauthenticated, org_not_found, node_not_found, forbidden, token_scope; GitError as nodeFor
  */
 export async function openSmartHttp(
   deps: Deps,
@@ -78,14 +78,14 @@ export async function openSmartHttp(
   if (credential?.scope !== undefined) requireScope(credential.scope, at, service)
   const actor = credential?.person ?? anonymous
   if (name === orgName) {
-    if (actor.kind === 'anonymous') throw new Refusal('unauthenticated', 'Sign in to see this')
+    if (actor.kind === 'anonymous') throw new AppError('unauthenticated', 'Sign in to see this')
     await orgFor(deps, actor, at, 'owner')
-    if (service === 'git-receive-pack') throw new Refusal('forbidden', 'org.git is written by the service alone')
+    if (service === 'git-receive-pack') throw new AppError('forbidden', 'org.git is written by the service alone')
     return fetched(orgRepo(deps.store, orgId), 'owner')
   }
   const node = { orgId, nodeId: name }
   if (service === 'git-receive-pack') {
-    if (actor.kind === 'anonymous') throw new Refusal('unauthenticated', 'Sign in to push')
+    if (actor.kind === 'anonymous') throw new AppError('unauthenticated', 'Sign in to push')
     const { repo } = await nodeFor(deps, actor, node, 'editor')
     refuseReadOnly(repo)
     return pushed(repo, deps.config.pushCpuSeconds, (push) => receivePush(deps, actor, node, push))
@@ -99,9 +99,9 @@ function requireScope(
   { orgId, name }: RepositoryAt,
   service: GitService,
 ): void {
-  if (!isWithin(scope, orgId, name)) throw new Refusal('token_scope', 'This token is for another repository')
+  if (!isWithin(scope, orgId, name)) throw new AppError('token_scope', 'This token is for another repository')
   if (service === 'git-receive-pack' && scope.access === 'read')
-    throw new Refusal('token_scope', 'This token may only read')
+    throw new AppError('token_scope', 'This token may only read')
 }
 
 function fetched(repo: Repo, audience: Audience): SmartHttp {
@@ -191,7 +191,7 @@ function pushed(repo: Repo, cpuSeconds: number, judge: (push: Push) => Promise<P
 /**
  * Distinguishes a push whose refs may have moved, though git could not report it any more, from one that was refused before.
  *
- * @throws Refusal outcome_unknown; before `judge` was asked, what `serve` throws
+ * @throws AppError outcome_unknown; before `judge` was asked, what `serve` throws
  */
 async function carriedOut(judge: Judge, serve: (judge: Judge) => Promise<void>): Promise<void> {
   let asked = false
@@ -204,6 +204,6 @@ async function carriedOut(judge: Judge, serve: (judge: Judge) => Promise<void>):
   } catch (error) {
     if (!asked) throw error
     const detail = 'The push may have been carried out; fetch before you push again'
-    throw new Refusal('outcome_unknown', detail, {}, { cause: error })
+    throw new AppError('outcome_unknown', detail, {}, { cause: error })
   }
 }

@@ -1,5 +1,5 @@
 /** The queue in front of the search thread: callers take turns, and few orders are in the thread's hands at a time. */
-import { Refusal } from '../../base/errors.ts'
+import { AppError } from '../../base/errors.ts'
 import type { OrgAccess } from '../access.ts'
 import { type Asker, callerOf } from '../actor.ts'
 import { createCallerSemaphore } from '../caller-semaphore.ts'
@@ -25,21 +25,21 @@ const semaphore = createCallerSemaphore({
 /**
  * The result of `ask`, which orders once from the thread; undefined from it means that the organisation does not exist.
  *
- * @throws Refusal busy (too many orders, or the index takes long to make), org_not_found; what `ask` throws; the reason of the
+ * @throws AppError busy (too many orders, or the index takes long to make), org_not_found; what `ask` throws; the reason of the
  *   asker's signal
  */
 export async function inQueue<T>(asker: Asker, { org }: OrgAccess, ask: () => Promise<T | undefined>): Promise<T> {
   const answer = semaphore.run({ caller: callerOf(asker), orgId: org.id, signal: asker.signal }, ask)
   const found = await withinTime(answer)
-  if (found === undefined) throw new Refusal('org_not_found', 'The organisation was deleted meanwhile')
+  if (found === undefined) throw new AppError('org_not_found', 'The organisation was deleted meanwhile')
   return found
 }
 
-/** The thread continues with what takes longer, for the next question. @throws Refusal busy */
+/** The thread continues with what takes longer, for the next question. @throws AppError busy */
 async function withinTime<T>(answer: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const clock = new Promise<never>((_, reject) => {
-    const late = new Refusal('busy', 'The search index of this organisation is being made; try again')
+    const late = new AppError('busy', 'The search index of this organisation is being made; try again')
     timer = setTimeout(() => reject(late), waitTimeoutMs)
   })
   try {

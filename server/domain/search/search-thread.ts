@@ -2,7 +2,7 @@
 import type { Suggestions, SuggestQuestion } from '../../../index/search/answers/suggest.ts'
 import type { View } from '../../../index/search/ranking/view.ts'
 import type { Retrieved, SearchQuestion } from '../../../index/search/retrieve.ts'
-import { Refusal } from '../../base/errors.ts'
+import { AppError } from '../../base/errors.ts'
 import type { toGraphEdge } from '../graph/graph-drawing.ts'
 import { WorkerClient, workerBundle } from '../worker-client.ts'
 import type { Gauges } from './open-indexes.ts'
@@ -43,7 +43,7 @@ export type SearchNotice =
   | { readonly kind: 'warning'; readonly code: string | undefined; readonly message: string }
 
 export interface SearchThread {
-  /** Undefined: there is no such organisation. @throws DatabaseFault; Refusal search_unavailable: the thread died twice */
+  /** Undefined: there is no such organisation. @throws DatabaseError; AppError search_unavailable: the thread died twice */
   ask(orgId: string, question: SearchQuestion): Promise<SearchAnswer | undefined>
   /** As ask; 'moved': nodes have changed since the view was read. */
   askIn(view: View, orgId: string, question: SearchQuestion): Promise<SearchAnswer | 'moved' | undefined>
@@ -70,7 +70,7 @@ export function openSearchThread(options: ThreadOptions, observer: ThreadObserve
     data: options,
     failure: 'The search failed',
     restartPausesMs: { shortest: 100, longest: 10_000 },
-    lost: () => new Refusal('search_unavailable', 'The search could not answer; nothing is lost, try again'),
+    lost: () => new AppError('search_unavailable', 'The search could not answer; nothing is lost, try again'),
     noticed: (notice) => {
       if (notice.kind === 'warning') observer.warned(notice.message, notice.code)
       else known = notice.gauges

@@ -4,7 +4,7 @@ import type { Suggestions, SuggestQuestion } from '../../../index/search/answers
 import type { Scope } from '../../../index/search/ranking/scope.ts'
 import type { SearchQuestion } from '../../../index/search/retrieve.ts'
 import type { Deps } from '../../base/deps.ts'
-import { invalid, Refusal } from '../../base/errors.ts'
+import { invalid, AppError } from '../../base/errors.ts'
 import { type OrgAccess, orgFor, requireRole } from '../access.ts'
 import { type Actor, type Asker, callerOf } from '../actor.ts'
 import type { OrgAt } from '../at.ts'
@@ -32,7 +32,7 @@ const semaphore = createCallerSemaphore({
 const rounds = 5
 
 /**
- * @throws Refusal as orgFor, requireRole (another branch or a time) and inQueue; search_unavailable; Invalid as readView; the
+ * @throws AppError as orgFor, requireRole (another branch or a time) and inQueue; search_unavailable; ValidationError as readView; the
  *   reason of `signal`
  */
 export async function retrieve(deps: Deps, asker: Asker, at: OrgAt, question: Question): Promise<SearchAnswer> {
@@ -63,11 +63,11 @@ async function retrieveElsewhere(
       const found = await inQueue(asker, access, () => deps.search.askIn(view, orgId, question))
       if (found !== 'moved') return found
     }
-    throw new Refusal('busy', 'The nodes change faster than they can be read; try again')
+    throw new AppError('busy', 'The nodes change faster than they can be read; try again')
   })
 }
 
-/** Undefined: main is searched. @throws Invalid value_error */
+/** Undefined: main is searched. @throws ValidationError value_error */
 function elsewhereOf({ scope: { branch, at } = {} }: Question): Elsewhere | undefined {
   if (branch !== undefined && at !== undefined)
     throw invalid(['body', 'scope', 'at'], 'Value error, `branch` and `at` exclude each other', at)
@@ -75,13 +75,13 @@ function elsewhereOf({ scope: { branch, at } = {} }: Question): Elsewhere | unde
   return branch === undefined || branch === 'main' ? undefined : { branch }
 }
 
-/** The public reads main alone. @throws Refusal unauthenticated, forbidden */
+/** The public reads main alone. @throws AppError unauthenticated, forbidden */
 function requireMember(actor: Actor, access: OrgAccess): void {
-  if (actor.kind === 'anonymous') throw new Refusal('unauthenticated', 'Sign in to search a branch or a time')
+  if (actor.kind === 'anonymous') throw new AppError('unauthenticated', 'Sign in to search a branch or a time')
   requireRole(access, 'reader')
 }
 
-/** @throws Refusal as orgFor and inQueue; search_unavailable */
+/** @throws AppError as orgFor and inQueue; search_unavailable */
 export async function suggest(deps: Deps, asker: Asker, at: OrgAt, question: SuggestQuestion): Promise<Suggestions> {
   const access = await orgFor(deps, asker.actor, at, 'public')
   const answered = deps.metrics.searchSeconds.startTimer({ expansion: 'suggest' })

@@ -11,7 +11,7 @@ import { listNodesUpdatedAfter } from '../../../index/derived/node-queries.ts'
 import { findOrgRow } from '../../../index/derived/org-queries.ts'
 import type { View, ViewNode } from '../../../index/search/ranking/view.ts'
 import type { Deps } from '../../base/deps.ts'
-import { Invalid, invalid, Refusal } from '../../base/errors.ts'
+import { ValidationError, invalid, AppError } from '../../base/errors.ts'
 import { timeOf } from '../format/signatures.ts'
 import { readState } from '../indexing/node-rows.ts'
 import { branchRef, nodeRepo } from '../layout.ts'
@@ -40,11 +40,11 @@ interface Difference {
  * The state of the organisation's nodes there. A node without the branch is as on main. At a time, a node is at the newest
  * commit of main's first-parent history that is not dated later; one that was created later is gone.
  *
- * @throws Invalid value_error (no node has the branch), scope_too_large; Refusal org_not_found; GitError as readCommit
+ * @throws ValidationError value_error (no node has the branch), scope_too_large; AppError org_not_found; GitError as readCommit
  */
 export async function readView(deps: Deps, orgId: string, elsewhere: Elsewhere): Promise<View> {
   const org = await findOrgRow(deps.index.read, orgId)
-  if (org === undefined) throw new Refusal('org_not_found', 'The organisation was deleted meanwhile')
+  if (org === undefined) throw new AppError('org_not_found', 'The organisation was deleted meanwhile')
   const { differences, gone } =
     'branch' in elsewhere
       ? { differences: await onBranch(deps, orgId, elsewhere.branch), gone: [] }
@@ -148,8 +148,8 @@ async function readNodes(differences: readonly Difference[], elsewhere: Elsewher
   }
 }
 
-function tooLarge(elsewhere: Elsewhere): Invalid {
+function tooLarge(elsewhere: Elsewhere): ValidationError {
   const loc = ['body', 'scope', 'branch' in elsewhere ? 'branch' : 'at']
   const msg = `Over ${mostNodes} nodes differ there from main, or their texts have over 16 MiB, or ${mostCommits} commits or ${mostGone} nodes are newer`
-  return new Invalid([{ loc, msg, type: 'scope_too_large', ctx: { nodes: mostNodes, bytes: mostBytes } }])
+  return new ValidationError([{ loc, msg, type: 'scope_too_large', ctx: { nodes: mostNodes, bytes: mostBytes } }])
 }

@@ -2,7 +2,7 @@
 
 import type { Request, RequestHandler, Response } from 'express'
 import { z } from 'zod'
-import { Refusal } from '../../base/errors.ts'
+import { AppError } from '../../base/errors.ts'
 import type { CellDeps } from '../../domain/cells/cell.ts'
 import * as arrivals from '../../domain/cells/moves/arrivals.ts'
 import { verifyFromCell } from '../../domain/cells/tokens.ts'
@@ -69,14 +69,14 @@ export function takeArrivals(deps: CellDeps): RequestHandler {
   }
 }
 
-/** @throws Refusal unauthenticated, forbidden: the token is not of a cell, or is for another organisation */
+/** @throws AppError unauthenticated, forbidden: the token is not of a cell, or is for another organisation */
 async function senderOf(deps: CellDeps, req: Request, orgId: string): Promise<arrivals.Sender> {
   const token = bearerToken(req)
-  if (token === null) throw new Refusal('unauthenticated', 'This address is for cells of this service alone')
+  if (token === null) throw new AppError('unauthenticated', 'This address is for cells of this service alone')
   const claims = await verifyFromCell(deps, deps.placement.name, 'move+jwt', token, {
     what: 'The token',
     claims: ['cell', 'org'],
   })
-  if (claims.org !== orgId) throw new Refusal('forbidden', 'The token is for another organisation')
+  if (claims.org !== orgId) throw new AppError('forbidden', 'The token is for another organisation')
   return { cell: claims.cell, orgId }
 }

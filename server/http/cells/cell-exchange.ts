@@ -4,7 +4,7 @@ import { Agent, type ClientRequest, type IncomingMessage, request as startReques
 import type { Socket } from 'node:net'
 import { pipeline } from 'node:stream'
 import type { Request, Response } from 'express'
-import { ClientGone } from '../../base/errors.ts'
+import { ClientDisconnectedError } from '../../base/errors.ts'
 import { type Framing, framingOf, statedLength } from '../connection/framing.ts'
 import { requestId } from '../log/requests.ts'
 import { unanswered } from './elsewhere.ts'
@@ -33,7 +33,7 @@ function endUnasked(this: Socket): void {
 /** `failed`: the cell did not answer to the end; `aborted`: the client has gone. */
 export type Outcome = 'done' | 'failed' | 'aborted'
 
-/** Ends when the answer has, or the client has gone. @throws Refusal busy, outcome_unknown; ClientGone */
+/** Ends when the answer has, or the client has gone. @throws AppError busy, outcome_unknown; ClientDisconnectedError */
 export function pass(req: Request, res: Response, url: string, forwarded: string): Promise<Outcome> {
   const framing = framingOf(req) ?? 0
   const asked = startAsking(req, url, forwarded, framing)
@@ -55,7 +55,7 @@ export function pass(req: Request, res: Response, url: string, forwarded: string
       if (res.headersSent) {
         isBroken = true
         res.destroy()
-      } else if (res.destroyed) fail(new ClientGone())
+      } else if (res.destroyed) fail(new ClientDisconnectedError())
       else fail(unanswered(req.method, error, isConnected))
     }
     asked.once('error', broken)

@@ -2,7 +2,7 @@
 
 import type { Request } from 'express'
 import type { Deps } from '../../base/deps.ts'
-import { Invalid, type Problem, Refusal, type RefusalCode } from '../../base/errors.ts'
+import { ValidationError, type Problem, AppError, type RefusalCode } from '../../base/errors.ts'
 import { requestId } from '../log/requests.ts'
 import { forwardedHeader, signForwarded } from './forwarded.ts'
 
@@ -26,7 +26,7 @@ export function noteNowhere(req: Request, orgId: string): void {
 /**
  * Undefined: the organisation is not in another cell. `req` is what this cell was asked; its credential goes along.
  *
- * @throws Refusal what the other cell refuses; busy, outcome_unknown; Invalid
+ * @throws AppError what the other cell refuses; busy, outcome_unknown; ValidationError
  */
 export async function askElsewhere(
   deps: Deps,
@@ -60,16 +60,16 @@ export async function askElsewhere(
 }
 
 /** Of a cell that has not answered; where it may have been asked, what was not only read may have been done. */
-export function unanswered(method: string, cause: unknown, wasAsked = true): Refusal {
+export function unanswered(method: string, cause: unknown, wasAsked = true): AppError {
   const isSafe = ['GET', 'HEAD', 'OPTIONS'].includes(method)
   if (!wasAsked || isSafe)
-    return new Refusal(
+    return new AppError(
       'busy',
       'The cell that has the organisation does not answer; nothing has been done, try again',
       {},
       { cause },
     )
-  return new Refusal(
+  return new AppError(
     'outcome_unknown',
     'The cell that has the organisation has not answered; the change may have been made, read again',
     {},
@@ -84,7 +84,7 @@ interface SentProblem {
 }
 
 /** As the other cell would throw it. */
-async function refusalOf(answer: Response): Promise<Refusal | Invalid> {
+async function refusalOf(answer: Response): Promise<AppError | ValidationError> {
   const { detail, code, ...facts }: SentProblem = await answer.json()
-  return typeof detail === 'string' ? new Refusal(code, detail, facts) : new Invalid(detail)
+  return typeof detail === 'string' ? new AppError(code, detail, facts) : new ValidationError(detail)
 }

@@ -55,7 +55,7 @@ export async function signForwarded(deps: Directory, name: string, req: Request)
   return token
 }
 
-/** Takes the client's address and the service's from the header. @throws Refusal forbidden: it is not of a cell, or too old */
+/** Takes the client's address and the service's from the header. @throws AppError forbidden: it is not of a cell, or too old */
 export function acceptForwarded(deps: CellDeps): RequestHandler {
   const verified = new LRUCache<string, Claims>({ max: remembered })
   return async (req, _res, next) => {

@@ -1,7 +1,7 @@
 /** Passes a request on to the cell that has its organisation: one hop, streamed both ways, before the credential is checked. */
 
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express'
-import { ClientGone, Invalid, Refusal } from '../../base/errors.ts'
+import { ClientDisconnectedError, ValidationError, AppError } from '../../base/errors.ts'
 import { answerOf } from '../../base/fault-meanings.ts'
 import { decodePercent } from '../../base/percent-encoding.ts'
 import type { Cell, CellDeps } from '../../domain/cells/cell.ts'
@@ -18,7 +18,7 @@ export function passOn(deps: CellDeps, limitRead: LimitPlaceRead): RequestHandle
   return chain([acceptForwarded(deps), toItsCell(deps, limitRead)])
 }
 
-/** @throws Refusal moving: the organisation is on its way to another cell, or back */
+/** @throws AppError moving: the organisation is on its way to another cell, or back */
 function toItsCell(deps: CellDeps, limitRead: LimitPlaceRead): RequestHandler {
   const { placement } = deps
   const own = placement.name
@@ -45,8 +45,8 @@ function toItsCell(deps: CellDeps, limitRead: LimitPlaceRead): RequestHandler {
   }
 }
 
-function onItsWay(): Refusal {
-  return new Refusal('moving', 'The organisation is on its way between two cells; nothing is lost, try again')
+function onItsWay(): AppError {
+  return new AppError('moving', 'The organisation is on its way between two cells; nothing is lost, try again')
 }
 
 const local = new WeakSet<Request>()
@@ -62,7 +62,7 @@ export function leftMeanwhile({ placement }: CellDeps): ErrorRequestHandler {
 
 /** Whether a repository without its folder can be the reason. */
 function mayBeGone(meaning: ReturnType<typeof answerOf>): boolean {
-  if (meaning instanceof Invalid) return false
+  if (meaning instanceof ValidationError) return false
   return meaning === undefined || /_not_found$|^repo_damaged$|^storage_error$/.test(meaning.code)
 }
 
@@ -83,7 +83,7 @@ function isSigned({ headers }: Request): boolean {
   return headers.authorization !== undefined || headers.cookie !== undefined
 }
 
-/** Ends when the answer has, or the client has gone. @throws Refusal busy, outcome_unknown; ClientGone */
+/** Ends when the answer has, or the client has gone. @throws AppError busy, outcome_unknown; ClientDisconnectedError */
 async function passTo(
   deps: CellDeps,
   { name, url }: Pick<Cell, 'name' | 'url'>,
@@ -94,7 +94,7 @@ async function passTo(
   try {
     count(await pass(req, res, url, await signForwarded(deps, name, req)))
   } catch (error) {
-    count(error instanceof ClientGone ? 'aborted' : 'failed')
+    count(error instanceof ClientDisconnectedError ? 'aborted' : 'failed')
     throw error
   }
 }

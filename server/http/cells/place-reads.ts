@@ -2,7 +2,7 @@
 
 import type { Request, Response } from 'express'
 import type { NewCounter } from '../../base/counters.ts'
-import { RateLimited } from '../../base/errors.ts'
+import { RateLimitedError } from '../../base/errors.ts'
 import type { Credential } from '../../domain/accounts/access-tokens.ts'
 import type { FindCredential } from '../authentication.ts'
 import type { BrowserCookies } from '../browser-cookies.ts'
@@ -21,7 +21,7 @@ export interface PlaceReadLimit {
  * Runs `read` unless the address has asked for too many organisations that are nowhere; then only for callers who show who they
  * are, whose request is counted.
  *
- * @throws Refusal rate_limited, invalid_token
+ * @throws AppError rate_limited, invalid_token
  */
 export type LimitPlaceRead = <T>(
   req: Request,
@@ -41,7 +41,7 @@ export function limitPlaceReads({ newCounter, count, findCredential, cookies }: 
     const { limit, taken, waitMs } = await counter.take(key)
     if (taken > limit.quota) {
       const caller = await findCaller(req)
-      if (caller === undefined) throw new RateLimited('requests', limit, Math.ceil(waitMs / 1000))
+      if (caller === undefined) throw new RateLimitedError('requests', limit, Math.ceil(waitMs / 1000))
       await count(req, res, caller.person.id)
     }
     const found = await read()

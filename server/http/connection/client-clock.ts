@@ -1,7 +1,7 @@
 /** Ends long requests with a slow client, those of git and those of files. The service's own time does not count. */
 
 import type { Request, Response } from 'express'
-import { ClientGone } from '../../base/errors.ts'
+import { ClientDisconnectedError } from '../../base/errors.ts'
 
 /** Milliseconds between two checks of a connection. */
 const checkIntervalMs = 15_000
@@ -46,15 +46,15 @@ export function watchClient(req: Request, res: Response, leave: () => void): voi
 }
 
 /**
- * Aborted with `ClientGone` once the response has ended, or the client is gone, silent or too slow: such a client is cut off in
+ * Aborted with `ClientDisconnectedError` once the response has ended, or the client is gone, silent or too slow: such a client is cut off in
  * the middle of what it reads.
  */
 export function readingSignal(req: Request, res: Response): AbortSignal {
   const gone = new AbortController()
-  res.once('close', () => gone.abort(new ClientGone()))
+  res.once('close', () => gone.abort(new ClientDisconnectedError()))
   watchClient(req, res, () => {
     if (res.headersSent) res.socket?.resetAndDestroy()
-    gone.abort(new ClientGone())
+    gone.abort(new ClientDisconnectedError())
   })
   return gone.signal
 }

@@ -1,7 +1,7 @@
 /** Detects that a client has disconnected. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { ClientGone } from '../../base/errors.ts'
+import { ClientDisconnectedError } from '../../base/errors.ts'
 
 /**
  * Aborted when the response has ended or the client has disconnected. A client that only ended its side looks the same, so
@@ -10,7 +10,7 @@ import { ClientGone } from '../../base/errors.ts'
 export function disconnectSignal(req: IncomingMessage, res: ServerResponse): AbortSignal {
   const gone = new AbortController()
   const { socket } = req
-  const abort = () => gone.abort(new ClientGone())
+  const abort = () => gone.abort(new ClientDisconnectedError())
   if (socket.readableEnded || res.closed) abort()
   socket.once('end', abort)
   res.once('close', () => {

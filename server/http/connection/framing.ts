@@ -1,7 +1,7 @@
 /** The length of a body on its connection, as this service takes it from a message and as it states it to another cell. */
 
 import type { IncomingMessage } from 'node:http'
-import { Refusal } from '../../base/errors.ts'
+import { AppError } from '../../base/errors.ts'
 
 /** Bytes of the body, or `chunked`. */
 export type Framing = number | 'chunked'
@@ -17,18 +17,18 @@ const withoutBody: readonly string[] = ['GET', 'HEAD', 'DELETE', 'OPTIONS', 'TRA
  * Undefined: the headers state no length. Every recipient must read the same length, or the rest of a body becomes the next
  * request on a shared connection. Hence two statements, an unknown coding and a list are refused. Source: RFC 9112, 6.3.
  *
- * @throws Refusal bad_request
+ * @throws AppError bad_request
  */
 export function framingOf({ httpVersion, rawHeaders }: IncomingMessage): Framing | undefined {
   if (rawHeaders.length >= 2 * headersHandedOver)
-    throw new Refusal('bad_request', `There are ${headersHandedOver} headers or more; send fewer`)
+    throw new AppError('bad_request', `There are ${headersHandedOver} headers or more; send fewer`)
   const lengths = valuesOf(rawHeaders, 'content-length')
   const codings = valuesOf(rawHeaders, 'transfer-encoding')
   const [stated = '', ...more] = [...lengths, ...codings]
   if (lengths.length + codings.length === 0) return undefined
   if (more.length === 0 && lengths.length === 1 && plainLength.test(stated)) return Number(stated)
   if (more.length === 0 && httpVersion === '1.1' && stated.toLowerCase() === 'chunked') return 'chunked'
-  throw new Refusal(
+  throw new AppError(
     'bad_request',
     'The length of the body is uncertain; send one Content-Length, or Transfer-Encoding: chunked over HTTP/1.1',
   )

@@ -1,7 +1,7 @@
 /** Limits the bytes that large requests and answers hold in memory: until a body has arrived and is answered, until an answer is read. */
 
 import type { Request, Response } from 'express'
-import { Refusal } from '../../base/errors.ts'
+import { AppError } from '../../base/errors.ts'
 import { networkOf } from './addresses.ts'
 import { type Caller, createCallerQuota } from './caller-quota.ts'
 import { readingSignal } from './client-clock.ts'
@@ -18,13 +18,13 @@ const bodies = createCallerQuota(heldBytes)
  * Counts an answer that is about to be sent until it has ended, and ends it where its client is too slow.
  *
  * @param person undefined: an anonymous reader
- * @throws Refusal busy: this caller, or all together, have too much that they have not read
+ * @throws AppError busy: this caller, or all together, have too much that they have not read
  */
 export function holdAnswer(req: Request, res: Response, length: number, person: string | undefined): void {
   // A response that is closed does not close once more.
   if (length <= small.answer || res.closed) return
   const caller = callerOf(req, person)
-  if (!answers.has(caller, length)) throw new Refusal('busy', 'Large answers wait to be read; read them, or try again')
+  if (!answers.has(caller, length)) throw new AppError('busy', 'Large answers wait to be read; read them, or try again')
   answers.acquire(caller, length)
   readingSignal(req, res).addEventListener('abort', () => answers.release(caller, length), { once: true })
 }
@@ -41,10 +41,10 @@ export function holdBody(req: Request, res: Response, person: string | undefined
     bodies.release(caller, held)
     held = 0
   }
-  /** @throws Refusal busy: this caller, or all together, send too much at once */
+  /** @throws AppError busy: this caller, or all together, send too much at once */
   return (size) => {
     if (size <= small.body || res.closed) return
-    if (!bodies.has(caller, size - held)) throw new Refusal('busy', 'Too many large requests at this moment; try again')
+    if (!bodies.has(caller, size - held)) throw new AppError('busy', 'Too many large requests at this moment; try again')
     if (held === 0) res.once('close', release)
     bodies.acquire(caller, size - held)
     held = size

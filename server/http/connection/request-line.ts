@@ -2,7 +2,7 @@
 
 import type { IncomingMessage } from 'node:http'
 import type { RequestHandler } from 'express'
-import { Refusal } from '../../base/errors.ts'
+import { AppError } from '../../base/errors.ts'
 import { framingOf } from './framing.ts'
 
 /** `GET http://grove.example/orgs` means `/orgs` on that host, whatever `Host` says (RFC 9112, 3.2.2). */
@@ -14,7 +14,7 @@ export function toOriginForm(req: IncomingMessage): void {
   req.headers.host = authority.slice(authority.lastIndexOf('@') + 1)
 }
 
-/** @throws Refusal bad_request: no Host, or two, a body of uncertain length; expectation_failed */
+/** @throws AppError bad_request: no Host, or two, a body of uncertain length; expectation_failed */
 export const requireHttp: RequestHandler = (req, res, next) => {
   try {
     framingOf(req)
@@ -24,11 +24,11 @@ export const requireHttp: RequestHandler = (req, res, next) => {
     throw error
   }
   const { host } = req.headers
-  if (host === undefined && req.httpVersion === '1.1') throw new Refusal('bad_request', 'HTTP/1.1 needs a Host header')
-  if (isTwice(req.rawHeaders, 'host')) throw new Refusal('bad_request', 'There are two Host headers')
+  if (host === undefined && req.httpVersion === '1.1') throw new AppError('bad_request', 'HTTP/1.1 needs a Host header')
+  if (isTwice(req.rawHeaders, 'host')) throw new AppError('bad_request', 'There are two Host headers')
   const { expect } = req.headers
   if (expect !== undefined && expect.toLowerCase() !== '100-continue')
-    throw new Refusal('expectation_failed', 'Only Expect: 100-continue can be met')
+    throw new AppError('expectation_failed', 'Only Expect: 100-continue can be met')
   next()
 }
 

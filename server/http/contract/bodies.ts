@@ -1,7 +1,7 @@
 /** Reads request bodies: JSON of bounded size and depth, and forms. */
 
 import type { Request, RequestHandler, Response } from 'express'
-import { Invalid, Refusal } from '../../base/errors.ts'
+import { ValidationError, AppError } from '../../base/errors.ts'
 import { depthLimit } from '../../base/json-bounds.ts'
 import { isTooDeep } from '../../domain/format/limits.ts'
 import { holdBody } from '../connection/held-bytes.ts'
@@ -31,7 +31,7 @@ export const readBody: RequestHandler = async (req, res, next) => {
     throw error
   })
   if (read === undefined && operation.body === 'required') {
-    throw new Invalid([{ loc: ['body'], msg: 'Field required', type: 'missing' }])
+    throw new ValidationError([{ loc: ['body'], msg: 'Field required', type: 'missing' }])
   }
   const body = read === undefined ? {} : read.value
   if (isTooDeep(body)) throw badJson(`JSON nested deeper than ${depthLimit} levels`)
@@ -44,19 +44,19 @@ function hasBody({ headers }: Request): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }
 
-/** A missing content type means JSON. @throws Refusal unsupported_media_type */
+/** A missing content type means JSON. @throws AppError unsupported_media_type */
 export function requireJson(sent = 'application/json'): void {
   const [type, ...parameters] = sent.split(';').map((part) => part.trim().toLowerCase())
   const charset = parameters.find((parameter) => parameter.startsWith('charset='))?.slice('charset='.length)
   if (type !== 'application/json' || (charset !== undefined && !['utf-8', '"utf-8"', 'utf8'].includes(charset))) {
-    throw new Refusal('unsupported_media_type', 'Send application/json in UTF-8')
+    throw new AppError('unsupported_media_type', 'Send application/json in UTF-8')
   }
 }
 
 /** The largest field of most forms has 64 KiB. */
 const formLimits = { bytes: 1_048_576, ms: 60_000 } as const
 
-/** @throws Refusal too_large, request_timeout, unsupported_media_type, busy */
+/** @throws AppError too_large, request_timeout, unsupported_media_type, busy */
 export async function readForm(
   req: Request,
   res: Response,
@@ -64,7 +64,7 @@ export async function readForm(
 ): Promise<URLSearchParams> {
   const [type] = (req.headers['content-type'] ?? '').split(';')
   if (type?.trim().toLowerCase() !== 'application/x-www-form-urlencoded')
-    throw new Refusal('unsupported_media_type', 'Send application/x-www-form-urlencoded')
+    throw new AppError('unsupported_media_type', 'Send application/x-www-form-urlencoded')
   return new URLSearchParams(
     (await readBytes(req, { ...formLimits, bytes, hold: holdBody(req, res, undefined) })).toString('utf8'),
   )

@@ -5,11 +5,11 @@ import type { Logger } from 'pino'
 import type { components } from '../../../spec/types.ts'
 import type { Deps } from '../../base/deps.ts'
 import {
-  ClientGone,
-  Invalid,
+  ClientDisconnectedError,
+  ValidationError,
   type Problem,
-  RateLimited,
-  Refusal,
+  RateLimitedError,
+  AppError,
   type RefusalCode,
   statusOf,
 } from '../../base/errors.ts'
@@ -42,7 +42,7 @@ const retryAfter: Partial<Record<RefusalCode, number>> = {
 /** Finds the operation that is asked for: 404 for unknown paths, 405 for methods that a path does not have. */
 export const findOperation: RequestHandler = (req, res, next) => {
   const match = findPath(req.url.split('?', 1)[0] ?? '')
-  if (match === undefined) throw new Refusal('not_found', 'There is nothing here')
+  if (match === undefined) throw new AppError('not_found', 'There is nothing here')
   const methods = [...match.operations.keys()]
   const allow = [...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', ')
   if (req.method === 'OPTIONS') {
@@ -52,7 +52,7 @@ export const findOperation: RequestHandler = (req, res, next) => {
   const operation = match.operations.get(req.method === 'HEAD' ? 'GET' : req.method)
   if (operation === undefined) {
     res.set('Allow', allow)
-    throw new Refusal('method_not_allowed', `${req.method} is not possible here`)
+    throw new AppError('method_not_allowed', `${req.method} is not possible here`)
   }
   const parameters = readBySchema(operation.pathSchema, match.parameters) as PathMatch['parameters'] // an object of the same texts
   setOperation(req, operation, { ...match, parameters })
@@ -63,7 +63,7 @@ export const findOperation: RequestHandler = (req, res, next) => {
 export function answerErrors(deps: Deps): ErrorRequestHandler {
   return (error: unknown, req, res, _next) => {
     const request_id = requestId(req)
-    if (error instanceof ClientGone) {
+    if (error instanceof ClientDisconnectedError) {
       res.destroy()
       return
     }
@@ -75,7 +75,7 @@ export function answerErrors(deps: Deps): ErrorRequestHandler {
     }
     const meaning = answerOf(error)
     const { errorPage: shown } = stateOf(req)
-    if (meaning instanceof Invalid) {
+    if (meaning instanceof ValidationError) {
       if (shown !== undefined) {
         shown({
           status: 422,
@@ -90,7 +90,7 @@ export function answerErrors(deps: Deps): ErrorRequestHandler {
       return
     }
     recordRefusal(deps, req, error)
-    if (meaning instanceof RateLimited) {
+    if (meaning instanceof RateLimitedError) {
       setLimitHeaders(res, meaning.limit, 0, meaning.waitSeconds)
       res.set('Retry-After', String(meaning.waitSeconds))
     }
@@ -102,11 +102,11 @@ export function answerErrors(deps: Deps): ErrorRequestHandler {
   }
 }
 
-/** An error as a tool tells it, in an answer that is none. @throws ClientGone */
+/** An error as a tool tells it, in an answer that is none. @throws ClientDisconnectedError */
 export function refusalFacts(req: Request, error: unknown): RefusalFacts {
-  if (error instanceof ClientGone) throw error
+  if (error instanceof ClientDisconnectedError) throw error
   const meaning = answerOf(error)
-  if (meaning instanceof Invalid) {
+  if (meaning instanceof ValidationError) {
     const problems = meaning.problems.slice(0, maxProblems)
     return { status: 422, code: 'invalid', message: 'The request is not valid', isOwn: true, problems }
   }
@@ -133,7 +133,7 @@ function filesOf(problems: unknown): RefusalFacts['problems'] {
 /** Counts and logs what a request ends with, unless that is 422. */
 export function recordRefusal(deps: Deps, req: Request, error: unknown): void {
   const meaning = answerOf(error)
-  if (meaning instanceof Invalid) return
+  if (meaning instanceof ValidationError) return
   if (meaning !== undefined) countRefusal(deps.metrics, meaning)
   note(req, { code: meaning?.code ?? 'internal_error' })
   if (meaning === undefined || statusOf[meaning.code] >= 500) logFault(deps.log, error, meaning, requestId(req))
@@ -157,7 +157,7 @@ export function showErrorsBy(res: Response, page: ErrorPage): void {
   stateOf(res.req).errorPage = page
 }
 
-function showError(res: Response, page: ErrorPage, meaning: Refusal | undefined, request_id: string): void {
+function showError(res: Response, page: ErrorPage, meaning: AppError | undefined, request_id: string): void {
   if (meaning === undefined) {
     page({ status: 500, code: 'internal_error', detail: 'Something went wrong here', request_id })
     return
@@ -171,13 +171,13 @@ function showError(res: Response, page: ErrorPage, meaning: Refusal | undefined,
 const passing: readonly RefusalCode[] = ['busy', 'draining', 'moving']
 
 /** Where it is only not the moment, what is refused says enough. */
-function logFault(log: Logger, err: unknown, meaning: Refusal | undefined, request_id: string): void {
+function logFault(log: Logger, err: unknown, meaning: AppError | undefined, request_id: string): void {
   if (meaning === undefined || !passing.includes(meaning.code)) log.error({ err, request_id }, 'a request failed')
   else log.warn({ code: meaning.code, reason: meaning.message, request_id }, 'a request was refused')
 }
 
 /** Git shows plain text, asks for credentials if the challenge is Basic, and does not know 422. */
-function answerGit(res: Response, meaning: Refusal | undefined, request_id: string): void {
+function answerGit(res: Response, meaning: AppError | undefined, request_id: string): void {
   const status = meaning === undefined ? 500 : statusOf[meaning.code]
   if (status === 401) res.set('WWW-Authenticate', 'Basic realm="Grove", charset="UTF-8"')
   if (meaning) setRetryAfter(res, meaning.code, status)
@@ -190,7 +190,7 @@ function setRetryAfter(res: Response, code: RefusalCode, status: number): void {
     res.set('Retry-After', String(retryAfter[code] ?? 1))
 }
 
-function answerRefusal(res: Response, { code, message, facts }: Refusal, request_id: string): void {
+function answerRefusal(res: Response, { code, message, facts }: AppError, request_id: string): void {
   const status = statusOf[code]
   if (status === 401) res.set('WWW-Authenticate', code === 'invalid_token' ? 'Bearer error="invalid_token"' : 'Bearer')
   setRetryAfter(res, code, status)

@@ -2,7 +2,7 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Request, RequestHandler } from 'express'
-import { Invalid, type Problem } from '../../base/errors.ts'
+import { ValidationError, type Problem } from '../../base/errors.ts'
 import { eachLoss } from '../../domain/format/json-text.ts'
 import { propertiesLimit } from '../../domain/format/limits.ts'
 import { stateOf } from '../request-state.ts'
@@ -21,7 +21,7 @@ export const requireExact: RequestHandler = async (req, _res, next) => {
   next()
 }
 
-/** @throws Invalid, located at `properties`: of the body, or of an item of its `nodes` */
+/** @throws ValidationError, located at `properties`: of the body, or of an item of its `nodes` */
 async function refuseLosses(text: string): Promise<void> {
   const problems: Problem[] = []
   for (const loss of eachLoss(text)) {
@@ -34,7 +34,7 @@ async function refuseLosses(text: string): Promise<void> {
     problems.push({ loc: ['body', ...within, 'properties'], msg: loss.reason, type: 'value_error' })
     if (problems.length >= maxProblems) break
   }
-  if (problems.length > 0) throw new Invalid(problems)
+  if (problems.length > 0) throw new ValidationError(problems)
 }
 
 function propertiesOf(body: unknown): unknown {

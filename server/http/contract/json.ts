@@ -3,7 +3,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Readable, Transform } from 'node:stream'
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
-import { Invalid, Refusal } from '../../base/errors.ts'
+import { ValidationError, AppError } from '../../base/errors.ts'
 import { exceededBound } from '../../base/json-bounds.ts'
 import { findFault, type Place, placeAfter } from '../../domain/format/json-text.ts'
 
@@ -26,7 +26,7 @@ export interface BodyLimits {
  * The JSON, parsed and as it was sent; undefined for an empty body. A refused body is not read further; the caller decides whether the connection
  * ends.
  *
- * @throws Refusal too_large, request_timeout, unsupported_media_type; Invalid json_invalid; what `hold` throws
+ * @throws AppError too_large, request_timeout, unsupported_media_type; ValidationError json_invalid; what `hold` throws
  */
 export async function readJson(
   req: IncomingMessage,
@@ -45,7 +45,7 @@ export async function readJson(
   }
 }
 
-/** @throws Invalid json_invalid */
+/** @throws ValidationError json_invalid */
 function decode(bytes: Buffer): string {
   try {
     return utf8.decode(bytes)
@@ -64,13 +64,13 @@ function beforeFault(bytes: Buffer): string {
 }
 
 /** Says where, and never what is there: it may be a secret. */
-function undecodable(place: Place | undefined): Invalid {
+function undecodable(place: Place | undefined): ValidationError {
   const ctx = place === undefined ? {} : { ctx: { ...place } }
-  return new Invalid([{ loc: ['body'], msg: 'JSON decode error', type: 'json_invalid', ...ctx }])
+  return new ValidationError([{ loc: ['body'], msg: 'JSON decode error', type: 'json_invalid', ...ctx }])
 }
 
-export function badJson(msg: string): Invalid {
-  return new Invalid([{ loc: ['body'], msg, type: 'json_invalid' }])
+export function badJson(msg: string): ValidationError {
+  return new ValidationError([{ loc: ['body'], msg, type: 'json_invalid' }])
 }
 
 /** The body, decompressed. @throws as readJson */
@@ -81,7 +81,7 @@ export function readBytes(req: IncomingMessage, limits: BodyLimits): Promise<Buf
   let size = 0
   return new Promise<Buffer>((resolve, reject) => {
     const late = `The body did not arrive in ${limits.ms / 1000} seconds`
-    const overdue = setTimeout(() => end(new Refusal('request_timeout', late)), limits.ms)
+    const overdue = setTimeout(() => end(new AppError('request_timeout', late)), limits.ms)
     const take = (part: Buffer) => {
       size += part.length
       try {
@@ -127,10 +127,10 @@ function inflaterFor(encoding = 'identity'): Transform | undefined {
     case 'br':
       return createBrotliDecompress()
     default:
-      throw new Refusal('unsupported_media_type', 'Send application/json in UTF-8, plain or compressed with gzip')
+      throw new AppError('unsupported_media_type', 'Send application/json in UTF-8, plain or compressed with gzip')
   }
 }
 
-function tooLarge({ bytes }: BodyLimits): Refusal {
-  return new Refusal('too_large', `The body is over ${bytes / 1024 / 1024} MiB`)
+function tooLarge({ bytes }: BodyLimits): AppError {
+  return new AppError('too_large', `The body is over ${bytes / 1024 / 1024} MiB`)
 }

@@ -65,7 +65,7 @@ interface Input<K extends OperationId> {
   readonly client: SignInFrom
   /** The caller's network address, as trusted proxies report it. */
   readonly from: string
-  /** Aborted with `ClientGone` when the client disconnects. */
+  /** Aborted with `ClientDisconnectedError` when the client disconnects. */
   readonly signal: AbortSignal
 }
 

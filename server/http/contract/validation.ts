@@ -1,7 +1,7 @@
 /** Validates requests against the spec. */
 
 import type { RequestHandler } from 'express'
-import { Invalid, type Problem } from '../../base/errors.ts'
+import { ValidationError, type Problem } from '../../base/errors.ts'
 import { contextOf } from '../context.ts'
 import { type Formats, findingsOf, openApiValidator } from './openapi-validator.ts'
 import { inputOf, problemsOf } from './problems.ts'
@@ -39,14 +39,14 @@ function makeValidator(answersOf: OperationId | undefined): RequestHandler {
       ...queryProblems(operation, req.query),
       ...problemsBefore(bodySchema, req.body),
     ]
-    if (problems.length > 0) throw new Invalid(problems)
+    if (problems.length > 0) throw new ValidationError(problems)
     req.body = readBySchema(bodySchema, req.body)
     check(req, res, (error?: unknown) => {
       const findings = findingsOf(error)
       const { body, query } = req
       const sent = { body, query, params: match.parameters }
       const schemas = { body: bodySchema, query: querySchema, params: pathSchema }
-      next(findings === undefined ? error : new Invalid(problemsOf(findings, sent, schemas)))
+      next(findings === undefined ? error : new ValidationError(problemsOf(findings, sent, schemas)))
     })
   }
 }

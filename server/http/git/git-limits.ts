@@ -2,7 +2,7 @@
 
 import { availableParallelism } from 'node:os'
 import { createSemaphore, type Turn } from '../../../gitstore/concurrency/semaphore.ts'
-import { Refusal } from '../../base/errors.ts'
+import { AppError } from '../../base/errors.ts'
 import { type Caller, createCallerQuota } from '../connection/caller-quota.ts'
 
 /** Gits of this process. They are niced, so that REST goes before them. */
@@ -11,7 +11,7 @@ const running = Math.max(4, 2 * availableParallelism())
 const waiting = {
   quota: createCallerQuota(256),
   timeoutMs: 300_000,
-  refusal: () => new Refusal('busy', 'Too many clones and pushes at this moment; try again'),
+  refusal: () => new AppError('busy', 'Too many clones and pushes at this moment; try again'),
 } as const
 /** Bytes held by unanswered requests, without the packs of pushes. */
 const bytes = createCallerQuota(32 * 2 ** 20)
@@ -33,7 +33,7 @@ export function waitingForGit(): number {
 /**
  * Waits until a git may run; the caller calls the returned function at its end.
  *
- * @throws Refusal busy: too many wait, or it took five minutes; the reason of `signal`
+ * @throws AppError busy: too many wait, or it took five minutes; the reason of `signal`
  */
 export function acquireGit(work: GitWork, caller: Caller, signal: AbortSignal): Promise<() => void> {
   return semaphores[work].acquire({ ...caller, signal })

@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import type { Request, RequestHandler, Response } from 'express'
 import type { Deps } from '../../base/deps.ts'
-import { Refusal } from '../../base/errors.ts'
+import { AppError } from '../../base/errors.ts'
 import { badToken } from '../../domain/access.ts'
 import type { Credential } from '../../domain/accounts/access-tokens.ts'
 import { isMeantAsToken } from '../../domain/accounts/tokens.ts'
@@ -95,7 +95,7 @@ function routeOf(req: Request): Route {
   const found = /^\/git\/([^/]+)\/([^/]+?)(?:\.git|\/[^/]+)?\/(info\/refs|git-upload-pack|git-receive-pack)$/.exec(path)
   const [, orgId, name, rest] = found ?? []
   if (orgId === undefined || name === undefined || rest === undefined)
-    throw new Refusal('not_found', 'There is nothing here; clone /git/{org_id}/{node_id}.git')
+    throw new AppError('not_found', 'There is nothing here; clone /git/{org_id}/{node_id}.git')
   return { orgId: canonicalId(orgId), name: canonicalId(name), rest }
 }
 
@@ -103,17 +103,17 @@ function serviceOf(req: Request, res: Response, { rest }: Route): GitService {
   const method = rest === 'info/refs' ? 'GET' : 'POST'
   if (req.method !== method) {
     res.set('Allow', method)
-    throw new Refusal('method_not_allowed', `${req.method} is not possible here`)
+    throw new AppError('method_not_allowed', `${req.method} is not possible here`)
   }
   const service = services.find((one) => one === (rest === 'info/refs' ? req.query.service : rest))
   if (service === undefined)
-    throw new Refusal('forbidden', 'Only the smart protocol is spoken here, upload-pack and receive-pack')
+    throw new AppError('forbidden', 'Only the smart protocol is spoken here, upload-pack and receive-pack')
   if (method === 'POST' && req.get('Content-Type') !== `application/x-${service}-request`)
-    throw new Refusal('unsupported_media_type', `Send application/x-${service}-request`)
+    throw new AppError('unsupported_media_type', `Send application/x-${service}-request`)
   return service
 }
 
-/** The password of Basic, with any user name, or a Bearer token. @throws Refusal invalid_token */
+/** The password of Basic, with any user name, or a Bearer token. @throws AppError invalid_token */
 export async function gitCredentialOf(req: Request, findCredential: FindCredential): Promise<Credential | undefined> {
   const header = req.get('Authorization')
   if (header === undefined) return undefined
@@ -123,7 +123,7 @@ export async function gitCredentialOf(req: Request, findCredential: FindCredenti
   const credential = await findCredential(password)
   if (credential !== undefined) return credential
   if (scheme.toLowerCase() !== 'basic' || isMeantAsToken(password)) throw badToken()
-  throw new Refusal(
+  throw new AppError(
     'invalid_token',
     "Git's password is a personal access token (grv_…), not that of the account; make one at /me/tokens",
   )
@@ -145,7 +145,7 @@ function bodyOf(req: Request): Readable {
   const encoding = req.get('Content-Encoding') ?? 'identity'
   if (encoding === 'identity') return req
   if (encoding !== 'gzip' && encoding !== 'x-gzip')
-    throw new Refusal('unsupported_media_type', 'Send the body as it is, or with gzip')
+    throw new AppError('unsupported_media_type', 'Send the body as it is, or with gzip')
   const inflated = createGunzip()
   // Not `pipeline`, which would close the connection and with it the response.
   inflated.once('error', () => req.unpipe(inflated).resume())
@@ -224,10 +224,10 @@ export function exchangesUntil(draining: AbortSignal): { begin(req: Request, res
   }
 }
 
-function stops(): Refusal {
-  return new Refusal('draining', 'The service is stopping; try again in a moment')
+function stops(): AppError {
+  return new AppError('draining', 'The service is stopping; try again in a moment')
 }
 
-function tooSlow(): Refusal {
-  return new Refusal('request_timeout', 'Nothing came for a minute, or less than 1 KiB a second')
+function tooSlow(): AppError {
+  return new AppError('request_timeout', 'Nothing came for a minute, or less than 1 KiB a second')
 }

@@ -1,7 +1,7 @@
 /** Sends files as bytes: whole or a range, and never as anything that a browser runs. */
 
 import type { Request, Response } from 'express'
-import { Refusal } from '../../base/errors.ts'
+import { AppError } from '../../base/errors.ts'
 import { networkOf } from '../connection/addresses.ts'
 import { readingSignal } from '../connection/client-clock.ts'
 import { stateOf } from '../request-state.ts'
@@ -11,7 +11,7 @@ import type { Download } from './responses.ts'
 const policy = "default-src 'none'; sandbox"
 const immutable = 'private, max-age=31536000, immutable'
 
-/** @throws Refusal range_not_satisfiable, and as `file.send` before the first byte */
+/** @throws AppError range_not_satisfiable, and as `file.send` before the first byte */
 export async function sendDownload(req: Request, res: Response, { file }: Download): Promise<void> {
   const etag = `"${file.oid}"`
   // No proxy and no step of ours may compress it: ranges count its bytes.
@@ -32,7 +32,7 @@ export async function sendDownload(req: Request, res: Response, { file }: Downlo
   if (range === 'none') {
     forget(res, Object.keys(headers))
     res.setHeader('Content-Range', `bytes */${file.size}`)
-    throw new Refusal('range_not_satisfiable', `The file has ${file.size} bytes`)
+    throw new AppError('range_not_satisfiable', `The file has ${file.size} bytes`)
   }
   const { from, to } = range ?? { from: 0, to: file.size }
   if (range) res.setHeader('Content-Range', `bytes ${from}-${to - 1}/${file.size}`)

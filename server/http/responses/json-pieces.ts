@@ -32,7 +32,7 @@ export function isLarge(body: unknown, characters = piecesAboveCharacters): bool
  * The same response as `res.json`. Serialises everything first: a slow client then holds the bytes and not `body`.
  *
  * @param person undefined: an anonymous reader
- * @throws Refusal as holdAnswer
+ * @throws AppError as holdAnswer
  */
 export async function sendPieces(
   req: Request,

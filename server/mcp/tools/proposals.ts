@@ -6,7 +6,7 @@ import type { OperationId } from '../../../spec/client/api.ts'
 import { answer, list } from '../answer.ts'
 import { isKnownCode } from '../codes.ts'
 import { asItem, brief, own } from '../quoted.ts'
-import { factsOf, ToolRefusal } from '../refusals.ts'
+import { factsOf, ToolError } from '../refusals.ts'
 import { proposalPage, type RefusalFacts, type Session } from '../session.ts'
 import { anyNodeId, commitId, maxChars, nodeId, offset, orgId, pageOf, tool } from '../tool.ts'
 
@@ -142,15 +142,15 @@ export const connect = tool({
 const mostTries = 50
 
 /** Another call, which is the same, has made the branch, was refused and has removed it. */
-class BranchIsGone extends Error {}
+class BranchGoneError extends Error {}
 
 async function propose(session: Session, proposal: Proposal): Promise<string> {
   for (let tries = 1; ; tries++) {
     try {
       return await attempt(session, proposal)
     } catch (error) {
-      if (!(error instanceof BranchIsGone)) throw error
-      if (tries === mostTries) throw new ToolRefusal(503, 'busy', 'The same is being proposed many times')
+      if (!(error instanceof BranchGoneError)) throw error
+      if (tries === mostTries) throw new ToolError(503, 'busy', 'The same is being proposed many times')
     }
   }
 }
@@ -166,7 +166,7 @@ async function attempt(session: Session, proposal: Proposal): Promise<string> {
   const at = { org_id, node_id }
   const { head } = await api.getBranch({ path: { ...at, branch: 'main' } })
   if (expected_head !== undefined && expected_head !== head)
-    throw new ToolRefusal(409, 'head_moved', 'main has moved', [], head)
+    throw new ToolError(409, 'head_moved', 'main has moved', [], head)
   const name = `agent/${hashOf([head, title, description, changes])}`
   const made = await unless(session, 'branch_exists', () => api.createBranch({ path: at, body: { name, from: head } }))
   if (made === undefined) await requireNotClosed(session, proposal, name)
@@ -177,7 +177,7 @@ async function attempt(session: Session, proposal: Proposal): Promise<string> {
     await unless(session, 'head_moved', () => api.createCommit({ path: { ...at, branch: name }, body }))
     return await open(session, proposal, name)
   } catch (error) {
-    if (made === undefined) throw isGone(factsOf(session, error)) ? new BranchIsGone() : error
+    if (made === undefined) throw isGone(factsOf(session, error)) ? new BranchGoneError() : error
     // What was refused leaves nothing. What has failed may have happened: the same call finds it.
     const { status } = factsOf(session, error)
     if (status >= 400 && status < 500 && status !== 429)
@@ -198,13 +198,13 @@ async function removeUnused({ api }: Session, { org_id, node_id }: Proposal, nam
     await api.deleteBranch({ path: { ...at, branch: name } })
 }
 
-/** @throws ToolRefusal: a person has closed it */
+/** @throws ToolError: a person has closed it */
 async function requireNotClosed(session: Session, { org_id, node_id }: Proposal, name: string): Promise<void> {
   const closed = await session.api.listPulls({ path: { org_id, node_id }, query: { status: 'closed', limit: 200 } })
   const number = closed.pull_requests.find(({ source_branch }) => source_branch === name)?.number
   if (number === undefined) return
   const page = proposalPage(session, org_id, node_id, number)
-  throw new ToolRefusal(409, 'closed', own`Proposal ${number} says the same, and was closed: ${page}`)
+  throw new ToolError(409, 'closed', own`Proposal ${number} says the same, and was closed: ${page}`)
 }
 
 async function open(

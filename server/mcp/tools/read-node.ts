@@ -4,7 +4,7 @@ import { z } from 'zod'
 import type { Output } from '../../../spec/client/api.ts'
 import { answer, facts, list, type Section, textPart } from '../answer.ts'
 import { asItem, brief, own } from '../quoted.ts'
-import { factsOf, ToolRefusal } from '../refusals.ts'
+import { factsOf, ToolError } from '../refusals.ts'
 import { nodePage, type Session, sourceOf } from '../session.ts'
 import { branch, maxChars, nodeId, orgId, tool } from '../tool.ts'
 
@@ -41,7 +41,7 @@ export const readNode = tool({
     const read = await reading(session, { org_id, node_id, revision: branch ?? 'main', path: path ?? text })
     const { content, commit } = read
     if (from > 0 && from >= content.length)
-      throw new ToolRefusal(422, 'invalid', `from: the text has ${content.length} characters`)
+      throw new ToolError(422, 'invalid', `from: the text has ${content.length} characters`)
     const source = sourceOf(org_id, node_id, commit)
     const lead = [
       `${own`Node ${node_id} of organisation ${org_id}`}${commit === undefined ? ', without a commit' : own` at commit ${commit}`}.`,
@@ -113,7 +113,7 @@ async function reading(session: Session, { org_id, node_id, revision, path }: At
     return undefined
   })
   if (file?.encoding === 'base64')
-    throw new ToolRefusal(422, 'not_a_text', own`The file has ${file.size} bytes and is no text in UTF-8`)
+    throw new ToolError(422, 'not_a_text', own`The file has ${file.size} bytes and is no text in UTF-8`)
   const commit = file?.commit_id ?? entities?.commit_id
   return { node, commit, content: file?.content ?? '', isText, links: found, entities }
 }

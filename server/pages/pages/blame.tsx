@@ -1,6 +1,6 @@
 /** Who wrote each paragraph of a node, when, and in which proposal. */
 
-import { Refusal } from '../../base/errors.ts'
+import { AppError } from '../../base/errors.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import { dayOf, When } from '../parts/dates.tsx'
 import { NodePath, readAtNode } from '../parts/node-head.tsx'
@@ -66,7 +66,7 @@ async function readBlame({ api }: Visit, path: Path, revision: string): Promise<
     try {
       return await api.getBlame({ path: { ...path, branch: revision, path: name } })
     } catch (error) {
-      if (!(error instanceof Refusal) || error.code !== 'file_not_found') throw error
+      if (!(error instanceof AppError) || error.code !== 'file_not_found') throw error
     }
   }
   return undefined

@@ -1,7 +1,7 @@
 /** Editing one node: its text and title, saved on main or proposed; and both sides where others were faster. */
 
 import type { Api } from '../../../spec/client/api.ts'
-import { Refusal } from '../../base/errors.ts'
+import { AppError } from '../../base/errors.ts'
 import { hasDosLines, type NodePath, proposeEdit, type Source, saveEdit, withLineEnds } from '../edits.ts'
 import {
   type Act,
@@ -19,7 +19,7 @@ import { type Page, param, redirect, type Shown, type Visit } from '../visit.ts'
 import { readTitle } from './version.ts'
 
 export async function showEdit(visit: Visit): Promise<Page> {
-  if (visit.person === undefined) throw new Refusal('unauthenticated', 'Sign in to edit')
+  if (visit.person === undefined) throw new AppError('unauthenticated', 'Sign in to edit')
   const at = await readAtNode(visit)
   if (!mayWrite(at.org.role)) return refused(visit, at, 'Editors change it; your role here is to read.')
   const source = await sourceAt(visit.api, at, at.node.head ?? null)
@@ -45,11 +45,11 @@ export async function takeEdit(visit: Visit): Promise<Shown> {
       const number = await proposeEdit(api, at.path, { ...start, head, slug: at.node.slug }, { ...written, files: [] })
       return redirect(303, urls.proposal(at.org.id, at.node.id, number))
     }
-    if (form.get('act') === 'compare') throw new Refusal('head_moved', 'It has changed meanwhile')
+    if (form.get('act') === 'compare') throw new AppError('head_moved', 'It has changed meanwhile')
     await saveEdit(api, at.path, start, { ...written, files: [] })
   } catch (error) {
-    if (error instanceof Refusal && error.code === 'head_moved') return comparedPage(visit, { start, written })
-    const isSaved = error instanceof Refusal && error.code === 'no_changes' && form.get('act') === 'save'
+    if (error instanceof AppError && error.code === 'head_moved') return comparedPage(visit, { start, written })
+    const isSaved = error instanceof AppError && error.code === 'no_changes' && form.get('act') === 'save'
     if (!isSaved) return again(...problemOf(error))
   }
   return redirect(303, urls.node(at.org.id, at.node.id))
@@ -62,10 +62,10 @@ function asBegun(sent: string, before: string): string {
   return text === withLineEnds(before, isDos) ? before : text
 }
 
-/** @throws Refusal bad_request */
+/** @throws AppError bad_request */
 function headIn(text: string): string | null {
   if (text === '') return null
-  if (!/^[0-9a-f]{40}$/.test(text)) throw new Refusal('bad_request', 'The form names no commit')
+  if (!/^[0-9a-f]{40}$/.test(text)) throw new AppError('bad_request', 'The form names no commit')
   return text
 }
 
@@ -193,7 +193,7 @@ async function readText(
     const { content, encoding } = await api.getFile({ path: { ...path, branch: head, path: file } })
     return encoding === 'utf-8' && content.length <= most.text ? { text: content } : 'unfit'
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error
+    if (!(error instanceof AppError)) throw error
     if (error.code === 'file_not_found') return undefined
     if (error.code === 'too_large') return 'unfit'
     throw error

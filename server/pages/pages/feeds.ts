@@ -1,6 +1,6 @@
 /** What programs read of published organisations: the Atom feed of changes, the list of pages for crawlers, and what these may visit. */
 
-import { Refusal } from '../../base/errors.ts'
+import { AppError } from '../../base/errors.ts'
 import { param, type Text, type Visit } from '../visit.ts'
 
 /** Changes in the feed; nodes in all lists for crawlers, and in one of them, which one request asks for; nodes asked for at once. */
@@ -40,7 +40,7 @@ export async function showSitemap(visit: Visit): Promise<Text> {
   const asked = query.get('part')
   const part = Number(asked ?? 1)
   if (asked !== null && !(/^[1-9]\d?$/.test(asked) && part <= parts))
-    throw new Refusal('not_found', 'No page has this address')
+    throw new AppError('not_found', 'No page has this address')
   if (asked === null && parts > 1) {
     const lists = Array.from({ length: parts }, (_, at) => `${urls.sitemap(org.id)}?part=${at + 1}`)
     return listOf(
@@ -78,11 +78,11 @@ export async function showRobots({ urls }: Visit): Promise<Text> {
   return { kind: 'text', type: 'text/plain; charset=utf-8', text: `${lines.join('\n')}\n` }
 }
 
-/** @throws Refusal org_not_found, also of one that is there for its members alone */
+/** @throws AppError org_not_found, also of one that is there for its members alone */
 async function publishedOrg(visit: Visit) {
   const path = { org_id: param(visit, 'org') }
   const org = await visit.api.getOrg({ path })
-  if (!org.published) throw new Refusal('org_not_found', 'Organisation not found')
+  if (!org.published) throw new AppError('org_not_found', 'Organisation not found')
   return { path, org }
 }
 

@@ -19,7 +19,7 @@ const lifetimes = [1, 7, 30] as const
 /** People that may join by one. */
 const uses = [1, 10, 100, 1000] as const
 
-/** @throws Refusal, Invalid: the e-mail is at fault as the field `email` */
+/** @throws AppError, ValidationError: the e-mail is at fault as the field `email` */
 export function createInvitation({ api, form }: Visit, org_id: string): Promise<MadeInvitation> {
   const [email, days] = [field(form, 'email').trim(), lifetimes.find((one) => String(one) === form.get('days')) ?? 7]
   const body = {

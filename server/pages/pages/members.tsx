@@ -1,6 +1,6 @@
 /** The members of an organisation: who they are, what they may do, how they come and go. */
 
-import { Refusal } from '../../base/errors.ts'
+import { AppError } from '../../base/errors.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import { counted, When } from '../parts/dates.tsx'
 import { Field, field, shownAgain, type Trouble, TroubleOf, taken } from '../parts/forms.tsx'
@@ -43,7 +43,7 @@ export async function takeMembers(visit: Visit): Promise<Shown> {
         await api.revokeInvitation({ path: { ...path, invitation_id: field(form, 'invitation') } })
         break
       default:
-        throw new Refusal('bad_request', 'The members cannot do that')
+        throw new AppError('bad_request', 'The members cannot do that')
     }
     return urls.settings(path.org_id, 'members')
   })

@@ -1,7 +1,7 @@
 /** A new node: `?title=` as a link has named it, `?parent=` below which it lies, `?from=` the node whose text leads to it. */
 
 import { randomUUID } from 'node:crypto'
-import { Refusal } from '../../base/errors.ts'
+import { AppError } from '../../base/errors.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import { connectLink, createNode, nodeNamed, withLineEnds } from '../edits.ts'
 import { EditorForm, mayWrite, most, problemOf, RefusedPage, type Written, writtenIn } from '../parts/editor-form.tsx'
@@ -17,7 +17,7 @@ interface Beginning {
 }
 
 export async function showNew(visit: Visit): Promise<Page> {
-  if (visit.person === undefined) throw new Refusal('unauthenticated', 'Sign in to make a node')
+  if (visit.person === undefined) throw new AppError('unauthenticated', 'Sign in to make a node')
   const beginning = await readBeginning(visit, visit.query)
   const { org } = beginning
   if (!mayWrite(org.role)) return refused(visit, org)

@@ -1,6 +1,6 @@
 /** What an organisation is called, what it is about, and who may read it; and the page that makes a new one. */
 
-import { invalid, Refusal } from '../../base/errors.ts'
+import { invalid, AppError } from '../../base/errors.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import { Field, field, Tabs, type Trouble, TroubleOf, taken } from '../parts/forms.tsx'
 import type { Urls } from '../urls.ts'
@@ -32,7 +32,7 @@ function textOf(form: URLSearchParams, name: string): string {
 }
 
 async function newOrgPage({ person, form, urls }: Visit, trouble?: Trouble): Promise<Page> {
-  if (person === undefined) throw new Refusal('unauthenticated', 'Sign in to create an organisation')
+  if (person === undefined) throw new AppError('unauthenticated', 'Sign in to create an organisation')
   return {
     ...{ kind: 'page', place: {}, facts: trouble, head: { title: 'New organisation · Grove', noIndex: true } },
     body: () => (
@@ -93,7 +93,7 @@ export async function takeGeneral(visit: Visit): Promise<Shown> {
   )
 }
 
-/** @throws Invalid where the name is not repeated */
+/** @throws ValidationError where the name is not repeated */
 async function deleteOrg({ api, form, urls }: Visit, path: { org_id: string }): Promise<string> {
   const { name } = await api.getOrg({ path })
   if (field(form, 'repeated').trim() !== name)
@@ -102,7 +102,7 @@ async function deleteOrg({ api, form, urls }: Visit, path: { org_id: string }): 
   return urls.home()
 }
 
-/** @throws Refusal bad_request */
+/** @throws AppError bad_request */
 function changeOf(form: URLSearchParams) {
   switch (form.get('act')) {
     case 'describe':
@@ -114,17 +114,17 @@ function changeOf(form: URLSearchParams) {
     case 'rules':
       return { require_pull_requests: form.has('require_pull_requests') }
     default:
-      throw new Refusal('bad_request', 'An organisation cannot do that')
+      throw new AppError('bad_request', 'An organisation cannot do that')
   }
 }
 
-/** @throws Refusal unauthenticated, forbidden: for who is no member */
+/** @throws AppError unauthenticated, forbidden: for who is no member */
 export async function readSettings({ api, person, params }: Visit): Promise<Org> {
   const org = await api.getOrg({ path: { org_id: params.org ?? '' } })
   if (org.role !== undefined) return org
   throw person === undefined
-    ? new Refusal('unauthenticated', 'Sign in')
-    : new Refusal('forbidden', 'The settings are for members')
+    ? new AppError('unauthenticated', 'Sign in')
+    : new AppError('forbidden', 'The settings are for members')
 }
 
 async function generalPage(visit: Visit, trouble?: Trouble): Promise<Page> {

@@ -1,6 +1,6 @@
 /** A person's own password and sessions. */
 
-import { Invalid, Refusal } from '../../base/errors.ts'
+import { ValidationError, AppError } from '../../base/errors.ts'
 import { When } from '../parts/dates.tsx'
 import { Field, field, Tabs, type Trouble, TroubleOf, taken } from '../parts/forms.tsx'
 import type { Urls } from '../urls.ts'
@@ -30,19 +30,19 @@ export async function takePassword(visit: Visit): Promise<Shown> {
           await api.endOtherSessions({})
           return `${urls.me('password')}?saved=sessions`
         default:
-          throw new Refusal('bad_request', 'That cannot be done here')
+          throw new AppError('bad_request', 'That cannot be done here')
       }
     },
   )
 }
 
-/** @throws Invalid beside the field, where the old password is wrong */
+/** @throws ValidationError beside the field, where the old password is wrong */
 async function change({ api }: Visit, body: { old_password: string; new_password: string }) {
   try {
     return await api.changePassword({ body })
   } catch (error) {
-    if (!(error instanceof Refusal) || error.code !== 'invalid_credentials') throw error
-    throw new Invalid([{ loc: ['body', 'old_password'], msg: 'This is not your password', type: 'value_error' }])
+    if (!(error instanceof AppError) || error.code !== 'invalid_credentials') throw error
+    throw new ValidationError([{ loc: ['body', 'old_password'], msg: 'This is not your password', type: 'value_error' }])
   }
 }
 

@@ -1,7 +1,7 @@
 /** One proposal: what changes in the graph, the words, the commits, and the one act that helps it on. */
 
 import type { ComponentChildren } from 'preact'
-import { Refusal } from '../../base/errors.ts'
+import { AppError } from '../../base/errors.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import { counted, When } from '../parts/dates.tsx'
 import { Icon } from '../parts/icons.tsx'
@@ -99,10 +99,10 @@ async function proposalPage(visit: Visit, problem?: string): Promise<Page> {
   }
 }
 
-/** @throws Refusal pull_request_not_found for what is no number */
+/** @throws AppError pull_request_not_found for what is no number */
 function numberOf(visit: Visit): number {
   const text = param(visit, 'number')
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new Refusal('pull_request_not_found', 'Pull request not found')
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new AppError('pull_request_not_found', 'Pull request not found')
   return Number(text)
 }
 
@@ -254,7 +254,7 @@ export async function takeProposal(visit: Visit): Promise<Shown> {
     await perform(visit, path)
   } catch (error) {
     // The page says what is the matter now, beside what was tried.
-    if (!(error instanceof Refusal) || !told.has(error.code)) throw error
+    if (!(error instanceof AppError) || !told.has(error.code)) throw error
     const paths = Array.isArray(error.facts.paths) ? ` In conflict: ${error.facts.paths.join(', ')}.` : ''
     return { ...(await proposalPage(visit, `${error.message}.${paths}`)), status: 409 }
   }
@@ -277,7 +277,7 @@ const told: ReadonlySet<string> = new Set([
   'pull_request_required',
 ])
 
-/** @throws Refusal, Invalid */
+/** @throws AppError, ValidationError */
 async function perform({ api, form }: Visit, path: { org_id: string; node_id: string; number: number }): Promise<void> {
   const [commit, target] = [form.get('commit') ?? '', form.get('target') ?? '']
   switch (form.get('act')) {
@@ -297,6 +297,6 @@ async function perform({ api, form }: Visit, path: { org_id: string; node_id: st
       await api.updatePull({ path, body: { status: 'open' } })
       return
     default:
-      throw new Refusal('bad_request', 'A proposal cannot do that')
+      throw new AppError('bad_request', 'A proposal cannot do that')
   }
 }

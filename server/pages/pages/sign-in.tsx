@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from 'preact'
 import type { Api } from '../../../spec/client/api.ts'
-import { Invalid, Refusal } from '../../base/errors.ts'
+import { ValidationError, AppError } from '../../base/errors.ts'
 import { Field, field, shownAgain, type Trouble, TroubleOf } from '../parts/forms.tsx'
 import { ownPath, type Urls } from '../urls.ts'
 import { type Page, redirect, type Shown, type Visit } from '../visit.ts'
@@ -58,7 +58,7 @@ async function joined({ urls }: Visit, signedIn: Api, token: string): Promise<st
   try {
     return urls.org((await signedIn.acceptInvitation({ body: { token } })).id)
   } catch (error) {
-    if (error instanceof Invalid || (error instanceof Refusal && error.code === 'invitation_not_found'))
+    if (error instanceof ValidationError || (error instanceof AppError && error.code === 'invitation_not_found'))
       return `${urls.join()}?refused`
     throw error
   }

@@ -1,6 +1,6 @@
 /** The personal access tokens of a person: what git and programs show in place of a password. */
 
-import { Refusal } from '../../base/errors.ts'
+import { AppError } from '../../base/errors.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import { When } from '../parts/dates.tsx'
 import { Field, field, shownAgain, type Trouble, TroubleOf, taken } from '../parts/forms.tsx'
@@ -37,7 +37,7 @@ export async function takeTokens(visit: Visit): Promise<Shown> {
         return urls.me('tokens')
       })
     default:
-      throw new Refusal('bad_request', 'Tokens cannot do that')
+      throw new AppError('bad_request', 'Tokens cannot do that')
   }
 }
 

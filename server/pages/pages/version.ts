@@ -1,7 +1,7 @@
 /** A node at a revision: its title, its text with what the links lead to, its files. */
 
 import type { Api } from '../../../spec/client/api.ts'
-import { Refusal } from '../../base/errors.ts'
+import { AppError } from '../../base/errors.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import { unlessBusy } from '../parts/degraded.ts'
 import { longestText } from '../text/markdown.ts'
@@ -87,7 +87,7 @@ export async function readTitle(api: Api, path: NodePath, revision: string, othe
 async function readFile(api: Api, path: NodePath, revision: string, name: string): Promise<string | undefined> {
   const at = { ...path, branch: revision, path: name }
   const file = await api.getFile({ path: at }).catch((error: unknown) => {
-    if (error instanceof Refusal && error.code === 'file_not_found') return undefined
+    if (error instanceof AppError && error.code === 'file_not_found') return undefined
     throw error
   })
   return file?.encoding === 'utf-8' ? file.content : undefined

@@ -1,7 +1,7 @@
 /** Parts of a page that it can do without: it shows the rest sooner than nothing. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Refusal, type RefusalCode } from '../../base/errors.ts'
+import { AppError, type RefusalCode } from '../../base/errors.ts'
 
 /** Milliseconds that a page waits for such a part. */
 const longestMs = 3_000
@@ -13,7 +13,7 @@ export async function unlessBusy<T>(asked: Promise<T>, otherwise: T, codes: read
   try {
     return await Promise.race([asked, late])
   } catch (error) {
-    if (error instanceof Refusal && ['busy', ...codes].includes(error.code)) return otherwise
+    if (error instanceof AppError && ['busy', ...codes].includes(error.code)) return otherwise
     throw error
   } finally {
     clock.abort()

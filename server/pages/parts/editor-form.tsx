@@ -1,7 +1,7 @@
 /** The form in which a text is written. It needs no script; with one it becomes an editor: client/editor.ts. */
 
 import type { ComponentChildren } from 'preact'
-import { Invalid, Refusal } from '../../base/errors.ts'
+import { ValidationError, AppError } from '../../base/errors.ts'
 import { longestTitle } from '../edits.ts'
 import { asSentence, brokenField } from '../text/broken-rules.ts'
 import type { Visit } from '../visit.ts'
@@ -109,17 +109,17 @@ export function mayWrite(role: string | undefined): boolean {
 
 /** What an operation has refused, as a sentence, and the status of the page that says it. @throws what is no refusal */
 export function problemOf(error: unknown): [says: string, status: number] {
-  if (error instanceof Invalid) {
+  if (error instanceof ValidationError) {
     const { field = '', says } = brokenField(error.problems)
     return [`${labels[field] ?? ''}${says}`, 422]
   }
-  if (!(error instanceof Refusal)) throw error
+  if (!(error instanceof AppError)) throw error
   return [asSentence(error.message), statuses[error.code] ?? 409]
 }
 
 const labels: Readonly<Record<string, string>> = { title: 'Title: ', message: 'What has changed: ' }
 
-const statuses: Readonly<Partial<Record<Refusal['code'], number>>> = { forbidden: 403, too_large: 413, busy: 503 }
+const statuses: Readonly<Partial<Record<AppError['code'], number>>> = { forbidden: 403, too_large: 413, busy: 503 }
 
 interface RefusedProps {
   readonly title: string

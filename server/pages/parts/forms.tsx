@@ -1,7 +1,7 @@
 /** What the forms of pages share: fields with what is wrong beside them, and how one that is refused is shown again. */
 
 import type { ComponentChildren } from 'preact'
-import { Invalid, Refusal } from '../../base/errors.ts'
+import { ValidationError, AppError } from '../../base/errors.ts'
 import { asSentence, brokenField } from '../text/broken-rules.ts'
 import { type Page, redirect, type Shown } from '../visit.ts'
 
@@ -27,15 +27,15 @@ export async function taken(again: (trouble: Trouble) => Promise<Page>, act: () 
 
 /** @throws the error where the person cannot mend it */
 export async function shownAgain(error: unknown, again: (trouble: Trouble) => Promise<Page>): Promise<Page> {
-  if (error instanceof Invalid) return { ...(await again(brokenField(error.problems))), status: 422 }
-  const known = error instanceof Refusal ? refusals[error.code] : undefined
-  if (!(error instanceof Refusal) || known === undefined) throw error
+  if (error instanceof ValidationError) return { ...(await again(brokenField(error.problems))), status: 422 }
+  const known = error instanceof AppError ? refusals[error.code] : undefined
+  if (!(error instanceof AppError) || known === undefined) throw error
   const { status, field } = known
   return { ...(await again({ says: asSentence(error.message), ...(field && { field }) })), status }
 }
 
 /** Refusals that a person may mend, with the status that REST answers, and the field that they are about. */
-const refusals: Readonly<Partial<Record<Refusal['code'], { readonly status: number; readonly field?: string }>>> = {
+const refusals: Readonly<Partial<Record<AppError['code'], { readonly status: number; readonly field?: string }>>> = {
   last_owner: { status: 409 },
   too_many_members: { status: 409 },
   too_many_invitations: { status: 409 },

@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from 'preact'
 import type { Api } from '../../../spec/client/api.ts'
-import { Refusal } from '../../base/errors.ts'
+import { AppError } from '../../base/errors.ts'
 import { type Changes, isEdge, readText } from '../text/diff.tsx'
 import type { Urls } from '../urls.ts'
 import { counted } from './dates.tsx'
@@ -76,7 +76,7 @@ async function titleOf(api: Api, org_id: string, node_id: string): Promise<strin
   try {
     return (await api.getNode({ path: { org_id, node_id } })).title
   } catch (error) {
-    if (error instanceof Refusal) return node_id
+    if (error instanceof AppError) return node_id
     throw error
   }
 }

@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from 'preact'
 import type { Api } from '../../../spec/client/api.ts'
-import { Refusal } from '../../base/errors.ts'
+import { AppError } from '../../base/errors.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import type { Urls } from '../urls.ts'
 import { counted } from './dates.tsx'
@@ -22,7 +22,7 @@ export async function readPullImpact(
   try {
     return await api.getPullImpact({ path })
   } catch (error) {
-    if (error instanceof Refusal) return undefined
+    if (error instanceof AppError) return undefined
     throw error
   }
 }

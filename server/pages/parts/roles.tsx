@@ -1,6 +1,6 @@
 /** What members may do, as forms offer it. */
 
-import { Refusal } from '../../base/errors.ts'
+import { AppError } from '../../base/errors.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 
 export type Role = AnswerOf<'listMembers'>['members'][number]['role']
@@ -12,10 +12,10 @@ export const roles: readonly { readonly role: Role; readonly may: string }[] = [
   { role: 'owner', may: 'decides on members and settings, too' },
 ]
 
-/** @throws Refusal bad_request */
+/** @throws AppError bad_request */
 export function roleOf(form: URLSearchParams): Role {
   const found = roles.find(({ role }) => role === form.get('role'))
-  if (found === undefined) throw new Refusal('bad_request', 'There is no such role')
+  if (found === undefined) throw new AppError('bad_request', 'There is no such role')
   return found.role
 }
 

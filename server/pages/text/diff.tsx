@@ -1,7 +1,7 @@
 /** What differs between two commits: in the graph, then in words, file by file. */
 
 import type { Api } from '../../../spec/client/api.ts'
-import { Refusal } from '../../base/errors.ts'
+import { AppError } from '../../base/errors.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import { Icon } from '../parts/icons.tsx'
 import { compareWords, type Effort, type Fold, newEffort, type Piece, type Row, type WordDiff } from './words.ts'
@@ -78,7 +78,7 @@ async function findFile(api: Api, path: NodePath, commit: string, file: string):
   try {
     return await api.getFile({ path: { ...path, branch: commit, path: file } })
   } catch (error) {
-    if (error instanceof Refusal && (error.code === 'too_large' || error.code === 'file_not_found')) return undefined
+    if (error instanceof AppError && (error.code === 'too_large' || error.code === 'file_not_found')) return undefined
     throw error
   }
 }

@@ -1,13 +1,13 @@
 /** Writes a planned folder as nodes: creates new ones, commits to changed ones, leaves the rest, deletes what is to go. */
 
-import { GitError, isStorageFault } from '../../../gitstore/errors.ts'
+import { GitError, isStorageError } from '../../../gitstore/errors.ts'
 import { readCommit } from '../../../gitstore/objects/commits.ts'
 import { newObjectDraft, type ObjectDraft } from '../../../gitstore/objects/object-batch.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { type NodeRow, readMainTrees } from '../../../index/derived/node-queries.ts'
 import type { Deps } from '../../base/deps.ts'
-import { Invalid, Refusal } from '../../base/errors.ts'
+import { ValidationError, AppError } from '../../base/errors.ts'
 import { orgFor } from '../../domain/access.ts'
 import type { Person } from '../../domain/actor.ts'
 import type { OrgAt } from '../../domain/at.ts'
@@ -45,7 +45,7 @@ export type Statuses = ReadonlyMap<string, BatchOutcome['status']>
  * refused node is reported as a problem and does not stop the others, which lose their edges to it. A repeated import
  * completes an interrupted one.
  *
- * @throws Refusal org_not_found, forbidden; GitError storage_*, DatabaseFault; the reason of `deps.draining`
+ * @throws AppError org_not_found, forbidden; GitError storage_*, DatabaseError; the reason of `deps.draining`
  */
 export async function importNodes(deps: Deps, actor: Person, at: OrgAt, input: ImportInput): Promise<Imported> {
   const { orgId } = at
@@ -121,7 +121,7 @@ async function write(deps: Deps, actor: Person, at: OrgAt, writing: Writing): Pr
       for (const problem of problems) writing.problems.push(problem)
       return statuses
     } catch (error) {
-      if (!(error instanceof Refusal) || error.code !== 'node_exists' || attempt === maxAttempts) throw error
+      if (!(error instanceof AppError) || error.code !== 'node_exists' || attempt === maxAttempts) throw error
     }
   }
 }
@@ -202,7 +202,7 @@ async function isEdited(repo: Repo): Promise<boolean> {
     const head = readRef(repo, main)
     return head !== null && !isImports((await readCommit(repo, head)).message)
   } catch (error) {
-    if (error instanceof GitError && !isStorageFault(error)) return false
+    if (error instanceof GitError && !isStorageError(error)) return false
     throw error
   }
 }
@@ -225,16 +225,16 @@ async function filesToWrite(
     const kept = await withKnownJson(repo, { tree, title: row.title }, files)
     return (await isThere(kept)) ? undefined : kept
   } catch (error) {
-    if (error instanceof GitError && !isStorageFault(error)) return files
+    if (error instanceof GitError && !isStorageError(error)) return files
     throw error
   }
 }
 
 /** @throws errors that do not concern this node alone; they end the import */
 function reasonOf(error: unknown): string {
-  if (error instanceof Invalid) return error.problems.map((problem) => problem.msg).join('; ')
-  if (error instanceof Refusal) return error.message
-  if (error instanceof GitError && !isStorageFault(error)) return error.message
+  if (error instanceof ValidationError) return error.problems.map((problem) => problem.msg).join('; ')
+  if (error instanceof AppError) return error.message
+  if (error instanceof GitError && !isStorageError(error)) return error.message
   throw error
 }
 

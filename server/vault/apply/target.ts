@@ -6,7 +6,7 @@ import { asLine } from '../format/line.ts'
 import { chooseOrg, fitInto } from '../plan/organisation.ts'
 import { type Manifest, readManifest } from '../read/export-manifest.ts'
 import type { Folder } from '../read/folder.ts'
-import { DamagedVaultFile, findHosts, findVaultId, makeVaultId, rememberHost, vaultFile } from '../read/vault-file.ts'
+import { DamagedVaultFileError, findHosts, findVaultId, makeVaultId, rememberHost, vaultFile } from '../read/vault-file.ts'
 import type { Destination } from './destination.ts'
 
 export interface Target {
@@ -40,7 +40,7 @@ export interface TargetOptions {
  * Chooses the organisation, or creates it; writes the vault's id to folder and organisation where they have none. A dry run
  * writes nothing.
  *
- * @throws UnknownVault, DamagedVaultFile, SeveralOrganisations, OnlyReader; as the destination
+ * @throws UnknownVault, DamagedVaultFileError, SeveralOrganisationsError, OnlyReaderError; as the destination
  */
 export async function targetOf(to: Destination, folder: Folder, options: TargetOptions): Promise<Target> {
   const { dryRun = false } = options
@@ -102,7 +102,7 @@ async function makeId(dir: string, notes: string[]): Promise<string | undefined>
   try {
     return await makeVaultId(dir)
   } catch (error) {
-    if (error instanceof DamagedVaultFile || !(error instanceof Error)) throw error
+    if (error instanceof DamagedVaultFileError || !(error instanceof Error)) throw error
     notes.push(`${vaultFile} cannot be written (${error.message}): the folder is known by its name alone`)
     return undefined
   }

@@ -31,7 +31,7 @@ interface Wanted {
 }
 
 /** Several organisations are this vault's. */
-export class SeveralOrganisations extends Error {
+export class SeveralOrganisationsError extends Error {
   constructor(orgs: readonly Candidate[]) {
     super(`Several organisations are of this vault: ${orgs.map(({ id }) => id).join(', ')}; choose one with --org`)
     this.name = 'SeveralOrganisations'
@@ -39,7 +39,7 @@ export class SeveralOrganisations extends Error {
 }
 
 /** The person may only read the organisation of the folder. */
-export class OnlyReader extends Error {
+export class OnlyReaderError extends Error {
   constructor({ id, name }: Candidate) {
     super(
       `You may only read the organisation of this folder, ${name} (${id}): ask one of its owners for the role of editor, or give a new one another --name`,
@@ -48,19 +48,19 @@ export class OnlyReader extends Error {
   }
 }
 
-/** @param orgs those of the person. @throws SeveralOrganisations, OnlyReader */
+/** @param orgs those of the person. @throws SeveralOrganisationsError, OnlyReaderError */
 export async function chooseOrg<T extends Candidate>(orgs: readonly T[], wanted: Wanted): Promise<Choice<T>> {
   const { vaultId, exportOf, hosts, name, isNamed } = wanted
   const isOwn = ({ id, vault_id }: Candidate) =>
     vault_id === undefined ? id === exportOf : vaultId !== undefined && vault_id === vaultId
   const writable = orgs.filter(({ role }) => role !== 'reader')
   const [own, ...more] = writable.filter(isOwn)
-  if (own && more.length > 0) throw new SeveralOrganisations([own, ...more])
+  if (own && more.length > 0) throw new SeveralOrganisationsError([own, ...more])
   if (own) return { org: own, isGuest: false }
   const read = orgs.find(isOwn)
-  if (read && !isNamed) throw new OnlyReader(read)
+  if (read && !isNamed) throw new OnlyReaderError(read)
   const host = isNamed ? undefined : hosts.map((id) => orgs.find((org) => org.id === id)).find((org) => org)
-  if (host?.role === 'reader') throw new OnlyReader(host)
+  if (host?.role === 'reader') throw new OnlyReaderError(host)
   if (host && vaultId !== undefined)
     return { org: host, isGuest: true, note: `${guestNote}; it was put there with --org` }
   for (const org of writable)

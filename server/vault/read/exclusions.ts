@@ -15,21 +15,21 @@ const ignoreFile = '.groveignore'
 const maxIgnoreFile = 1_048_576
 
 /** What says which files to leave out cannot be read: nothing is imported, since they may be secrets. */
-export class UnreadableExclusions extends Error {
+export class UnreadableExclusionsError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options)
     this.name = 'UnreadableExclusions'
   }
 }
 
-/** @throws UnreadableExclusions; GitError busy */
+/** @throws UnreadableExclusionsError; GitError busy */
 export async function excludedFiles(
   dir: string,
   paths: readonly string[],
   { exclude, signal }: Exclusions,
 ): Promise<Set<string>> {
   const own = await readRegular(join(dir, ignoreFile), maxIgnoreFile, dir)
-  if (typeof own === 'string') throw new UnreadableExclusions(`${ignoreFile} cannot be read: it ${own}`)
+  if (typeof own === 'string') throw new UnreadableExclusionsError(`${ignoreFile} cannot be read: it ${own}`)
   const patterns = `${own?.toString() ?? ''}\n${exclude.join('\n')}`
   const excluded = new Set(patterns.trim() === '' ? [] : await matchPatterns(patterns, paths, signal))
   const workTree = findWorkTree(dir)
@@ -39,7 +39,7 @@ export async function excludedFiles(
   } catch (error) {
     if (!isGitError(error, 'native_failed') || signal.aborted) throw error
     const reason = String(error.facts.stderr ?? '').split('\n')[0] || error.message
-    throw new UnreadableExclusions(`git cannot tell what it ignores in ${workTree.dir}: ${reason}`, { cause: error })
+    throw new UnreadableExclusionsError(`git cannot tell what it ignores in ${workTree.dir}: ${reason}`, { cause: error })
   }
   return excluded
 }

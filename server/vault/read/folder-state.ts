@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { lstat } from 'node:fs/promises'
 import { join, posix } from 'node:path'
-import { inFolder, ReplacedFolder } from '../../../gitstore/held-folders.ts'
+import { inFolder, FolderReplacedError } from '../../../gitstore/held-folders.ts'
 import { ifThere } from '../../../gitstore/presence.ts'
 import type { Folder } from './folder.ts'
 
@@ -60,7 +60,7 @@ async function linesIn(dir: string, at: string, names: readonly string[], now: D
     return lines
   }
   return ifThere(inFolder(dir, at, read)).catch((error: unknown) => {
-    if (error instanceof ReplacedFolder) return undefined
+    if (error instanceof FolderReplacedError) return undefined
     throw error
   })
 }

@@ -4,7 +4,7 @@ import { isUtf8 } from 'node:buffer'
 import type { Dirent } from 'node:fs'
 import { lstat, readdir, realpath, statfs } from 'node:fs/promises'
 import { basename, join, posix, relative, sep } from 'node:path'
-import { inFolder, ReplacedFolder, replacedMeanwhile } from '../../../gitstore/held-folders.ts'
+import { inFolder, FolderReplacedError, replacedMeanwhile } from '../../../gitstore/held-folders.ts'
 import { isAbsent } from '../../../gitstore/presence.ts'
 import { readRegular } from '../../../gitstore/regular-files.ts'
 import type { PathProblem } from '../../domain/format/path-problem.ts'
@@ -151,7 +151,7 @@ export async function readListed(dir: string, path: string): Promise<Buffer | st
 }
 
 function unreadable(error: unknown): string {
-  if (error instanceof ReplacedFolder) return replacedMeanwhile
+  if (error instanceof FolderReplacedError) return replacedMeanwhile
   return `cannot be read: ${error instanceof Error ? error.message.replace(/, \w+ '.*$/s, '') : String(error)}`
 }
 

@@ -28,14 +28,14 @@ type VaultFile = z.infer<typeof vaultSchema>
 const maxGuests = 20
 
 /** The file is there, and is not what an import writes. */
-export class DamagedVaultFile extends Error {
+export class DamagedVaultFileError extends Error {
   constructor(reason: string) {
     super(`${vaultFile} ${reason}; put it right, or remove it to import the folder as a vault of its own`)
     this.name = 'DamagedVaultFile'
   }
 }
 
-/** Undefined where there is none, or one that was never written whole. @throws DamagedVaultFile; system errors */
+/** Undefined where there is none, or one that was never written whole. @throws DamagedVaultFileError; system errors */
 export async function findVaultId(dir: string): Promise<string | undefined> {
   return (await findVaultFile(dir))?.id
 }
@@ -58,9 +58,9 @@ export async function rememberHost(dir: string, orgId: string): Promise<void> {
 async function findVaultFile(dir: string): Promise<VaultFile | undefined> {
   const bytes = await ifThere(readRegular(join(dir, vaultFile), maxBytes, dir))
   if (bytes === undefined || bytes.length === 0) return undefined
-  if (typeof bytes === 'string') throw new DamagedVaultFile(bytes)
+  if (typeof bytes === 'string') throw new DamagedVaultFileError(bytes)
   const { data } = vaultSchema.safeParse(parseJson(bytes.toString()))
-  if (!data) throw new DamagedVaultFile('has no UUID as its "id"')
+  if (!data) throw new DamagedVaultFileError('has no UUID as its "id"')
   return data
 }
 
@@ -68,7 +68,7 @@ async function findVaultFile(dir: string): Promise<VaultFile | undefined> {
  * Gives the folder an id, durably; of two imports at once both answer the same.
  *
  * @param id of the vault that the folder is an export of; else a new one
- * @throws DamagedVaultFile; GitError storage_*, and system errors, where the folder cannot be written to
+ * @throws DamagedVaultFileError; GitError storage_*, and system errors, where the folder cannot be written to
  */
 export async function makeVaultId(dir: string, id: string = newId()): Promise<string> {
   await makeFolder(join(dir, folderName))

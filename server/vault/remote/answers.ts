@@ -1,7 +1,7 @@
 /** What a Grove answers, as far as an import reads it. */
 import { z } from 'zod'
 import { guestProperty } from '../plan/inventory.ts'
-import { type Remote, RemoteFault, TooLargeAnswer } from './client.ts'
+import { type Remote, RemoteError, AnswerTooLargeError } from './client.ts'
 
 /** Of a page: the most that is answered. */
 const pageItems = 200
@@ -65,7 +65,7 @@ export const writtenSchema = z.object({
   nodes: z.array(z.object({ id: z.string(), status: z.enum(['created', 'updated', 'unchanged']) })),
 })
 
-/** All items of a list, page by page. @throws as Remote.read; RemoteFault: more than a list may have */
+/** All items of a list, page by page. @throws as Remote.read; RemoteError: more than a list may have */
 export async function* pagesOf<P extends { readonly total: number }, T extends object>(
   remote: Remote,
   path: string,
@@ -83,7 +83,7 @@ export async function* pagesOf<P extends { readonly total: number }, T extends o
     const read = await remote.readPage(schema, asked, pageBytes).catch(orSmaller)
     if (read === undefined) continue
     const items = itemsOf(read.page)
-    if (items.length > limit) throw new RemoteFault(`${remote.url} does not answer as a Grove does: GET ${asked}`)
+    if (items.length > limit) throw new RemoteError(`${remote.url} does not answer as a Grove does: GET ${asked}`)
     yield* items
     offset += items.length
     bytes += read.bytes
@@ -93,12 +93,12 @@ export async function* pagesOf<P extends { readonly total: number }, T extends o
 
   /** Undefined: the page is asked for with fewer items. */
   function orSmaller(error: unknown): undefined {
-    if (!(error instanceof TooLargeAnswer) || limit === 1) throw error
+    if (!(error instanceof AnswerTooLargeError) || limit === 1) throw error
     limit = Math.ceil(limit / 4)
   }
 
-  function tooLong(what: string): RemoteFault {
-    return new RemoteFault(`${remote.url}${path} has more than ${what}`)
+  function tooLong(what: string): RemoteError {
+    return new RemoteError(`${remote.url}${path} has more than ${what}`)
   }
 }
 

@@ -1,7 +1,7 @@
 /** Creates nodes of a Grove elsewhere in batches, and reports those that it refuses. */
 import { type ImportedNode, otherEnd, withoutEdgesTo } from '../apply/imports.ts'
 import { writtenSchema } from './answers.ts'
-import { type Remote, type RemoteAnswer, RemoteFault, RemoteRefusal } from './client.ts'
+import { type Remote, type RemoteAnswer, RemoteError, RemoteRefusalError } from './client.ts'
 import { entriesAtOnce, entriesOfBatch, type Item, itemOf, requestBytes } from './items.ts'
 
 /** Called for each node: what became of it, or why it was refused. */
@@ -17,7 +17,7 @@ interface Created {
 /**
  * @param org the path of the organisation
  * @param nodes that are not there, parents before children
- * @throws as Remote.send; RemoteFault: an answer that helps no further
+ * @throws as Remote.send; RemoteError: an answer that helps no further
  */
 export async function createInBatches(
   remote: Remote,
@@ -44,8 +44,8 @@ export async function createInBatches(
       const body = `{"nodes":[${items.map(({ json }) => json).join(',')}]}`
       const answer = await remote.send('PUT', `${org}/nodes/batch`, body)
       if (answer.status < 400) return finish(left, items, answer)
-      if (answer.status >= 500) throw new RemoteFault(`${remote.url} answers ${answer.status}: ${answer.detail}`)
-      if (answer.code === 'org_not_found') throw new RemoteRefusal(`${remote.url}: ${answer.detail}`, answer.code)
+      if (answer.status >= 500) throw new RemoteError(`${remote.url} answers ${answer.status}: ${answer.detail}`)
+      if (answer.code === 'org_not_found') throw new RemoteRefusalError(`${remote.url}: ${answer.detail}`, answer.code)
       const refused = refusedIn(answer, left)
       if (refused.size === 0) {
         const half = Math.ceil(left.length / 2)
@@ -74,7 +74,7 @@ export async function createInBatches(
 
   function finish(batch: readonly ImportedNode[], items: readonly Item[], { body }: RemoteAnswer): void {
     const { data } = writtenSchema.safeParse(body)
-    if (!data) throw new RemoteFault(`${remote.url} does not answer a batch as a Grove does`)
+    if (!data) throw new RemoteError(`${remote.url} does not answer a batch as a Grove does`)
     const statuses = new Map(data.nodes.map(({ id, status }) => [id, status]))
     for (const [at, node] of batch.entries()) {
       // Unchanged: the batch was sent twice, since the first answer was lost.

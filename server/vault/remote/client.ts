@@ -11,7 +11,7 @@ import { isLoopback } from '../../base/loopback.ts'
 import { parseJson } from '../../domain/format/json-text.ts'
 
 /** The service refuses, or the address or the token cannot be used: the caller can correct it. */
-export class RemoteRefusal extends Error {
+export class RemoteRefusalError extends Error {
   /** Of the answer, as `token_scope`. */
   readonly code: string | undefined
 
@@ -23,7 +23,7 @@ export class RemoteRefusal extends Error {
 }
 
 /** The service cannot be reached, or does not answer as a Grove does. */
-export class RemoteFault extends Error {
+export class RemoteError extends Error {
   constructor(message: string) {
     super(message)
     this.name = 'RemoteFault'
@@ -31,7 +31,7 @@ export class RemoteFault extends Error {
 }
 
 /** An answer has more bytes or values than the caller takes. */
-export class TooLargeAnswer extends RemoteFault {}
+export class AnswerTooLargeError extends RemoteError {}
 
 interface RemoteProblem {
   readonly loc: readonly (string | number)[]
@@ -56,10 +56,10 @@ export interface Remote {
   /**
    * @param body JSON
    * @param mostBytes of the answer
-   * @throws RemoteRefusal: 401, 403; TooLargeAnswer; RemoteFault; the reason of the signal
+   * @throws RemoteRefusalError: 401, 403; AnswerTooLargeError; RemoteError; the reason of the signal
    */
   send(method: string, path: string, body?: string, mostBytes?: number): Promise<RemoteAnswer>
-  /** The body of a success. @throws RemoteRefusal also for every other refusal; as send */
+  /** The body of a success. @throws RemoteRefusalError also for every other refusal; as send */
   read<T>(schema: z.ZodType<T>, method: string, path: string, body?: string): Promise<T>
   /** A page of a list, with the bytes of its answer. @throws as read */
   readPage<T>(
@@ -107,7 +107,7 @@ export function connectTo(url: string, token: string, signal: AbortSignal): Remo
       if (answer) return answer
       const waitMs = retryAfterMs ?? Math.min(firstWaitMs * 2 ** (sending - 1), longestWaitMs)
       const isLast = sending >= (wasReached ? sendings : sendingsAtFirst)
-      if (isLast || performance.now() + waitMs - began > retryingMs) throw new RemoteFault(`${url} ${reason}`)
+      if (isLast || performance.now() + waitMs - began > retryingMs) throw new RemoteError(`${url} ${reason}`)
       await pause(waitMs, undefined, { signal }).catch(() => signal.throwIfAborted())
     }
   }
@@ -122,9 +122,9 @@ export function connectTo(url: string, token: string, signal: AbortSignal): Remo
   }
 
   function dataOf<T>(schema: z.ZodType<T>, { status, detail, code, body }: RemoteAnswer, asked: string): T {
-    if (status >= 400) throw new RemoteRefusal(`${url}: ${detail}`, code)
+    if (status >= 400) throw new RemoteRefusalError(`${url}: ${detail}`, code)
     const { data } = schema.safeParse(body)
-    if (data === undefined) throw new RemoteFault(`${url} does not answer as a Grove does: ${asked}`)
+    if (data === undefined) throw new RemoteError(`${url} does not answer as a Grove does: ${asked}`)
     return data
   }
 
@@ -151,30 +151,30 @@ export function connectTo(url: string, token: string, signal: AbortSignal): Remo
       const answer = answerOf(response.status, await bodyOf(url, response, mostBytes))
       wasReached = true
       const { status, detail, code } = answer
-      if (status === 401 || status === 403) throw new RemoteRefusal(`${url} refuses the token: ${detail}`, code)
+      if (status === 401 || status === 403) throw new RemoteRefusalError(`${url} refuses the token: ${detail}`, code)
       if (!passing.has(status)) return { answer }
       const seconds = Number(response.headers.get('retry-after') ?? Number.NaN)
       return { reason: `answers ${status}: ${detail}`, ...(seconds > 0 ? { retryAfterMs: seconds * 1_000 } : {}) }
     } catch (error) {
       signal.throwIfAborted()
-      if (error instanceof RemoteRefusal || error instanceof RemoteFault) throw error
+      if (error instanceof RemoteRefusalError || error instanceof RemoteError) throw error
       return { reason: `cannot be reached: ${reasonOf(error)}` }
     }
   }
 }
 
-/** Undefined where it is no JSON, or nested deeper than a Grove answers. @throws TooLargeAnswer; network errors */
+/** Undefined where it is no JSON, or nested deeper than a Grove answers. @throws AnswerTooLargeError; network errors */
 async function bodyOf(url: string, response: Response, mostBytes: number): Promise<{ body: unknown; bytes: number }> {
   const chunks: Uint8Array[] = []
   let bytes = 0
   for await (const chunk of response.body ?? []) {
     bytes += chunk.length
-    if (bytes > mostBytes) throw new TooLargeAnswer(`${url} answers more than ${mostBytes / 1_048_576} MiB`)
+    if (bytes > mostBytes) throw new AnswerTooLargeError(`${url} answers more than ${mostBytes / 1_048_576} MiB`)
     chunks.push(chunk)
   }
   const json = Buffer.concat(chunks)
   const exceeded = exceededBound(json, answerBounds)
-  if (exceeded === 'values') throw new TooLargeAnswer(`${url} answers more than ${answerBounds.values} values at once`)
+  if (exceeded === 'values') throw new AnswerTooLargeError(`${url} answers more than ${answerBounds.values} values at once`)
   // What reads deep JSON later would overflow the stack.
   return { body: exceeded === 'levels' ? undefined : parseJson(json.toString()), bytes }
 }
@@ -218,28 +218,28 @@ export async function inTurn<T>(items: readonly T[], work: (item: T) => Promise<
 /** Bytes of the file with the token. */
 const maxTokenFileBytes = 65_536
 
-/** The address that --to gives, without a slash at its end. @throws RemoteRefusal */
+/** The address that --to gives, without a slash at its end. @throws RemoteRefusalError */
 export function addressOf(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (!url || !['http:', 'https:'].includes(url.protocol))
-    throw new RemoteRefusal(`--to ${text} is no address such as https://grove.example.org`)
+    throw new RemoteRefusalError(`--to ${text} is no address such as https://grove.example.org`)
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '')
-    throw new RemoteRefusal('--to takes the address of the service alone; the token is in the file of --token-file')
+    throw new RemoteRefusalError('--to takes the address of the service alone; the token is in the file of --token-file')
   if (url.protocol === 'http:' && !isLoopback(url.hostname))
-    throw new RemoteRefusal(
+    throw new RemoteRefusalError(
       `--to ${text} would send the token readable for anyone on the way: https is needed, except to this machine`,
     )
   return url.href.replace(/\/+$/, '')
 }
 
-/** The token in the file of --token-file. @throws RemoteRefusal */
+/** The token in the file of --token-file. @throws RemoteRefusalError */
 export async function readToken(path: string): Promise<string> {
   const bytes = await readRegular(path, maxTokenFileBytes).catch((error: unknown) => {
-    throw new RemoteRefusal(`--token-file ${path} cannot be read: ${error instanceof Error ? error.message : error}`)
+    throw new RemoteRefusalError(`--token-file ${path} cannot be read: ${error instanceof Error ? error.message : error}`)
   })
-  if (bytes === undefined) throw new RemoteRefusal(`--token-file ${path} is not there`)
-  if (typeof bytes === 'string') throw new RemoteRefusal(`--token-file ${path} ${bytes}`)
+  if (bytes === undefined) throw new RemoteRefusalError(`--token-file ${path} is not there`)
+  if (typeof bytes === 'string') throw new RemoteRefusalError(`--token-file ${path} ${bytes}`)
   const token = bytes.toString().trim()
-  if (!/^[\x21-\x7e]{1,8192}$/.test(token)) throw new RemoteRefusal(`--token-file ${path} holds no token`)
+  if (!/^[\x21-\x7e]{1,8192}$/.test(token)) throw new RemoteRefusalError(`--token-file ${path} holds no token`)
   return token
 }

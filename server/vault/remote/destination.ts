@@ -3,7 +3,7 @@ import type { Destination } from '../apply/destination.ts'
 import { type ImportInput, toldOf } from '../apply/imports.ts'
 import type { KnownContent, KnownNode } from '../plan/inventory.ts'
 import { nodeSchema, nodesSchema, type Origin, orgSchema, orgsSchema, originOf, pagesOf } from './answers.ts'
-import { inTurn, type Remote, RemoteRefusal, requestsAtOnce } from './client.ts'
+import { inTurn, type Remote, RemoteRefusalError, requestsAtOnce } from './client.ts'
 import { writeRemotely } from './writing.ts'
 
 /** What a personal access token never does, whatever its person may. */
@@ -66,7 +66,7 @@ export function remoteDestination(remote: Remote, words: readonly string[]): Des
     try {
       return await remote.read(nodeSchema, 'GET', `${orgPath(orgId)}/nodes/${id}`)
     } catch (error) {
-      if (error instanceof RemoteRefusal && error.code === 'node_not_found') return undefined
+      if (error instanceof RemoteRefusalError && error.code === 'node_not_found') return undefined
       throw error
     }
   }
@@ -80,13 +80,13 @@ export function remoteDestination(remote: Remote, words: readonly string[]): Des
   }
 }
 
-/** @throws RemoteRefusal: also where a token may not do it */
+/** @throws RemoteRefusalError: also where a token may not do it */
 async function createOrg(remote: Remote, org: { readonly name: string; readonly vault_id?: string }) {
   try {
     return await remote.read(orgSchema, 'POST', '/orgs', JSON.stringify(org))
   } catch (error) {
     if (!isBeyond(error)) throw error
-    throw new RemoteRefusal(
+    throw new RemoteRefusalError(
       `There is no organisation for this folder, and ${beyondTokens}: create an organisation called ${org.name}, or choose one with --org`,
       'token_scope',
     )
@@ -99,17 +99,17 @@ async function adoptVault(remote: Remote, orgId: string, vaultId: string): Promi
     await remote.read(orgSchema, 'PATCH', orgPath(orgId), JSON.stringify({ vault_id: vaultId }))
     return undefined
   } catch (error) {
-    if (!(error instanceof RemoteRefusal) || (error.code !== 'forbidden' && !isBeyond(error))) throw error
+    if (!(error instanceof RemoteRefusalError) || (error.code !== 'forbidden' && !isBeyond(error))) throw error
     const who = isBeyond(error) ? beyondTokens : 'only its owners do that'
     return `the organisation does not learn which vault fills it: ${who}. An owner sets it once: PATCH ${orgPath(orgId)} {"vault_id": "${vaultId}"}`
   }
 }
 
-/** Before anything is written. @throws RemoteRefusal */
+/** Before anything is written. @throws RemoteRefusalError */
 async function requireRole(remote: Remote, orgId: string, needed: 'editor' | 'maintainer'): Promise<void> {
   const { role = 'none' } = await remote.read(orgSchema, 'GET', orgPath(orgId))
   const able = needed === 'editor' ? ['editor', 'maintainer', 'owner'] : ['maintainer', 'owner']
-  if (!able.includes(role)) throw new RemoteRefusal(`This needs the role ${needed}; yours is ${role}`)
+  if (!able.includes(role)) throw new RemoteRefusalError(`This needs the role ${needed}; yours is ${role}`)
 }
 
 function orgPath(orgId: string): string {
@@ -122,5 +122,5 @@ function candidate({ id, name, vault_id, role }: ReturnType<typeof orgSchema.par
 }
 
 function isBeyond(error: unknown): boolean {
-  return error instanceof RemoteRefusal && error.code === 'token_scope'
+  return error instanceof RemoteRefusalError && error.code === 'token_scope'
 }

@@ -15,12 +15,12 @@ import {
 } from '../apply/imports.ts'
 import { historySchema, pagesOf, treeSchema } from './answers.ts'
 import { createInBatches } from './batches.ts'
-import { inTurn, type Remote, type RemoteAnswer, RemoteFault, RemoteRefusal } from './client.ts'
+import { inTurn, type Remote, type RemoteAnswer, RemoteError, RemoteRefusalError } from './client.ts'
 import { changesOf, messageOf } from './items.ts'
 
 /** What lets the import go on. */
-function continuation(error: RemoteFault | RemoteRefusal): string {
-  const { code } = error instanceof RemoteRefusal ? error : {}
+function continuation(error: RemoteError | RemoteRefusalError): string {
+  const { code } = error instanceof RemoteRefusalError ? error : {}
   if (code === 'token_scope')
     return '. An import needs a personal access token of access write for this organisation: create one, and run the same command with it'
   return code === 'forbidden' ? '' : ', and the same command continues'
@@ -40,7 +40,7 @@ interface Written {
  *
  * @param org the path of the organisation
  * @param known the ids of its nodes
- * @throws RemoteRefusal, RemoteFault: what is written stays, and the message says how much it is; the reason of the signal
+ * @throws RemoteRefusalError, RemoteError: what is written stays, and the message says how much it is; the reason of the signal
  */
 export async function writeRemotely(
   remote: Remote,
@@ -66,9 +66,9 @@ export async function writeRemotely(
     }
   } catch (error) {
     const done = [...statuses.values()].filter((status) => status !== 'unchanged').length
-    if (dryRun || !(error instanceof RemoteFault || error instanceof RemoteRefusal)) throw error
+    if (dryRun || !(error instanceof RemoteError || error instanceof RemoteRefusalError)) throw error
     const message = `${error.message}; ${done} of ${counted(nodes.length, 'node')} were written${continuation(error)}`
-    throw error instanceof RemoteFault ? new RemoteFault(message) : new RemoteRefusal(message, error.code)
+    throw error instanceof RemoteError ? new RemoteError(message) : new RemoteRefusalError(message, error.code)
   }
   const refused = [...nodes, ...removed].flatMap(({ id, path }) => {
     const reason = problems.get(id)
@@ -194,10 +194,10 @@ async function remove({ remote, org, problems, gone }: Writing, id: string, path
   }
 }
 
-/** @throws RemoteRefusal where it is not about the node; RemoteFault: 500 and the like */
+/** @throws RemoteRefusalError where it is not about the node; RemoteError: 500 and the like */
 function refuseOutside({ url }: Remote, { status, code, detail }: RemoteAnswer): void {
-  if (status >= 500) throw new RemoteFault(`${url} answers ${status}: ${detail}`)
-  if (code === 'org_not_found') throw new RemoteRefusal(`${url}: ${detail}`, code)
+  if (status >= 500) throw new RemoteError(`${url} answers ${status}: ${detail}`)
+  if (code === 'org_not_found') throw new RemoteRefusalError(`${url}: ${detail}`, code)
 }
 
 function pathOf(org: string, id: string): string {
@@ -240,7 +240,7 @@ async function compareNode(remote: Remote, node: string, files: NodeFiles): Prom
     ))
       there.set(entity_key, mode === '100644' ? object_id : '')
   } catch (error) {
-    if (error instanceof RemoteRefusal && error.code === 'node_not_found') return undefined
+    if (error instanceof RemoteRefusalError && error.code === 'node_not_found') return undefined
     throw error
   }
   const puts: string[] = []

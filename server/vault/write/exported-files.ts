@@ -1,7 +1,7 @@
 /** An organisation as a folder of Markdown that an import takes back: one note for each node, beside it the node's files. */
 import { posix } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { GitError, isGitError, isStorageFault } from '../../../gitstore/errors.ts'
+import { GitError, isGitError, isStorageError } from '../../../gitstore/errors.ts'
 import { pathProblem } from '../../../gitstore/names.ts'
 import { blobSize, streamBlob } from '../../../gitstore/objects/blob-stream.ts'
 import { readCommit } from '../../../gitstore/objects/commits.ts'
@@ -74,7 +74,7 @@ export async function* exportFiles(deps: Deps, { orgId }: OrgAt, options: Export
       yield* filesOf({ nodes, taken, signal }, node, repo)
     } catch (error) {
       if (isGitError(error, 'repo_missing')) continue
-      if (!options.onFault || !(error instanceof GitError) || isStorageFault(error)) throw error
+      if (!options.onFault || !(error instanceof GitError) || isStorageError(error)) throw error
       options.onFault(path, error)
     }
   }

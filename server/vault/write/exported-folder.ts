@@ -6,8 +6,8 @@ import { createHash } from 'node:crypto'
 import { lstat, open, rmdir, unlink } from 'node:fs/promises'
 import { join, posix } from 'node:path'
 import { discard, makeFolder, nameFile, syncDirectory } from '../../../gitstore/durable.ts'
-import { asStorageFault, codeOf, GitError, isStorageFault } from '../../../gitstore/errors.ts'
-import { inFolder, ReplacedFolder, replacedMeanwhile } from '../../../gitstore/held-folders.ts'
+import { asStorageError, codeOf, GitError, isStorageError } from '../../../gitstore/errors.ts'
+import { inFolder, FolderReplacedError, replacedMeanwhile } from '../../../gitstore/held-folders.ts'
 import { ifThere } from '../../../gitstore/presence.ts'
 import type { PathProblem } from '../../domain/format/path-problem.ts'
 import { folded } from '../format/note-names.ts'
@@ -47,7 +47,7 @@ export async function writeFolder(...args: Input): Promise<WrittenFolder> {
     await makeFolder(join(dir, ownFolder))
     return await inFolder(dir, ownFolder, (own) => writeFiles(dir, own, ...others))
   } catch (error) {
-    throw faultOf(asStorageFault(error), args[0])
+    throw faultOf(asStorageError(error), args[0])
   }
 }
 
@@ -61,7 +61,7 @@ type Input = [
 
 /** Says also what is to be done where the folder cannot be written to. */
 function faultOf(error: unknown, dir: string): unknown {
-  if (!(error instanceof GitError) || !isStorageFault(error)) return error
+  if (!(error instanceof GitError) || !isStorageError(error)) return error
   const next = 'what is written is whole; the same command goes on from there'
   return new GitError(error.code, `${dir} is not exported whole: ${error.message}; ${next}`, error.facts, {
     cause: error,
@@ -84,7 +84,7 @@ async function writeFiles(
     try {
       await writer.write(file)
     } catch (error) {
-      if (!(error instanceof GitError) || isStorageFault(error)) throw error
+      if (!(error instanceof GitError) || isStorageError(error)) throw error
       writer.problems.push({ path: file.path, reason: error.message })
       unreadable = true
     }
@@ -157,7 +157,7 @@ class FolderWriter {
     try {
       await work()
     } catch (error) {
-      if (!(error instanceof ReplacedFolder)) throw error
+      if (!(error instanceof FolderReplacedError)) throw error
       this.problems.push({ path, reason: replacedMeanwhile })
     }
   }

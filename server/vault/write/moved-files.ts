@@ -2,7 +2,7 @@
 import type { Dirent } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { inFolder, ReplacedFolder } from '../../../gitstore/held-folders.ts'
+import { inFolder, FolderReplacedError } from '../../../gitstore/held-folders.ts'
 import { isAbsent, isTaken } from '../../../gitstore/presence.ts'
 import { readRegular } from '../../../gitstore/regular-files.ts'
 import { folded, isMarkdown } from '../format/note-names.ts'
@@ -60,7 +60,7 @@ async function filesBelow(dir: string): Promise<string[]> {
 /** None of a folder that another program has moved or replaced. */
 function entriesOf(dir: string, folder: string): Promise<Dirent[]> {
   return inFolder(dir, folder, (held) => readdir(held, { withFileTypes: true })).catch((error: unknown) => {
-    if (error instanceof ReplacedFolder || isAbsent(error)) return []
+    if (error instanceof FolderReplacedError || isAbsent(error)) return []
     throw error
   })
 }

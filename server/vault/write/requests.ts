@@ -21,7 +21,7 @@ export interface OrgExport {
   readonly name: string
   /**
    * @param by the signal that ends it, and the address of the reader
-   * @throws Refusal busy, before `write` is called; what `write` throws; as exportFiles, where `write` reads the files
+   * @throws AppError busy, before `write` is called; what `write` throws; as exportFiles, where `write` reads the files
    */
   send(
     write: (files: AsyncGenerator<ExportedFile>) => Promise<void>,
@@ -29,7 +29,7 @@ export interface OrgExport {
   ): Promise<void>
 }
 
-/** @throws Refusal as orgFor */
+/** @throws AppError as orgFor */
 export async function openExport(deps: Deps, actor: Actor, at: OrgAt): Promise<OrgExport> {
   const { org } = await orgFor(deps, actor, at, 'public')
   const checkAccess = async () => void (await orgFor(deps, actor, at, 'public'))

@@ -19,7 +19,7 @@ import { refsDigest, replaceRefs, takePack } from '../../../../gitstore/transfer
 import { type BegunMove, endMove, findWholePlace } from '../../../../index/credentials/place-moves.ts'
 import { listNodeStates } from '../../../../index/derived/node-queries.ts'
 import { withFileLock } from '../../../../index/sqlite/file-lock.ts'
-import { Refusal } from '../../../base/errors.ts'
+import { AppError } from '../../../base/errors.ts'
 import { indexOrg } from '../../indexing/index-node.ts'
 import { announced } from '../../indexing/recovered.ts'
 import { indexMoved, indexMovedOrg, type UnreadableRepository } from '../../indexing/reindex.ts'
@@ -43,7 +43,7 @@ export interface Sender {
   readonly orgId: string
 }
 
-/** The digest of the refs of every repository that has arrived, by its path below the organisation. @throws Refusal as accept */
+/** The digest of the refs of every repository that has arrived, by its path below the organisation. @throws AppError as accept */
 export async function listArrived(deps: CellDeps, sender: Sender): Promise<Record<string, string>> {
   await accept(deps, sender)
   const folder = arrivingOf(deps, sender)
@@ -57,14 +57,14 @@ export async function listArrived(deps: CellDeps, sender: Sender): Promise<Recor
   return found
 }
 
-/** None where the repository has not arrived. @throws Refusal as accept */
+/** None where the repository has not arrived. @throws AppError as accept */
 export async function refsOfArrived(deps: CellDeps, sender: Sender, path: string): Promise<ReadonlyMap<string, Oid>> {
   await accept(deps, sender)
   const repo = repoAt(deps, sender, path)
   return repoExists(repo) ? listRefs(repo, 'refs/', 'afresh') : new Map()
 }
 
-/** @throws Refusal as accept; GitError native_failed: the pack is not sound, or its objects build on others */
+/** @throws AppError as accept; GitError native_failed: the pack is not sound, or its objects build on others */
 export async function takeObjects(
   deps: CellDeps,
   sender: Sender,
@@ -87,12 +87,12 @@ export async function takeRefs(
   const repo = await madeRepo(deps, sender, path)
   await replaceRefs(repo, refs)
   const damage = await findDamage(repo)
-  if (damage !== undefined) throw new Refusal('repo_damaged', `${path}: ${damage}`)
+  if (damage !== undefined) throw new AppError('repo_damaged', `${path}: ${damage}`)
   deps.placement.lease.after()
   return refsDigest(listRefs(repo, 'refs/', 'afresh'))
 }
 
-/** The source has it no more. @throws Refusal as accept */
+/** The source has it no more. @throws AppError as accept */
 export async function dropArrived(deps: CellDeps, sender: Sender, path: string): Promise<void> {
   await accept(deps, sender)
   await rm(repoAt(deps, sender, path).dir, { recursive: true, force: true })
@@ -102,7 +102,7 @@ export async function dropArrived(deps: CellDeps, sender: Sender, path: string):
  * Indexes what has arrived, for some seconds, from the node after `beyond` on. Returns the last node that is indexed; undefined:
  * all are.
  *
- * @throws Refusal as accept, node_exists: another organisation of this cell has a node of the same id; repo_damaged
+ * @throws AppError as accept, node_exists: another organisation of this cell has a node of the same id; repo_damaged
  */
 export async function prepare(deps: CellDeps, sender: Sender, beyond: string): Promise<string | undefined> {
   await accept(deps, sender)
@@ -112,7 +112,7 @@ export async function prepare(deps: CellDeps, sender: Sender, beyond: string): P
 /**
  * The directory says that this cell has it: gives it its name and serves it. May be repeated.
  *
- * @throws Refusal moving: the directory does not say so; DatabaseFault busy: another organisation arrives; GitError
+ * @throws AppError moving: the directory does not say so; DatabaseError busy: another organisation arrives; GitError
  *   storage_error: nothing of it is here; as prepare
  */
 export async function arrive(deps: CellDeps, at: Pick<Sender, 'orgId'>): Promise<void> {
@@ -128,7 +128,7 @@ async function arriveAlone(deps: CellDeps, at: Pick<Sender, 'orgId'>): Promise<v
   const cell = deps.placement
   const place = await findWholePlace(deps.credentials.read, at.orgId)
   if (place?.cell !== cell.name || (place.state === 'moving' && place.target !== cell.name))
-    throw new Refusal('moving', 'The directory does not say that the organisation is here')
+    throw new AppError('moving', 'The directory does not say that the organisation is here')
   if (place.state !== 'moving') return
   cell.lease.before()
   const folder = arrivingOf(deps, at)
@@ -214,13 +214,13 @@ async function indexArrived(
     await indexMoved(staged, orgId, some, failed)
     const other = (await listNodeStates(deps.index.read, some)).find((row) => row.org_id !== orgId)
     if (other !== undefined)
-      throw new Refusal('node_exists', `The organisation ${other.org_id} has a node ${other.id} here, as this one has`)
+      throw new AppError('node_exists', `The organisation ${other.org_id} has a node ${other.id} here, as this one has`)
     if (nodes.length > 0 && failed.length === 0 && performance.now() > until) return some.at(-1)
     await nextTurn()
   }
   const [first] = failed
   if (first === undefined) return undefined
-  throw isDamage(first.error) ? new Refusal('repo_damaged', `${first.path}: ${first.reason}`) : first.error
+  throw isDamage(first.error) ? new AppError('repo_damaged', `${first.path}: ${first.reason}`) : first.error
 }
 
 /** The same service, whose repositories are those that arrive. */
@@ -232,9 +232,9 @@ function arrivingOf({ store }: Pick<CellDeps, 'store'>, { orgId }: Pick<Sender, 
   return join(arrivingFolder(store.root), orgId)
 }
 
-/** @throws Refusal bad_request: no repository of an organisation has that path */
+/** @throws AppError bad_request: no repository of an organisation has that path */
 function repoAt(deps: CellDeps, sender: Sender, path: string): Repo {
-  if (!isMovable(path)) throw new Refusal('bad_request', 'There is no such repository')
+  if (!isMovable(path)) throw new AppError('bad_request', 'There is no such repository')
   return { dir: join(arrivingOf(deps, sender), path) }
 }
 
@@ -252,14 +252,14 @@ async function madeRepo(deps: CellDeps, sender: Sender, path: string): Promise<R
 /**
  * Whether the sender has the organisation, and this cell takes it.
  *
- * @throws Refusal forbidden; moving: this cell has a folder of that organisation
+ * @throws AppError forbidden; moving: this cell has a folder of that organisation
  */
 async function accept(deps: CellDeps, { cell: from, orgId }: Sender): Promise<void> {
   const cell = deps.placement
   cell.lease.before()
   const place = await findWholePlace(deps.credentials.read, orgId)
   if (place?.cell !== from || !(place.state === 'here' || place.state === 'moving'))
-    throw new Refusal('forbidden', `The directory does not say that the cell ${from} has the organisation`)
+    throw new AppError('forbidden', `The directory does not say that the cell ${from} has the organisation`)
   if (isThere(orgFolder(deps.store, orgId)))
-    throw new Refusal('moving', `The cell ${cell.name} has a folder of that organisation, which it sets aside soon`)
+    throw new AppError('moving', `The cell ${cell.name} has a folder of that organisation, which it sets aside soon`)
 }

@@ -36,7 +36,7 @@ export interface CopyOptions {
 }
 
 /** The organisation stays, whole, where it is. */
-export class NotMoved extends Error {
+export class NotMovedError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options)
     this.name = 'NotMoved'
@@ -44,7 +44,7 @@ export class NotMoved extends Error {
 }
 
 /** The directory of cells does not answer: whose the organisation is will be known, and it takes changes again, when it does. */
-export class LeftClosed extends Error {
+export class LeftClosedError extends Error {
   constructor(cause: unknown) {
     const reason = cause instanceof Error ? cause.message : String(cause)
     super(
@@ -68,7 +68,7 @@ export interface Copier {
   last(): Promise<void>
 }
 
-/** @throws NotMoved, GitError, the reason of the signal, by each of its methods */
+/** @throws NotMovedError, GitError, the reason of the signal, by each of its methods */
 export function copier(
   { store }: Pick<Deps, 'store'>,
   orgId: string,
@@ -128,10 +128,10 @@ export function copier(
     },
     last: async () => {
       await round(() => {})
-      if ((await round(() => {})) > 0) throw new NotMoved('It still changes, by a program other than the service')
+      if ((await round(() => {})) > 0) throw new NotMovedError('It still changes, by a program other than the service')
       const arrived = await to.arrived(orgId)
       if (arrived.size !== there.size || [...there].some(([path, digest]) => arrived.get(path) !== digest))
-        throw new NotMoved(`The cell ${to.name} does not have what was sent to it`)
+        throw new NotMovedError(`The cell ${to.name} does not have what was sent to it`)
     },
   }
 }

@@ -14,14 +14,14 @@ import { isNamedByToken } from '../../../../gitstore/refs/ref-lock.ts'
 import { recoverAll } from '../../../../gitstore/refs/ref-transaction.ts'
 import { moveRepo } from '../../../../gitstore/repo-folders.ts'
 import { beginMove, decideMove, findWholePlace, undoMove } from '../../../../index/credentials/place-moves.ts'
-import { DatabaseFault } from '../../../../index/sqlite/database.ts'
+import { DatabaseError } from '../../../../index/sqlite/database.ts'
 import { withFileLock } from '../../../../index/sqlite/file-lock.ts'
 import { indexOrg } from '../../indexing/index-node.ts'
 import { announced } from '../../indexing/recovered.ts'
 import { movedOrgFolder, orgFolder, trashFolder, trashName } from '../../layout.ts'
 import type { CellDeps } from '../cell.ts'
 import { close, isClosed, reopen } from '../closing.ts'
-import { type CopyOptions, copier, type Destination, LeftClosed, NotMoved } from './copying.ts'
+import { type CopyOptions, copier, type Destination, LeftClosedError, NotMovedError } from './copying.ts'
 
 export interface Moved {
   readonly repositories: number
@@ -42,7 +42,7 @@ const arriveMs = 30_000
 /**
  * One organisation of a cell moves at a time.
  *
- * @throws LeftClosed; any other error, such as NotMoved, means that everything is as before
+ * @throws LeftClosedError; any other error, such as NotMovedError, means that everything is as before
  */
 export async function moveOrg(deps: CellDeps, orgId: string, to: Destination, options: CopyOptions): Promise<Moved> {
   deps.placement.lease.before()
@@ -52,11 +52,11 @@ export async function moveOrg(deps: CellDeps, orgId: string, to: Destination, op
     return moveAlone(deps, orgId, to, options)
   })
   options.signal.throwIfAborted()
-  if (moved === undefined) throw new NotMoved('Another process moves an organisation of this cell')
+  if (moved === undefined) throw new NotMovedError('Another process moves an organisation of this cell')
   return moved
 }
 
-/** Undefined: another process, which lives, moves an organisation of this cell. @throws DatabaseFault, what `work` throws */
+/** Undefined: another process, which lives, moves an organisation of this cell. @throws DatabaseError, what `work` throws */
 function alone<T>(
   { store }: Pick<CellDeps, 'store'>,
   signal: AbortSignal,
@@ -72,7 +72,7 @@ function alone<T>(
     },
     0,
   ).catch((error: unknown) => {
-    if (began || !(error instanceof DatabaseFault && error.code === 'busy')) throw error
+    if (began || !(error instanceof DatabaseError && error.code === 'busy')) throw error
     return undefined
   })
 }
@@ -87,14 +87,14 @@ async function moveAlone(deps: CellDeps, orgId: string, to: Destination, options
     closedAt = performance.now()
     await close(deps.store, orgId)
     const begun = await deps.credentials.write((trx) => beginMove(trx, { orgId, from: cell.name, to: to.name }))
-    if (begun === undefined) throw new NotMoved('It moves already, or was deleted meanwhile')
+    if (begun === undefined) throw new NotMovedError('It moves already, or was deleted meanwhile')
     await changesHaveEnded(deps, orgId, options.signal)
     await copy.last()
     await prepareAll(to, orgId)
     options.signal.throwIfAborted()
     cell.lease.before()
     if (!(await deps.credentials.write((trx) => decideMove(trx, begun, to.name))))
-      throw new NotMoved('The move was undone by the service meanwhile')
+      throw new NotMovedError('The move was undone by the service meanwhile')
   } catch (error) {
     const isAsBefore = closedAt === 0 || (await isUndone(deps, orgId))
     if (isAsBefore) throw isThere(orgFolder(deps.store, orgId)) ? asNotMoved(error) : deletedMeanwhile(error)
@@ -109,19 +109,19 @@ async function moveAlone(deps: CellDeps, orgId: string, to: Destination, options
 }
 
 function asNotMoved(error: unknown): unknown {
-  const isFault = error instanceof DatabaseFault || error instanceof GitError
-  return isFault ? new NotMoved(error.message, { cause: error }) : error
+  const isFault = error instanceof DatabaseError || error instanceof GitError
+  return isFault ? new NotMovedError(error.message, { cause: error }) : error
 }
 
-function deletedMeanwhile(cause: unknown): NotMoved {
-  return new NotMoved('It was deleted meanwhile', { cause })
+function deletedMeanwhile(cause: unknown): NotMovedError {
+  return new NotMovedError('It was deleted meanwhile', { cause })
 }
 
 async function requireHere({ credentials, placement: cell, store }: CellDeps, orgId: string): Promise<void> {
   const place = await findWholePlace(credentials.read, orgId)
-  if (place === undefined || place.state === 'gone') throw new NotMoved('There is no such organisation')
-  if (place.cell !== cell.name) throw new NotMoved(`The cell ${place.cell} has it: run the command there`)
-  if (!isThere(orgFolder(store, orgId))) throw new NotMoved('Its folder is not here')
+  if (place === undefined || place.state === 'gone') throw new NotMovedError('There is no such organisation')
+  if (place.cell !== cell.name) throw new NotMovedError(`The cell ${place.cell} has it: run the command there`)
+  if (!isThere(orgFolder(store, orgId))) throw new NotMovedError('Its folder is not here')
 }
 
 async function prepareAll(to: Destination, orgId: string): Promise<void> {
@@ -134,7 +134,7 @@ async function changesHaveEnded(deps: CellDeps, orgId: string, signal: AbortSign
   for (const began = performance.now(); await isNamedByToken(deps.store, orgId); ) {
     signal.throwIfAborted()
     if (performance.now() - began > changesEndMs)
-      throw new NotMoved('A change that had begun does not end, or cannot be indexed')
+      throw new NotMovedError('A change that had begun does not end, or cannot be indexed')
     await sleep(lookEveryMs)
   }
 }
@@ -142,7 +142,7 @@ async function changesHaveEnded(deps: CellDeps, orgId: string, signal: AbortSign
 /**
  * False: the directory has decided for the other cell, whatever has failed since.
  *
- * @throws LeftClosed
+ * @throws LeftClosedError
  */
 async function isUndone({ credentials, placement: cell, store }: CellDeps, orgId: string): Promise<boolean> {
   try {
@@ -152,7 +152,7 @@ async function isUndone({ credentials, placement: cell, store }: CellDeps, orgId
     if (isHere) await reopen(store, orgId)
     return isHere
   } catch (error) {
-    throw new LeftClosed(error)
+    throw new LeftClosedError(error)
   }
 }
 
@@ -184,7 +184,7 @@ async function leave(deps: CellDeps, orgId: string): Promise<void> {
  * again, that of another one leaves once that one serves it. Does nothing while a living process moves one. For the sweep.
  *
  * @param orgIds those of this cell that are said to move, or take no changes
- * @throws DatabaseFault, GitError storage_*
+ * @throws DatabaseError, GitError storage_*
  */
 export async function settleDepartures(deps: CellDeps, orgIds: readonly string[]): Promise<void> {
   if (orgIds.length === 0) return

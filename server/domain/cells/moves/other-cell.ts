@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises'
 import { z } from 'zod'
 import type { CellDeps } from '../cell.ts'
 import { signForCell } from '../tokens.ts'
-import { type Destination, NotMoved } from './copying.ts'
+import { type Destination, NotMovedError } from './copying.ts'
 
 /** Milliseconds without a byte: git computes and checks there. */
 const silentMs = 3_600_000
@@ -43,10 +43,10 @@ export function otherCell(
     const query = path === undefined ? '' : `?path=${encodeURIComponent(path)}`
     const address = `${url}/internal/arrivals/${orgId}/${end}${query}`
     const { status, answer } = await exchange(method, address, token, body, until).catch((cause: unknown) => {
-      throw new NotMoved(`The cell ${name} does not answer at ${url}: ${reasonOf(cause)}`, { cause })
+      throw new NotMovedError(`The cell ${name} does not answer at ${url}: ${reasonOf(cause)}`, { cause })
     })
     if (status === 200) return schema.parse(JSON.parse(answer))
-    throw new NotMoved(`The cell ${name} refuses (${status}): ${detailOf(answer)}`)
+    throw new NotMovedError(`The cell ${name} refuses (${status}): ${detailOf(answer)}`)
   }
 
   return {
