@@ -123,7 +123,7 @@ const waiting: (() => void)[] = []
  * Waits for a turn of the event loop that no other caller shares. A caller that makes several names in a row (about 1 ms for a
  * commit) waits first: 16 commits whose syncs end together would otherwise block the event loop for 50 ms.
  */
-export function ownTurn(): Promise<void> {
+export function takeSyncTurn(): Promise<void> {
   return new Promise((resolve) => {
     waiting.push(resolve)
     if (waiting.length === 1) setImmediate(giveTurn)

@@ -2,7 +2,7 @@
 
 import { GitError } from './errors.ts'
 import { runGit } from './native.ts'
-import { isThere } from './presence.ts'
+import { exists } from './presence.ts'
 import type { Repo } from './repo.ts'
 
 /** What one reader may hold in memory beside the objects that it compares: the packs that it maps, the bases of deltas. */
@@ -42,7 +42,7 @@ export async function askGit(repo: Repo, args: readonly string[], reading: GitRe
     })
     if (code === 0) return stdout
     if (code !== 128) throw new GitError('native_failed', `git ended with ${code}`, { args, stderr })
-    if (!isThere(`${repo.dir}/objects`)) throw new GitError('repo_missing', 'The repository does not exist')
+    if (!exists(`${repo.dir}/objects`)) throw new GitError('repo_missing', 'The repository does not exist')
     throw new GitError('object_damaged', 'git cannot read what it needs', { args, stderr })
   } catch (error) {
     // A git that the signal ended fails with an error of its own.

@@ -6,7 +6,7 @@ import { constants, readlinkSync } from 'node:fs'
 import { type FileHandle, lstat, open } from 'node:fs/promises'
 import { dirname, join, relative, sep } from 'node:path'
 import { codeOf, GitError } from './errors.ts'
-import { isThere } from './presence.ts'
+import { exists } from './presence.ts'
 
 /** Names the open files of this process, where the system has it. Source: proc_pid_fd(5). */
 const openFiles = '/proc/self/fd'
@@ -30,9 +30,9 @@ export class FolderReplacedError extends GitError {
  * @param folder from `root`; '' for `root`
  * @throws FolderReplacedError; system errors; what `work` throws
  */
-export async function inFolder<T>(root: string, folder: string, work: (held: string) => Promise<T>): Promise<T> {
+export async function withHeldFolder<T>(root: string, folder: string, work: (held: string) => Promise<T>): Promise<T> {
   const path = join(root, folder).replace(/(?<=.)\/$/, '')
-  if (!isThere(openFiles)) {
+  if (!exists(openFiles)) {
     const before = await identities(root, path)
     const result = await work(path)
     if ((await identities(root, path)) !== before) throw new FolderReplacedError(path)
@@ -56,7 +56,7 @@ export async function inFolder<T>(root: string, folder: string, work: (held: str
  * @throws FolderReplacedError; system errors
  */
 export async function openBelow(root: string, path: string, openIt: () => Promise<FileHandle>): Promise<FileHandle> {
-  const hasPlaces = isThere(openFiles)
+  const hasPlaces = exists(openFiles)
   const before = hasPlaces ? '' : await identities(root, dirname(path))
   const file = await openIt()
   try {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { GitError } from './errors.ts'
 import { runGit } from './native.ts'
-import { isTaken } from './presence.ts'
+import { lexists } from './presence.ts'
 import { head } from './repo-folders.ts'
 
 /** For one git. */
@@ -21,7 +21,7 @@ interface WorkTree {
 export function findWorkTree(folder: string): WorkTree | undefined {
   for (let dir = folder; ; dir = dirname(dir)) {
     const git = join(dir, '.git')
-    if (isTaken(join(git, 'HEAD')) || (isTaken(git) && !isTaken(join(git, '.')))) return { dir, git }
+    if (lexists(join(git, 'HEAD')) || (lexists(git) && !lexists(join(git, '.')))) return { dir, git }
     if (dirname(dir) === dir) return undefined
   }
 }

@@ -3,7 +3,7 @@
 /** A name that `branchNameProblem` accepts. */
 export type BranchName = string & { readonly __branch: never }
 
-export function asBranchName(name: string): BranchName | undefined {
+export function parseBranchName(name: string): BranchName | undefined {
   return branchNameProblem(name) === undefined ? (name as BranchName) : undefined // the one place that makes them
 }
 
@@ -126,7 +126,7 @@ export function withoutCrud(text: string): string {
  * Two of these names, all of one folder, that a file system without case (or with one normal form) takes for the same, and
  * one of which is `fresh`. A folder may be judged in parts, with the same `taken`.
  */
-export function foldedCollision(
+export function findCaseCollision(
   names: readonly string[],
   fresh: ReadonlySet<string>,
   taken: Map<string, string> = new Map(),

@@ -103,19 +103,19 @@ function start(
       env,
     })
   } catch (error) {
-    throw startFault(error)
+    throw toStartError(error)
   }
   child.once('error', () => undefined)
   // Without a file for a pipe, node makes no pipe at all and says why in the next turn.
   if (!child.stdin || !child.stdout || !child.stderr)
-    throw startFault(Object.assign(new Error('No pipe'), { code: 'EMFILE' }))
+    throw toStartError(Object.assign(new Error('No pipe'), { code: 'EMFILE' }))
   return child as GitProcess // its pipes are there
 }
 
 const shortages: readonly unknown[] = ['EMFILE', 'ENFILE', 'EAGAIN', 'ENOMEM']
 
 /** The fault of a program that was not started: busy where files, processes or memory are short, else native_failed. */
-export function startFault(cause: unknown): GitError {
+export function toStartError(cause: unknown): GitError {
   return shortages.includes(codeOf(cause))
     ? new GitError('busy', 'There are no files, processes or memory left for another git', {}, { cause })
     : new GitError('native_failed', 'git could not be started', {}, { cause })
@@ -141,7 +141,7 @@ export function killGroup(child: GitProcess): void {
 }
 
 /** Pipes what a client sends into git. Ends git's input when the client disconnects; git then reports the error itself. */
-export function feed(input: Readable, { stdin }: GitProcess): void {
+export function writeInput(input: Readable, { stdin }: GitProcess): void {
   const stop = () => stdin.end()
   input.once('error', stop)
   input.once('close', () => input.readableEnded || stop())
@@ -214,7 +214,7 @@ export async function runGit(repo: Repo, args: readonly string[], options: RunOp
   child.stdin.end(input)
   try {
     return await new Promise((resolve, reject) => {
-      child.once('error', (cause) => reject(startFault(cause)))
+      child.once('error', (cause) => reject(toStartError(cause)))
       child.once('close', (code, signal) => {
         if (failure !== undefined) reject(failure)
         else if (isEnough) resolve({ code: 0, stdout: Buffer.alloc(0), stderr })
@@ -290,7 +290,7 @@ function runSync(dir: string): Promise<SyncOutcome> {
     child.once('error', (cause) => {
       clearTimeout(timer)
       if (codeOf(cause) === 'ENOENT') resolve('unknown')
-      else reject(startFault(cause))
+      else reject(toStartError(cause))
     })
     child.once('close', (code, signal) => {
       clearTimeout(timer)

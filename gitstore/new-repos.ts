@@ -7,12 +7,12 @@
 import { closeSync, mkdirSync, renameSync } from 'node:fs'
 import { readdir, rm, rmdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { allDone, ownTurn, syncDirectory, syncFile, syncPath, writeOpen } from './durable.ts'
+import { allDone, takeSyncTurn, syncDirectory, syncFile, syncPath, writeOpen } from './durable.ts'
 import { asStorageError, codeOf, GitError } from './errors.ts'
 import { syncFileSystem } from './native.ts'
 import { newObjectDraft, type ObjectDraft, rememberObject } from './objects/object-batch.ts'
 import { encodePack } from './objects/pack-format.ts'
-import { isTaken } from './presence.ts'
+import { lexists } from './presence.ts'
 import { packedRefsText } from './refs/packed-refs.ts'
 import type { Oid, PendingObject, Repo } from './repo.ts'
 import { config, head, moveRepo } from './repo-folders.ts'
@@ -85,7 +85,7 @@ function asMissing(error: unknown): unknown {
 /** Writes all files, and returns them open and unsynced. */
 async function writeRepo(dir: string, { refs, objects }: RepoContents): Promise<number[]> {
   const pack = objects.size > 0 ? await encodePack(objects) : undefined
-  await ownTurn()
+  await takeSyncTurn()
   for (const name of folders) mkdirSync(join(dir, name))
   if (pack) mkdirSync(join(dir, packFolder))
   const open: number[] = []
@@ -157,10 +157,10 @@ export function stageRepos(folder: string): StagedRepos {
       if (!(await syncFileSystem(staging))) await syncTree(staging)
     },
     publish: async (published) => {
-      const taken = names.find((name) => isTaken(join(folder, name)))
+      const taken = names.find((name) => lexists(join(folder, name)))
       if (taken !== undefined) throw exists(taken)
       for (const [at, name] of names.entries()) {
-        if (at % maxOpenFiles === 0) await ownTurn()
+        if (at % maxOpenFiles === 0) await takeSyncTurn()
         renameInto(join(staging, name), join(folder, name), name)
         published(name)
       }

@@ -8,22 +8,22 @@ export const entriesPerTurn = 5_000
 /** Entries from which on a reader is large: it holds some 10 MB. */
 const largeEntries = 20_000
 
-export interface Pace {
+export interface Yielder {
   /** Counts entries; true once it is time for `turn`. */
-  isDue(entries: number): boolean
+  shouldYield(entries: number): boolean
   /** Yields the event loop. @throws what `acquire` of a paced reader throws */
-  turn(): Promise<void>
+  yieldToEventLoop(): Promise<void>
 }
 
 /** Without a limit on readers: for changes, and for work under a lock. */
-export function newPace(): Pace {
+export function createYielder(): Yielder {
   let sinceTurn = 0
   return {
-    isDue: (entries) => {
+    shouldYield: (entries) => {
       sinceTurn += entries
       return sinceTurn >= entriesPerTurn
     },
-    turn: () => {
+    yieldToEventLoop: () => {
       sinceTurn = 0
       return nextTurn()
     },
@@ -35,19 +35,19 @@ export function newPace(): Pace {
  *
  * @throws what `work` and `acquire` throw
  */
-export async function paced<T>(work: (pace: Pace) => Promise<T>, acquire: () => Promise<() => void>): Promise<T> {
-  const pace = newPace()
+export async function runLarge<T>(work: (pace: Yielder) => Promise<T>, acquire: () => Promise<() => void>): Promise<T> {
+  const pace = createYielder()
   let seen = 0
   let release: (() => void) | undefined
   try {
     return await work({
-      isDue: (entries) => {
+      shouldYield: (entries) => {
         seen += entries
-        return pace.isDue(entries)
+        return pace.shouldYield(entries)
       },
-      turn: async () => {
+      yieldToEventLoop: async () => {
         if (seen >= largeEntries) release ??= await acquire()
-        await pace.turn()
+        await pace.yieldToEventLoop()
       },
     })
   } finally {

@@ -16,7 +16,7 @@ export function isNoFile(error: unknown): boolean {
 }
 
 /** The result of `work` on a file; undefined where the file is missing. @throws any other error of `work` */
-export async function ifThere<T>(work: Promise<T>): Promise<T | undefined> {
+export async function ignoreMissing<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work
   } catch (error) {
@@ -26,7 +26,7 @@ export async function ifThere<T>(work: Promise<T>): Promise<T | undefined> {
 }
 
 /** Follows links. Unlike `existsSync`, throws where the file system fails. @throws GitError storage_*, busy */
-export function isThere(path: string): boolean {
+export function exists(path: string): boolean {
   try {
     return statSync(path, { throwIfNoEntry: false }) !== undefined
   } catch (error) {
@@ -36,7 +36,7 @@ export function isThere(path: string): boolean {
 }
 
 /** Whether the name is in use, also by a broken link. @throws system errors other than those of absence */
-export function isTaken(path: string): boolean {
+export function lexists(path: string): boolean {
   try {
     return lstatSync(path, { throwIfNoEntry: false }) !== undefined
   } catch (error) {
@@ -46,7 +46,7 @@ export function isTaken(path: string): boolean {
 }
 
 /** The names in a folder; none where the folder is missing. @throws GitError storage_*, busy */
-export async function namesIn(folder: string): Promise<string[]> {
+export async function listNames(folder: string): Promise<string[]> {
   return readdir(folder).catch((error: unknown) => {
     if (isAbsent(error)) return []
     throw asStorageError(error)

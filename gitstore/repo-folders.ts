@@ -4,7 +4,7 @@ import { opendir, readdir, rename } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { syncDirectory } from './durable.ts'
 import { asStorageError, codeOf, GitError } from './errors.ts'
-import { ifThere } from './presence.ts'
+import { ignoreMissing } from './presence.ts'
 import type { Repo } from './repo.ts'
 import { isUnfinished } from './temporary-names.ts'
 
@@ -49,13 +49,13 @@ export function repoExists(repo: Repo): boolean {
 
 /** The names, without `.git`, of the repositories in a folder, in order; none where the folder is missing. */
 export async function listRepos(folder: string): Promise<string[]> {
-  const names = (await ifThere(readdir(folder))) ?? []
+  const names = (await ignoreMissing(readdir(folder))) ?? []
   return names.flatMap(repoName).sort()
 }
 
 /** The same in no order, with a turn of the event loop between two thousands. */
 export async function* eachRepo(folder: string): AsyncGenerator<string> {
-  const opened = await ifThere(opendir(folder, { bufferSize: namesPerTurn }))
+  const opened = await ignoreMissing(opendir(folder, { bufferSize: namesPerTurn }))
   for await (const { name } of opened ?? []) yield* repoName(name)
 }
 

@@ -42,13 +42,13 @@ export interface Store {
   /** This process's folder below `run`. */
   readonly process: string
   /** The right to recover a dead process; undefined while the process lives, or when its folder is gone. */
-  takeOver(process: string): { release(): void } | undefined
+  claimDeadProcess(process: string): { release(): void } | undefined
   /** Called with the note of an unfinished transaction before its locks are removed, so that the index is updated first. */
-  recovered(note: string): Promise<void>
+  onRecovered(note: string): Promise<void>
   /** Brings the index up to the refs of a repository that a dead process was writing to. A damaged one is no failure. */
   indexRepo(repo: Repo): Promise<void>
   /** Called when a sync has failed in a repository, which becomes read-only (refs/read-only.ts). */
-  becameReadOnly(repo: Repo): void
+  onReadOnly(repo: Repo): void
   /** Absent: no other machine can get them. */
   readonly fence?: Fence
   readonly observer?: StoreObserver

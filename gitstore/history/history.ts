@@ -53,7 +53,7 @@ const mergeBases = new LRUCache<string, { readonly oid: Oid | undefined }>({ max
 /** Attempts of a question whose logs are forgotten while it is answered. */
 const maxAttempts = 10
 
-export function historyOf(repo: Repo, known: KnownLogs): History {
+export function openHistory(repo: Repo, known: KnownLogs): History {
   return new RepoHistory(repo, known)
 }
 

@@ -90,8 +90,8 @@ async function nativeMerge(
   const repo = await scratch.open()
   for (const [oid, object] of batch.repo.pending ?? []) if (object.type !== 'commit') await scratch.put(oid, object)
   // merge-tree takes its base from history (--merge-base came with git 2.40): three commits give it the three trees.
-  const root = await standIn(scratch, repo, base, [])
-  const sides = [await standIn(scratch, repo, ours, [root]), await standIn(scratch, repo, theirs, [root])]
+  const root = await createPlaceholder(scratch, repo, base, [])
+  const sides = [await createPlaceholder(scratch, repo, ours, [root]), await createPlaceholder(scratch, repo, theirs, [root])]
   const options = ['--write-tree', '-z', '--name-only', '--no-messages', '--allow-unrelated-histories']
   const { code, stdout, stderr } = await runGit(repo, ['-c', 'core.fsync=none', 'merge-tree', ...options, ...sides], {
     env: repo.env,
@@ -110,7 +110,7 @@ async function nativeMerge(
 const placeholderPerson = { name: 'grove', email: 'grove', timestamp: 0, timezoneOffset: 0 }
 
 /** A commit for merge-tree alone. */
-async function standIn(scratch: ScratchObjects, repo: Repo, tree: Oid, parents: Oid[]): Promise<Oid> {
+async function createPlaceholder(scratch: ScratchObjects, repo: Repo, tree: Oid, parents: Oid[]): Promise<Oid> {
   const batch = newObjectBatch({ dir: repo.dir })
   const oid = await batch.commit({
     tree,

@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto'
 import { GitError } from '../errors.ts'
-import { killGroup, spawnGit, startFault } from '../native.ts'
+import { killGroup, spawnGit, toStartError } from '../native.ts'
 import type { Oid, Repo } from '../repo.ts'
 import { catFileMemory } from './cat-file-process.ts'
 import { readBlob, readInfo } from './objects.ts'
@@ -49,7 +49,7 @@ export async function* streamBlob(
   let stderr = ''
   let fault: GitError | undefined
   child.once('error', (cause) => {
-    fault = startFault(cause)
+    fault = toStartError(cause)
   })
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     stderr = (stderr + text).slice(-maxErrorCharacters)

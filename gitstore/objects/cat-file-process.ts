@@ -1,7 +1,7 @@
 /** One process of `git cat-file --batch-command`: its questions, their answers, its end, and when it is taken to hang. */
 
 import type { Socket } from 'node:net'
-import { type GitProcess, killGroup, spawnGit, startFault } from '../native.ts'
+import { type GitProcess, killGroup, spawnGit, toStartError } from '../native.ts'
 import type { Oid, PendingObject, Repo } from '../repo.ts'
 import type { Allow } from './loose.ts'
 import type { ObjectInfo } from './object-format.ts'
@@ -95,7 +95,7 @@ export class CatFile {
     })
     this.#child.once('error', (cause) => {
       this.#gone()
-      for (const question of this.#questions.splice(0)) question.fail(startFault(cause))
+      for (const question of this.#questions.splice(0)) question.fail(toStartError(cause))
     })
   }
 

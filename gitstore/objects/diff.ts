@@ -1,7 +1,7 @@
 /** Which files differ between two trees. */
 
 import { GitError } from '../errors.ts'
-import { newPace } from '../pace.ts'
+import { createYielder } from '../pace.ts'
 import type { Oid, Repo } from '../repo.ts'
 import { compareEntries, type Mode, maxPathCharacters, readTree, type TreeEntry } from './trees.ts'
 
@@ -28,7 +28,7 @@ const maxDepth = 128
  *
  * @throws GitError limit_exceeded, and as readTree
  */
-export async function diffTrees(repo: Repo, from: Oid | null, to: Oid | null, pace = newPace()): Promise<TreeChange[]> {
+export async function diffTrees(repo: Repo, from: Oid | null, to: Oid | null, pace = createYielder()): Promise<TreeChange[]> {
   const changes: TreeChange[] = []
   let opened = 0
   let characters = 0
@@ -44,7 +44,7 @@ export async function diffTrees(repo: Repo, from: Oid | null, to: Oid | null, pa
       throw new GitError('limit_exceeded', `More than ${maxEntries} entries differ`, { maxEntries })
     if (depth > maxDepth) throw new GitError('limit_exceeded', `Deeper than ${maxDepth}`, { maxDepth })
     for (const [a, b] of pairs(before, after)) {
-      if (pace.isDue(1)) await pace.turn()
+      if (pace.shouldYield(1)) await pace.yieldToEventLoop()
       if (a?.oid === b?.oid && a?.mode === b?.mode) continue
       const path = prefix + (a?.name ?? b?.name)
       characters += path.length

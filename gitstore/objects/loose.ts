@@ -62,7 +62,7 @@ async function withFile<T>(repo: Repo, oid: Oid, read: (file: FileHandle) => Pro
 }
 
 function inflateSmall(deflated: Buffer): Buffer {
-  return orDamaged(() => inflateSync(deflated))
+  return rethrowDamaged(() => inflateSync(deflated))
 }
 
 async function inflateLarge(file: FileHandle, start: Buffer, allow: Allow): Promise<Buffer> {
@@ -77,10 +77,10 @@ async function inflateLarge(file: FileHandle, start: Buffer, allow: Allow): Prom
 
 /** Inflates the first bytes of a file, which may be longer. */
 function inflateStart(start: Buffer): Buffer {
-  return orDamaged(() => inflateSync(start, { finishFlush: constants.Z_SYNC_FLUSH }))
+  return rethrowDamaged(() => inflateSync(start, { finishFlush: constants.Z_SYNC_FLUSH }))
 }
 
-function orDamaged<T>(work: () => T): T {
+function rethrowDamaged<T>(work: () => T): T {
   try {
     return work()
   } catch (cause) {

@@ -1,7 +1,7 @@
 /** Builds objects in memory, readable at once, and writes them durably in one step. Moves no ref. */
 
 import { closeSync, futimesSync, mkdirSync, openSync, statSync } from 'node:fs'
-import { allDone, discard, nameFile, ownTurn, syncDirectory, syncFile, writeOpen } from '../durable.ts'
+import { allDone, discard, nameFile, takeSyncTurn, syncDirectory, syncFile, writeOpen } from '../durable.ts'
 import { asStorageError, codeOf, GitError } from '../errors.ts'
 import type { Oid, PendingObject, Repo } from '../repo.ts'
 import { temporaryObject } from '../temporary-names.ts'
@@ -132,11 +132,11 @@ interface OpenObject {
 async function storeGroup(repo: Repo, group: readonly StoredObject[], made: Set<string>): Promise<void> {
   const open: OpenObject[] = []
   const named = new Set<OpenObject>()
-  await ownTurn()
+  await takeSyncTurn()
   try {
     await allDone(group.map(async (object) => open.push(await openObject(repo, object, made))))
     await allDone(open.map(({ file }) => syncFile(file)))
-    await ownTurn()
+    await takeSyncTurn()
     for (const object of open) {
       if (object.temporary) nameFile(object.temporary, object.path)
       named.add(object)

@@ -3,7 +3,7 @@
 import { stat } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { asStorageError, GitError } from '../errors.ts'
-import { isAbsent, isThere, namesIn } from '../presence.ts'
+import { isAbsent, exists, listNames } from '../presence.ts'
 import { isOid, type Oid, type PendingObject, type Repo } from '../repo.ts'
 import { hasCatFile, readByGit, readInfoByGit } from './cat-file.ts'
 import { type Allow, LooseDamageError, readLoose, readLooseInfo } from './loose.ts'
@@ -138,10 +138,10 @@ function damaged(oid: Oid, cause?: unknown): GitError {
 /** Whether git may find the object in a pack or an alternate. Without them no git process is started. */
 async function mayHaveIt(repo: Repo, oid: Oid): Promise<boolean> {
   if (hasCatFile(repo)) return true
-  const packs = await namesIn(`${repo.dir}/objects/pack`)
+  const packs = await listNames(`${repo.dir}/objects/pack`)
   // A repository that an operator made may use the objects of another; git follows that.
   const others = packs.some((name) => name.endsWith('.idx') && !isKnownWithout(repo, name, oid))
-  return others || isThere(`${repo.dir}/objects/info/alternates`)
+  return others || exists(`${repo.dir}/objects/info/alternates`)
 }
 
 /** When a pack was last added or removed, in ns; 0 if there is no pack directory. @throws GitError repo_missing */

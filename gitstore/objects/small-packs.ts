@@ -114,7 +114,7 @@ function entryIn(all: readonly SmallPack[], oid: Oid): PackEntry | undefined {
 /** None of a repository that has many packs: most of it is not here. */
 function listSmallPacks(repo: Repo, known: readonly SmallPack[]): SmallPack[] {
   const folder = `${repo.dir}/objects/pack`
-  const indexes = (orAbsent(() => readdirSync(folder)) ?? []).filter((name) => name.endsWith('.idx'))
+  const indexes = (ignoreAbsent(() => readdirSync(folder)) ?? []).filter((name) => name.endsWith('.idx'))
   if (indexes.length > maxPacks) return []
   return indexes.flatMap((name) => {
     const path = `${folder}/${name.slice(0, -'.idx'.length)}.pack`
@@ -123,7 +123,7 @@ function listSmallPacks(repo: Repo, known: readonly SmallPack[]): SmallPack[] {
 }
 
 function openSmallPack(path: string, indexPath: string): SmallPack | undefined {
-  return orAbsent(() => {
+  return ignoreAbsent(() => {
     const identity = identityOf(path)
     const { size } = statSync(path)
     if (size > maxPackBytes || statSync(indexPath).size > maxIndexBytes) return undefined
@@ -163,7 +163,7 @@ async function inflated(deflated: Buffer, size: number): Promise<Buffer | undefi
 }
 
 /** @throws GitError storage_*, busy; system errors other than those of absence */
-function orAbsent<T>(work: () => T): T | undefined {
+function ignoreAbsent<T>(work: () => T): T | undefined {
   try {
     return work()
   } catch (error) {

@@ -3,7 +3,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import { GitError } from '../errors.ts'
-import { entriesPerTurn, newPace, type Pace } from '../pace.ts'
+import { entriesPerTurn, createYielder, type Yielder } from '../pace.ts'
 import type { Oid, Repo } from '../repo.ts'
 import { readObject } from './objects.ts'
 import { comparePaths, decodeName, encodeName } from './tree-names.ts'
@@ -47,7 +47,7 @@ const smallTreeBytes = 262_144
  *
  * @throws GitError object_missing (also if `oid` is another kind of object), object_damaged, repo_missing; what `pace` throws
  */
-export async function readTree(repo: Repo, oid: Oid, pace?: Pace): Promise<readonly TreeEntry[]> {
+export async function readTree(repo: Repo, oid: Oid, pace?: Yielder): Promise<readonly TreeEntry[]> {
   // Git answers for it without storing it.
   if (oid === emptyTree) return []
   const known = trees.get(`${repo.dir}:${oid}`)
@@ -69,9 +69,9 @@ function remember(repo: Repo, oid: Oid, content: Buffer, entries: readonly TreeE
   trees.set(`${repo.dir}:${oid}`, { entries, bytes })
 }
 
-async function parseLarge(oid: Oid, content: Buffer, pace?: Pace): Promise<TreeEntry[]> {
+async function parseLarge(oid: Oid, content: Buffer, pace?: Yielder): Promise<TreeEntry[]> {
   // 45 bytes an entry, in most trees.
-  if (pace?.isDue(Math.floor(content.length / 45))) await pace.turn()
+  if (pace?.shouldYield(Math.floor(content.length / 45))) await pace.yieldToEventLoop()
   const entries: TreeEntry[] = []
   for (let at = 0; at < content.length; ) {
     at = parseEntries(oid, content, at, entries, entriesPerTurn)
@@ -169,7 +169,7 @@ export const maxPathCharacters = 16_777_216
 interface ListLimits {
   readonly maxEntries?: number
   readonly maxDepth?: number
-  readonly pace?: Pace
+  readonly pace?: Yielder
 }
 
 /**
@@ -181,7 +181,7 @@ interface ListLimits {
 export async function listFiles(
   repo: Repo,
   tree: Oid,
-  { maxEntries = 100_000, maxDepth = 64, pace = newPace() }: ListLimits = {},
+  { maxEntries = 100_000, maxDepth = 64, pace = createYielder() }: ListLimits = {},
 ): Promise<FileEntry[]> {
   const files: FileEntry[] = []
   let seen = 0
@@ -200,7 +200,7 @@ export async function listFiles(
       characters += path.length
       if (characters > maxPathCharacters)
         throw new GitError('limit_exceeded', `Paths of over ${maxPathCharacters} characters`, { maxPathCharacters })
-      if (pace.isDue(1)) await pace.turn()
+      if (pace.shouldYield(1)) await pace.yieldToEventLoop()
       if (mode === '040000') await walk(oid, `${path}/`, depth + 1)
       else files.push({ path, mode, oid })
     }

@@ -5,7 +5,7 @@ import pLimit from 'p-limit'
 import { syncDirectory, syncPath } from '../durable.ts'
 import { asStorageError, codeOf, GitError } from '../errors.ts'
 import { findDamage } from '../objects/fsck.ts'
-import { namesIn } from '../presence.ts'
+import { listNames } from '../presence.ts'
 import type { Repo } from '../repo.ts'
 
 const readOnly = new Set<string>()
@@ -35,7 +35,7 @@ export function refuseReadOnly({ dir }: Repo): void {
  * @throws GitError storage_error where it still cannot be synced, native_failed
  */
 export async function checkReadOnly(repo: Repo): Promise<boolean> {
-  if ((await findDamage(repo)) && (await namesIn(repo.dir)).length > 0) return false
+  if ((await findDamage(repo)) && (await listNames(repo.dir)).length > 0) return false
   await syncFolder(repo.dir, pLimit(16))
   readOnly.delete(repo.dir)
   return true

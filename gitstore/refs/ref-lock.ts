@@ -7,7 +7,7 @@ import { dirname, join, relative, sep } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { syncDirectory } from '../durable.ts'
 import { asStorageError, codeOf, GitError } from '../errors.ts'
-import { isAbsent, isThere, namesIn } from '../presence.ts'
+import { isAbsent, exists, listNames } from '../presence.ts'
 import type { Repo } from '../repo.ts'
 import type { Store } from '../store.ts'
 
@@ -40,7 +40,7 @@ export interface LockOwner {
 }
 
 /** The token of a transaction, in its folder: every lock that it holds is a link to it. */
-export function tokenPath(folder: string): string {
+export function ownerPath(folder: string): string {
   return join(folder, 'token')
 }
 
@@ -48,21 +48,21 @@ export function tokenPath(folder: string): string {
 export type Recover = (owner: LockOwner) => Promise<void>
 
 /** The text of a lock: a line for people, the rest for recovery. */
-export function tokenText({ process, transaction, note, locks }: LockOwner): string {
+export function encodeOwner({ process, transaction, note, locks }: LockOwner): string {
   return `grove ${process}/${transaction}\n${JSON.stringify({ note, locks })}\n`
 }
 
-/** Parses `tokenText`; undefined for a lock of native git, and for a token of which a power cut has taken a part. */
-export function parseToken(text: string): LockOwner | undefined {
+/** Parses `encodeOwner`; undefined for a lock of native git, and for a token of which a power cut has taken a part. */
+export function parseOwner(text: string): LockOwner | undefined {
   if (isLost(text)) return undefined
   const match = /^grove ([\w-]+)\/([\w-]+)\n(.+)\n$/.exec(text)
   if (!match?.[1] || !match[2] || !match[3]) return undefined
-  const intent = JSON.parse(match[3]) as Pick<LockOwner, 'note' | 'locks'> // written by tokenText alone
+  const intent = JSON.parse(match[3]) as Pick<LockOwner, 'note' | 'locks'> // written by encodeOwner alone
   return { process: match[1], transaction: match[2], ...intent }
 }
 
 /**
- * Links `token` (a complete file with `tokenText`) to `path`; waits while others hold the lock.
+ * Links `token` (a complete file with `encodeOwner`) to `path`; waits while others hold the lock.
  *
  * @throws GitError busy, repo_missing, ref_name_taken (a component of the name is a ref itself)
  */
@@ -144,10 +144,10 @@ async function removeIfStale(
   token: string,
   own: string,
 ): Promise<boolean> {
-  const owner = parseToken(token)
+  const owner = parseOwner(token)
   if (owner?.process === store.process) return false
   if (owner) {
-    const claim = store.takeOver(owner.process)
+    const claim = store.claimDeadProcess(owner.process)
     if (claim) {
       try {
         await recover(owner)
@@ -160,7 +160,7 @@ async function removeIfStale(
   const found = statSync(path, { throwIfNoEntry: false })
   if (!found) return true
   if (!isStaleLock(token, found.mtimeMs, statSync(own).mtimeMs)) return false
-  if (owner && isThere(join(store.run, owner.process))) return false
+  if (owner && exists(join(store.run, owner.process))) return false
   removeLock(path)
   return true
 }
@@ -178,13 +178,13 @@ async function makeRefFolder(repo: Repo, folder: string): Promise<void> {
       if (depth === 2) await syncDirectory(join(repo.dir, 'refs'))
     } catch (error) {
       const code = codeOf(error)
-      if (code === 'ENOENT' && !isThere(join(repo.dir, 'refs')))
+      if (code === 'ENOENT' && !exists(join(repo.dir, 'refs')))
         throw new GitError('repo_missing', 'The repository does not exist')
       if (code === 'ENOTDIR') throw new GitError('ref_name_taken', 'A branch of that name stands in the way')
       if (code !== 'EEXIST' && code !== 'ENOENT') throw asStorageError(error)
     }
   }
-  if (parts.length < 2 && !isThere(folder)) throw new GitError('repo_missing', 'The repository does not exist')
+  if (parts.length < 2 && !exists(folder)) throw new GitError('repo_missing', 'The repository does not exist')
 }
 
 /** Removes empty folders at the path of a ref; a folder that is not empty stays. @throws GitError storage_*, busy */
@@ -203,9 +203,9 @@ export async function removeEmptyFolders(path: string): Promise<void> {
  *
  * @throws GitError storage_*
  */
-export async function isNamedByToken({ run }: Pick<Store, 'run'>, folder: string): Promise<boolean> {
-  for (const process of await namesIn(run))
-    for (const transaction of await namesIn(join(run, process)))
-      if (readLock(tokenPath(join(run, process, transaction)))?.includes(folder)) return true
+export async function isOwnedByLiveProcess({ run }: Pick<Store, 'run'>, folder: string): Promise<boolean> {
+  for (const process of await listNames(run))
+    for (const transaction of await listNames(join(run, process)))
+      if (readLock(ownerPath(join(run, process, transaction)))?.includes(folder)) return true
   return false
 }

@@ -10,7 +10,7 @@ import { closeSync, renameSync } from 'node:fs'
 import { unlink } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { allDone, ownTurn, syncDirectory, syncFile, syncPath, writeOpen, writeSynced } from '../durable.ts'
+import { allDone, takeSyncTurn, syncDirectory, syncFile, syncPath, writeOpen, writeSynced } from '../durable.ts'
 import { asStorageError, codeOf, GitError } from '../errors.ts'
 import { isNoFile } from '../presence.ts'
 import type { Oid } from '../repo.ts'
@@ -23,7 +23,7 @@ import {
   type RefName,
   removeEmptyFolders,
   removeLock,
-  tokenPath,
+  ownerPath,
 } from './ref-lock.ts'
 import { hasLooseBelow, readRef } from './refs.ts'
 
@@ -71,15 +71,15 @@ export function namesAbove(ref: string): string[] {
  * @param locked paths of the locks that are held; a new ref needs those of the names above it
  * @throws GitError ref_name_taken (facts.ref), busy (facts.ref: the ref was deleted while its lock was awaited)
  */
-export async function refuseTakenNames(moves: readonly Move[], locked: readonly string[]): Promise<void> {
+export async function refuseNameConflicts(moves: readonly Move[], locked: readonly string[]): Promise<void> {
   const held = new Set(locked)
   const wanted = new Set(moves.flatMap((move) => (move.to === null ? [] : lockPath(move))))
   for (const [at, move] of moves.entries()) {
-    if (at % maxOpenFiles === maxOpenFiles - 1) await ownTurn()
+    if (at % maxOpenFiles === maxOpenFiles - 1) await takeSyncTurn()
     const { repo, ref, to } = move
     if (to === null || readRef(repo, ref)) continue
     const above = namesAbove(ref)
-    const taken = takenBy(move) ?? above.find((name) => wanted.has(lockPath({ repo, ref: name })))
+    const taken = findNameConflict(move) ?? above.find((name) => wanted.has(lockPath({ repo, ref: name })))
     if (taken) throw new GitError('ref_name_taken', `${taken} stands in the way`, { ref })
     if (!above.every((name) => held.has(lockPath({ repo, ref: name }))))
       throw new GitError('busy', 'The ref was deleted meanwhile; nothing was changed', { ref })
@@ -87,7 +87,7 @@ export async function refuseTakenNames(moves: readonly Move[], locked: readonly 
 }
 
 /** The ref whose name excludes the new ref; undefined where there is none. */
-export function takenBy({ repo, ref }: RefName): string | undefined {
+export function findNameConflict({ repo, ref }: RefName): string | undefined {
   const above = namesAbove(ref).find((name) => readRef(repo, name))
   if (above) return above
   return hasLooseBelow(repo, ref) || hasPackedBelow(repo, ref) ? `${ref}/` : undefined
@@ -97,7 +97,7 @@ export function takenBy({ repo, ref }: RefName): string | undefined {
 export async function writeValues(steps: readonly StagedMove[]): Promise<void> {
   const files = steps.filter(({ to }) => to !== null)
   for (let at = 0; at < files.length; at += maxOpenFiles) {
-    await ownTurn()
+    await takeSyncTurn()
     const open: number[] = []
     try {
       for (const { to, value } of files.slice(at, at + maxOpenFiles))
@@ -118,12 +118,12 @@ export function planPath(folder: string): string {
 export async function writePlan(store: Store, folder: string, steps: readonly StagedMove[]): Promise<void> {
   const plans = steps.map((step) => planOf(store, step))
   const plan = writeSynced(planPath(folder), JSON.stringify(plans))
-  await allDone([writeValues(steps), plan, syncPath(tokenPath(folder))])
+  await allDone([writeValues(steps), plan, syncPath(ownerPath(folder))])
   await allDone([...[folder, dirname(folder), store.run].map(syncDirectory), syncRefFolders(steps)])
 }
 
 /** @throws GitError ref_name_taken (facts.ref), storage_* */
-export async function carryOut(folder: string, steps: readonly StagedMove[]): Promise<void> {
+export async function executePlan(folder: string, steps: readonly StagedMove[]): Promise<void> {
   const last = steps.length > 1 ? steps.slice(-1) : []
   for (const group of [steps.slice(0, 1), steps.slice(1, steps.length - last.length), last]) {
     if (group.length > 0) await carryOutGroup(folder, group)
@@ -132,7 +132,7 @@ export async function carryOut(folder: string, steps: readonly StagedMove[]): Pr
 
 async function carryOutGroup(folder: string, steps: readonly StagedMove[]): Promise<void> {
   for (const [at, step] of steps.filter(({ to }) => to !== null).entries()) {
-    if (at % maxOpenFiles === 0) await ownTurn()
+    if (at % maxOpenFiles === 0) await takeSyncTurn()
     await renameRef(step)
   }
   const deleted = steps.filter(({ to }) => to === null)
@@ -201,7 +201,7 @@ export async function syncRefFolders(names: readonly RefName[]): Promise<void> {
  * Holds `packed-refs.lock` of each repository in which `moves` delete a ref, packed or not, until the loose file is gone too: a
  * `git pack-refs` that has read the file would restore the ref. False where such a lock could not be removed.
  */
-export async function holdingPackedRefs(
+export async function withPackedRefsLock(
   store: Store,
   recover: Recover,
   token: string,

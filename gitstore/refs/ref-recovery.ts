@@ -9,21 +9,21 @@ import { packedRefsLock } from './packed-refs.ts'
 import {
   type LockOwner,
   lockPath,
-  parseToken,
+  parseOwner,
   type Recover,
   readLock,
   removeLock,
-  tokenPath,
-  tokenText,
+  ownerPath,
+  encodeOwner,
 } from './ref-lock.ts'
 import {
-  carryOut,
-  holdingPackedRefs,
+  executePlan,
+  withPackedRefsLock,
   moveOf,
   type PlannedMove,
   planPath,
   type StagedMove,
-  takenBy,
+  findNameConflict,
   writeValues,
 } from './ref-plan.ts'
 import { readRef } from './refs.ts'
@@ -49,7 +49,7 @@ async function recover(store: Store, process: string, owner?: LockOwner): Promis
   const broken: UnfinishedTransaction[] = []
   for (const name of await foldersIn(home)) {
     const folder = join(home, name)
-    const ownership = parseToken(readLock(tokenPath(folder)) ?? '')
+    const ownership = parseOwner(readLock(ownerPath(folder)) ?? '')
     if (ownership) broken.push({ ...ownership, folder })
   }
   // A power cut may remove the folder, whose name is not synced, and leave the lock.
@@ -95,7 +95,7 @@ export async function recoverAll(store: Store, onFailure: (error: unknown) => vo
 }
 
 async function recoverDead(store: Store, process: string): Promise<void> {
-  const claim = store.takeOver(process)
+  const claim = store.claimDeadProcess(process)
   if (claim) await recover(store, process).finally(() => claim.release())
 }
 
@@ -131,7 +131,7 @@ async function foldersIn(path: string): Promise<string[]> {
 /** Leaves the folder. May be repeated. @throws GitError storage_* and what `store.recovered` throws */
 export async function recoverTransaction(store: Store, broken: UnfinishedTransaction): Promise<void> {
   const { folder, note, locks } = broken
-  const token = tokenText(broken)
+  const token = encodeOwner(broken)
   const held = locks.map((lock) => join(store.root, lock)).filter((path) => readLock(path) === token)
   const moves = (await readPlans(folder)).map((plan) => moveOf(store, plan))
   const packed = [...new Set(moves.map(({ repo }) => packedRefsLock(repo)))]
@@ -142,18 +142,18 @@ export async function recoverTransaction(store: Store, broken: UnfinishedTransac
   const [first] = moves
   const due = steps.filter((step) => isHeld.has(lockPath(step)))
   if (first && due.length > 0 && readRef(first.repo, first.ref) === first.to) await finish(store, folder, due)
-  if (note) await store.recovered(note)
+  if (note) await store.onRecovered(note)
   removeHeld(held)
   if (held.length > 0) store.observer?.recovered()
 }
 
 async function finish(store: Store, folder: string, due: readonly StagedMove[]): Promise<void> {
   // Native git may have created `a/b` where the plan has `a`: that move is no longer possible.
-  const possible = due.filter((step) => step.to === null || readRef(step.repo, step.ref) || !takenBy(step))
-  const released = await holdingPackedRefs(store, recoverFor(store), tokenPath(folder), possible, async () => {
+  const possible = due.filter((step) => step.to === null || readRef(step.repo, step.ref) || !findNameConflict(step))
+  const released = await withPackedRefsLock(store, recoverFor(store), ownerPath(folder), possible, async () => {
     for (const { value } of possible) await rm(value, { force: true })
     await writeValues(possible)
-    await carryOut(folder, possible)
+    await executePlan(folder, possible)
   })
   if (!released) throw lockStays()
 }

@@ -11,19 +11,19 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join, relative, sep } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createKeyedMutex } from '../concurrency/keyed-mutex.ts'
-import { allDone, ownTurn, syncPath } from '../durable.ts'
+import { allDone, takeSyncTurn, syncPath } from '../durable.ts'
 import { asStorageError, codeOf, GitError, type GitErrorCode, isGitError } from '../errors.ts'
 import type { Oid, Repo } from '../repo.ts'
 import { repoExists } from '../repo-folders.ts'
 import type { Store, TransactionOutcome, TransactionPhase } from '../store.ts'
 import { markReadOnly, refuseReadOnly } from './read-only.ts'
-import { linkLock, lockPath, type RefName, removeLock, secondsSince, tokenPath, tokenText } from './ref-lock.ts'
+import { linkLock, lockPath, type RefName, removeLock, secondsSince, ownerPath, encodeOwner } from './ref-lock.ts'
 import {
-  carryOut,
-  holdingPackedRefs,
+  executePlan,
+  withPackedRefsLock,
   type Move,
   namesAbove,
-  refuseTakenNames,
+  refuseNameConflicts,
   renameRef,
   syncRefFolders,
   writePlan,
@@ -31,7 +31,7 @@ import {
 } from './ref-plan.ts'
 import { recoverFor, recoverTransaction, repositoryOf, type UnfinishedTransaction } from './ref-recovery.ts'
 import { readRef } from './refs.ts'
-import { keepUntilIndexed, removeFolder } from './unindexed-moves.ts'
+import { keepIntentUntilIndexed, removeFolder } from './unindexed-moves.ts'
 
 export type { Store } from '../store.ts'
 export type { RefName } from './ref-lock.ts'
@@ -55,7 +55,7 @@ export type Current = (name: RefName) => Oid | null
  *
  * @throws GitError busy, repo_missing, ref_name_taken, storage_full, storage_readonly, storage_error
  */
-export async function transact<T>(
+export async function updateRefs<T>(
   store: Store,
   names: readonly RefName[],
   decide: (current: Current) => Promise<Decision<T>>,
@@ -78,14 +78,14 @@ export async function transact<T>(
       },
       (folder) =>
         moves.length > 0
-          ? keepUntilIndexed(
+          ? keepIntentUntilIndexed(
               folder,
               moves.map(({ repo }) => repo),
             )
           : removeFolder(folder),
     )
     // After the lock is released: a writer that builds on the ref syncs the same folder later.
-    if (unsynced) await timed(store, 'sync', () => withFaults(store, [unsynced], () => syncRefFolders([unsynced])))
+    if (unsynced) await timed(store, 'sync', () => translateStorageErrors(store, [unsynced], () => syncRefFolders([unsynced])))
     if (unsynced) await requireFence(store, names)
     store.observer?.ended(moves.length > 0 ? 'moved' : 'nothing')
     return value
@@ -130,7 +130,7 @@ function aboveNew(names: readonly RefName[]): WantedLock[] {
 }
 
 /** Keeps `name` locked, without moving it, while `work` runs. */
-export async function holding<T>(store: Store, name: RefName, note: string, work: () => Promise<T>): Promise<T> {
+export async function withRefLock<T>(store: Store, name: RefName, note: string, work: () => Promise<T>): Promise<T> {
   return withLocks(store, [name], note, work)
 }
 
@@ -138,7 +138,7 @@ export async function holding<T>(store: Store, name: RefName, note: string, work
  * Runs `work`, which makes, moves or removes repositories of `folder`, directly below the root: if this process dies in between,
  * recovery passes on the note, which names the folder.
  */
-export async function announcing<T>(store: Store, folder: string, note: string, work: () => Promise<T>): Promise<T> {
+export async function withRepoIntent<T>(store: Store, folder: string, note: string, work: () => Promise<T>): Promise<T> {
   return withLocks(store, [], note, work, removeFolder, [folder])
 }
 
@@ -163,21 +163,21 @@ async function withLocks<T>(
   const sorted = [...wanted].sort(([a], [b]) => (a < b ? -1 : 1))
   const paths = sorted.map(([path]) => path)
   const result = await mutex.run(paths, () =>
-    withFaults(store, names, async () => {
+    translateStorageErrors(store, names, async () => {
       const transaction = String(++transactions)
       const folder = join(store.run, store.process, transaction)
-      const token = tokenPath(folder)
+      const token = ownerPath(folder)
       const locks = paths.map((path) => relative(store.root, path))
       const locked: string[] = []
-      await ownTurn()
+      await takeSyncTurn()
       try {
         mkdirSync(folder)
-        writeFileSync(token, tokenText({ process: store.process, transaction, note, locks }), { flag: 'wx' })
+        writeFileSync(token, encodeOwner({ process: store.process, transaction, note, locks }), { flag: 'wx' })
         store.fence?.enter(folders)
         if (note && locks.length > 0) await syncPath(token)
         for (const [path, { repo, ref, forRef = ref }] of sorted) {
           await linkLock(store, recoverFor(store), token, path, repo).catch(withRefName(forRef))
-          if (locked.push(path) % locksPerTurn === 0) await ownTurn()
+          if (locked.push(path) % locksPerTurn === 0) await takeSyncTurn()
         }
         return await work(folder, locked)
       } finally {
@@ -235,7 +235,7 @@ async function recoverOwn(store: Store, broken: UnfinishedTransaction): Promise<
   const attempt = () =>
     recoverTransaction(store, broken).then(
       () => {
-        keepUntilIndexed(broken.folder, repos)
+        keepIntentUntilIndexed(broken.folder, repos)
         return true
       },
       () => false,
@@ -254,7 +254,7 @@ async function recoverOwn(store: Store, broken: UnfinishedTransaction): Promise<
  *
  * @throws GitError repo_missing, storage_full, storage_readonly, storage_error; else what `work` threw
  */
-export async function withFaults<T>(
+export async function translateStorageErrors<T>(
   store: Store,
   names: readonly Pick<RefName, 'repo'>[],
   work: () => Promise<T>,
@@ -263,7 +263,7 @@ export async function withFaults<T>(
     return await work()
   } catch (error) {
     if (error instanceof GitError && error.facts.sync === true)
-      for (const { repo } of names) if (markReadOnly(repo)) store.becameReadOnly(repo)
+      for (const { repo } of names) if (markReadOnly(repo)) store.onReadOnly(repo)
     throw codeOf(error) === 'ENOENT' && names.some(({ repo }) => !repoExists(repo))
       ? new GitError('repo_missing', 'The repository was deleted meanwhile')
       : asStorageError(error)
@@ -277,13 +277,13 @@ async function commit(
   locked: readonly string[],
   { moves, save }: Decision<unknown>,
 ): Promise<RefName | undefined> {
-  await refuseTakenNames(moves, locked)
+  await refuseNameConflicts(moves, locked)
   const steps = moves.map((move, at) => ({ ...move, value: join(folder, String(at)) }))
   const [first] = steps
   if (steps.length === 1 && first?.to) {
     // One rename is atomic: there is nothing to finish.
     await timed(store, 'save', () => allDone([save?.(), writeValues(steps)]))
-    await ownTurn()
+    await takeSyncTurn()
     await timed(store, 'commit', () => renameRef(first))
     return first
   }
@@ -293,9 +293,9 @@ async function commit(
     await writePlan(store, folder, steps)
   })
   halfMade.add(folder)
-  const token = tokenPath(folder)
+  const token = ownerPath(folder)
   const released = await timed(store, 'commit', () =>
-    holdingPackedRefs(store, recoverFor(store), token, moves, () => carryOut(folder, steps)),
+    withPackedRefsLock(store, recoverFor(store), token, moves, () => executePlan(folder, steps)),
   )
   if (released) halfMade.delete(folder)
   return undefined

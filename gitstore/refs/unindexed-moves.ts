@@ -13,7 +13,7 @@ const unindexed = new Map<string, Set<string>>()
 const left = new Map<string, number>()
 
 /** Keeps the folder of a transaction until each of the repositories is indexed. */
-export function keepUntilIndexed(folder: string, repos: readonly Repo[]): void {
+export function keepIntentUntilIndexed(folder: string, repos: readonly Repo[]): void {
   const dirs = new Set(repos.map(({ dir }) => dir))
   for (const dir of dirs) {
     const folders = unindexed.get(dir)

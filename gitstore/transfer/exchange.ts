@@ -3,7 +3,7 @@
 import type { Readable, Writable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { GitError } from '../errors.ts'
-import { type GitProcess, killGroup, longestGitMs, startFault } from '../native.ts'
+import { type GitProcess, killGroup, longestGitMs, toStartError } from '../native.ts'
 import type { Repo } from '../repo.ts'
 import { repoExists } from '../repo-folders.ts'
 import { flush, frameTail, pktLine } from './pkt-line.ts'
@@ -116,7 +116,7 @@ export async function relayOutput(
 function endOf(repo: Repo, child: GitProcess): Promise<number | null> {
   return new Promise((resolve, reject) => {
     child.once('error', (cause) =>
-      reject(repoExists(repo) ? startFault(cause) : new GitError('repo_missing', 'The repository does not exist')),
+      reject(repoExists(repo) ? toStartError(cause) : new GitError('repo_missing', 'The repository does not exist')),
     )
     child.once('close', resolve)
   })

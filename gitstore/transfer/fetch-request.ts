@@ -272,7 +272,7 @@ export function bodyOf(request: LsRefs | Fetch): Buffer {
  * The request with only the haves and shallow commits that the client may see. In v2 a request with haves expects
  * acknowledgements, so an unknown id stands for those that were removed.
  */
-export function withVisible(request: Fetch, visible: ReadonlySet<Oid>, deepenNot: ReadonlySet<string>): Fetch {
+export function limitToVisible(request: Fetch, visible: ReadonlySet<Oid>, deepenNot: ReadonlySet<string>): Fetch {
   const haves = new Set([...request.haves].filter((oid) => visible.has(oid)))
   if (request.version === 2 && haves.size < request.haves.size) haves.add(noOid)
   const shallow = new Set([...request.shallow].filter((oid) => visible.has(oid)))

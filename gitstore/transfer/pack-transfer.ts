@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { PassThrough, type Readable } from 'node:stream'
 import { replaceFile, syncDirectory } from '../durable.ts'
 import { GitError } from '../errors.ts'
-import { feed, type GitProcess, killGroup, spawnGit, startFault } from '../native.ts'
+import { writeInput, type GitProcess, killGroup, spawnGit, toStartError } from '../native.ts'
 import { sentenceOf } from '../objects/fsck.ts'
 import { packedRefsPath, packedRefsText } from '../refs/packed-refs.ts'
 import type { Oid, Repo } from '../repo.ts'
@@ -48,10 +48,10 @@ export async function sendMissing(
  *
  * @throws as sendMissing; GitError storage_*
  */
-export async function takePack(repo: Repo, pack: Readable, signal: AbortSignal): Promise<void> {
+export async function receivePack(repo: Repo, pack: Readable, signal: AbortSignal): Promise<void> {
   const child = startGit(repo, ['index-pack', '--stdin', '--fix-thin'])
   child.stdout.resume()
-  feed(pack, child)
+  writeInput(pack, child)
   await whole(child, signal)
   for (const folder of ['objects/pack', 'objects']) await syncDirectory(join(repo.dir, folder))
 }
@@ -73,7 +73,7 @@ async function whole(child: GitProcess, signal: AbortSignal, work = async () => 
     stderr = (stderr + chunk).slice(-maxComplaintCharacters)
   })
   const ended = new Promise<number | null>((resolve, reject) => {
-    child.once('error', (cause) => reject(startFault(cause)))
+    child.once('error', (cause) => reject(toStartError(cause)))
     child.once('close', resolve)
   })
   const cancel = () => killGroup(child)

@@ -7,10 +7,10 @@
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { GitError } from '../errors.ts'
-import { killGroup, runGitOrThrow, spawnGit, startFault } from '../native.ts'
+import { killGroup, runGitOrThrow, spawnGit, toStartError } from '../native.ts'
 import type { Oid, Repo } from '../repo.ts'
 import { branchRefs } from '../repo-folders.ts'
-import { type Fetch, withVisible } from './fetch-request.ts'
+import { type Fetch, limitToVisible } from './fetch-request.ts'
 
 const walkTimeoutMs = 60_000
 
@@ -27,7 +27,7 @@ export async function judgeFetch(repo: Repo, refs: ReadonlyMap<string, Oid>, req
   const unreachable = await firstUnreachable(repo, tips, request.wants)
   if (unreachable !== undefined) throw new GitError('not_offered', `upload-pack: not our ref ${unreachable}`)
   const named = new Set([...request.haves, ...request.shallow])
-  return withVisible(request, await reachableCommits(repo, tips, named), deepenNot)
+  return limitToVisible(request, await reachableCommits(repo, tips, named), deepenNot)
 }
 
 /** The request with the full names of refs, of a client from which nothing is hidden. @throws GitError not_offered */
@@ -87,7 +87,7 @@ async function reachableCommits(repo: Repo, tips: readonly Oid[], oids: Readonly
 async function* walk(repo: Repo, options: readonly string[], revisions: readonly string[]): AsyncGenerator<Oid> {
   const child = spawnGit(repo, ['rev-list', ...options, '--stdin'], { priority: 'transfer', timeoutMs: walkTimeoutMs })
   const closed = once(child, 'close').catch((cause: unknown) => {
-    throw startFault(cause)
+    throw toStartError(cause)
   })
   closed.catch(() => undefined)
   child.stdin.end(textOf(revisions))

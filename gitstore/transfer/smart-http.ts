@@ -5,7 +5,7 @@
 
 import { type Duplex, PassThrough, type Readable, type Writable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
-import { feed, killGroup } from '../native.ts'
+import { writeInput, killGroup } from '../native.ts'
 import type { Repo } from '../repo.ts'
 import { type ReadOptions, readFrames } from './bounded-input.ts'
 import { CutOffError, type Exchange, relayOutput } from './exchange.ts'
@@ -80,7 +80,7 @@ export async function serveFetch(
 }
 
 /** Sends a sentence that the git client shows to its user. */
-export function sayError(output: Writable, sentence: string): void {
+export function sendError(output: Writable, sentence: string): void {
   output.end(pktLine(`ERR ${oneLine(sentence)}`))
 }
 
@@ -111,7 +111,7 @@ export async function servePush(
     cut.abort(new CutOffError(reason, refusalOf(head, new Map(head.refs.map((ref) => [ref, reason])))))
   })
   input.on('data', (chunk: Buffer) => cpu.received(chunk.length))
-  feed(input, child)
+  writeInput(input, child)
   const options = { bands: head.bands, isPush: true, cut: cut.signal }
   const answer = relayOutput(repo, child, conversation, output, options).finally(cpu.end)
   if (!protocol || !messages) return answer

@@ -1,7 +1,7 @@
 /** Finds what makes a foreign folder unsafe to read as a repository: git opens every file that it holds or names. */
 import { lstat, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { ifThere } from '../presence.ts'
+import { ignoreMissing } from '../presence.ts'
 import { kindOf, readRegular } from '../regular-files.ts'
 import type { Repo } from '../repo.ts'
 import { config } from '../repo-folders.ts'
@@ -16,7 +16,7 @@ const configLimitBytes = 1_048_576
  * @throws system errors
  */
 export async function findHazard(dir: string): Promise<string | undefined> {
-  return (await findOddEntry(dir)) ?? (await findWayOut(dir))
+  return (await findOddEntry(dir)) ?? (await findExternalReference(dir))
 }
 
 /** The first entry below `dir` that is neither a file nor a folder; links count unless `linksToo` is false. */
@@ -33,7 +33,7 @@ export async function findOddEntry(dir: string, linksToo = true): Promise<string
 }
 
 /** Files by which a repository names other repositories, which git would read too. */
-async function findWayOut(dir: string): Promise<string | undefined> {
+async function findExternalReference(dir: string): Promise<string | undefined> {
   if ((await sizeOf(join(dir, 'objects/info/alternates'))) > 0)
     return 'it borrows objects from another folder (objects/info/alternates); git clone --mirror --no-local copies them'
   if ((await sizeOf(join(dir, 'commondir'))) > 0) return 'it is a worktree of another repository (commondir)'
@@ -55,5 +55,5 @@ export async function hasOwnConfig({ dir }: Repo): Promise<boolean> {
 
 /** 0 where the file is missing. */
 async function sizeOf(path: string): Promise<number> {
-  return (await ifThere(lstat(path)))?.size ?? 0
+  return (await ignoreMissing(lstat(path)))?.size ?? 0
 }

@@ -10,7 +10,7 @@ import { readdir, stat, unlink } from 'node:fs/promises'
 import { syncDirectory } from '../durable.ts'
 import { asStorageError, codeOf, GitError } from '../errors.ts'
 import { runGitOrThrow } from '../native.ts'
-import { ifThere, isThere } from '../presence.ts'
+import { ignoreMissing, exists } from '../presence.ts'
 import { refuseReadOnly } from '../refs/read-only.ts'
 import { readRef } from '../refs/refs.ts'
 import type { Oid, Repo } from '../repo.ts'
@@ -91,7 +91,7 @@ interface Loose {
 /** Old loose objects in one of the 256 folders. */
 async function looseIn(repo: Repo, fanOut: string): Promise<Loose[]> {
   const folder = `${repo.dir}/objects/${fanOut}`
-  const names = ((await ifThere(readdir(folder))) ?? []).filter((name) => /^[0-9a-f]{38}$/.test(name))
+  const names = ((await ignoreMissing(readdir(folder))) ?? []).filter((name) => /^[0-9a-f]{38}$/.test(name))
   const found: Loose[] = []
   for (const name of names) {
     const path = `${folder}/${name}`
@@ -103,7 +103,7 @@ async function looseIn(repo: Repo, fanOut: string): Promise<Loose[]> {
 }
 
 async function oldFile(path: string): Promise<{ size: number } | undefined> {
-  const file = await ifThere(stat(path))
+  const file = await ignoreMissing(stat(path))
   return file && Date.now() - file.mtimeMs > youngMs ? file : undefined // the clock of files, as in object-batch.ts
 }
 
@@ -125,7 +125,7 @@ async function packLoose(repo: Repo, signal: AbortSignal): Promise<void> {
   )
   for (const { path } of loose) {
     // It was freshened since: a writer is about to use it.
-    if (await oldFile(path)) await ifThere(unlink(path))
+    if (await oldFile(path)) await ignoreMissing(unlink(path))
   }
 }
 
@@ -145,13 +145,13 @@ const keepSuffixes = ['.keep', '.promisor', '.mtimes']
 /** The packs that maintenance may replace; none where an operator's index spans several packs. */
 async function listPacks(repo: Repo): Promise<Pack[]> {
   const folder = `${repo.dir}/objects/pack`
-  const names = new Set(await ifThere(readdir(folder)))
+  const names = new Set(await ignoreMissing(readdir(folder)))
   if (names.has('multi-pack-index')) return []
   const whole = [...names].flatMap((name) => (/^pack-[0-9a-f]{40}\.idx$/.test(name) ? [name.slice(0, -4)] : []))
   const free = whole.filter((name) => !keepSuffixes.some((mark) => names.has(name + mark)))
   const packs = await Promise.all(
     free.map(async (name) => {
-      const pack = await ifThere(stat(`${folder}/${name}.pack`))
+      const pack = await ignoreMissing(stat(`${folder}/${name}.pack`))
       return pack === undefined ? [] : [{ name, bytes: pack.size }]
     }),
   )
@@ -212,11 +212,11 @@ async function packObjects(
 /** Removes the index first, as git does: a reader without an index looks for no pack. */
 async function removePack(repo: Repo, name: string): Promise<void> {
   for (const suffix of ['.idx', '.rev', '.bitmap', '.pack'])
-    await ifThere(unlink(`${repo.dir}/objects/pack/${name}${suffix}`))
+    await ignoreMissing(unlink(`${repo.dir}/objects/pack/${name}${suffix}`))
 }
 
 async function looseRefs(repo: Repo): Promise<number> {
-  const names = (await ifThere(readdir(`${repo.dir}/refs`, { recursive: true, withFileTypes: true }))) ?? []
+  const names = (await ignoreMissing(readdir(`${repo.dir}/refs`, { recursive: true, withFileTypes: true }))) ?? []
   return names.filter((entry) => entry.isFile()).length
 }
 
@@ -233,8 +233,8 @@ async function wantsGraph(repo: Repo, packs: readonly Pack[]): Promise<boolean> 
   if (packs.reduce((sum, { bytes }) => sum + bytes, 0) < minGraphPackBytes || !readRef(repo, main)) return false
   const info = `${repo.dir}/objects/info`
   // An operator keeps a chain of graphs.
-  if (isThere(`${info}/commit-graphs`)) return false
-  const graph = await ifThere(stat(`${info}/commit-graph`))
+  if (exists(`${info}/commit-graphs`)) return false
+  const graph = await ignoreMissing(stat(`${info}/commit-graph`))
   if (!graph) return true
   const { mtimeMs } = await stat(`${repo.dir}/objects/pack`)
   return mtimeMs > graph.mtimeMs && Date.now() - graph.mtimeMs > maxGraphAgeMs

@@ -3,9 +3,9 @@ import { linkSync, readFileSync, renameSync, statSync, unlinkSync } from 'node:f
 import { dirname, join, relative } from 'node:path'
 import { replaceFile, syncDirectory } from '../durable.ts'
 import { codeOf } from '../errors.ts'
-import { newPace } from '../pace.ts'
-import { isNoFile, isThere } from '../presence.ts'
-import { holding, type RefName } from '../refs/ref-transaction.ts'
+import { createYielder } from '../pace.ts'
+import { isNoFile, exists } from '../presence.ts'
+import { withRefLock, type RefName } from '../refs/ref-transaction.ts'
 import type { Oid, Repo } from '../repo.ts'
 import { config, head } from '../repo-folders.ts'
 import type { Store } from '../store.ts'
@@ -21,12 +21,12 @@ const fileCost = 10
  */
 export async function removeEmptyObjects({ dir }: Repo): Promise<Oid[]> {
   const removed: Oid[] = []
-  const pace = newPace()
+  const pace = createYielder()
   for (const fanOut of entriesOf(join(dir, 'objects'))) {
     if (!/^[0-9a-f]{2}$/.test(fanOut.name)) continue
     const before = removed.length
     for (const { name, path } of entriesOf(fanOut.path)) {
-      if (pace.isDue(fileCost)) await pace.turn()
+      if (pace.shouldYield(fileCost)) await pace.yieldToEventLoop()
       if (/^[0-9a-f]{38}$/.test(name) && sizeOf(path) === 0 && removeEmpty(path)) removed.push(fanOut.name + name)
     }
     if (removed.length > before) await syncDirectory(fanOut.path)
@@ -40,7 +40,7 @@ function removeEmpty(path: string): boolean {
   try {
     renameSync(path, aside)
     const isEmpty = sizeOf(aside) === 0
-    if (!isEmpty && !isThere(path)) linkSync(aside, path)
+    if (!isEmpty && !exists(path)) linkSync(aside, path)
     unlinkSync(aside)
     return isEmpty
   } catch (error) {
@@ -56,10 +56,10 @@ function sizeOf(path: string): number | undefined {
 /** Lists the full names of loose refs that are empty or hold only zeros, as blocks do that were never written. */
 export async function listEmptyRefs(repo: Repo): Promise<string[]> {
   const found: string[] = []
-  const pace = newPace()
+  const pace = createYielder()
   const look = async (folder: string): Promise<void> => {
     for (const { name, path, isFolder } of entriesOf(folder)) {
-      if (pace.isDue(fileCost)) await pace.turn()
+      if (pace.shouldYield(fileCost)) await pace.yieldToEventLoop()
       if (isFolder) await look(path)
       else if (!name.startsWith('.') && !name.endsWith('.lock') && isBlank(path)) found.push(relative(repo.dir, path))
     }
@@ -75,7 +75,7 @@ export async function listEmptyRefs(repo: Repo): Promise<string[]> {
  */
 export async function restoreRef(store: Store, name: RefName, oid: Oid): Promise<boolean> {
   const path = join(name.repo.dir, name.ref)
-  return holding(store, name, '', async () => {
+  return withRefLock(store, name, '', async () => {
     if (!isBlank(path)) return false
     await replaceFile(path, `${oid}\n`)
     return true

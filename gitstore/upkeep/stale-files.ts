@@ -3,9 +3,9 @@ import { readdirSync, statSync } from 'node:fs'
 import { rm, stat, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { longestGitMs } from '../native.ts'
-import { newPace, type Pace } from '../pace.ts'
-import { isAbsent, isThere } from '../presence.ts'
-import { isStaleLock, parseToken, readLock } from '../refs/ref-lock.ts'
+import { createYielder, type Yielder } from '../pace.ts'
+import { isAbsent, exists } from '../presence.ts'
+import { isStaleLock, parseOwner, readLock } from '../refs/ref-lock.ts'
 import type { Repo } from '../repo.ts'
 import type { Store } from '../store.ts'
 import { isTemporary } from '../temporary-names.ts'
@@ -30,7 +30,7 @@ export async function fileSystemTime(store: Store): Promise<number> {
  * @param now of `fileSystemTime`
  */
 export function listStaleFiles(run: string, { dir }: Repo, now: number): AsyncGenerator<string> {
-  return staleFilesIn(run, dir, now, false, newPace())
+  return staleFilesIn(run, dir, now, false, createYielder())
 }
 
 /** `inRefs`: names are those of branches and tags. A file is yielded in the turn of the event loop in which it was found stale. */
@@ -39,10 +39,10 @@ async function* staleFilesIn(
   dir: string,
   now: number,
   inRefs: boolean,
-  pace: Pace,
+  pace: Yielder,
 ): AsyncGenerator<string> {
   for (const { path, name, isFolder } of entriesOf(dir)) {
-    if (pace.isDue(1)) await pace.turn()
+    if (pace.shouldYield(1)) await pace.yieldToEventLoop()
     if (isTemporary(name, inRefs)) {
       if (isFolder ? now - lastWriteIn(path) > staleAfterMs : isOld(path, now)) yield path
     } else if (isFolder) yield* staleFilesIn(run, path, now, inRefs || name === 'refs', pace)
@@ -73,8 +73,8 @@ function isStale(run: string, lock: string, now: number): boolean {
   const found = statSync(lock, { throwIfNoEntry: false })
   const text = readLock(lock)
   if (found === undefined || text === undefined || !isStaleLock(text, found.mtimeMs, now)) return false
-  const owner = parseToken(text)
-  return owner === undefined || !isThere(join(run, owner.process))
+  const owner = parseOwner(text)
+  return owner === undefined || !exists(join(run, owner.process))
 }
 
 /** Git keeps the pack of a push by this file until its refs have moved. An operator's file has another text, or none. */

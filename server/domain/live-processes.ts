@@ -1,6 +1,6 @@
 /** The processes that use a data folder now. */
 import { join } from 'node:path'
-import { isTaken, namesIn } from '../../gitstore/presence.ts'
+import { lexists, listNames } from '../../gitstore/presence.ts'
 import { lockFileIn, takeOver } from '../../index/sqlite/file-lock.ts'
 
 /**
@@ -10,12 +10,12 @@ import { lockFileIn, takeOver } from '../../index/sqlite/file-lock.ts'
  */
 export async function listLiveProcesses(run: string, own?: string): Promise<string[]> {
   const live: string[] = []
-  for (const process of await namesIn(run)) {
+  for (const process of await listNames(run)) {
     if (process === own) continue
     const claim = takeOver(run, process)
     claim?.release()
     // No claim though its folder exists: the process lives. Plain files here are locks between processes.
-    if (!claim && isTaken(lockFileIn(join(run, process)))) live.push(process)
+    if (!claim && lexists(lockFileIn(join(run, process)))) live.push(process)
   }
   return live
 }

@@ -3,7 +3,7 @@
 import { stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { runningGits } from '../../gitstore/native.ts'
-import { ifThere } from '../../gitstore/presence.ts'
+import { ignoreMissing } from '../../gitstore/presence.ts'
 import { countReadOnly } from '../../gitstore/refs/read-only.ts'
 import { countUnrevokedSessions } from '../../index/credentials/sessions.ts'
 import type { Deps } from '../base/deps.ts'
@@ -53,5 +53,5 @@ async function setFolderGauges({ metrics, credentials, log, store }: Deps): Prom
 }
 
 async function sizeOf(file: string): Promise<number> {
-  return (await ifThere(stat(file)))?.size ?? 0
+  return (await ignoreMissing(stat(file)))?.size ?? 0
 }

@@ -140,10 +140,10 @@ function storeOf(
     root,
     run,
     process: alive.id,
-    takeOver: (id) => takeOver(run, id),
-    recovered: (note) => indexNoted(deps(), note),
+    claimDeadProcess: (id) => takeOver(run, id),
+    onRecovered: (note) => indexNoted(deps(), note),
     indexRepo: (repo) => indexNamed(deps(), repo),
-    becameReadOnly: (repo) => void checkUntilWritable(deps(), repo),
+    onReadOnly: (repo) => void checkUntilWritable(deps(), repo),
     observer: storeObserver(metrics),
     fence: placement.fence,
   }

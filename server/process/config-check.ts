@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { distance } from 'fastest-levenshtein'
 import { syncDirectory, writeSynced } from '../../gitstore/durable.ts'
 import { gitVersion } from '../../gitstore/native.ts'
-import { ifThere, isTaken } from '../../gitstore/presence.ts'
+import { ignoreMissing, lexists } from '../../gitstore/presence.ts'
 import { temporaryFile } from '../../gitstore/temporary-names.ts'
 import { type Config, variableNames } from '../base/config.ts'
 import { isLoopback } from '../base/loopback.ts'
@@ -99,7 +99,7 @@ function checkDatabase({ databaseUrl, dataDir }: Config): string[] {
     found.push('DATABASE_URL: password hashes travel in the clear; add sslmode=verify-full')
   if (!isLocal && mode === 'require')
     found.push('DATABASE_URL: sslmode=require takes any certificate; use verify-full, with sslrootcert')
-  if (isTaken(join(dataDir, credentialsFile)))
+  if (lexists(join(dataDir, credentialsFile)))
     found.push(`DATABASE_URL is set, but accounts are in ${credentialsFile}: grove credentials-to-postgres moves them`)
   return found
 }
@@ -127,7 +127,7 @@ async function checkGit(): Promise<string[]> {
 
 /** Whether the file system of the data folder keeps what Grove needs of it. Writes, syncs and removes a file where `root` exists. */
 async function checkFolder(root: string): Promise<string[]> {
-  const found = await ifThere(stat(root))
+  const found = await ignoreMissing(stat(root))
   // The first start makes it, below the nearest folder that exists.
   if (found === undefined) return checkFileSystem(await existingAbove(root))
   if (!found.isDirectory()) return [`DATA_DIR: ${root} is not a folder`]
@@ -142,7 +142,7 @@ async function checkFolder(root: string): Promise<string[]> {
 
 async function existingAbove(folder: string): Promise<string> {
   const parent = dirname(folder)
-  return (await ifThere(stat(parent))) ? parent : existingAbove(parent)
+  return (await ignoreMissing(stat(parent))) ? parent : existingAbove(parent)
 }
 
 async function checkFileSystem(folder: string): Promise<string[]> {
@@ -169,7 +169,7 @@ async function checkReaders(root: string, mode: number): Promise<string[]> {
 
 /** A rename from `run/` into a repository must not cross file systems. */
 async function checkRun(root: string, device: number): Promise<string[]> {
-  const found = await ifThere(stat(runFolder(root)))
+  const found = await ignoreMissing(stat(runFolder(root)))
   return found === undefined || found.dev === device ? [] : ['DATA_DIR and its folder run/ are on two file systems']
 }
 
@@ -187,7 +187,7 @@ async function checkWriting(root: string): Promise<string[]> {
 }
 
 async function checkClock(root: string): Promise<string[]> {
-  const written = await ifThere(stat(join(root, credentialsFile)))
+  const written = await ignoreMissing(stat(join(root, credentialsFile)))
   const behind = (written?.mtimeMs ?? 0) - Date.now()
   return behind > clockToleranceMs
     ? [`The clock is ${Math.round(behind / 1000)} s behind the last change of ${credentialsFile}`]

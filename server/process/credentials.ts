@@ -3,7 +3,7 @@ import { chmod, open as openFile, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { codeOf } from '../../gitstore/errors.ts'
-import { ifThere, isTaken } from '../../gitstore/presence.ts'
+import { ignoreMissing, lexists } from '../../gitstore/presence.ts'
 import { credentialsMigrations } from '../../index/credentials/migrations.ts'
 import type { CredentialsSchema } from '../../index/credentials/schema.ts'
 import { findSigningKey } from '../../index/credentials/token-keys.ts'
@@ -74,7 +74,7 @@ async function openFileIn(
   const file = join(root, credentialsFile)
   const advice = `put the backup's copy in its place and remove ${credentialsFile}-wal and -shm`
   const size = await sizeOf(file)
-  if (size <= 0 && isTaken(join(root, movedCredentialsFile)))
+  if (size <= 0 && lexists(join(root, movedCredentialsFile)))
     throw new DatabaseError('damaged', 'Accounts were moved to PostgreSQL: set DATABASE_URL')
   if (size <= 0 && (await hasOrganisations(root))) {
     const what = size === 0 ? 'is empty' : 'is missing'
@@ -100,7 +100,7 @@ async function hasOrganisations(root: string): Promise<boolean> {
 
 /** Bytes; -1: there is no such file. */
 async function sizeOf(file: string): Promise<number> {
-  return (await ifThere(stat(file)))?.size ?? -1
+  return (await ignoreMissing(stat(file)))?.size ?? -1
 }
 
 /** Password hashes and keys: for the user of the service alone, whatever its umask. The log gets the mode of the database. */

@@ -3,7 +3,7 @@ import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeFolder, replaceFile } from '../../gitstore/durable.ts'
 import { codeOf } from '../../gitstore/errors.ts'
-import { ifThere } from '../../gitstore/presence.ts'
+import { ignoreMissing } from '../../gitstore/presence.ts'
 import { type Config, ConfigError } from '../base/config.ts'
 import { cellFile, runFolder } from '../domain/layout.ts'
 
@@ -25,7 +25,7 @@ export async function makeDataFolder(root: string): Promise<void> {
 /** The first start with `CELL` gives the folder its name. @throws ConfigError: the folder is another cell, or one at all */
 export async function rememberCell({ dataDir, cell }: Config): Promise<void> {
   const file = join(dataDir, cellFile)
-  const known = (await ifThere(readFile(file, 'utf8')))?.trim()
+  const known = (await ignoreMissing(readFile(file, 'utf8')))?.trim()
   const own = cell?.name
   if (known === own) return
   if (known !== undefined) throw new ConfigError(`CELL is ${own ?? 'unset'}, but ${dataDir} is the cell ${known}`)

@@ -5,7 +5,7 @@
 
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { ifThere } from '../../gitstore/presence.ts'
+import { ignoreMissing } from '../../gitstore/presence.ts'
 import { isUnfinished } from '../../gitstore/temporary-names.ts'
 import { indexMigrations } from '../../index/derived/migrations.ts'
 import manifest from '../../package.json' with { type: 'json' }
@@ -61,7 +61,7 @@ async function versionsBeside(run: string, ownProcess: string): Promise<(Running
 }
 
 async function versionOf(processFolder: string): Promise<RunningVersion | undefined> {
-  const text = await ifThere(readFile(join(processFolder, 'version'), 'utf8'))
+  const text = await ignoreMissing(readFile(join(processFolder, 'version'), 'utf8'))
   if (text === undefined) return undefined
   const [schema = '', release] = text.trimEnd().split('\n')
   return { schema, release }

@@ -8,7 +8,7 @@ import { promisify } from 'node:util'
 import git from 'isomorphic-git'
 import { createRepo } from '../../gitstore/new-repos.ts'
 import { newObjectBatch, type ObjectBatch } from '../../gitstore/objects/object-batch.ts'
-import { type Decision, type Store, transact } from '../../gitstore/refs/ref-transaction.ts'
+import { type Decision, type Store, updateRefs } from '../../gitstore/refs/ref-transaction.ts'
 import type { Oid, Repo } from '../../gitstore/repo.ts'
 import { traced } from './traced.ts'
 
@@ -65,7 +65,7 @@ function groveCommit(store: Store, repo: Repo): Work {
 }
 
 async function commitOnMain(store: Store, repo: Repo, text: string): Promise<Oid> {
-  return transact(store, [{ repo, ref: main }], async (current): Promise<Decision<Oid>> => {
+  return updateRefs(store, [{ repo, ref: main }], async (current): Promise<Decision<Oid>> => {
     const draft = newObjectBatch(repo)
     const oid = await buildCommit(draft, current({ repo, ref: main }), text)
     return { moves: [{ repo, ref: main, to: oid }], value: oid, save: draft.save }

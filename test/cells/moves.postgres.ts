@@ -3,7 +3,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { transact } from '../../gitstore/refs/ref-transaction.ts'
+import { updateRefs } from '../../gitstore/refs/ref-transaction.ts'
 import { indexNode } from '../../server/domain/indexing/index-node.ts'
 import { nodeRepo } from '../../server/domain/layout.ts'
 import { locksIn } from '../support/data-folder.ts'
@@ -85,7 +85,7 @@ describe('grove move-org', () => {
     const { id, head } = nodes[0]
     const name = { repo: nodeRepo(here.deps.store, org, id), ref: 'refs/heads/late' }
     const [began, ends] = [newGate(), newGate()]
-    const change = transact(here.deps.store, [name], async () => {
+    const change = updateRefs(here.deps.store, [name], async () => {
       began.open()
       await ends.opened
       return { moves: [{ ...name, to: head }], value: undefined }

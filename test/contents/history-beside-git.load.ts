@@ -3,7 +3,7 @@
 import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { historyOf } from '../../gitstore/history/history.ts'
+import { openHistory } from '../../gitstore/history/history.ts'
 import { newObjectBatch } from '../../gitstore/objects/object-batch.ts'
 import { openSqlite } from '../../index/sqlite/better-sqlite3.ts'
 import { gitIn } from '../support/git.ts'
@@ -117,10 +117,10 @@ describe('history', () => {
     const by = { name: 'Ben', email: 'ben@example.org', timestamp: 1_700_000_100, timezoneOffset: 0 }
     const tree = node.git.say('rev-parse', `${base}^{tree}`)
     const oid = await draft.commit({ tree, parents: [base], author: by, committer: by, message: 'Draft' })
-    const history = historyOf(draft.repo, unknown)
+    const history = openHistory(draft.repo, unknown)
     expect(await history.page(oid, 0, 10)).to.deep.equal({ total: 2, oids: [oid, base] })
     expect(await history.mergeBase(oid, base)).to.equal(base)
-    const error = await historyOf({ dir: node.git.dir }, unknown)
+    const error = await openHistory({ dir: node.git.dir }, unknown)
       .page(oid, 0, 10)
       .catch((thrown: unknown) => thrown)
     expect(error).to.have.property('code', 'object_missing')

@@ -6,7 +6,7 @@ import { readdir, rm, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { readLock } from '../../gitstore/refs/ref-lock.ts'
-import { holding, type Store } from '../../gitstore/refs/ref-transaction.ts'
+import { withRefLock, type Store } from '../../gitstore/refs/ref-transaction.ts'
 import { findDatabaseDamage } from '../../index/sqlite/backup.ts'
 import { registerProcess, takeOver } from '../../index/sqlite/file-lock.ts'
 import { workingIn } from '../bench/processes.ts'
@@ -45,16 +45,16 @@ export async function meetLocks({ dataDir, problems }: World): Promise<void> {
     root: dataDir,
     run,
     process: alive.id,
-    takeOver: (id) => takeOver(run, id),
-    recovered: async () => {},
+    claimDeadProcess: (id) => takeOver(run, id),
+    onRecovered: async () => {},
     indexRepo: async () => {},
-    becameReadOnly: () => {},
+    onReadOnly: () => {},
   }
   for (const lock of await locksIn(dataDir)) {
     const text = readLock(lock)
     if (text === '' || text?.includes('\0')) await utimes(lock, 0, 0)
     const [, dir = '', ref = ''] = /^(.*?\.git)\/(.*)\.lock$/.exec(lock) ?? []
-    await holding(store, { repo: { dir }, ref }, '', async () => {}).catch((error: unknown) =>
+    await withRefLock(store, { repo: { dir }, ref }, '', async () => {}).catch((error: unknown) =>
       problems.push(`${lock} keeps others waiting: ${error}; it has ${JSON.stringify(text)}; this is ${alive.id}`),
     )
   }

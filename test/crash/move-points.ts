@@ -2,7 +2,7 @@
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import pg from 'pg'
-import { isThere } from '../../gitstore/presence.ts'
+import { exists } from '../../gitstore/presence.ts'
 import { randomFrom } from '../bench/repositories.ts'
 import { runGroveCommand } from '../support/command.ts'
 import { locksIn, newDataDir, transactionsIn } from '../support/data-folder.ts'
@@ -223,7 +223,7 @@ async function judge(scene: Scene, from: Name, to: Name): Promise<void> {
     await until(async () => [...(await locksIn(dataDir)), ...(await transactionsIn(dataDir))].length === 0).catch(() =>
       said('locks or transactions are left'),
     )
-  if (isThere(join(target.dataDir, world.org, 'closed'))) said('it stays closed')
+  if (exists(join(target.dataDir, world.org, 'closed'))) said('it stays closed')
   const arriving = await readdir(join(target.dataDir, 'arriving'))
   if (arriving.length > 0) said(`left in arriving: ${arriving}`)
   world.problems.push(...(await judgeDirectory({ environment: { DATABASE_URL: database } }, [source, target])))

@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { GitError } from '../../gitstore/errors.ts'
-import { ifThere, isThere, namesIn } from '../../gitstore/presence.ts'
+import { ignoreMissing, exists, listNames } from '../../gitstore/presence.ts'
 import { checkReadOnly, markReadOnly, refuseReadOnly } from '../../gitstore/refs/read-only.ts'
-import { tokenText } from '../../gitstore/refs/ref-lock.ts'
+import { encodeOwner } from '../../gitstore/refs/ref-lock.ts'
 import { listStaleFiles } from '../../gitstore/upkeep/stale-files.ts'
 import { findOccupant } from '../../server/domain/operator/restore.ts'
 import { ensurePersonalOrg } from '../../server/domain/orgs/orgs.ts'
@@ -45,16 +45,16 @@ describe('what cannot be looked at', () => {
   it('is there or not there only where the file system says so', async () => {
     symlinkSync('round', join(folder, 'round'))
     writeFileSync(join(folder, 'file'), '')
-    for (const name of ['nothing', 'file/below', 'round']) expect(isThere(join(folder, name)), name).to.equal(false)
-    for (const name of ['nothing', 'file', 'round']) expect(await namesIn(join(folder, name)), name).to.deep.equal([])
+    for (const name of ['nothing', 'file/below', 'round']) expect(exists(join(folder, name)), name).to.equal(false)
+    for (const name of ['nothing', 'file', 'round']) expect(await listNames(join(folder, name)), name).to.deep.equal([])
     for (const name of ['nothing', 'file/below', 'round'])
-      expect(await ifThere(stat(join(folder, name))), name).to.equal(undefined)
+      expect(await ignoreMissing(stat(join(folder, name))), name).to.equal(undefined)
     const faults = { EMFILE: 'busy', EIO: 'storage_error', EACCES: 'storage_error' } as const
     for (const [fault, code] of Object.entries(faults) as ['EMFILE' | 'EIO' | 'EACCES', string][]) {
-      expect(await codeOf(() => failing('stat', folder, fault, async () => isThere(folder))), fault).to.equal(code)
-      expect(await codeOf(() => failing('readdir', folder, fault, () => namesIn(folder))), fault).to.equal(code)
+      expect(await codeOf(() => failing('stat', folder, fault, async () => exists(folder))), fault).to.equal(code)
+      expect(await codeOf(() => failing('readdir', folder, fault, () => listNames(folder))), fault).to.equal(code)
       const error = Object.assign(new Error(fault), { code: fault })
-      expect(await ifThere(Promise.reject(error)).catch((thrown: unknown) => thrown)).to.equal(error)
+      expect(await ignoreMissing(Promise.reject(error)).catch((thrown: unknown) => thrown)).to.equal(error)
     }
   })
 
@@ -73,7 +73,7 @@ describe('what cannot be looked at', () => {
     const git = gitIn({ dataDir: folder }, 'org', 'node')
     git.run(['init', '-q', '--bare', git.dir])
     const owner = { process: 'alive', transaction: '1', note: '', locks: [] }
-    writeFileSync(join(git.dir, 'refs/heads/main.lock'), tokenText(owner))
+    writeFileSync(join(git.dir, 'refs/heads/main.lock'), encodeOwner(owner))
     const leftovers = () => allOf(listStaleFiles(join(folder, 'run'), git, Date.now() + 3 * hours))
     const home = join(folder, 'run', owner.process)
     expect(await codeOf(() => failing('stat', home, 'EIO', leftovers))).to.equal('storage_error')

@@ -7,7 +7,7 @@ import fc from 'fast-check'
 import {
   branchNameProblem,
   cleanPersonName,
-  foldedCollision,
+  findCaseCollision,
   pathProblem,
   personProblem,
   treePathProblem,
@@ -167,9 +167,9 @@ describe('gitstore: names', () => {
     for (const name of ['', '...', 'a\nb', 'a<b', '\ud800', 'a'.repeat(256)])
       expect(personProblem({ name, email: 'a@b' })).to.be.a('string')
     const every = new Set(['Straße', 'STRASSE', 'É', 'a'])
-    expect(foldedCollision(['Straße', 'b', 'STRASSE'], every)).to.deep.equal(['Straße', 'STRASSE'])
-    expect(foldedCollision(['e\u0301', 'É'], every)).to.deep.equal(['e\u0301', 'É'])
-    expect(foldedCollision(['a', 'b', 'a'], every)).to.equal(undefined)
-    expect(foldedCollision(['A', 'a', 'b'], new Set(['b']))).to.equal(undefined)
+    expect(findCaseCollision(['Straße', 'b', 'STRASSE'], every)).to.deep.equal(['Straße', 'STRASSE'])
+    expect(findCaseCollision(['e\u0301', 'É'], every)).to.deep.equal(['e\u0301', 'É'])
+    expect(findCaseCollision(['a', 'b', 'a'], every)).to.equal(undefined)
+    expect(findCaseCollision(['A', 'a', 'b'], new Set(['b']))).to.equal(undefined)
   })
 })

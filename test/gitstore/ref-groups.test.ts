@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { expect } from 'chai'
 import { GitError } from '../../gitstore/errors.ts'
-import { tokenText } from '../../gitstore/refs/ref-lock.ts'
-import { type Move, recoverAll, type Store, transact } from '../../gitstore/refs/ref-transaction.ts'
+import { encodeOwner } from '../../gitstore/refs/ref-lock.ts'
+import { type Move, recoverAll, type Store, updateRefs } from '../../gitstore/refs/ref-transaction.ts'
 import { listUnindexed, markIndexed } from '../../gitstore/refs/unindexed-moves.ts'
 import type { Repo } from '../../gitstore/repo.ts'
 import { traced } from '../bench/traced.ts'
@@ -56,7 +56,7 @@ describe('gitstore: a transaction of many refs', () => {
     moves()
       .flatMap(({ ref, to }) => (to === null ? [] : `${ref} ${to}`))
       .sort()
-  const move = () => transact(store, moves(), async () => ({ moves: moves(), value: undefined }))
+  const move = () => updateRefs(store, moves(), async () => ({ moves: moves(), value: undefined }))
 
   it('moves all of them and leaves nothing behind', async () => {
     await move()
@@ -90,7 +90,7 @@ describe('gitstore: a transaction of many refs', () => {
     const paths = moves().map(({ ref }) => join(repo.dir, `${ref}.lock`))
     const locks = paths.map((path) => relative(root, path)).sort()
     const token = join(folder, 'token')
-    writeFileSync(token, tokenText({ process, transaction: '1', note: '', locks }))
+    writeFileSync(token, encodeOwner({ process, transaction: '1', note: '', locks }))
     for (const path of paths) {
       mkdirSync(dirname(path), { recursive: true })
       linkSync(token, path)
@@ -137,7 +137,7 @@ describe('gitstore: a transaction of many refs', () => {
   it('is refused whole where one of its names is a folder of another, and moves nothing', async () => {
     const known = refs()
     const names = ['refs/heads/0', 'refs/heads/x', 'refs/heads/x/y'].map((ref) => ({ repo, ref, to: after }))
-    const refused = await transact(store, names, async () => ({ moves: names, value: undefined })).catch((e) => e)
+    const refused = await updateRefs(store, names, async () => ({ moves: names, value: undefined })).catch((e) => e)
     expect([refused.code, refused.facts]).to.deep.equal(['ref_name_taken', { ref: 'refs/heads/x/y' }])
     expect(refs()).to.deep.equal(known)
     expect(readdirSync(join(store.run, store.process))).to.deep.equal([])
@@ -150,12 +150,12 @@ describe('gitstore: a transaction of many refs', () => {
     const held = new Promise<void>((resolve) => {
       release = resolve
     })
-    const making = transact(others, [below], async () => {
+    const making = updateRefs(others, [below], async () => {
       await held
       return { moves: [below], value: undefined }
     })
     const names = ['refs/heads/0', 'refs/heads/x'].map((ref) => ({ repo, ref, to: after }))
-    const refused = transact(store, names, async () => ({ moves: names, value: undefined })).catch((e) => e)
+    const refused = updateRefs(store, names, async () => ({ moves: names, value: undefined })).catch((e) => e)
     setTimeout(release, 100)
     await making
     expect((await refused).code).to.equal('ref_name_taken')
@@ -168,7 +168,7 @@ describe('gitstore: a transaction of many refs', () => {
     writeFileSync(lock, '')
     const names = ['refs/heads/0', 'refs/heads/x'].map((ref) => ({ repo, ref, to: after }))
     setTimeout(() => rmSync(lock), 100)
-    await transact(store, names, async () => ({ moves: names, value: undefined }))
+    await updateRefs(store, names, async () => ({ moves: names, value: undefined }))
     expect(refs()).to.include.members(names.map(({ ref }) => `${ref} ${after}`))
   })
 })
@@ -180,10 +180,10 @@ function storeOf(root: string, process: string): Store {
     root,
     run,
     process,
-    takeOver: () => ({ release: () => {} }),
-    recovered: async () => undefined,
+    claimDeadProcess: () => ({ release: () => {} }),
+    onRecovered: async () => undefined,
     indexRepo: async () => undefined,
-    becameReadOnly: () => undefined,
+    onReadOnly: () => undefined,
   }
 }
 

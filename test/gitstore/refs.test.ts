@@ -6,7 +6,7 @@ import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
 import { runGit } from '../../gitstore/native.ts'
 import { newObjectBatch } from '../../gitstore/objects/object-batch.ts'
-import { transact } from '../../gitstore/refs/ref-transaction.ts'
+import { updateRefs } from '../../gitstore/refs/ref-transaction.ts'
 import { listUnindexed, markIndexed } from '../../gitstore/refs/unindexed-moves.ts'
 import type { Oid } from '../../gitstore/repo.ts'
 import { type Call, traced } from '../bench/traced.ts'
@@ -39,7 +39,7 @@ describe('gitstore: ref transactions', () => {
       while (deleting) await runGit(repo, ['pack-refs', '--all', '--prune'])
     }
     const move = (ref: string, to: Oid | null) =>
-      transact(store, [{ repo, ref }], async () => ({ moves: [{ repo, ref, to }], value: undefined }))
+      updateRefs(store, [{ repo, ref }], async () => ({ moves: [{ repo, ref, to }], value: undefined }))
     const passing = async (name: string) => {
       for (let n = 0; n < 100; n++) {
         const ref = `refs/heads/${name}/${n}`
@@ -63,7 +63,7 @@ describe('gitstore: what survives a power cut', () => {
       const store = await newStore(dir)
       const moved = names.map((ref) => ({ repo, ref }))
       const { calls } = await traced(() =>
-        transact(store, moved, async () => {
+        updateRefs(store, moved, async () => {
           const draft = newObjectBatch(repo)
           const tree = await treeOf(draft, { a: '1', 'b/c': '2' })
           const oid = await draft.commit({ tree, parents: [], author: ann, committer: ann, message: 'Kept' })

@@ -1,6 +1,6 @@
 /** `grove backup`: copies accounts and repositories to a folder. */
 import { resolve, sep } from 'node:path'
-import { isTaken } from '../../../gitstore/presence.ts'
+import { lexists } from '../../../gitstore/presence.ts'
 import { postgresOf } from '../../base/config.ts'
 import { backUp, findMistake } from '../../domain/operator/backup.ts'
 import { readStamps } from '../../domain/operator/mirror-checks.ts'
@@ -24,7 +24,7 @@ export async function backUpTo(call: Call, target: string, { jobs = '2', full = 
   await requireFolder(config.dataDir)
   if (`${dir}${sep}`.startsWith(`${config.dataDir}${sep}`) || `${config.dataDir}${sep}`.startsWith(`${dir}${sep}`))
     throw new UsageError(`${dir} and the data folder ${config.dataDir} must lie beside each other`)
-  if (isTaken(dir)) await requireFolder(dir)
+  if (lexists(dir)) await requireFolder(dir)
   const source = { root: config.dataDir, postgres: postgresOf(config) }
   const mistake = await findMistake(source, dir)
   if (mistake !== undefined) throw new UsageError(mistake)

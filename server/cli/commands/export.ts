@@ -2,7 +2,7 @@
 import { readdir, realpath } from 'node:fs/promises'
 import { resolve, sep } from 'node:path'
 import { makeFolder } from '../../../gitstore/durable.ts'
-import { isThere } from '../../../gitstore/presence.ts'
+import { exists } from '../../../gitstore/presence.ts'
 import { findOrgsNamed, type OrgRow } from '../../../index/derived/org-queries.ts'
 import { counted } from '../../base/counted.ts'
 import type { Deps } from '../../base/deps.ts'
@@ -63,7 +63,7 @@ async function folderFor(dataDir: string, target: string): Promise<string> {
       throw new UsageError(`${dir} and the data folder ${data} must lie beside each other`)
   }
   refuseOverlap(path, dataDir)
-  if (isThere(path)) await requireFolder(path)
+  if (exists(path)) await requireFolder(path)
   else await makeFolder(path)
   const dir = await realpath(path)
   refuseOverlap(dir, await realpath(dataDir))

@@ -2,7 +2,7 @@
 import { resolve } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { GitError } from '../../../gitstore/errors.ts'
-import { isAbsent, isThere } from '../../../gitstore/presence.ts'
+import { isAbsent, exists } from '../../../gitstore/presence.ts'
 import { findAccountByEmail } from '../../../index/credentials/accounts.ts'
 import { DatabaseError } from '../../../index/sqlite/database.ts'
 import type { Deps } from '../../base/deps.ts'
@@ -105,7 +105,7 @@ async function watchWhileThere(run: Sync, { listed, target, done, isStale }: Syn
       if (changes !== undefined) tell(changes)
     } catch (error) {
       signal.throwIfAborted()
-      if (isAbsent(error) && !isThere(folder)) return
+      if (isAbsent(error) && !exists(folder)) return
       if (!mayPass(error)) throw error
       watched.isBehind = true
       tell(`nothing imported, tried again later: ${error.message}`)
@@ -122,7 +122,7 @@ async function whenBack(run: Sync, target: Target): Promise<Synced> {
   const { folder, signal } = run
   for (;;) {
     await pause(lookAgainMs, undefined, { signal }).catch(() => signal.throwIfAborted())
-    if (!isThere(folder)) continue
+    if (!exists(folder)) continue
     try {
       return await sync(run, target)
     } catch (error) {

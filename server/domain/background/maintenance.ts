@@ -2,7 +2,7 @@
 import { relative } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isGitError } from '../../../gitstore/errors.ts'
-import { holding } from '../../../gitstore/refs/ref-transaction.ts'
+import { withRefLock } from '../../../gitstore/refs/ref-transaction.ts'
 import type { Repo } from '../../../gitstore/repo.ts'
 import { maintain, needsOf } from '../../../gitstore/upkeep/maintenance.ts'
 import { listToLookAt, lookedAt, ownRepository } from '../../../index/derived/ref-moves.ts'
@@ -108,7 +108,7 @@ async function maintainOne({ store, draining, log, metrics }: Deps, repo: Repo):
   const needs = await needsOf(repo)
   if (!Object.values(needs).some(Boolean)) return 0
   const since = performance.now()
-  await holding(store, { repo, ref: maintenanceRef }, '', () => maintain(repo, needs, draining))
+  await withRefLock(store, { repo, ref: maintenanceRef }, '', () => maintain(repo, needs, draining))
   const ms = performance.now() - since
   metrics.maintained.inc({ outcome: 'done' })
   log.info({ path: repo.dir, ...needs, ms: Math.round(ms) }, 'a repository was maintained')

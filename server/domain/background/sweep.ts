@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { isDamage } from '../../../gitstore/errors.ts'
-import { isThere, namesIn } from '../../../gitstore/presence.ts'
+import { exists, listNames } from '../../../gitstore/presence.ts'
 import { recoverAll } from '../../../gitstore/refs/ref-transaction.ts'
 import { isUnfinished } from '../../../gitstore/temporary-names.ts'
 import { fileSystemTime, removeIfStale } from '../../../gitstore/upkeep/stale-files.ts'
@@ -104,7 +104,7 @@ function jobsOf(report: Report, more: readonly Job[]): readonly Job[] {
       chore: 'search',
       everyMs: 60 * minuteMs,
       work: ({ store }) =>
-        removeUnusedSegments(searchFolder(store.root), async (id) => isId(id) && isThere(orgFolder(store, id))),
+        removeUnusedSegments(searchFolder(store.root), async (id) => isId(id) && exists(orgFolder(store, id))),
       failed: 'unused files of search indexes could not be removed',
     },
   ]
@@ -181,7 +181,7 @@ async function removeUnfinished(deps: Deps, walk: Walk): Promise<boolean> {
 }
 
 async function removeUnfinishedIn({ log }: Deps, folder: string, now: number): Promise<void> {
-  for (const name of (await namesIn(folder)).filter(isUnfinished)) {
+  for (const name of (await listNames(folder)).filter(isUnfinished)) {
     const path = join(folder, name)
     if (await removeIfStale(path, now)) log.warn({ path }, 'removed an unfinished folder')
   }

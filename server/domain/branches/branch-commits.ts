@@ -2,7 +2,7 @@
 
 import type { BranchName } from '../../../gitstore/names.ts'
 import { newObjectBatch, type ObjectBatch } from '../../../gitstore/objects/object-batch.ts'
-import { holding, transact } from '../../../gitstore/refs/ref-transaction.ts'
+import { withRefLock, updateRefs } from '../../../gitstore/refs/ref-transaction.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../base/deps.ts'
@@ -50,7 +50,7 @@ export async function commitToBranch(
   refuseLongText(['body', 'message'], request.message)
   await readAhead(repo, ref)
   return withGraphLockIf(deps, access, ref === main && request.addsParents, () =>
-    transact(deps.store, [{ repo, ref }], async (current) => {
+    updateRefs(deps.store, [{ repo, ref }], async (current) => {
       const head = current({ repo, ref })
       requireHead(head, request.expectedHead, ref)
       if (ref === main && head !== null && org.require_pull_requests) refuseDirectMove()
@@ -105,7 +105,7 @@ export async function holdingGraph<T>(
   work: () => Promise<T>,
 ): Promise<T> {
   const graph = { repo: orgRepo(deps.store, orgId), ref: graphRef }
-  return holding(deps.store, graph, noteOf(orgId, nodeIds), work)
+  return withRefLock(deps.store, graph, noteOf(orgId, nodeIds), work)
 }
 
 /** Problems of the tree under the rules of the branch, which is at `before`: syntax anywhere, on main also what it may not lose, and the graph. */

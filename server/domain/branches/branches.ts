@@ -1,9 +1,9 @@
 /** Branches: refs with rules. */
 
 import { isGitError } from '../../../gitstore/errors.ts'
-import { asBranchName, branchNameProblem } from '../../../gitstore/names.ts'
+import { parseBranchName, branchNameProblem } from '../../../gitstore/names.ts'
 import { readCommit } from '../../../gitstore/objects/commits.ts'
-import { transact } from '../../../gitstore/refs/ref-transaction.ts'
+import { updateRefs } from '../../../gitstore/refs/ref-transaction.ts'
 import { listRefs, readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../base/deps.ts'
@@ -55,7 +55,7 @@ export async function createBranch(
 ): Promise<Branch> {
   const access = await nodeFor(deps, actor, at, 'editor')
   const { repo } = access
-  const name = asBranchName(input.name)
+  const name = parseBranchName(input.name)
   if (!name)
     throw invalid(['body', 'name'], branchNameProblem(input.name) ?? 'A branch cannot have this name', input.name)
   const from = await findNamedCommit(access, input.from ?? 'main')
@@ -64,7 +64,7 @@ export async function createBranch(
   const tree = await readTree(repo, from)
   // Content of the node itself is accepted under another branch name.
   refuseProblems(await problemsOf(deps, access, repo, ref, ref === main ? null : tree, tree), () => ['body', 'from'])
-  await transact(deps.store, [{ repo, ref }], async (current) => {
+  await updateRefs(deps.store, [{ repo, ref }], async (current) => {
     if (current({ repo, ref })) throw new AppError('branch_exists', 'A branch of this name exists')
     await requireStill(deps, actor, at.orgId, 'editor')
     if (roomFor(repo, 'heads') <= 0) throw new AppError('too_many_branches', `The node ${tooMany('heads')}`)
@@ -79,7 +79,7 @@ export async function createBranch(
 
 /** The same as a push that deletes the branch: its requests close and keep their heads, requests into it go to main or close. */
 export async function deleteBranch(deps: Deps, actor: Person, at: BranchAt): Promise<void> {
-  const name = asBranchName(at.branch)
+  const name = parseBranchName(at.branch)
   for (let access = await nodeFor(deps, actor, at, 'editor'); ; access = await reread(deps, access, 'editor')) {
     if (name === undefined) throw new AppError('branch_not_found', 'Branch not found')
     const ref = branchRef(name)

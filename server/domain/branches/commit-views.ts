@@ -123,7 +123,7 @@ export async function readDiff(
         diff.modified.push({ ...entity, object_id: now.oid, old_object_id: old.oid, new_object_id: now.oid })
       else if (now) diff.added.push({ ...entity, object_id: now.oid, old_object_id: null, new_object_id: null })
       else if (old) diff.removed.push({ ...entity, object_id: old.oid, old_object_id: null, new_object_id: null })
-      if (pace.isDue(1)) await pace.turn()
+      if (pace.shouldYield(1)) await pace.yieldToEventLoop()
     }
   })
   return diff

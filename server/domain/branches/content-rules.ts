@@ -4,9 +4,9 @@
  * both exist already.
  */
 
-import { foldedCollision } from '../../../gitstore/names.ts'
+import { findCaseCollision } from '../../../gitstore/names.ts'
 import { readTree, type TreeEntry } from '../../../gitstore/objects/trees.ts'
-import { entriesPerTurn, newPace, type Pace } from '../../../gitstore/pace.ts'
+import { entriesPerTurn, createYielder, type Yielder } from '../../../gitstore/pace.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { isAncestor } from '../../../index/derived/edges.ts'
 import { findNode } from '../../../index/derived/node-queries.ts'
@@ -53,10 +53,10 @@ export async function graphProblems(
   after: NodeContent,
 ): Promise<ContentProblem[]> {
   const problems: ContentProblem[] = []
-  const pace = newPace()
+  const pace = createYielder()
   for (const { id } of newParents(before, after)) {
     if (problems.length >= maxProblems) return problems
-    await pace.turn()
+    await pace.yieldToEventLoop()
     const path = edgeFile('parents', id)
     if (id === nodeId) problems.push({ path, reason: 'a node cannot be its own parent' })
     else if (!(await findNode(db, orgId, id)))
@@ -70,7 +70,7 @@ export async function graphProblems(
     const path = edgeFile('connections', id)
     if (known.get(id) === target) continue
     // An index lookup costs as much as 25 tree entries.
-    if (pace.isDue(25)) await pace.turn()
+    if (pace.shouldYield(25)) await pace.yieldToEventLoop()
     if (target === nodeId) problems.push({ path, reason: 'a node cannot be connected to itself' })
     else if (!(await findNode(db, orgId, target)))
       problems.push({ path, reason: `there is no node ${excerpt(target)} in this organisation` })
@@ -105,7 +105,7 @@ export async function collisionsOf(
 ): Promise<Collision[]> {
   if (paths.length === 0) return []
   const collisions: Collision[] = []
-  const pace = newPace()
+  const pace = createYielder()
   await visit(await foldersOf(paths, pace), '', before, after)
   return collisions
 
@@ -121,24 +121,24 @@ export async function collisionsOf(
       if (!folders) continue
       const old = known.get(name)
       await visit(folders, `${prefix}${name}/`, old?.mode === '040000' ? old.oid : null, oid)
-      if (pace.isDue(1)) await pace.turn()
+      if (pace.shouldYield(1)) await pace.yieldToEventLoop()
     }
   }
 }
 
-async function collisionIn(entries: readonly TreeEntry[], fresh: ReadonlySet<string>, pace: Pace) {
+async function collisionIn(entries: readonly TreeEntry[], fresh: ReadonlySet<string>, pace: Yielder) {
   const taken = new Map<string, string>()
   for (let at = 0; at < entries.length; at += entriesPerTurn) {
     const names = entries.slice(at, at + entriesPerTurn).map(({ name }) => name)
-    const pair = foldedCollision(names, fresh, taken)
+    const pair = findCaseCollision(names, fresh, taken)
     if (pair) return pair
-    if (pace.isDue(names.length)) await pace.turn()
+    if (pace.shouldYield(names.length)) await pace.yieldToEventLoop()
   }
   return undefined
 }
 
 /** Names along `paths`. */
-async function foldersOf(paths: readonly string[], pace: Pace): Promise<Folders> {
+async function foldersOf(paths: readonly string[], pace: Yielder): Promise<Folders> {
   const root: Folders = new Map()
   for (const path of paths) {
     let folders = root
@@ -147,7 +147,7 @@ async function foldersOf(paths: readonly string[], pace: Pace): Promise<Folders>
       folders.set(name, below)
       folders = below
     }
-    if (pace.isDue(1)) await pace.turn()
+    if (pace.shouldYield(1)) await pace.yieldToEventLoop()
   }
   return root
 }

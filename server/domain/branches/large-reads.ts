@@ -3,7 +3,7 @@
  * refused above a size.
  */
 import { isGitError } from '../../../gitstore/errors.ts'
-import { newPace, type Pace, paced } from '../../../gitstore/pace.ts'
+import { createYielder, type Yielder, runLarge } from '../../../gitstore/pace.ts'
 import type { Deps } from '../../base/deps.ts'
 import { invalid, AppError } from '../../base/errors.ts'
 import { type Asker, callerOf } from '../actor.ts'
@@ -20,7 +20,7 @@ const treeSemaphore = createCallerSemaphore({
 })
 
 /** `tooLarge`: the message above the limit, with the alternative. */
-export type LargeRead = <T>(tooLarge: string, work: (pace: Pace) => Promise<T>) => Promise<T>
+export type LargeRead = <T>(tooLarge: string, work: (pace: Yielder) => Promise<T>) => Promise<T>
 
 /** Without `signal` the read is wanted whether or not its caller stays. */
 type Reader = Pick<Asker, 'actor' | 'from'> & Partial<Pick<Asker, 'signal'>>
@@ -30,7 +30,7 @@ export function largeReadBy(reader: Reader): LargeRead {
   const turn = { caller: callerOf(reader), signal: reader.signal }
   return async (tooLarge, work) => {
     try {
-      return await paced(work, () => treeSemaphore.acquire(turn))
+      return await runLarge(work, () => treeSemaphore.acquire(turn))
     } catch (error) {
       if (isGitError(error, 'limit_exceeded')) throw new AppError('too_large', tooLarge, {}, { cause: error })
       throw error
@@ -39,7 +39,7 @@ export function largeReadBy(reader: Reader): LargeRead {
 }
 
 /** For the response to a change that is already made: without limits and without waiting. */
-export const readOfChange: LargeRead = (_tooLarge, work) => work(newPace())
+export const readOfChange: LargeRead = (_tooLarge, work) => work(createYielder())
 
 /** For reads that need a git of their own, per process. */
 const gitSemaphore = createCallerSemaphore({

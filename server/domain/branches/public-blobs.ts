@@ -5,7 +5,7 @@ import { LRUCache } from 'lru-cache'
 import { isGitError } from '../../../gitstore/errors.ts'
 import { readCommit } from '../../../gitstore/objects/commits.ts'
 import { readTree } from '../../../gitstore/objects/trees.ts'
-import type { Pace } from '../../../gitstore/pace.ts'
+import type { Yielder } from '../../../gitstore/pace.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { AppError } from '../../base/errors.ts'
 import type { Asker } from '../actor.ts'
@@ -72,7 +72,7 @@ function beginCollecting(
 }
 
 /** Visits each tree once, the first tip's trees first. */
-async function collect(repo: Repo, heads: readonly Oid[], pace: Pace): Promise<Omit<PublicBlobs, 'tips'>> {
+async function collect(repo: Repo, heads: readonly Oid[], pace: Yielder): Promise<Omit<PublicBlobs, 'tips'>> {
   const ids = new Set<Oid>()
   const visited = new Set<Oid>()
   let cost = 0
@@ -89,7 +89,7 @@ async function collect(repo: Repo, heads: readonly Oid[], pace: Pace): Promise<O
         if (cost > maxEntries || ids.size >= maxBlobs) return { ids, isWhole: false }
         if (mode === '040000') trees.push(oid)
         else ids.add(oid)
-        if (pace.isDue(1)) await pace.turn()
+        if (pace.shouldYield(1)) await pace.yieldToEventLoop()
       }
     }
   }

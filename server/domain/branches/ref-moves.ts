@@ -1,7 +1,7 @@
 /** Moves several refs of a node in one transaction and settles its pull requests: used by pushes and by branch deletion. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isGitError } from '../../../gitstore/errors.ts'
-import { type Current, type Decision, type Move, transact } from '../../../gitstore/refs/ref-transaction.ts'
+import { type Current, type Decision, type Move, updateRefs } from '../../../gitstore/refs/ref-transaction.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import type { RefCommand } from '../../../gitstore/transfer/proc-receive.ts'
@@ -131,7 +131,7 @@ async function attempt(
     if (to !== before) moves.push({ ...ledger, to })
     return { moves, value: events }
   }
-  return transact(deps.store, names, decide)
+  return updateRefs(deps.store, names, decide)
 }
 
 /** Refuses the last of the new refs above the limit of branches or tags. */

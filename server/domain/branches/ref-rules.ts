@@ -6,7 +6,7 @@ import { branchNameProblem, treePathProblem } from '../../../gitstore/names.ts'
 import { findCommit } from '../../../gitstore/objects/commits.ts'
 import { diffTrees } from '../../../gitstore/objects/diff.ts'
 import { hasObject } from '../../../gitstore/objects/objects.ts'
-import { newPace } from '../../../gitstore/pace.ts'
+import { createYielder } from '../../../gitstore/pace.ts'
 import type { Current } from '../../../gitstore/refs/ref-transaction.ts'
 import { listRefs, readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
@@ -108,14 +108,14 @@ function isHeadOf({ access, current }: LockedPush, { is_draft, source_branch, ta
  * repository moves in: collisions are accepted, since its history already has them.
  */
 async function pathProblems(repo: Repo, before: Oid | null, after: Oid): Promise<ContentProblem[]> {
-  const pace = newPace()
+  const pace = createYielder()
   const changes = await diffTrees(repo, before, after, pace)
   const added = changes.filter((change) => change.old === null).map(({ path }) => path)
   const problems: ContentProblem[] = []
   for (const path of added) {
     const reason = treePathProblem(path)
     if (reason !== undefined) problems.push({ path, reason })
-    if (pace.isDue(1)) await pace.turn()
+    if (pace.shouldYield(1)) await pace.yieldToEventLoop()
   }
   if (before === null) return problems
   const collisions = (await collisionsOf(repo, before, after, added)).map(({ path, names: [other] }) => ({

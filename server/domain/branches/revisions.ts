@@ -1,6 +1,6 @@
 /** What a caller names: a branch, a tag or a commit id; the commit that it means, and the tree of that. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { asBranchName, type BranchName } from '../../../gitstore/names.ts'
+import { parseBranchName, type BranchName } from '../../../gitstore/names.ts'
 import { findCommit, readCommit } from '../../../gitstore/objects/commits.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import { isOid, type Oid, type Repo } from '../../../gitstore/repo.ts'
@@ -30,7 +30,7 @@ export async function revisionFor(access: NodeAccess, revision: string): Promise
 }
 
 function findHead({ repo, role }: NodeAccess, branch: string): Oid | null {
-  const name = asBranchName(branch)
+  const name = parseBranchName(branch)
   return name && seesRef(audienceOf(role), branchRef(name)) ? readRef(repo, branchRef(name)) : null
 }
 
@@ -39,7 +39,7 @@ export async function findNamedCommit(access: NodeAccess, name: string): Promise
   const { repo, history } = access
   const head = findHead(access, name)
   if (head) return head
-  const branch = asBranchName(name)
+  const branch = parseBranchName(name)
   if (branch) {
     const tagged = await commitOfTag(repo, branch)
     if (tagged) return tagged
@@ -56,7 +56,7 @@ export async function findNamedCommit(access: NodeAccess, name: string): Promise
 
 /** @throws AppError branch_not_found for an invalid branch name */
 export function knownBranch(branch: string): BranchName {
-  const name = asBranchName(branch)
+  const name = parseBranchName(branch)
   if (!name) throw new AppError('branch_not_found', 'Branch not found')
   return name
 }

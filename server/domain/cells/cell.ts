@@ -2,7 +2,7 @@
 import { randomInt } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { GitError } from '../../../gitstore/errors.ts'
-import { isThere } from '../../../gitstore/presence.ts'
+import { exists } from '../../../gitstore/presence.ts'
 import type { Fence, Store } from '../../../gitstore/store.ts'
 import { findCell, listCells } from '../../../index/credentials/cells.ts'
 import {
@@ -77,12 +77,12 @@ export class Cell implements Placement {
   }
 
   isHere(orgId: string): boolean {
-    return isThere(orgFolder(this.#folders, orgId)) && !isClosed(this.#folders, orgId)
+    return exists(orgFolder(this.#folders, orgId)) && !isClosed(this.#folders, orgId)
   }
 
   /** Whether the directory need not be read to say where the organisation is. */
   isKnown(orgId: string): boolean {
-    return isThere(orgFolder(this.#folders, orgId)) ? !isClosed(this.#folders, orgId) : this.places.has(orgId)
+    return exists(orgFolder(this.#folders, orgId)) ? !isClosed(this.#folders, orgId) : this.places.has(orgId)
   }
 
   async findElsewhere(orgId: string): Promise<FoundPlace | undefined> {
@@ -95,7 +95,7 @@ export class Cell implements Placement {
    * it is here, or no cell has it. It is this cell's while it is being made, or moves.
    */
   async findAway(orgId: string): Promise<FoundPlace | undefined> {
-    if (!isThere(orgFolder(this.#folders, orgId))) {
+    if (!exists(orgFolder(this.#folders, orgId))) {
       const place = await this.#findPlace(orgId)
       return place?.state === 'gone' ? undefined : place
     }

@@ -2,14 +2,14 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { syncDirectory, writeSynced } from '../../../gitstore/durable.ts'
-import { isThere } from '../../../gitstore/presence.ts'
+import { exists } from '../../../gitstore/presence.ts'
 import type { Store } from '../../../gitstore/store.ts'
 import { AppError } from '../../base/errors.ts'
 import { closedFile, orgFolder } from '../layout.ts'
 
 /** @param folders of organisations, and others @throws AppError moving: one of them takes no changes */
 export function refuseClosed(root: string, folders: readonly string[]): void {
-  if (folders.some((folder) => isThere(join(root, folder, closedFile))))
+  if (folders.some((folder) => exists(join(root, folder, closedFile))))
     throw new AppError(
       'moving',
       'The organisation is moving to another cell; nothing was changed, try again in a moment',
@@ -18,7 +18,7 @@ export function refuseClosed(root: string, folders: readonly string[]): void {
 
 /** Whether it takes no changes: it moves, or another cell has it already. */
 export function isClosed(store: Pick<Store, 'root'>, orgId: string): boolean {
-  return isThere(join(store.root, orgId, closedFile))
+  return exists(join(store.root, orgId, closedFile))
 }
 
 /** Durably. @throws GitError storage_*, system errors */

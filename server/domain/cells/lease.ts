@@ -6,7 +6,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { ifThere } from '../../../gitstore/presence.ts'
+import { ignoreMissing } from '../../../gitstore/presence.ts'
 import { endLease, findCell, insertCell, renewLease, takeLease } from '../../../index/credentials/cells.ts'
 import type { CredentialsSchema } from '../../../index/credentials/schema.ts'
 import type { Database } from '../../../index/sqlite/database.ts'
@@ -105,7 +105,7 @@ function heldByAnother(name: string, url: string): LeaseError {
 /** The lease of another live process of this data folder. A copy of the folder has the file, and no live process. */
 async function epochBeside({ run, process }: LeaseOptions): Promise<number | undefined> {
   for (const id of await listLiveProcesses(run, process)) {
-    const text = await ifThere(readFile(join(run, id, leaseFile), 'utf8'))
+    const text = await ignoreMissing(readFile(join(run, id, leaseFile), 'utf8'))
     if (text !== undefined && /^\d+\n$/.test(text)) return Number(text)
   }
   return undefined

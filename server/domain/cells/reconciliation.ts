@@ -1,7 +1,7 @@
 /** Compares the directory of cells with the folders: what a crash has left between them, and folders of other cells. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isGitError } from '../../../gitstore/errors.ts'
-import { isThere, namesIn } from '../../../gitstore/presence.ts'
+import { exists, listNames } from '../../../gitstore/presence.ts'
 import { moveRepo } from '../../../gitstore/repo-folders.ts'
 import { claimNewer } from '../../../index/credentials/place-moves.ts'
 import {
@@ -61,7 +61,7 @@ export function cellJobs(deps: CellDeps) {
  */
 export async function settlePlaces(deps: CellDeps): Promise<void> {
   const { store, draining } = deps
-  const folders = (await namesIn(store.root)).filter(isId)
+  const folders = (await listNames(store.root)).filter(isId)
   for (let at = 0; at < folders.length && !draining.aborted; at += placesAtOnce)
     await settleFolders(deps, folders.slice(at, at + placesAtOnce))
   const trashed = await listTrashedOrgs(deps)
@@ -75,7 +75,7 @@ export async function settlePlaces(deps: CellDeps): Promise<void> {
 async function settleFolders(deps: CellDeps, orgIds: readonly string[]): Promise<void> {
   const { credentials, placement: cell, store } = deps
   for (const place of await claimMissing(deps, orgIds, 'here')) {
-    const isHere = isThere(orgFolder(store, place.org_id))
+    const isHere = exists(orgFolder(store, place.org_id))
     // What takes no changes is on its way: `finishMoves` ends that.
     if (!isHere || isClosed(store, place.org_id)) continue
     if (place.cell !== cell.name && !(await isNewer(deps, place))) await setAside(deps, place)
@@ -109,7 +109,7 @@ export async function finishMoves(deps: CellDeps): Promise<void> {
         )
       })
   }
-  const folders = (await namesIn(store.root)).filter(isId)
+  const folders = (await listNames(store.root)).filter(isId)
   for (let at = 0; at < folders.length; at += placesAtOnce) {
     for (const orgId of folders.slice(at, at + placesAtOnce)) if (isClosed(store, orgId)) departing.add(orgId)
     await nextTurn()
@@ -153,7 +153,7 @@ async function settlePlace(
   trashed: ReadonlySet<string>,
 ): Promise<void> {
   const { org_id: orgId, state, age } = place
-  if (isThere(orgFolder(store, orgId))) return
+  if (exists(orgFolder(store, orgId))) return
   if (state === 'making') {
     if (age > claimMs) await credentials.write((trx) => deletePlace(trx, place))
   } else if (trashed.has(orgId)) await credentials.write((trx) => changePlaceState(trx, place, 'gone'))
@@ -164,9 +164,9 @@ async function settlePlace(
 
 /** Organisations that were deleted here, also those that were purged and must not be made again. */
 async function listTrashedOrgs({ store }: Pick<Deps, 'store'>): Promise<Set<string>> {
-  const names = (await namesIn(trashFolder(store))).filter((name) => name.includes('.'))
+  const names = (await listNames(trashFolder(store))).filter((name) => name.includes('.'))
   const ids = names.map((name) => name.slice(0, name.indexOf('.'))).filter(isId)
-  return new Set(ids.filter((id) => !isThere(orgFolder(store, id))))
+  return new Set(ids.filter((id) => !exists(orgFolder(store, id))))
 }
 
 async function* placesOf({ credentials, draining, placement }: CellDeps, state: PlaceRow['state']) {

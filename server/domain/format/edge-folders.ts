@@ -1,7 +1,7 @@
 /** The edges in a folder of a tree, cached by the folder's id. In a changed folder, only changed files are read. */
 import { LRUCache } from 'lru-cache'
 import { readTree, type TreeEntry } from '../../../gitstore/objects/trees.ts'
-import { newPace } from '../../../gitstore/pace.ts'
+import { createYielder } from '../../../gitstore/pace.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import type { ContentProblem } from './path-problem.ts'
 
@@ -61,9 +61,9 @@ export async function readEdgeFolder<T>(
   let bytes = folderBytes
   const edges: T[] = []
   const problems: ContentProblem[] = []
-  const pace = newPace()
+  const pace = createYielder()
   for (const entry of entries) {
-    if (pace.isDue(1)) await pace.turn()
+    if (pace.shouldYield(1)) await pace.yieldToEventLoop()
     if (files.size >= maxEdges) {
       problems.push({ path: name, reason: `a node cannot have more than ${maxEdges} ${name}` })
       break

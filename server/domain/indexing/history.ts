@@ -1,5 +1,5 @@
 /** A node's history: gitstore's questions, answered from the logs in the index. */
-import { historyOf as gitHistory, type History } from '../../../gitstore/history/history.ts'
+import { openHistory as gitHistory, type History } from '../../../gitstore/history/history.ts'
 import type { LogPart } from '../../../gitstore/history/known-logs.ts'
 import { AncestryReader, walkLog } from '../../../gitstore/history/log-walk.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'

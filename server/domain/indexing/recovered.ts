@@ -1,7 +1,7 @@
 /** What dead processes have left for the index: the nodes of their notes, and the repositories that their tokens name. */
 import { basename, dirname, relative } from 'node:path'
 import { isDamage } from '../../../gitstore/errors.ts'
-import { announcing } from '../../../gitstore/refs/ref-transaction.ts'
+import { withRepoIntent } from '../../../gitstore/refs/ref-transaction.ts'
 import type { Repo } from '../../../gitstore/repo.ts'
 import { countMoves, ownRepository } from '../../../index/derived/ref-moves.ts'
 import type { Deps } from '../../base/deps.ts'
@@ -23,7 +23,7 @@ export function announced<T>(
   nodeIds: readonly string[],
   work: () => Promise<T>,
 ): Promise<T> {
-  return announcing(store, orgId, noteOf(orgId, nodeIds), work)
+  return withRepoIntent(store, orgId, noteOf(orgId, nodeIds), work)
 }
 
 /** Indexes what the note of an interrupted transaction names. Damage is only logged. */

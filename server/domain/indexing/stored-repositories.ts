@@ -1,7 +1,7 @@
 /** Lists the repositories of a data folder by their names. */
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { namesIn } from '../../../gitstore/presence.ts'
+import { listNames } from '../../../gitstore/presence.ts'
 import { eachRepo, listRepos } from '../../../gitstore/repo-folders.ts'
 import { eachNodeId } from '../../../index/derived/node-queries.ts'
 import { listOrgIds } from '../../../index/derived/org-queries.ts'
@@ -30,7 +30,7 @@ export async function listStoredRepositories(root: string): Promise<StoredReposi
 /** Organisations that have a folder or a row, in order, without those that have rows and have not arrived yet. */
 export async function listOrgs({ store, index }: Pick<Deps, 'store' | 'index'>): Promise<string[]> {
   const folders = (await readdir(store.root)).filter(isId)
-  const arriving = await namesIn(arrivingFolder(store.root))
+  const arriving = await listNames(arrivingFolder(store.root))
   const rows = (await listOrgIds(index.read)).filter((id) => !arriving.includes(id))
   return [...new Set([...folders, ...rows])].sort()
 }

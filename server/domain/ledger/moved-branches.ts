@@ -1,7 +1,7 @@
 /** Settles open requests after moves of branches: answers the questions of `settle`, and writes its events to the ledger. */
 import type { History } from '../../../gitstore/history/history.ts'
 import { findCommit } from '../../../gitstore/objects/commits.ts'
-import { type Move, transact } from '../../../gitstore/refs/ref-transaction.ts'
+import { type Move, updateRefs } from '../../../gitstore/refs/ref-transaction.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { findNodeVersion } from '../../../index/derived/node-queries.ts'
 import type { Deps } from '../../base/deps.ts'
@@ -93,7 +93,7 @@ export async function settleFound(deps: Deps, node: IndexedNode, situation: Situ
   const { events, pins } = await settleMoves(node, situation, undefined, deps.now().toISOString())
   if (events.length === 0) return false
   const ledger = { repo, ref: ledgerRef }
-  await transact(
+  await updateRefs(
     deps.store,
     [ledger, ...pins.map(({ number }) => ({ repo, ref: pinRef(number) }))],
     async (current) => {

@@ -1,5 +1,5 @@
 /** The graph's rules for several nodes that change together: no circle of parents among all of them, no new dangling edge. */
-import { newPace } from '../../../gitstore/pace.ts'
+import { createYielder } from '../../../gitstore/pace.ts'
 import { readParentsOf } from '../../../index/derived/edges.ts'
 import { readOrgsOf } from '../../../index/derived/node-queries.ts'
 import type { IndexDb } from '../../../index/derived/schema.ts'
@@ -45,7 +45,7 @@ export async function judgeGraph(
   coming: ReadonlySet<string>,
 ): Promise<GraphJudgement> {
   const problems: BatchProblem[] = []
-  const pace = newPace()
+  const pace = createYielder()
   const there = await nodesAmong(db, orgId, moves, coming)
   for (const { at, id, before, after } of moves) {
     const problem = (path: string, reason: string): void => void problems.push({ at, path, reason })
@@ -59,7 +59,7 @@ export async function judgeGraph(
       if (target === id) problem(path, 'a node cannot be connected to itself')
       else if (!there.has(target)) problem(path, `there is no node ${excerpt(target)} in this organisation`)
     }
-    if (pace.isDue(1 + after.parents.length + after.connections.length)) await pace.turn()
+    if (pace.shouldYield(1 + after.parents.length + after.connections.length)) await pace.yieldToEventLoop()
   }
   const { circles, order } = await orderByParents(db, moves.filter(changesParents))
   return { problems: [...problems, ...circles], order }
@@ -107,14 +107,14 @@ async function orderByParents(
   const done = new Set<string>()
   const circles: Circle[] = []
   const order: string[] = []
-  const pace = newPace()
+  const pace = createYielder()
   for (const { id: start } of moves) {
     if (done.has(start)) continue
     const path: { readonly id: string; next: number }[] = [{ id: start, next: 0 }]
     const depths = new Map([[start, 0]])
     for (let top = path.at(-1); top; top = path.at(-1)) {
       const parent = parents.get(top.id)?.[top.next++]
-      if (pace.isDue(1)) await pace.turn()
+      if (pace.shouldYield(1)) await pace.yieldToEventLoop()
       if (parent === undefined) {
         path.pop()
         depths.delete(top.id)
@@ -149,7 +149,7 @@ async function parentsAbove(db: IndexDb, moves: readonly NodeMove[]): Promise<Re
   const parents = new Map<string, readonly string[]>(
     moves.map(({ id, after }) => [id, after.parents.map((parent) => parent.id)]),
   )
-  const pace = newPace()
+  const pace = createYielder()
   let unknown = new Set(
     moves.flatMap(({ after }) => after.parents.map(({ id }) => id)).filter((id) => !parents.has(id)),
   )
@@ -157,7 +157,7 @@ async function parentsAbove(db: IndexDb, moves: readonly NodeMove[]): Promise<Re
     const read = await readParentsOf(db, [...unknown])
     for (const [id, above] of read) parents.set(id, above)
     unknown = new Set([...read.values()].flat().filter((id) => !parents.has(id)))
-    if (pace.isDue(25 * read.size)) await pace.turn()
+    if (pace.shouldYield(25 * read.size)) await pace.yieldToEventLoop()
   }
   return parents
 }

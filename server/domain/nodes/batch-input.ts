@@ -7,7 +7,7 @@ import { v7 as newId } from 'uuid'
 import type { ObjectDraft } from '../../../gitstore/objects/object-batch.ts'
 import { applyChanges, type PathChange } from '../../../gitstore/objects/tree-changes.ts'
 import { listFiles } from '../../../gitstore/objects/trees.ts'
-import { newPace } from '../../../gitstore/pace.ts'
+import { createYielder } from '../../../gitstore/pace.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../base/deps.ts'
 import { ValidationError, type Problem } from '../../base/errors.ts'
@@ -159,11 +159,11 @@ export async function batchNodes(sent: readonly SentNode[]): Promise<InputNode[]
   const problems: Problem[] = []
   const ids = idsOf(sent, problems)
   const nodes: InputNode[] = []
-  const pace = newPace()
+  const pace = createYielder()
   for (const [at, one] of sent.entries()) {
     if (problems.length >= maxProblems) break
     const { parents = [], connections = [], files = [] } = one
-    if (pace.isDue(1 + parents.length + connections.length + files.length)) await pace.turn()
+    if (pace.shouldYield(1 + parents.length + connections.length + files.length)) await pace.yieldToEventLoop()
     const id = ids.own[at] ?? ''
     const resolved = collect(problems, () => resolve(one, id, ['body', 'nodes', at], ids.named))
     if (resolved === undefined) continue

@@ -6,7 +6,7 @@ import { makeFolder } from '../../../gitstore/durable.ts'
 import type { ObjectDraft } from '../../../gitstore/objects/object-batch.ts'
 import { readBlob } from '../../../gitstore/objects/objects.ts'
 import { applyChanges } from '../../../gitstore/objects/tree-changes.ts'
-import { transact } from '../../../gitstore/refs/ref-transaction.ts'
+import { updateRefs } from '../../../gitstore/refs/ref-transaction.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import { moveRepo } from '../../../gitstore/repo-folders.ts'
 import {
@@ -117,7 +117,7 @@ export async function deleteNode(deps: Deps, actor: Person, at: NodeAt): Promise
   const trashed = trashedNodeRepo(deps.store, orgId, nodeId, deps.now())
   await makeFolder(dirname(trashed.dir))
   await announced(deps, orgId, [nodeId], async () => {
-    await transact(deps.store, [{ repo, ref: ledgerRef }], async () => {
+    await updateRefs(deps.store, [{ repo, ref: ledgerRef }], async () => {
       await requireStill(deps, actor, orgId, 'maintainer')
       await moveRepo(repo.dir, trashed.dir)
       await unlink(join(trashed.dir, `${ledgerRef}.lock`))

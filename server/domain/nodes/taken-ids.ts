@@ -1,6 +1,6 @@
 /** Ids that a new node cannot have. Nodes in the trash keep theirs, so that they can be restored. */
 import { join } from 'node:path'
-import { namesIn } from '../../../gitstore/presence.ts'
+import { listNames } from '../../../gitstore/presence.ts'
 import { repoExists } from '../../../gitstore/repo-folders.ts'
 import type { Store } from '../../../gitstore/store.ts'
 import { readOrgsOf } from '../../../index/derived/node-queries.ts'
@@ -36,10 +36,10 @@ export async function findTrashedElsewhere(
   orgId: string,
   nodeIds: ReadonlySet<string>,
 ): Promise<string | undefined> {
-  for (const name of await namesIn(trashFolder(store))) {
+  for (const name of await listNames(trashFolder(store))) {
     const [owner = '', deletedAt] = name.split('.')
     if (!isId(owner) || (deletedAt === undefined && owner === orgId)) continue
-    const found = (await namesIn(join(trashFolder(store), name))).map((one) => one.split('.')[0] ?? '')
+    const found = (await listNames(join(trashFolder(store), name))).map((one) => one.split('.')[0] ?? '')
     const taken = found.find((id) => nodeIds.has(id))
     if (taken !== undefined) return taken
   }
@@ -49,10 +49,10 @@ export async function findTrashedElsewhere(
 /** The ids of all nodes in the trash that are not of this organisation. */
 export async function idsTrashedElsewhere(store: Store, orgId: string): Promise<Set<string>> {
   const ids = new Set<string>()
-  for (const name of await namesIn(trashFolder(store))) {
+  for (const name of await listNames(trashFolder(store))) {
     const [owner = ''] = name.split('.')
     if (!isId(owner) || name === orgId) continue
-    for (const one of await namesIn(join(trashFolder(store), name))) {
+    for (const one of await listNames(join(trashFolder(store), name))) {
       const [id = ''] = one.split('.')
       if (isId(id)) ids.add(id)
     }

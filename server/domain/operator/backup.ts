@@ -6,7 +6,7 @@ import pLimit from 'p-limit'
 import { allDone, makeFolder, syncDirectory, syncPath } from '../../../gitstore/durable.ts'
 import { GitError, isGitError, isStorageError } from '../../../gitstore/errors.ts'
 import { findDamage } from '../../../gitstore/objects/fsck.ts'
-import { ifThere, isTaken } from '../../../gitstore/presence.ts'
+import { ignoreMissing, lexists } from '../../../gitstore/presence.ts'
 import { listRefs } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { moveRepo, repoExists } from '../../../gitstore/repo-folders.ts'
@@ -74,7 +74,7 @@ export async function backUp(
   onProgress: (done: number, total: number) => void,
 ): Promise<BackedUp> {
   await makeFolder(dir, privateMode)
-  const isFirst = !isTaken(join(dir, manifestFile))
+  const isFirst = !lexists(join(dir, manifestFile))
   const run = new BackupRun(source, dir, options, now, signal)
   await run.attempt(credentialsFile, () => copyCredentials(source, dir))
 
@@ -197,11 +197,11 @@ async function manifestOf(
 export async function findMistake({ root, postgres }: Source, dir: string): Promise<string | undefined> {
   // The index may have been removed: it is made again.
   const signs = postgres ? [join(root, indexFile), runFolder(root)] : [join(root, credentialsFile)]
-  if (!signs.some(isTaken))
+  if (!signs.some(lexists))
     return `${root} is not a data folder: it has no ${signs.map((path) => basename(path)).join(' and no ')}`
-  if (!isTaken(dir)) return undefined
+  if (!lexists(dir)) return undefined
   const known = new Set((await listStoredRepositories(root)).map(({ path }) => path))
-  const mirrors = (await listStoredRepositories(dir)).filter(({ path }) => isTaken(join(dir, path)))
+  const mirrors = (await listStoredRepositories(dir)).filter(({ path }) => lexists(join(dir, path)))
   if (mirrors.length === 0 || mirrors.some(({ path }) => known.has(path))) return undefined
   return `${dir} holds copies of another data folder: nothing in it is in ${root}`
 }
@@ -263,7 +263,7 @@ async function takeRepository(
   const from: Repo = { dir: join(root, stored.path) }
   const to: Repo = { dir: join(dir, stored.path) }
   // Git would block on a named pipe until its time limit.
-  const odd = isTaken(from.dir) ? await findOddEntry(from.dir, false) : undefined
+  const odd = lexists(from.dir) ? await findOddEntry(from.dir, false) : undefined
   if (odd !== undefined) throw new GitError('native_failed', `${odd}; the mirror is left as it was`)
   const refs = listRefs(from, 'refs/')
   const identity = identityRef(stored)
@@ -306,7 +306,7 @@ async function takeAgain(from: Repo, to: Repo, signal: AbortSignal): Promise<str
 /** Removes partial copies of killed backups. */
 async function removeAbandoned(folder: string, now: Date): Promise<void> {
   for (const name of (await readdir(folder)).filter(isUnfinished)) {
-    const found = await ifThere(stat(join(folder, name)))
+    const found = await ignoreMissing(stat(join(folder, name)))
     if (found && now.getTime() - found.mtimeMs > abandonedAfterMs)
       await rm(join(folder, name), { recursive: true, force: true })
   }

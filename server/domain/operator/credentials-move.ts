@@ -2,7 +2,7 @@
 import { rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { syncDirectory } from '../../../gitstore/durable.ts'
-import { isTaken } from '../../../gitstore/presence.ts'
+import { lexists } from '../../../gitstore/presence.ts'
 import { copyToPostgres } from '../../../index/credentials/copies.ts'
 import type { PostgresAddress } from '../../../index/postgres/pool.ts'
 import { findDatabaseDamage } from '../../../index/sqlite/backup.ts'
@@ -23,9 +23,9 @@ export async function moveCredentials(
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const [file, moved] = [join(root, credentialsFile), join(root, movedCredentialsFile)]
-  if (!isTaken(file))
-    return isTaken(moved) ? `${credentialsFile} was moved before` : `${root} has no ${credentialsFile}`
-  if (isTaken(moved)) return `${moved} is in the way: it is from an earlier move`
+  if (!lexists(file))
+    return lexists(moved) ? `${credentialsFile} was moved before` : `${root} has no ${credentialsFile}`
+  if (lexists(moved)) return `${moved} is in the way: it is from an earlier move`
   // A service or command that starts meanwhile waits.
   return withCredentialsLock(root, signal, async () => {
     if ((await listLiveProcesses(runFolder(root))).length > 0)

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pLimit from 'p-limit'
 import { allDone } from '../../../gitstore/durable.ts'
 import { GitError } from '../../../gitstore/errors.ts'
-import { isTaken, namesIn } from '../../../gitstore/presence.ts'
+import { lexists, listNames } from '../../../gitstore/presence.ts'
 import type { Store } from '../../../gitstore/store.ts'
 import { type CredentialsState, examinePostgres } from '../../../index/credentials/copies.ts'
 import { type Difference, differencesBetween } from '../../../index/derived/comparison.ts'
@@ -67,7 +67,7 @@ export async function examine(
   const where = postgres ? postgresName : credentialsFile
   if (credentials.fault !== undefined) findings.push(fault('database', where, credentials.fault))
   else if (postgres && cell !== undefined) findings.push(...(await examinePlaces(postgres, cell, root)))
-  if (!isTaken(index)) {
+  if (!lexists(index)) {
     findings.push({ ...fault('database', indexFile, 'is missing; the next start makes it again'), kind: 'note' })
   } else {
     const sickIndex = databaseFault(index)
@@ -89,7 +89,7 @@ export async function examine(
 async function examineFile(root: string): Promise<CredentialsState> {
   const file = join(root, credentialsFile)
   const schema = (await schemaOf(root, credentialsFile))[credentialsFile]
-  if (!isTaken(file)) return { schema, fault: 'is missing, and with it all accounts' }
+  if (!lexists(file)) return { schema, fault: 'is missing, and with it all accounts' }
   const fault = databaseFault(file)
   return { schema, fault: fault ?? (schema === undefined ? 'is empty, and all accounts are missing' : undefined) }
 }
@@ -134,7 +134,7 @@ async function examineIndex(
   deps.draining.throwIfAborted()
   const failed = new Map(first.failed.map(({ path, reason }) => [pathOf(path), reason]))
   // What another cell has sent of an organisation is indexed before it moves here.
-  const arriving = new Set(await namesIn(arrivingFolder(root)))
+  const arriving = new Set(await listNames(arrivingFolder(root)))
   let different: Difference[]
   try {
     different = differencesBetween(index, rebuilt).filter(({ orgId }) => !arriving.has(orgId))
@@ -192,10 +192,10 @@ function readOnlyStore(root: string): Store {
       )
     },
     process: 'doctor',
-    takeOver: () => undefined,
-    recovered: async () => {},
+    claimDeadProcess: () => undefined,
+    onRecovered: async () => {},
     indexRepo: async () => {},
-    becameReadOnly: () => undefined,
+    onReadOnly: () => undefined,
   }
 }
 

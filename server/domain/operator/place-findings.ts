@@ -1,7 +1,7 @@
 /** Looks at the directory of cells against the folders of one of them, and changes nothing. */
 import { readdir } from 'node:fs/promises'
 import { join, relative } from 'node:path'
-import { isTaken, namesIn } from '../../../gitstore/presence.ts'
+import { lexists, listNames } from '../../../gitstore/presence.ts'
 import { listPlaces, listPlacesOf } from '../../../index/credentials/places.ts'
 import type { CredentialsDb, CredentialsSchema } from '../../../index/credentials/schema.ts'
 import { connectPostgres } from '../../../index/postgres/database.ts'
@@ -31,7 +31,7 @@ async function examineFolders(db: CredentialsDb, cell: string, root: string): Pr
   const findings = names
     .filter((name) => name.startsWith('foreign-'))
     .map((path) => note(path, 'was set aside: another cell has it'))
-  for (const orgId of (await namesIn(arrivingFolder(root))).filter(isId))
+  for (const orgId of (await listNames(arrivingFolder(root))).filter(isId))
     findings.push(
       note(relative(root, join(arrivingFolder(root), orgId)), 'was sent by another cell, and has not moved here'),
     )
@@ -53,7 +53,7 @@ async function examineRows(db: CredentialsDb, cell: string, root: string): Promi
   for (let beyond: string | undefined = ''; beyond !== undefined; ) {
     const places = await listPlacesOf(db, { cell, state: 'here', beyond, limit: placesAtOnce })
     for (const { org_id } of places)
-      if (!isTaken(join(root, org_id)))
+      if (!lexists(join(root, org_id)))
         findings.push(fault('directory', org_id, 'is missing, though it is said to be here'))
     beyond = places.length < placesAtOnce ? undefined : places.at(-1)?.org_id
   }

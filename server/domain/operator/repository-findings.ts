@@ -3,7 +3,7 @@
 import { join, relative } from 'node:path'
 import { GitError } from '../../../gitstore/errors.ts'
 import { findDamage } from '../../../gitstore/objects/fsck.ts'
-import { isTaken } from '../../../gitstore/presence.ts'
+import { lexists } from '../../../gitstore/presence.ts'
 import { listRefs } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { findOddEntry } from '../../../gitstore/upkeep/hazards.ts'
@@ -34,13 +34,13 @@ export async function examineRepository(
 ): Promise<Finding[]> {
   signal.throwIfAborted()
   const repo = { dir: join(root, stored.path) }
-  if (!isTaken(repo.dir)) {
+  if (!lexists(repo.dir)) {
     // Otherwise it was deleted after the listing.
-    if (stored.nodeId !== undefined || !isTaken(join(root, stored.orgId))) return []
+    if (stored.nodeId !== undefined || !lexists(join(root, stored.orgId))) return []
     return [fault('repository', stored.path, 'is missing: nothing of the organisation can be read')]
   }
   const wrong = await damagesOf(repo, stored, signal)
-  const findings = isTaken(repo.dir) ? wrong.map((reason) => fault('repository', stored.path, reason)) : []
+  const findings = lexists(repo.dir) ? wrong.map((reason) => fault('repository', stored.path, reason)) : []
   for await (const path of listStaleFiles(runFolder(root), repo, now.getTime())) {
     const isLock = path.endsWith('.lock')
     const reason = isLock ? 'a stale lock' : 'an abandoned temporary file'

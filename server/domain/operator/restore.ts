@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { v7 as newId } from 'uuid'
 import { syncDirectory, syncPath } from '../../../gitstore/durable.ts'
-import { namesIn } from '../../../gitstore/presence.ts'
+import { listNames } from '../../../gitstore/presence.ts'
 import { openRegular } from '../../../gitstore/regular-files.ts'
 import { moveRepo } from '../../../gitstore/repo-folders.ts'
 import { findAccountById, insertAccount, isDeletedAccount } from '../../../index/credentials/accounts.ts'
@@ -27,7 +27,7 @@ import type { Staged } from './staging.ts'
 
 /** Why a data folder cannot be restored into; undefined: it is empty and unused. */
 export async function findOccupant(root: string): Promise<string | undefined> {
-  const names = await namesIn(root)
+  const names = await listNames(root)
   if (names.some(isId)) return 'it has organisations'
   if (names.includes(stagingFolder))
     return `another restore is at work, or was broken off: then remove ${join(root, stagingFolder)}`

@@ -1,7 +1,7 @@
 /** Restores or purges deleted repositories. */
 import { mkdir, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { namesIn } from '../../../gitstore/presence.ts'
+import { listNames } from '../../../gitstore/presence.ts'
 import { moveRepo, repoExists } from '../../../gitstore/repo-folders.ts'
 import { isUnfinished, unfinishedName } from '../../../gitstore/temporary-names.ts'
 import { hasPersonalOrg } from '../../../index/credentials/accounts.ts'
@@ -46,7 +46,7 @@ function heldBy(orgId: string): NotRestored {
 
 /** The organisation that has a node of that id. Looks at repositories, since the index may be out of date. */
 async function findHolder({ store }: Pick<Deps, 'store'>, nodeId: string): Promise<string | undefined> {
-  const orgs = (await namesIn(store.root)).filter(isId)
+  const orgs = (await listNames(store.root)).filter(isId)
   return orgs.find((orgId) => repoExists(nodeRepo(store, orgId, nodeId)))
 }
 
@@ -98,7 +98,7 @@ async function listMovedBefore({ store }: Pick<Deps, 'store'>, before: Date): Pr
     const [, orgId = '', ms = ''] = /^moved-(.+)\.(\d{1,15})$/.exec(name) ?? []
     return isId(orgId) && Number(ms) < before.getTime()
   }
-  return (await namesIn(root)).filter(isDue).map((name) => join(root, name))
+  return (await listNames(root)).filter(isDue).map((name) => join(root, name))
 }
 
 /** Purged nodes need no tombstones. */
@@ -127,12 +127,12 @@ async function isPersonal(deps: Deps, orgId: string): Promise<boolean> {
 async function listTrash({ store }: Pick<Deps, 'store'>): Promise<(Trashed & { readonly path: string })[]> {
   const found: (Trashed & { readonly path: string })[] = []
   const root = trashFolder(store)
-  for (const name of await namesIn(root)) {
+  for (const name of await listNames(root)) {
     const [orgId = '', at] = name.split('.')
     if (!isId(orgId)) continue
     if (at !== undefined && isTime(at))
       found.push({ path: join(root, name), orgId, nodeId: undefined, deleted_at: dateOf(at) })
-    for (const repo of at === undefined ? await namesIn(join(root, name)) : []) {
+    for (const repo of at === undefined ? await listNames(join(root, name)) : []) {
       const [nodeId = '', ms = '', end] = repo.split('.')
       if (isId(nodeId) && isTime(ms) && end === 'git')
         found.push({ path: join(root, name, repo), orgId, nodeId, deleted_at: dateOf(ms) })
@@ -144,9 +144,9 @@ async function listTrash({ store }: Pick<Deps, 'store'>): Promise<(Trashed & { r
 /** Lists what a killed purge had begun to remove. */
 async function listUnfinished({ store }: Pick<Deps, 'store'>): Promise<string[]> {
   const root = trashFolder(store)
-  const folders = [root, ...(await namesIn(root)).filter(isId).map((orgId) => join(root, orgId))]
+  const folders = [root, ...(await listNames(root)).filter(isId).map((orgId) => join(root, orgId))]
   const found = await Promise.all(
-    folders.map(async (folder) => (await namesIn(folder)).map((name) => ({ name, path: join(folder, name) }))),
+    folders.map(async (folder) => (await listNames(folder)).map((name) => ({ name, path: join(folder, name) }))),
   )
   return found
     .flat()

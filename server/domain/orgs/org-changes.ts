@@ -1,7 +1,7 @@
 /** Changes an organisation: one commit of org.git, indexed before the response. */
 import { isGitError } from '../../../gitstore/errors.ts'
 import { newObjectBatch } from '../../../gitstore/objects/object-batch.ts'
-import { transact } from '../../../gitstore/refs/ref-transaction.ts'
+import { updateRefs } from '../../../gitstore/refs/ref-transaction.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import type { OrgAt } from '../at.ts'
@@ -24,7 +24,7 @@ export async function changeOrg(
   change: (record: OrgRecord) => OrgRecord | Promise<OrgRecord>,
 ): Promise<void> {
   const repo = orgRepo(deps.store, orgId)
-  await transact(deps.store, [{ repo, ref: main }], async (current) => {
+  await updateRefs(deps.store, [{ repo, ref: main }], async (current) => {
     const head = current({ repo, ref: main })
     if (!head) throw new AppError('org_not_found', 'Organisation not found')
     const before = await readRecord(repo, head)

@@ -5,8 +5,8 @@ import { v7 as newId } from 'uuid'
 import { makeFolder } from '../../../gitstore/durable.ts'
 import { isDamage, isGitError } from '../../../gitstore/errors.ts'
 import { createRepo } from '../../../gitstore/new-repos.ts'
-import { namesIn } from '../../../gitstore/presence.ts'
-import { transact } from '../../../gitstore/refs/ref-transaction.ts'
+import { listNames } from '../../../gitstore/presence.ts'
+import { updateRefs } from '../../../gitstore/refs/ref-transaction.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { moveRepo } from '../../../gitstore/repo-folders.ts'
 import { unfinishedName } from '../../../gitstore/temporary-names.ts'
@@ -92,7 +92,7 @@ export async function createOrg(deps: Deps, actor: Person, input: OrgInput, give
 export async function ensurePersonalOrg(deps: Deps, actor: Person, orgId: string): Promise<void> {
   // It was made where the directory of cells did not answer.
   if (await findOrg(deps, orgId)) return tryUpdateCard(deps, orgId)
-  const trash = await namesIn(trashFolder(deps.store))
+  const trash = await listNames(trashFolder(deps.store))
   if (trash.some((name) => name.startsWith(`${orgId}.`))) return
   await createOrg(deps, actor, { name: actor.name }, orgId).catch((error: unknown) => {
     // Another process created it first.
@@ -162,7 +162,7 @@ export async function moveOrgToTrash(
   const trashed = trashedOrgFolder(deps.store, orgId, deps.now())
   await makeFolder(trashFolder(deps.store))
   return announced(deps, orgId, [], async () => {
-    const isMoved = await transact(deps.store, [name], async (current) => {
+    const isMoved = await updateRefs(deps.store, [name], async (current) => {
       if (!decide(await readUnlessDamaged(name.repo, () => current(name)))) return { moves: [], value: false }
       await moveRepo(orgFolder(deps.store, orgId), trashed)
       await unlink(join(trashed, orgRepository, `${main}.lock`))

@@ -1,7 +1,7 @@
 /** Updates the branch of a pull request: rebases its commits onto the target, on the server. */
 import { isGitError } from '../../../gitstore/errors.ts'
 import { rebase } from '../../../gitstore/history/rebase.ts'
-import { type RefName, transact } from '../../../gitstore/refs/ref-transaction.ts'
+import { type RefName, updateRefs } from '../../../gitstore/refs/ref-transaction.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../base/deps.ts'
@@ -67,7 +67,7 @@ export async function updatePullBranch(deps: Deps, asker: Asker<Person>, at: Pul
   signal.throwIfAborted()
   const adds = source.ref === main && (await addsParents(repo, await readTree(repo, from), await readTree(repo, head)))
   await withGraphLockIf(deps, access, adds, () =>
-    transact(deps.store, [source], async (current) => {
+    updateRefs(deps.store, [source], async (current) => {
       if (current(source) !== from)
         throw headMoved('The source branch moved meanwhile; nothing was changed', current(source))
       await requireStill(deps, actor, at.orgId, 'editor')

@@ -3,7 +3,7 @@
  * graph: edges, what is above the node, what the public sees.
  */
 
-import { newPace } from '../../../gitstore/pace.ts'
+import { createYielder } from '../../../gitstore/pace.ts'
 import { listAbove } from '../../../index/derived/edges.ts'
 import { countsOf } from '../../../index/derived/neighbours.ts'
 import { readTitles } from '../../../index/derived/node-queries.ts'
@@ -142,9 +142,9 @@ function edgesBeyond(here: ReadonlyMap<string, NamedEdge>, there: ReadonlyMap<st
 async function titlesOf({ index }: Deps, orgId: string, edges: readonly NamedEdge[]): Promise<Map<string, string>> {
   const ids = [...new Set(edges.flatMap(({ source, target }) => [source, target]))]
   const titles = new Map<string, string>()
-  const pace = newPace()
+  const pace = createYielder()
   for (let at = 0; at < ids.length; at += idsAtOnce) {
-    await pace.turn()
+    await pace.yieldToEventLoop()
     for (const [id, title] of await readTitles(index.read, orgId, ids.slice(at, at + idsAtOnce))) titles.set(id, title)
   }
   return titles

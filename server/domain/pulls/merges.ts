@@ -1,5 +1,5 @@
 /** Merges a pull request by fast-forwarding the target to the source's head. */
-import { type Decision, type RefName, transact } from '../../../gitstore/refs/ref-transaction.ts'
+import { type Decision, type RefName, updateRefs } from '../../../gitstore/refs/ref-transaction.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import type { PullRow } from '../../../index/derived/pulls.ts'
@@ -64,7 +64,7 @@ async function attempt(
   const { repo, org, node } = access
   const ledger: RefName = { repo, ref: ledgerRef }
   const target: RefName = { repo, ref: branchRef(row.target_branch) }
-  return transact(deps.store, [ledger, target], async (current): Promise<Decision<Outcome>> => {
+  return updateRefs(deps.store, [ledger, target], async (current): Promise<Decision<Outcome>> => {
     const before = current(ledger)
     if (!before) throw new AppError('pull_request_not_found', 'Pull request not found')
     const record = await readPull(repo, before, row.number)

@@ -4,8 +4,8 @@
  */
 import { v7 as newId } from 'uuid'
 import { createSemaphore } from '../../../gitstore/concurrency/semaphore.ts'
-import { asBranchName } from '../../../gitstore/names.ts'
-import { type Decision, type Move, transact } from '../../../gitstore/refs/ref-transaction.ts'
+import { parseBranchName } from '../../../gitstore/names.ts'
+import { type Decision, type Move, updateRefs } from '../../../gitstore/refs/ref-transaction.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { findPull, listPullRows, type PullRow } from '../../../index/derived/pulls.ts'
@@ -169,7 +169,7 @@ async function changeLedger<T>(
   also: readonly { repo: Repo; ref: string }[] = [],
 ): Promise<T> {
   const ledger = { repo, ref: ledgerRef }
-  const value = await transact(deps.store, [ledger, ...also], async (current) => {
+  const value = await updateRefs(deps.store, [ledger, ...also], async (current) => {
     await requireStill(deps, actor, org.id, 'editor')
     return decide(current(ledger) ?? node.ledger)
   })
@@ -246,7 +246,7 @@ function refuseSame({ source_branch, target_branch }: Pair): void {
 
 /** @throws ValidationError if the body names a missing branch; AppError source_branch_missing, target_branch_missing */
 function headOf(repo: Repo, pair: Pair, field: keyof Pair, named: readonly (keyof Pair)[]): Oid {
-  const branch = asBranchName(pair[field])
+  const branch = parseBranchName(pair[field])
   const head = branch ? readRef(repo, branchRef(branch)) : null
   if (head) return head
   if (named.includes(field)) throw invalid(['body', field], 'Branch not found', pair[field])

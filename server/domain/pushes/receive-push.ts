@@ -1,6 +1,6 @@
 /** Receives a push: checks and moves each ref by itself, or all together, in the transaction that REST uses. */
 import { GitError } from '../../../gitstore/errors.ts'
-import { withFaults } from '../../../gitstore/refs/ref-transaction.ts'
+import { translateStorageErrors } from '../../../gitstore/refs/ref-transaction.ts'
 import type { Repo } from '../../../gitstore/repo.ts'
 import type { Push, PushReport, RefCommand } from '../../../gitstore/transfer/proc-receive.ts'
 import { syncReceived } from '../../../gitstore/transfer/quarantine.ts'
@@ -50,7 +50,7 @@ export async function receivePush(
   const repo = nodeRepo(deps.store, at.orgId, at.nodeId)
   let access: NodeAccess
   try {
-    await withFaults(deps.store, [{ repo }], () => syncReceived(repo))
+    await translateStorageErrors(deps.store, [{ repo }], () => syncReceived(repo))
     // Access is checked again: receiving the pack may have taken minutes.
     access = await nodeFor(deps, actor, at, 'editor')
   } catch (error) {

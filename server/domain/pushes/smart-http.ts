@@ -13,7 +13,7 @@ import {
   advertise,
   readFetch,
   readPush,
-  sayError,
+  sendError,
   serveFetch,
   servePush,
 } from '../../../gitstore/transfer/smart-http.ts'
@@ -121,12 +121,12 @@ function fetched(repo: Repo, audience: Audience): SmartHttp {
     read: async (input, wire, hold) => {
       const reading = { signal: wire.signal, hold, limitBytes: fetchLimitBytes[audience] }
       const asked = await inWords(() => readFetch(input, wire.version, reading))
-      if (typeof asked === 'string') return { work: 'list', answer: async (output) => sayError(output, asked) }
+      if (typeof asked === 'string') return { work: 'list', answer: async (output) => sendError(output, asked) }
       return {
         work: asked.command === 'fetch' ? 'pack' : 'list',
         answer: async (output, later) => {
           const refused = await inWords(() => answer(asked, output, later))
-          if (refused !== undefined) sayError(output, refused)
+          if (refused !== undefined) sendError(output, refused)
         },
       }
     },

@@ -2,7 +2,7 @@
 import { readFile, rm, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeFolder, replaceFile } from '../../../gitstore/durable.ts'
-import { ifThere, namesIn } from '../../../gitstore/presence.ts'
+import { ignoreMissing, listNames } from '../../../gitstore/presence.ts'
 import { isTemporary } from '../../../gitstore/temporary-names.ts'
 import type { SegmentPair } from '../../../index/search/segments/org-index.ts'
 import { decodeSegments, encodeSegments, type Origin } from '../../../index/search/segments/segment-file.ts'
@@ -38,7 +38,7 @@ function rangeOf(name: string): Range | undefined {
  * to `version`. Later ones hold newer states. Files that are of no use are removed. @throws system errors but ENOENT
  */
 export async function readSegments(folder: string, wanted: Wanted, version: number): Promise<StoredSegments[]> {
-  const ranges = (await namesIn(folder)).map(rangeOf).filter((range) => range !== undefined)
+  const ranges = (await listNames(folder)).map(rangeOf).filter((range) => range !== undefined)
   const chain: StoredSegments[] = []
   let at = 0
   for (;;) {
@@ -65,7 +65,7 @@ async function firstReadable(
   for (const range of ranges) {
     const path = join(folder, nameOf(range))
     // Another process may have merged it into a longer one.
-    const content = await ifThere(readFile(path))
+    const content = await ignoreMissing(readFile(path))
     const segments = content && segmentsIn(content, { ...wanted, ...range })
     if (segments) return { ...range, segments }
     if (content) await rm(path, { force: true })
@@ -85,10 +85,10 @@ export async function writeSegments(folder: string, { texts, passages }: Segment
   const { from, to } = origin
   await makeFolder(folder, 0o700)
   const path = join(folder, nameOf(origin))
-  const content = await ifThere(readFile(path))
+  const content = await ignoreMissing(readFile(path))
   if (!content || !segmentsIn(content, origin))
     await replaceFile(path, Buffer.concat(encodeSegments([texts, passages], origin)))
-  for (const name of await namesIn(folder)) {
+  for (const name of await listNames(folder)) {
     const range = rangeOf(name)
     if (range && name !== nameOf(origin) && range.from >= from && range.to <= to)
       await rm(join(folder, name), { force: true })
@@ -102,13 +102,13 @@ async function markUsed(folder: string): Promise<void> {
 
 /** Removes folders of no organisation, folders unused for 30 days, and files unfinished for an hour. @throws system errors; GitError storage_*, busy */
 export async function removeUnusedSegments(root: string, isOrg: (id: string) => Promise<boolean>): Promise<void> {
-  for (const orgId of await namesIn(root)) {
+  for (const orgId of await listNames(root)) {
     const folder = join(root, orgId)
     if (!(await isOrg(orgId)) || (await ageOf(folder)) > unusedMs) {
       await rm(folder, { recursive: true, force: true })
       continue
     }
-    for (const name of await namesIn(folder))
+    for (const name of await listNames(folder))
       if (isTemporary(name, false) && (await ageOf(join(folder, name))) > unfinishedMs)
         await rm(join(folder, name), { force: true })
   }
@@ -116,6 +116,6 @@ export async function removeUnusedSegments(root: string, isOrg: (id: string) => 
 
 /** Milliseconds since it was changed; 0 where it is gone. */
 async function ageOf(path: string): Promise<number> {
-  const found = await ifThere(stat(path))
+  const found = await ignoreMissing(stat(path))
   return found === undefined ? 0 : Date.now() - found.mtimeMs // a file's time
 }

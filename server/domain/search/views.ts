@@ -2,7 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import pLimit from 'p-limit'
 import { isGitError } from '../../../gitstore/errors.ts'
-import { asBranchName } from '../../../gitstore/names.ts'
+import { parseBranchName } from '../../../gitstore/names.ts'
 import { readCommit } from '../../../gitstore/objects/commits.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
@@ -75,7 +75,7 @@ async function onBranch(deps: Deps, orgId: string, name: string): Promise<Differ
 
 /** As Git has it now; null where the branch or the node is gone. */
 function headOf(repo: Repo, name: string): Oid | null {
-  const branch = asBranchName(name)
+  const branch = parseBranchName(name)
   try {
     return branch === undefined ? null : readRef(repo, branchRef(branch))
   } catch (error) {

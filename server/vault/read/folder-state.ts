@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto'
 import { lstat } from 'node:fs/promises'
 import { join, posix } from 'node:path'
-import { inFolder, FolderReplacedError } from '../../../gitstore/held-folders.ts'
-import { ifThere } from '../../../gitstore/presence.ts'
+import { withHeldFolder, FolderReplacedError } from '../../../gitstore/held-folders.ts'
+import { ignoreMissing } from '../../../gitstore/presence.ts'
 import type { Folder } from './folder.ts'
 
 /** Raised with whatever changes what an import makes of the same files, or says of them. */
@@ -59,7 +59,7 @@ async function linesIn(dir: string, at: string, names: readonly string[], now: D
     }
     return lines
   }
-  return ifThere(inFolder(dir, at, read)).catch((error: unknown) => {
+  return ignoreMissing(withHeldFolder(dir, at, read)).catch((error: unknown) => {
     if (error instanceof FolderReplacedError) return undefined
     throw error
   })
@@ -67,7 +67,7 @@ async function linesIn(dir: string, at: string, names: readonly string[], now: D
 
 /** What a file's content cannot change without. */
 async function lineOf(path: string, now: Date): Promise<string | undefined> {
-  const found = await ifThere(lstat(path, { bigint: true }))
+  const found = await ignoreMissing(lstat(path, { bigint: true }))
   if (found === undefined) return undefined
   const { ino, size, mtimeNs, ctimeNs } = found
   const isSettled = Number(ctimeNs / 1_000_000n) < now.getTime() - settledMs

@@ -4,7 +4,7 @@ import { isUtf8 } from 'node:buffer'
 import type { Dirent } from 'node:fs'
 import { lstat, readdir, realpath, statfs } from 'node:fs/promises'
 import { basename, join, posix, relative, sep } from 'node:path'
-import { inFolder, FolderReplacedError, replacedMeanwhile } from '../../../gitstore/held-folders.ts'
+import { withHeldFolder, FolderReplacedError, replacedMeanwhile } from '../../../gitstore/held-folders.ts'
 import { isAbsent } from '../../../gitstore/presence.ts'
 import { readRegular } from '../../../gitstore/regular-files.ts'
 import type { PathProblem } from '../../domain/format/path-problem.ts'
@@ -93,7 +93,7 @@ async function entriesOf(
     const system = await kernel(join(dir, folder))
     if (system === undefined) {
       const list = (held: string) => readdir(held, { withFileTypes: true, encoding: 'buffer' })
-      const entries = await inFolder(dir, folder, list)
+      const entries = await withHeldFolder(dir, folder, list)
       return entries.map((entry) => {
         const name = entry.name.toString()
         return { at: folder + name, name, entry }

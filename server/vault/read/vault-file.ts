@@ -5,8 +5,8 @@ import { v4 as newId } from 'uuid'
 import { z } from 'zod'
 import { makeFolder, replaceFile, syncDirectory, writeSynced } from '../../../gitstore/durable.ts'
 import { codeOf } from '../../../gitstore/errors.ts'
-import { inFolder } from '../../../gitstore/held-folders.ts'
-import { ifThere } from '../../../gitstore/presence.ts'
+import { withHeldFolder } from '../../../gitstore/held-folders.ts'
+import { ignoreMissing } from '../../../gitstore/presence.ts'
 import { readRegular } from '../../../gitstore/regular-files.ts'
 import { parseJson } from '../../domain/format/json-text.ts'
 import { isId } from '../../domain/layout.ts'
@@ -52,11 +52,11 @@ export async function rememberHost(dir: string, orgId: string): Promise<void> {
   const others = known.guest_of?.filter((id) => id !== orgId) ?? []
   const guest_of = [...others, orgId].slice(-maxGuests)
   const text = `${JSON.stringify({ ...known, guest_of })}\n`
-  await inFolder(dir, folderName, (held) => replaceFile(join(held, fileName), text))
+  await withHeldFolder(dir, folderName, (held) => replaceFile(join(held, fileName), text))
 }
 
 async function findVaultFile(dir: string): Promise<VaultFile | undefined> {
-  const bytes = await ifThere(readRegular(join(dir, vaultFile), maxBytes, dir))
+  const bytes = await ignoreMissing(readRegular(join(dir, vaultFile), maxBytes, dir))
   if (bytes === undefined || bytes.length === 0) return undefined
   if (typeof bytes === 'string') throw new DamagedVaultFileError(bytes)
   const { data } = vaultSchema.safeParse(parseJson(bytes.toString()))
@@ -74,7 +74,7 @@ export async function makeVaultId(dir: string, id: string = newId()): Promise<st
   await makeFolder(join(dir, folderName))
   if (!(await lstat(join(dir, folderName))).isDirectory()) throw new Error(`${folderName} is not a folder`)
   const text = `${JSON.stringify({ id })}\n`
-  return inFolder(dir, folderName, async (held) => {
+  return withHeldFolder(dir, folderName, async (held) => {
     try {
       await writeSynced(join(held, fileName), text)
       await syncDirectory(held)

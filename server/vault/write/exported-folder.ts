@@ -7,8 +7,8 @@ import { lstat, open, rmdir, unlink } from 'node:fs/promises'
 import { join, posix } from 'node:path'
 import { discard, makeFolder, nameFile, syncDirectory } from '../../../gitstore/durable.ts'
 import { asStorageError, codeOf, GitError, isStorageError } from '../../../gitstore/errors.ts'
-import { inFolder, FolderReplacedError, replacedMeanwhile } from '../../../gitstore/held-folders.ts'
-import { ifThere } from '../../../gitstore/presence.ts'
+import { withHeldFolder, FolderReplacedError, replacedMeanwhile } from '../../../gitstore/held-folders.ts'
+import { ignoreMissing } from '../../../gitstore/presence.ts'
 import type { PathProblem } from '../../domain/format/path-problem.ts'
 import { folded } from '../format/note-names.ts'
 import {
@@ -45,7 +45,7 @@ export async function writeFolder(...args: Input): Promise<WrittenFolder> {
   try {
     const [dir, ...others] = args
     await makeFolder(join(dir, ownFolder))
-    return await inFolder(dir, ownFolder, (own) => writeFiles(dir, own, ...others))
+    return await withHeldFolder(dir, ownFolder, (own) => writeFiles(dir, own, ...others))
   } catch (error) {
     throw faultOf(asStorageError(error), args[0])
   }
@@ -149,7 +149,7 @@ class FolderWriter {
 
   async syncFolders(): Promise<void> {
     for (const folder of this.#changed)
-      await this.#orProblem(folder, () => inFolder(this.#given.dir, folder, syncDirectory))
+      await this.#orProblem(folder, () => withHeldFolder(this.#given.dir, folder, syncDirectory))
   }
 
   /** Names what another program has moved or replaced meanwhile. */
@@ -189,7 +189,7 @@ class FolderWriter {
         return 'not written: the one there was changed, or comes from elsewhere'
       }
       await announce(path, written)
-      await inFolder(dir, folder, async (held) => nameFile(this.#temporary, join(held, posix.basename(path))))
+      await withHeldFolder(dir, folder, async (held) => nameFile(this.#temporary, join(held, posix.basename(path))))
       this.#changed.add(folder)
       this.kept.set(path, written)
       this.counts.written++
@@ -208,7 +208,7 @@ class FolderWriter {
       this.problems.push({ path, reason: 'kept: it is exported no more, but was changed since' })
       return
     }
-    await inFolder(dir, posix.dirname(path), (held) => unlink(join(held, posix.basename(path))))
+    await withHeldFolder(dir, posix.dirname(path), (held) => unlink(join(held, posix.basename(path))))
     this.counts.removed++
     for (let folder = posix.dirname(path); folder !== '.'; folder = posix.dirname(folder))
       if (!(await removeEmpty(dir, folder))) break
@@ -221,10 +221,10 @@ class FolderWriter {
     if (folder === '.' || this.#entered.has(folder)) return undefined
     const obstacle = await this.#enter(posix.dirname(folder), isMade)
     if (obstacle !== undefined) return obstacle
-    const found = await ifThere(lstat(join(dir, folder)))
+    const found = await ignoreMissing(lstat(join(dir, folder)))
     if (found && !found.isDirectory()) return `${folder} is no folder`
     if (!found && !isMade) return `${folder} is gone`
-    if (!found) await inFolder(dir, posix.dirname(folder), (held) => makeFolder(join(held, posix.basename(folder))))
+    if (!found) await withHeldFolder(dir, posix.dirname(folder), (held) => makeFolder(join(held, posix.basename(folder))))
     this.#entered.add(folder)
     return undefined
   }
@@ -269,7 +269,7 @@ async function writeTemporary(temporary: string, { read }: ExportedFile): Promis
 /** False where something is in the folder. */
 async function removeEmpty(dir: string, folder: string): Promise<boolean> {
   try {
-    await inFolder(dir, posix.dirname(folder), (held) => rmdir(join(held, posix.basename(folder))))
+    await withHeldFolder(dir, posix.dirname(folder), (held) => rmdir(join(held, posix.basename(folder))))
     return true
   } catch (error) {
     if (codeOf(error) === 'ENOTEMPTY' || codeOf(error) === 'EEXIST') return false

@@ -2,8 +2,8 @@
 import type { Dirent } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { inFolder, FolderReplacedError } from '../../../gitstore/held-folders.ts'
-import { isAbsent, isTaken } from '../../../gitstore/presence.ts'
+import { withHeldFolder, FolderReplacedError } from '../../../gitstore/held-folders.ts'
+import { isAbsent, lexists } from '../../../gitstore/presence.ts'
 import { readRegular } from '../../../gitstore/regular-files.ts'
 import { folded, isMarkdown } from '../format/note-names.ts'
 import { hashOf, type Manifest } from '../read/export-manifest.ts'
@@ -21,7 +21,7 @@ export async function movedFiles(
   { paths, hashes, notes }: Manifest,
 ): Promise<ReadonlyMap<string, string>> {
   const missing = new Set<string>()
-  for (const path of paths) if (!isTaken(join(dir, path))) missing.add(path)
+  for (const path of paths) if (!lexists(join(dir, path))) missing.add(path)
   const moved = new Map<string, string>()
   if (missing.size === 0) return moved
   const missingOf = new Map<string, string>()
@@ -59,7 +59,7 @@ async function filesBelow(dir: string): Promise<string[]> {
 
 /** None of a folder that another program has moved or replaced. */
 function entriesOf(dir: string, folder: string): Promise<Dirent[]> {
-  return inFolder(dir, folder, (held) => readdir(held, { withFileTypes: true })).catch((error: unknown) => {
+  return withHeldFolder(dir, folder, (held) => readdir(held, { withFileTypes: true })).catch((error: unknown) => {
     if (error instanceof FolderReplacedError || isAbsent(error)) return []
     throw error
   })

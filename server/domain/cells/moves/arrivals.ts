@@ -10,12 +10,12 @@ import { makeFolder, replaceFile, syncDirectory } from '../../../../gitstore/dur
 import { GitError, isDamage } from '../../../../gitstore/errors.ts'
 import { createRepoBy } from '../../../../gitstore/new-repos.ts'
 import { findDamage } from '../../../../gitstore/objects/fsck.ts'
-import { ifThere, isThere, namesIn } from '../../../../gitstore/presence.ts'
+import { ignoreMissing, exists, listNames } from '../../../../gitstore/presence.ts'
 import { listRefs } from '../../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../../gitstore/repo.ts'
 import { moveRepo, repoExists } from '../../../../gitstore/repo-folders.ts'
 import { unfinishedName } from '../../../../gitstore/temporary-names.ts'
-import { refsDigest, replaceRefs, takePack } from '../../../../gitstore/transfer/pack-transfer.ts'
+import { refsDigest, replaceRefs, receivePack } from '../../../../gitstore/transfer/pack-transfer.ts'
 import { type BegunMove, endMove, findWholePlace } from '../../../../index/credentials/place-moves.ts'
 import { listNodeStates } from '../../../../index/derived/node-queries.ts'
 import { withFileLock } from '../../../../index/sqlite/file-lock.ts'
@@ -48,7 +48,7 @@ export async function listArrived(deps: CellDeps, sender: Sender): Promise<Recor
   await accept(deps, sender)
   const folder = arrivingOf(deps, sender)
   // The first that a move asks: what an earlier one has sent is of use again.
-  await ifThere(utimes(folder, deps.now(), deps.now()))
+  await ignoreMissing(utimes(folder, deps.now(), deps.now()))
   const found: Record<string, string> = {}
   for (const path of await listMovable(folder, join(folder, trashName))) {
     found[path] = refsDigest(listRefs({ dir: join(folder, path) }, 'refs/'))
@@ -73,7 +73,7 @@ export async function takeObjects(
   signal: AbortSignal,
 ): Promise<void> {
   await accept(deps, sender)
-  await takePack(await madeRepo(deps, sender, path), pack, signal)
+  await receivePack(await madeRepo(deps, sender, path), pack, signal)
 }
 
 /** Returns the digest of the refs, which stand then and are durable, with all that they reach. @throws as takeObjects */
@@ -132,9 +132,9 @@ async function arriveAlone(deps: CellDeps, at: Pick<Sender, 'orgId'>): Promise<v
   if (place.state !== 'moving') return
   cell.lease.before()
   const folder = arrivingOf(deps, at)
-  if (isThere(folder)) await putIntoPlace(deps, at, place)
+  if (exists(folder)) await putIntoPlace(deps, at, place)
   // The cell that it comes from removes its own only after the end of the move.
-  else if (!isThere(orgFolder(deps.store, at.orgId)))
+  else if (!exists(orgFolder(deps.store, at.orgId)))
     throw new GitError('storage_error', 'What arrived of the organisation is not there', { orgId: at.orgId })
   else await indexOrg(deps, at.orgId)
   await deps.credentials.write((trx) => endMove(trx, place))
@@ -145,7 +145,7 @@ async function putIntoPlace(deps: CellDeps, at: Pick<Sender, 'orgId'>, { epoch }
   await indexArrived(deps, at, '', Number.POSITIVE_INFINITY)
   await replaceFile(join(folder, epochFile), `${epoch}\n`)
   const trash = join(trashFolder(deps.store), at.orgId)
-  const deleted = await namesIn(join(folder, trashName))
+  const deleted = await listNames(join(folder, trashName))
   if (deleted.length > 0) await makeFolder(trash)
   for (const name of deleted) {
     // Of the same node and time: the organisation was here before.
@@ -161,20 +161,20 @@ async function putIntoPlace(deps: CellDeps, at: Pick<Sender, 'orgId'>, { epoch }
 
 /** How often the organisation in that folder had moved when it came; 1: it has not. @throws system errors */
 export async function readEpoch(folder: string): Promise<number> {
-  const text = (await ifThere(readFile(join(folder, epochFile), 'utf8'))) ?? ''
+  const text = (await ignoreMissing(readFile(join(folder, epochFile), 'utf8'))) ?? ''
   return /^\d{1,15}\n$/.test(text) ? Number(text) : 1
 }
 
 /** Removes what was sent for moves that have not come to their end. For the sweep. */
 export async function removeAbandoned(deps: CellDeps): Promise<void> {
-  for (const orgId of (await namesIn(arrivingFolder(deps.store.root))).filter(isId)) {
+  for (const orgId of (await listNames(arrivingFolder(deps.store.root))).filter(isId)) {
     if (deps.draining.aborted) return
     if (await isAbandoned(deps, orgId)) await abandon(deps, orgId)
   }
 }
 
 async function isAbandoned(deps: CellDeps, orgId: string): Promise<boolean> {
-  const sent = await ifThere(stat(arrivingOf(deps, { orgId })))
+  const sent = await ignoreMissing(stat(arrivingOf(deps, { orgId })))
   const place = await findWholePlace(deps.credentials.read, orgId)
   if (sent === undefined || (place?.state === 'moving' && place.target === deps.placement.name)) return false
   return place?.state === 'gone' || deps.now().getTime() - sent.mtimeMs > abandonedAfterMs
@@ -260,6 +260,6 @@ async function accept(deps: CellDeps, { cell: from, orgId }: Sender): Promise<vo
   const place = await findWholePlace(deps.credentials.read, orgId)
   if (place?.cell !== from || !(place.state === 'here' || place.state === 'moving'))
     throw new AppError('forbidden', `The directory does not say that the cell ${from} has the organisation`)
-  if (isThere(orgFolder(deps.store, orgId)))
+  if (exists(orgFolder(deps.store, orgId)))
     throw new AppError('moving', `The cell ${cell.name} has a folder of that organisation, which it sets aside soon`)
 }

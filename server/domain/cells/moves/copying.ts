@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream'
 import pLimit from 'p-limit'
 import { allDone } from '../../../../gitstore/durable.ts'
 import { isGitError } from '../../../../gitstore/errors.ts'
-import { isThere } from '../../../../gitstore/presence.ts'
+import { exists } from '../../../../gitstore/presence.ts'
 import { listRefs } from '../../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../../gitstore/repo.ts'
 import { refsDigest, sendMissing } from '../../../../gitstore/transfer/pack-transfer.ts'
@@ -103,7 +103,7 @@ export function copier(
         }
       } catch (error) {
         // It was deleted since the list; the next round drops it.
-        if (!isGitError(error, 'repo_missing') && isThere(repoOf(path).dir)) throw error
+        if (!isGitError(error, 'repo_missing') && exists(repoOf(path).dir)) throw error
         changed++
       }
       progress(++done, here.length)

@@ -9,8 +9,8 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { makeFolder } from '../../../../gitstore/durable.ts'
 import { GitError } from '../../../../gitstore/errors.ts'
-import { isThere } from '../../../../gitstore/presence.ts'
-import { isNamedByToken } from '../../../../gitstore/refs/ref-lock.ts'
+import { exists } from '../../../../gitstore/presence.ts'
+import { isOwnedByLiveProcess } from '../../../../gitstore/refs/ref-lock.ts'
 import { recoverAll } from '../../../../gitstore/refs/ref-transaction.ts'
 import { moveRepo } from '../../../../gitstore/repo-folders.ts'
 import { beginMove, decideMove, findWholePlace, undoMove } from '../../../../index/credentials/place-moves.ts'
@@ -97,7 +97,7 @@ async function moveAlone(deps: CellDeps, orgId: string, to: Destination, options
       throw new NotMovedError('The move was undone by the service meanwhile')
   } catch (error) {
     const isAsBefore = closedAt === 0 || (await isUndone(deps, orgId))
-    if (isAsBefore) throw isThere(orgFolder(deps.store, orgId)) ? asNotMoved(error) : deletedMeanwhile(error)
+    if (isAsBefore) throw exists(orgFolder(deps.store, orgId)) ? asNotMoved(error) : deletedMeanwhile(error)
   }
   const isServed = await arrived(to, orgId)
   const closedMs = performance.now() - closedAt
@@ -121,7 +121,7 @@ async function requireHere({ credentials, placement: cell, store }: CellDeps, or
   const place = await findWholePlace(credentials.read, orgId)
   if (place === undefined || place.state === 'gone') throw new NotMovedError('There is no such organisation')
   if (place.cell !== cell.name) throw new NotMovedError(`The cell ${place.cell} has it: run the command there`)
-  if (!isThere(orgFolder(store, orgId))) throw new NotMovedError('Its folder is not here')
+  if (!exists(orgFolder(store, orgId))) throw new NotMovedError('Its folder is not here')
 }
 
 async function prepareAll(to: Destination, orgId: string): Promise<void> {
@@ -131,7 +131,7 @@ async function prepareAll(to: Destination, orgId: string): Promise<void> {
 /** The tokens of living processes name no repository of it any more, and those of dead ones are recovered. */
 async function changesHaveEnded(deps: CellDeps, orgId: string, signal: AbortSignal): Promise<void> {
   await recoverAll(deps.store, (error) => deps.log.warn({ err: error }, 'a dead process could not be recovered'))
-  for (const began = performance.now(); await isNamedByToken(deps.store, orgId); ) {
+  for (const began = performance.now(); await isOwnedByLiveProcess(deps.store, orgId); ) {
     signal.throwIfAborted()
     if (performance.now() - began > changesEndMs)
       throw new NotMovedError('A change that had begun does not end, or cannot be indexed')
@@ -173,7 +173,7 @@ async function leave(deps: CellDeps, orgId: string): Promise<void> {
   const folder = orgFolder(store, orgId)
   const deleted = join(trashFolder(store), orgId)
   // First: what a crash leaves after the second step, nothing would look for.
-  if (isThere(deleted)) await moveRepo(deleted, join(folder, trashName))
+  if (exists(deleted)) await moveRepo(deleted, join(folder, trashName))
   await makeFolder(trashFolder(store))
   await moveRepo(folder, movedOrgFolder(store, orgId, deps.now()))
   await announced(deps, orgId, [], () => indexOrg(deps, orgId))
@@ -205,7 +205,7 @@ async function settleDeparture(deps: CellDeps, orgId: string): Promise<void> {
   if (place === undefined || !isLeft) return
   if (await isUndone(deps, orgId))
     log.warn({ orgId }, 'undid the move of an organisation, whose command has ended early')
-  else if (place.cell !== cell.name && place.state !== 'moving' && isThere(orgFolder(store, orgId))) {
+  else if (place.cell !== cell.name && place.state !== 'moving' && exists(orgFolder(store, orgId))) {
     await leave(deps, orgId)
     log.warn({ orgId, cell: place.cell }, 'finished the move of an organisation to another cell')
   }

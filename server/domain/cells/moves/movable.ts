@@ -1,13 +1,13 @@
 /** What moves with an organisation: its repositories, and those of its deleted nodes. */
 import { join } from 'node:path'
-import { namesIn } from '../../../../gitstore/presence.ts'
+import { listNames } from '../../../../gitstore/presence.ts'
 import { listRepos } from '../../../../gitstore/repo-folders.ts'
 import { isId, orgRepository, trashName } from '../../layout.ts'
 
 /** The organisation's own first: paths below it, `<node>.git`, `trash/<node>.<ms>.git`. */
 export async function listMovable(folder: string, trash: string): Promise<string[]> {
   const names = (await listRepos(folder)).map((name) => `${name}.git`).filter(isMovable)
-  const deleted = (await namesIn(trash)).map((name) => `${trashName}/${name}`).filter(isMovable)
+  const deleted = (await listNames(trash)).map((name) => `${trashName}/${name}`).filter(isMovable)
   return [...names, ...deleted.sort()].sort((a, b) => Number(b === orgRepository) - Number(a === orgRepository))
 }
 
