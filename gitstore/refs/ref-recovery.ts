@@ -34,7 +34,7 @@ export interface UnfinishedTransaction extends LockOwner {
 }
 
 /**
- * Finishes or undoes the transactions of a dead process; the caller holds the right of `store.takeOver`. Transactions with a
+ * Finishes or undoes the transactions of a dead process; the caller holds the right of `store.claimDeadProcess`. Transactions with a
  * note come last: `store.recovered` may need the refs that the others lock. Then the repositories that the transactions name
  * are indexed, among them those of transactions that had ended when the index had not seen it.
  *

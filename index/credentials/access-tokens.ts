@@ -1,14 +1,14 @@
 /** Personal access tokens. Each function is one statement. */
 
 import { type Slice, totalOf } from '../slice.ts'
-import { compiledOnce } from '../sqlite/compiled.ts'
+import { compileOnce } from '../sqlite/compiled.ts'
 import type { AccessToken, CredentialsDb } from './schema.ts'
 
 export async function findAccessToken(db: CredentialsDb, hash: string): Promise<AccessToken | undefined> {
   return (await accessTokenByHash(db, hash))[0]
 }
 
-const accessTokenByHash = compiledOnce(1, (db: CredentialsDb, hash: string) =>
+const accessTokenByHash = compileOnce(1, (db: CredentialsDb, hash: string) =>
   db.selectFrom('access_token').selectAll().where('hash', '=', hash),
 )
 
@@ -17,7 +17,7 @@ export async function hasAccessToken(db: CredentialsDb, id: string): Promise<boo
   return (await accessTokenById(db, id)).length > 0
 }
 
-const accessTokenById = compiledOnce(1, (db: CredentialsDb, id: string) =>
+const accessTokenById = compileOnce(1, (db: CredentialsDb, id: string) =>
   db.selectFrom('access_token').select('id').where('id', '=', id),
 )
 

@@ -2,7 +2,7 @@
 
 import { sql } from 'kysely'
 import { type Slice, totalOf } from '../slice.ts'
-import { compiledOnce } from '../sqlite/compiled.ts'
+import { compileOnce } from '../sqlite/compiled.ts'
 import type { Account, CredentialsDb, NewAccountRow, Session } from './schema.ts'
 
 /** The key of an address, equal for all spellings: NFC, lower case. */
@@ -19,7 +19,7 @@ export function findAccountById(db: CredentialsDb, id: string): Promise<Account 
 }
 
 /** The account, which no other transaction that holds it, or changes it, judges at the same time. */
-export function holdAccount(trx: CredentialsDb, id: string): Promise<Account | undefined> {
+export function lockAccount(trx: CredentialsDb, id: string): Promise<Account | undefined> {
   return trx.selectFrom('account').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()
 }
 
@@ -58,7 +58,7 @@ export async function findActiveProfile(db: CredentialsDb, id: string): Promise<
   return (await activeProfileById(db, id))[0]
 }
 
-const activeProfileById = compiledOnce(1, (db: CredentialsDb, id: string) =>
+const activeProfileById = compileOnce(1, (db: CredentialsDb, id: string) =>
   db.selectFrom('account').select(profileColumns).where('id', '=', id).where('disabled_at', 'is', null),
 )
 
@@ -74,7 +74,7 @@ export async function findProfileOfSession(
   return (await profileBySession(db, sessionId, accountId))[0]
 }
 
-const profileBySession = compiledOnce(2, (db: CredentialsDb, sessionId: string, accountId: string) =>
+const profileBySession = compileOnce(2, (db: CredentialsDb, sessionId: string, accountId: string) =>
   db
     .selectFrom('session')
     .innerJoin('account', 'account.id', 'session.account_id')

@@ -61,7 +61,7 @@ export async function deleteInvitationsBy(db: CredentialsDb, orgId: string, acco
  * Holds the organisation's oldest invitation, so that transactions that count and insert take turns. While there is none, or the
  * oldest is being deleted, no transaction waits.
  */
-export async function holdInvitationsOf(trx: CredentialsDb, orgId: string): Promise<void> {
+export async function lockInvitationsOf(trx: CredentialsDb, orgId: string): Promise<void> {
   await trx
     .selectFrom('invitation')
     .select('id')

@@ -104,6 +104,6 @@ export function listPlacesOf(
 }
 
 /** Holds the place until the end of the transaction. */
-export function holdPlace(trx: CredentialsDb, orgId: string): Promise<Pick<PlaceRow, 'cell' | 'state'> | undefined> {
+export function lockPlace(trx: CredentialsDb, orgId: string): Promise<Pick<PlaceRow, 'cell' | 'state'> | undefined> {
   return trx.selectFrom('place').select(['cell', 'state']).where('org_id', '=', orgId).forUpdate().executeTakeFirst()
 }

@@ -9,7 +9,7 @@ export async function insertSession(db: CredentialsDb, session: Session): Promis
 }
 
 /** Holds the session of a refresh token: who judges its tokens, or ends it, comes after. False if the token is unknown. */
-export async function holdSessionOf(trx: CredentialsDb, hash: string): Promise<boolean> {
+export async function lockSessionOf(trx: CredentialsDb, hash: string): Promise<boolean> {
   const held = await trx
     .selectFrom('session')
     .select('id')

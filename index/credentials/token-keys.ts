@@ -10,7 +10,7 @@ export function findSigningKey(db: CredentialsDb): Promise<SigningKey | undefine
 }
 
 /** Held while keys are rotated: of two rotations each retires what the other has made. */
-export async function holdSigningKey(trx: CredentialsDb): Promise<void> {
+export async function lockSigningKey(trx: CredentialsDb): Promise<void> {
   await trx.selectFrom('signing_key').select('id').where('id', '=', 1).forUpdate().execute()
 }
 

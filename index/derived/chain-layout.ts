@@ -17,9 +17,9 @@ const insertEntry = 'insert into entry (chain, pos, oid, bend) values (?, ?, ?, 
 
 /**
  * Lays a log out on its base. Returns false and writes nothing where another writer has laid out some of it meanwhile, or removed
- * the base. For short logs, in a transaction with other rows; `layLongLog` is for others.
+ * the base. For short logs, in a transaction with other rows; `storeLongLog` is for others.
  */
-export async function layLog(trx: Trx, nodeId: string, { entries, base }: NewLogPart): Promise<boolean> {
+export async function storeLog(trx: Trx, nodeId: string, { entries, base }: NewLogPart): Promise<boolean> {
   for (const { oid, cut } of entries) if (cut && (await findLogEnd(trx, nodeId, oid))) return false
   const below = base === undefined ? undefined : await findLogEnd(trx, nodeId, base)
   if (base !== undefined && !below) return false
@@ -38,8 +38,8 @@ export async function layLog(trx: Trx, nodeId: string, { entries, base }: NewLog
   return true
 }
 
-/** As layLog, for several logs in a transaction of their own; `chains` and the result as in layLongLog. */
-export function layLogs(
+/** As storeLog, for several logs in a transaction of their own; `chains` and the result as in storeLongLog. */
+export function storeLogs(
   write: <R>(work: (trx: Trx) => Promise<R>) => Promise<R>,
   nodeId: string,
   chains: string,
@@ -47,16 +47,16 @@ export function layLogs(
 ): Promise<string | undefined> {
   return write(async (trx) => {
     if ((await chainsOf(trx, nodeId)) !== chains) return undefined
-    for (const log of logs) await layLog(trx, nodeId, log)
+    for (const log of logs) await storeLog(trx, nodeId, log)
     return chainsOf(trx, nodeId)
   })
 }
 
 /**
- * As layLog, in several short transactions; no reader sees an incomplete log. `chains`: the result of `chainsOf` before the log
+ * As storeLog, in several short transactions; no reader sees an incomplete log. `chains`: the result of `chainsOf` before the log
  * was computed. Returns its result now; undefined where another writer has changed the chains.
  */
-export async function layLongLog(
+export async function storeLongLog(
   write: <R>(work: (trx: Trx) => Promise<R>) => Promise<R>,
   nodeId: string,
   chains: string,

@@ -3,7 +3,7 @@
 import { rowsPerTransaction, type Trx } from './chains.ts'
 
 /** Removes the entries of chain `id` that no branch and no other chain needs, and does the same for its base. */
-export async function trimChain(trx: Trx, id: number): Promise<void> {
+export async function trimLog(trx: Trx, id: number): Promise<void> {
   const chain = await trx.selectFrom('chain').selectAll().where('id', '=', id).executeTakeFirst()
   if (!chain || chain.whole === 0) return
   const head = await trx
@@ -24,7 +24,7 @@ export async function trimChain(trx: Trx, id: number): Promise<void> {
     return
   }
   await deleteChain(trx, id)
-  if (chain.base_chain !== null) await trimChain(trx, chain.base_chain)
+  if (chain.base_chain !== null) await trimLog(trx, chain.base_chain)
 }
 
 async function deleteChain(trx: Trx, id: number): Promise<void> {

@@ -66,7 +66,7 @@ async function ask<R>(db: IndexDb, query: string, parameters: readonly unknown[]
 }
 
 /** The logs of one node, in the form that gitstore's History reads. */
-export function knownLogs(db: IndexDb, nodeId: string) {
+export function findKnownLogs(db: IndexDb, nodeId: string) {
   return {
     isCut: async (oid: string): Promise<boolean> => (await findLogEnd(db, nodeId, oid)) !== undefined,
     tips: async (): Promise<string[]> => {

@@ -19,7 +19,7 @@ const rowsAtOnce = 500
 const maxProperties = 65_536
 
 /** All of them, the oldest first, in slices with turns of the event loop in between. */
-export async function* listPlaced(db: Kysely<IndexSchema>, orgId: string): AsyncGenerator<readonly PlacedRow[]> {
+export async function* listExportRows(db: Kysely<IndexSchema>, orgId: string): AsyncGenerator<readonly PlacedRow[]> {
   let last: Pick<PlacedRow, 'created_at' | 'id'> | undefined = { created_at: '', id: '' }
   while (last) {
     const { rows }: { rows: PlacedRow[] } = await sql<PlacedRow>`

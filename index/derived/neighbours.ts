@@ -2,7 +2,7 @@
 import { type Kysely, sql } from 'kysely'
 import { LRUCache } from 'lru-cache'
 import type { Slice } from '../slice.ts'
-import { compiledOnce } from '../sqlite/compiled.ts'
+import { compileOnce } from '../sqlite/compiled.ts'
 import { isInOrg } from './in-org.ts'
 import type { EdgeTable, IndexSchema } from './schema.ts'
 
@@ -75,7 +75,7 @@ function slicedConnections(db: Kysely<IndexSchema>, orgId: string, nodeId: strin
     .offset(offset)
 }
 
-const firstConnections = compiledOnce(2, (db: Kysely<IndexSchema>, orgId: string, nodeId: string) =>
+const firstConnections = compileOnce(2, (db: Kysely<IndexSchema>, orgId: string, nodeId: string) =>
   slicedConnections(db, orgId, nodeId, { limit: maxNeighbours, offset: 0 }),
 )
 
@@ -92,11 +92,11 @@ function toConnection({
   return { id: key, node_id: holder, source, target, source_title, target_title, type: connection_type, label }
 }
 
-const firstParents = compiledOnce(2, (db: Kysely<IndexSchema>, orgId: string, nodeId: string) =>
+const firstParents = compileOnce(2, (db: Kysely<IndexSchema>, orgId: string, nodeId: string) =>
   firstRelatives(db, orgId, nodeId, 'target', 'source'),
 )
 
-const firstChildren = compiledOnce(2, (db: Kysely<IndexSchema>, orgId: string, nodeId: string) =>
+const firstChildren = compileOnce(2, (db: Kysely<IndexSchema>, orgId: string, nodeId: string) =>
   firstRelatives(db, orgId, nodeId, 'source', 'target'),
 )
 
@@ -155,7 +155,7 @@ export async function countsOf(db: Kysely<IndexSchema>, orgId: string, nodeId: s
   return counts
 }
 
-const graphState = compiledOnce(1, (db: Kysely<IndexSchema>, orgId: string) =>
+const graphState = compileOnce(1, (db: Kysely<IndexSchema>, orgId: string) =>
   db.selectFrom('org').select(['epoch', 'graph_version']).where('id', '=', orgId),
 )
 

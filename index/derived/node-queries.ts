@@ -2,7 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Selectable, sql } from 'kysely'
 import { type Slice, totalOf } from '../slice.ts'
-import { compiledOnce } from '../sqlite/compiled.ts'
+import { compileOnce } from '../sqlite/compiled.ts'
 import type { StateNode } from './branches.ts'
 import { isInOrg } from './in-org.ts'
 import type { IndexDb, NodeTable } from './schema.ts'
@@ -13,7 +13,7 @@ export async function findNode(db: IndexDb, orgId: string, nodeId: string): Prom
   return (await nodeInOrg(db, nodeId, orgId))[0]
 }
 
-const nodeInOrg = compiledOnce(2, (db: IndexDb, nodeId: string, orgId: string) =>
+const nodeInOrg = compileOnce(2, (db: IndexDb, nodeId: string, orgId: string) =>
   db.selectFrom('node').selectAll().where('id', '=', nodeId).where('org_id', '=', orgId),
 )
 
@@ -218,6 +218,6 @@ export async function readNodeText(db: IndexDb, nodeId: string): Promise<string>
   return (await textOfNode(db, nodeId))[0]?.text ?? ''
 }
 
-const textOfNode = compiledOnce(1, (db: IndexDb, nodeId: string) =>
+const textOfNode = compileOnce(1, (db: IndexDb, nodeId: string) =>
   db.selectFrom('node_text').select('text').where('node_id', '=', nodeId),
 )

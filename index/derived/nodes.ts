@@ -2,8 +2,8 @@
 import { randomUUID } from 'node:crypto'
 import type { Insertable, Kysely, Selectable, Transaction, Updateable } from 'kysely'
 import { branchRefs } from './branches.ts'
-import { layLog, type NewLogPart } from './chain-layout.ts'
-import { abandonLogs, trimChain } from './chain-removal.ts'
+import { storeLog, type NewLogPart } from './chain-layout.ts'
+import { abandonLogs, trimLog } from './chain-removal.ts'
 import { logEndOf } from './chains.ts'
 import { countMoves, forgetMoves } from './ref-moves.ts'
 import type { EdgeTable, IndexSchema, NodeTable, PullTable } from './schema.ts'
@@ -75,7 +75,7 @@ export async function replaceNodeRows(
       .values({ id: nodeId, org_id: orgId, ledger: change.ledger, version: 1, changed: 0, ...change.node })
       .execute()
   }
-  for (const log of change.logs) if (!(await layLog(trx, nodeId, log))) throw new StaleWriteError()
+  for (const log of change.logs) if (!(await storeLog(trx, nodeId, log))) throw new StaleWriteError()
   await replaceBranches(trx, change)
   for (const number of change.pullsGone)
     await trx.deleteFrom('pull').where('node_id', '=', nodeId).where('number', '=', number).execute()
@@ -169,7 +169,7 @@ async function replaceBranches(
       )
       .execute()
   }
-  for (const chain of left) await trimChain(trx, chain)
+  for (const chain of left) await trimLog(trx, chain)
 }
 
 function inParts<T>(all: readonly T[]): T[][] {

@@ -1,7 +1,7 @@
 /** Queries on organisations and their members. */
 import { CompiledQuery, type ExpressionBuilder, type Selectable, type Transaction } from 'kysely'
 import { type Slice, totalOf } from '../slice.ts'
-import { compiledOnce } from '../sqlite/compiled.ts'
+import { compileOnce } from '../sqlite/compiled.ts'
 import { forgetMoves, ownRepository } from './ref-moves.ts'
 import type { IndexDb, IndexSchema, MemberTable, OrgTable, Role } from './schema.ts'
 
@@ -24,7 +24,7 @@ export async function findOrgWithRole(
   return { org, role }
 }
 
-const orgAndRole = compiledOnce(2, (db: IndexDb, userId: string, orgId: string) =>
+const orgAndRole = compileOnce(2, (db: IndexDb, userId: string, orgId: string) =>
   db
     .selectFrom('org')
     .leftJoin('member', (join) => join.onRef('member.org_id', '=', 'org.id').on('member.user_id', '=', userId))

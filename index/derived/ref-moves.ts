@@ -47,14 +47,14 @@ export interface MovedRepository {
 }
 
 /** Repositories that maintenance should look at, those that have waited longest first. Reads no others. */
-export async function listToLookAt(db: IndexDb, limit: number): Promise<MovedRepository[]> {
+export async function listReposToMaintain(db: IndexDb, limit: number): Promise<MovedRepository[]> {
   const due = sql<MovedRepository>`select org_id, node_id from ref_moves
     where moves >= ${sql.raw(String(movesToLook))} and look_at <= ${now} order by look_at limit ${limit}`
   return (await due.execute(db)).rows
 }
 
 /** Maintenance has looked. A repository that moved within the last hour holds what is still young, and is looked at again. */
-export async function lookedAt(trx: Transaction<IndexSchema>, { org_id, node_id }: MovedRepository): Promise<void> {
+export async function markMaintained(trx: Transaction<IndexSchema>, { org_id, node_id }: MovedRepository): Promise<void> {
   await sql`update ref_moves set moves = case when moved_at + ${lookAfterS} > ${now} then moves else 0 end, look_at = ${later}
     where org_id = ${org_id} and node_id = ${node_id}`.execute(trx)
 }

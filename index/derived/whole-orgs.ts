@@ -18,7 +18,7 @@ export async function isOrgWhole(db: IndexDb, orgId: string): Promise<boolean> {
 }
 
 /** A request needs the organisation: it is indexed before the others. */
-export async function askForOrg(trx: Transaction<IndexSchema>, orgId: string): Promise<void> {
+export async function requestOrg(trx: Transaction<IndexSchema>, orgId: string): Promise<void> {
   await trx
     .insertInto('asked_org')
     .values({ org_id: orgId })
@@ -26,14 +26,14 @@ export async function askForOrg(trx: Transaction<IndexSchema>, orgId: string): P
     .execute()
 }
 
-export async function isOrgAsked(db: IndexDb, orgId: string): Promise<boolean> {
+export async function isOrgRequested(db: IndexDb, orgId: string): Promise<boolean> {
   return (
     (await db.selectFrom('asked_org').select('org_id').where('org_id', '=', orgId).executeTakeFirst()) !== undefined
   )
 }
 
 /** One that is asked for and not whole; undefined where there is none. */
-export async function findAskedOrg(db: IndexDb): Promise<string | undefined> {
+export async function findRequestedOrg(db: IndexDb): Promise<string | undefined> {
   return (await db.selectFrom('asked_org').select('org_id').limit(1).executeTakeFirst())?.org_id
 }
 

@@ -4,7 +4,7 @@ import {
   type Answering,
   describeMatches,
   describeNode,
-  describer,
+  createDescriber,
   edgesAmong,
   type RetrievedMatch,
   type RetrievedNode,
@@ -14,11 +14,11 @@ import { type ShowText, showPassages, showWholeTexts } from './answers/shown-tex
 import { parseQuestion } from './ranking/conditions.ts'
 import type { Coverage } from './ranking/coverage.ts'
 import type { Expansion, Following } from './ranking/expansion.ts'
-import { bestHits, unbridged, withBridges } from './ranking/matches.ts'
+import { bestHits, withoutEntityHops, addEntityHops } from './ranking/matches.ts'
 import { parseQuery, type Query } from './ranking/query.ts'
 import { type ExpansionDepth, LEVELS, type Level, type Match, MOST_NODES, rankNodes } from './ranking/ranking.ts'
-import { admissionOf, type Scope } from './ranking/scope.ts'
-import { type Admission, roundScore, SEARCHED, scoreTerms } from './ranking/scores.ts'
+import { createFilter, type Scope } from './ranking/scope.ts'
+import { type DocumentFilter, roundScore, SEARCHED, scoreTerms } from './ranking/scores.ts'
 import { type Corpus, documentCount } from './segments/corpus.ts'
 import type { SearchedTexts } from './segments/org-index.ts'
 import type { SearchRows } from './segments/rows.ts'
@@ -69,7 +69,7 @@ export function retrieve(
   const { texts: corpus } = searched
   const level = LEVELS[question.expansion_depth]
   const scope = question.scope ?? {}
-  const admission = admissionOf(corpus, rows, scope)
+  const admission = createFilter(corpus, rows, scope)
   const parts = parseQuestion(question.query)
   const query = parseQuery(corpus, languageOf, parts.text === '' ? parts.titles.join(' ') : parts.text)
   const scores = scoreTerms(corpus, SEARCHED[query.searched], query.terms)
@@ -85,7 +85,7 @@ export function retrieve(
     places: new Map(),
     toBest: new Map(),
   }
-  const bridged = level.hops === 0 ? unbridged(scores, found) : withBridges(expansion, coverage, found)
+  const bridged = level.hops === 0 ? withoutEntityHops(scores, found) : addEntityHops(expansion, coverage, found)
   const hits = bridged.hits.slice(0, question.top_k)
   const matches = hits.map(({ id, score }): Match => ({ id, score: roundScore(score) }))
   const ranked = rankNodes(expansion, coverage, matches, bridged.scoreOf, level)
@@ -93,7 +93,7 @@ export function retrieve(
     expansion,
     coverage,
     bridged,
-    described: describer(rows),
+    described: createDescriber(rows),
     explains: question.explain ?? false,
   }
   const shows = showText(answer, question)
@@ -128,7 +128,7 @@ function showText(
   return include_raw_text ? showWholeTexts(rows, max_chars) : undefined
 }
 
-function hintOf(corpus: Corpus, query: Query, admission: Admission | undefined): Hint | undefined {
+function hintOf(corpus: Corpus, query: Query, admission: DocumentFilter | undefined): Hint | undefined {
   const isEmpty = admission?.live.size === 0 && !admission.masks.some((mask) => mask.includes(1))
   if (isEmpty || documentCount(corpus) === 0) return 'scope_is_empty'
   if (query.searched === 'title' && query.isWordy) return 'only_stop_words'

@@ -6,7 +6,7 @@ import type { CompiledQuery, Kysely } from 'kysely'
  * A query with `count` parameters of type text. `build` receives placeholders, which may only become parameters. It must not
  * depend on their values, and must build the same query for every database of an engine.
  */
-export function compiledOnce<S, R, V extends readonly string[]>(
+export function compileOnce<S, R, V extends readonly string[]>(
   count: V['length'],
   build: (db: Kysely<S>, ...values: V) => { compile(): CompiledQuery<R> },
 ): (db: Kysely<S>, ...values: V) => Promise<R[]> {

@@ -54,7 +54,7 @@ function isReadOnly(file: string): boolean {
 }
 
 /** Why a folder cannot be opened now, which SQLite does not report; undefined where it can be opened. */
-export function faultOfOpening(dir: string): NodeJS.ErrnoException | undefined {
+export function toOpenError(dir: string): NodeJS.ErrnoException | undefined {
   try {
     closeSync(openSync(dir, 'r'))
     return undefined
@@ -74,7 +74,7 @@ export function asDatabaseError(error: unknown, file: string): unknown {
   }
   if (code.startsWith('SQLITE_IOERR') && isReadOnly(file))
     return new DatabaseError('storage_readonly', 'The file system is read-only', { cause: error })
-  const cause = code.startsWith('SQLITE_CANTOPEN') ? faultOfOpening(dirname(file)) : undefined
+  const cause = code.startsWith('SQLITE_CANTOPEN') ? toOpenError(dirname(file)) : undefined
   if (cause?.code === 'EMFILE' || cause?.code === 'ENFILE')
     return new DatabaseError('busy', 'Too many files are open', { cause })
   if (code === 'SQLITE_IOERR' || code.startsWith('SQLITE_IOERR_') || code.startsWith('SQLITE_CANTOPEN')) {

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type Sqlite from 'better-sqlite3'
 import { isSqliteError, openSqlite } from './better-sqlite3.ts'
 import { openHandle } from './connection.ts'
-import { asDatabaseError, DatabaseError, faultOfOpening, isBusy } from './database-fault.ts'
+import { asDatabaseError, DatabaseError, toOpenError, isBusy } from './database-fault.ts'
 
 export interface LiveProcess {
   readonly id: string
@@ -59,7 +59,7 @@ export function lockFileIn(processDir: string): string {
  *
  * @throws DatabaseError busy where too many files are open, storage_error: the process may then live or be dead
  */
-export function takeOver(runDir: string, id: string): { release(): void } | undefined {
+export function claimDeadProcess(runDir: string, id: string): { release(): void } | undefined {
   return lockFile(join(runDir, id))
 }
 
@@ -68,7 +68,7 @@ function lockFile(dir: string): { release(): void } | undefined {
   try {
     handle = openSqlite(lockFileIn(dir), { timeout: 0 })
   } catch (error) {
-    if (isNoFolder(faultOfOpening(`${dir}/`))) return undefined
+    if (isNoFolder(toOpenError(`${dir}/`))) return undefined
     throw asDatabaseError(error, lockFileIn(dir))
   }
   try {
@@ -76,7 +76,7 @@ function lockFile(dir: string): { release(): void } | undefined {
   } catch (error) {
     handle.close()
     const code = isSqliteError(error) ? error.code : ''
-    const opening = faultOfOpening(`${dir}/`)
+    const opening = toOpenError(`${dir}/`)
     // Held, or the folder is being removed: its files are removed before it.
     if (code.startsWith('SQLITE_BUSY') || isNoFolder(opening)) return undefined
     if (/^SQLITE_(CANTOPEN|IOERR)/.test(code) && opening === undefined) return undefined

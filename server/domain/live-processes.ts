@@ -1,7 +1,7 @@
 /** The processes that use a data folder now. */
 import { join } from 'node:path'
 import { lexists, listNames } from '../../gitstore/presence.ts'
-import { lockFileIn, takeOver } from '../../index/sqlite/file-lock.ts'
+import { lockFileIn, claimDeadProcess } from '../../index/sqlite/file-lock.ts'
 
 /**
  * The ids of all processes that hold their lock below `run`, without `own`, whose lock this process must not open twice.
@@ -12,7 +12,7 @@ export async function listLiveProcesses(run: string, own?: string): Promise<stri
   const live: string[] = []
   for (const process of await listNames(run)) {
     if (process === own) continue
-    const claim = takeOver(run, process)
+    const claim = claimDeadProcess(run, process)
     claim?.release()
     // No claim though its folder exists: the process lives. Plain files here are locks between processes.
     if (!claim && lexists(lockFileIn(join(run, process)))) live.push(process)

@@ -7,7 +7,7 @@ import { endCatFiles } from '../../gitstore/objects/cat-file.ts'
 import { recoverAll, type Store } from '../../gitstore/refs/ref-transaction.ts'
 import { indexMigrations } from '../../index/derived/migrations.ts'
 import type { IndexSchema } from '../../index/derived/schema.ts'
-import { type LiveProcess, registerProcess, takeOver } from '../../index/sqlite/file-lock.ts'
+import { type LiveProcess, registerProcess, claimDeadProcess } from '../../index/sqlite/file-lock.ts'
 import { type DerivedDatabase, openDerivedDatabase } from '../../index/sqlite/rebuildable-database.ts'
 import type { Config } from '../base/config.ts'
 import type { Deps } from '../base/deps.ts'
@@ -140,7 +140,7 @@ function storeOf(
     root,
     run,
     process: alive.id,
-    claimDeadProcess: (id) => takeOver(run, id),
+    claimDeadProcess: (id) => claimDeadProcess(run, id),
     onRecovered: (note) => indexNoted(deps(), note),
     indexRepo: (repo) => indexNamed(deps(), repo),
     onReadOnly: (repo) => void checkUntilWritable(deps(), repo),

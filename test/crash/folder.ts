@@ -8,7 +8,7 @@ import { promisify } from 'node:util'
 import { readLock } from '../../gitstore/refs/ref-lock.ts'
 import { withRefLock, type Store } from '../../gitstore/refs/ref-transaction.ts'
 import { findDatabaseDamage } from '../../index/sqlite/backup.ts'
-import { registerProcess, takeOver } from '../../index/sqlite/file-lock.ts'
+import { registerProcess, claimDeadProcess } from '../../index/sqlite/file-lock.ts'
 import { workingIn } from '../bench/processes.ts'
 import { expectSound, filesBelow, locksIn, repositoriesIn, transactionsIn } from '../support/data-folder.ts'
 import { everythingIn } from '../support/everything.ts'
@@ -45,7 +45,7 @@ export async function meetLocks({ dataDir, problems }: World): Promise<void> {
     root: dataDir,
     run,
     process: alive.id,
-    claimDeadProcess: (id) => takeOver(run, id),
+    claimDeadProcess: (id) => claimDeadProcess(run, id),
     onRecovered: async () => {},
     indexRepo: async () => {},
     onReadOnly: () => {},

@@ -8,8 +8,8 @@ import {
   countMoves,
   forgetMoves,
   listStamps,
-  listToLookAt,
-  lookedAt,
+  listReposToMaintain,
+  markMaintained,
   ownRepository,
 } from '../../index/derived/ref-moves.ts'
 import type { IndexSchema } from '../../index/derived/schema.ts'
@@ -52,11 +52,11 @@ describe('moves of refs', () => {
           const lookAt = known && known.moves > 0 ? known.lookAt : now + lookAfterS
           model.set(node, { moves: (known?.moves ?? 0) + times, movedAt: now, lookAt })
         }
-        const due = (await listToLookAt(db, 100)).map(({ node_id }) => node_id)
+        const due = (await listReposToMaintain(db, 100)).map(({ node_id }) => node_id)
         const wanted = [...model].filter(([, { moves, lookAt }]) => moves >= 50 && lookAt <= now).map(([id]) => id)
         expect(due.sort()).to.deep.equal(wanted.sort())
         for (const node_id of due) {
-          await db.transaction().execute((trx) => lookedAt(trx, { org_id: 'org', node_id }))
+          await db.transaction().execute((trx) => markMaintained(trx, { org_id: 'org', node_id }))
           const one = model.get(node_id)
           if (one)
             model.set(node_id, {

@@ -3,7 +3,7 @@
 import { expect } from 'chai'
 import MiniSearch from 'minisearch'
 import {
-  type Admission,
+  type DocumentFilter,
   roundScore,
   type SearchedField,
   scoreTerms,
@@ -14,7 +14,7 @@ import {
   createCorpus,
   mergeFrom,
   removeDocument,
-  seal,
+  flush,
   setDocument,
 } from '../../index/search/segments/corpus.ts'
 import { type CorpusDocument, shortIdOf } from '../../index/search/segments/live-index.ts'
@@ -42,7 +42,7 @@ describe('a corpus of segments and what is live', () => {
       let mostSegments = 0
       for (let edit = 1; edit <= 1_200; edit++) {
         change(random, corpus, documents)
-        if (corpus.live.documents.size >= 150) seal(corpus)
+        if (corpus.live.documents.size >= 150) flush(corpus)
         if (random.below(60) === 0 && corpus.frozen.length > 1) mergeBeside(random, corpus, documents)
         if (random.below(80) === 0) throughFile(corpus)
         mostSegments = Math.max(mostSegments, corpus.frozen.length)
@@ -61,7 +61,7 @@ describe('a corpus of segments and what is live', () => {
       for (const document of documents) setDocument(corpus, document)
       for (const document of random.shuffled([...last.values()])) {
         setDocument(corpus, document)
-        if (random.below(20) === 0) seal(corpus)
+        if (random.below(20) === 0) flush(corpus)
       }
       return scoreTerms(corpus, searched, questionOf(randomOf(7))).best(50)
     })
@@ -75,7 +75,7 @@ describe('a file of segments', () => {
     const random = randomOf(5)
     const corpus = createCorpus(fieldCount)
     for (let i = 0; i < 50; i++) setDocument(corpus, documentOf(random, `n${i}`))
-    const segment = seal(corpus)
+    const segment = flush(corpus)
     const file = Buffer.concat(encodeSegments([segment, segment], origin))
     expect(decodeSegments(file)?.origin).to.deep.equal(origin)
     for (let round = 0; round < 2_000; round++) {
@@ -191,7 +191,7 @@ function compare(random: Random, corpus: Corpus, documents: ReadonlyMap<string, 
   return compared
 }
 
-function admissionOf({ frozen, live }: Corpus, ids: ReadonlySet<string>): Admission {
+function admissionOf({ frozen, live }: Corpus, ids: ReadonlySet<string>): DocumentFilter {
   const masks = frozen.map(({ segment }) =>
     Uint8Array.from({ length: sizeOf(segment.ids) }, (_, n) => (ids.has(stringAt(segment.ids, n)) ? 1 : 0)),
   )

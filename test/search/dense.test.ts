@@ -1,7 +1,7 @@
 /** Searches of dense graphs: what one looks at, counted in rows, and that hubs lead to what fits the question. */
 import { expect } from 'chai'
 import { type Retrieved, retrieve } from '../../index/search/retrieve.ts'
-import { catchUp, createOrgIndex } from '../../index/search/segments/org-index.ts'
+import { applyChanges, createOrgIndex } from '../../index/search/segments/org-index.ts'
 import type { SearchRows } from '../../index/search/segments/rows.ts'
 import { languageOf } from './over-files.ts'
 import { type Random, randomOf } from './random.ts'
@@ -199,7 +199,7 @@ function ask(index: SearchIndex, question: SearchQuestion): [Retrieved, Looked] 
     if (state === undefined) throw new Error('The organisation is missing')
     const own = made.get(index) ?? createOrgIndex(state.epoch)
     made.set(index, own)
-    catchUp(own, rows, orgId, state, languageOf, () => false)
+    applyChanges(own, rows, orgId, state, languageOf, () => false)
     return [retrieve(own, counting, languageOf, orgId, question), looked]
   })
 }

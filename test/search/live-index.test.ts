@@ -1,7 +1,7 @@
 /** What the search reads of MiniSearch's own members: there, and of the kind that it expects. */
 
 import { expect } from 'chai'
-import { addLive, createLive, type Live, PROBE, requireMembers } from '../../index/search/segments/live-index.ts'
+import { addLive, createLive, type MemTable, PROBE, requireMembers } from '../../index/search/segments/live-index.ts'
 
 const members = ['_fieldLength', '_idToShortId', '_documentIds', '_index', '_nextId']
 
@@ -31,7 +31,7 @@ describe('the members of MiniSearch that the search reads', () => {
   })
 })
 
-function probed(): Live['mini'] {
+function probed(): MemTable['mini'] {
   const live = createLive(1)
   addLive(live, PROBE)
   return live.mini

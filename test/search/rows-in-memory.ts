@@ -6,7 +6,7 @@ import { indexMigrations } from '../../index/derived/migrations.ts'
 import type { IndexSchema } from '../../index/derived/schema.ts'
 import { type Suggestions, type SuggestQuestion, suggest as suggestFrom } from '../../index/search/answers/suggest.ts'
 import { type Retrieved as Answer, retrieve as retrieveFrom, type SearchQuestion } from '../../index/search/retrieve.ts'
-import { catchUp, createOrgIndex, type OrgIndex } from '../../index/search/segments/org-index.ts'
+import { applyChanges, createOrgIndex, type OrgIndex } from '../../index/search/segments/org-index.ts'
 import { openRows, type SearchRows } from '../../index/search/segments/rows.ts'
 import { loadLanguages } from '../../index/search/text/languages.ts'
 import { openSqlite } from '../../index/sqlite/better-sqlite3.ts'
@@ -141,7 +141,7 @@ function whenCaughtUp<T>(searched: SearchIndex, answer: (searched: SearchIndex) 
   return rows.inSnapshot(() => {
     const state = rows.orgState(orgId)
     if (state === undefined) throw new Error('The organisation is missing')
-    catchUp(index, rows, orgId, state, languageOf, () => false)
+    applyChanges(index, rows, orgId, state, languageOf, () => false)
     return answer(searched)
   })
 }

@@ -1,7 +1,7 @@
 /** Short documents and questions, and what an index of them that is made anew answers. */
 
 import { retrieve, type SearchQuestion } from '../../index/search/retrieve.ts'
-import { catchUp, createOrgIndex } from '../../index/search/segments/org-index.ts'
+import { applyChanges, createOrgIndex } from '../../index/search/segments/org-index.ts'
 import { languageOf } from './over-files.ts'
 import type { Random } from './random.ts'
 import { type SearchIndex, setDocument } from './rows-in-memory.ts'
@@ -72,7 +72,7 @@ export function answersAnew({ rows, orgId }: SearchIndex, questions: readonly Se
     const state = rows.orgState(orgId)
     if (state === undefined) throw new Error('The organisation is missing')
     const anew = createOrgIndex(state.epoch)
-    catchUp(anew, rows, orgId, state, languageOf, () => false)
+    applyChanges(anew, rows, orgId, state, languageOf, () => false)
     return questions.map((question) => JSON.stringify(retrieve(anew, rows, languageOf, orgId, question)))
   })
 }

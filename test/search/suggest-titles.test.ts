@@ -1,6 +1,6 @@
 /** Titles as they are typed: which words find them, and the order, beside a search through all titles. */
 import { expect } from 'chai'
-import { mergeFrom, seal } from '../../index/search/segments/corpus.ts'
+import { mergeFrom, flush } from '../../index/search/segments/corpus.ts'
 import { titleWords, typedWords } from '../../index/search/text/title-words.ts'
 import { ask, indexOf, link, note } from './notes.ts'
 import { alignment } from './plain-distance.ts'
@@ -119,7 +119,7 @@ describe('suggestions beside a search through all titles', () => {
         change(random, index, nodes)
         if (edit % 100 === 0) {
           suggest(index, { query: 'a', limit: 1 })
-          seal(index.index.texts)
+          flush(index.index.texts)
         }
         mostSegments = Math.max(mostSegments, index.index.texts.frozen.length)
         if (edit % 300 === 0) for (const _ of mergeFrom(index.index.texts, random.below(2)));

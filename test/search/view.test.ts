@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import { prepareView, type View, type ViewNode, viewOf } from '../../index/search/ranking/view.ts'
 import { retrieve } from '../../index/search/retrieve.ts'
-import { catchUp, createOrgIndex, sealIndex, setNode } from '../../index/search/segments/org-index.ts'
+import { applyChanges, createOrgIndex, flushIndex, setNode } from '../../index/search/segments/org-index.ts'
 import { child, DEPTHS, link, note, WORDS } from './notes.ts'
 import { languageOf } from './over-files.ts'
 import { type Random, randomOf } from './random.ts'
@@ -26,7 +26,7 @@ describe('a view of some nodes as they are elsewhere', () => {
         expect(inView(index, view, questions)).to.deep.equal(builtAnew(nodes, view, questions, seed))
         expect(answers(index, questionsOf(randomOf(round), 4)), 'main afterwards').to.deep.equal(before)
         compared += questions.length
-        if (round % 3 === 2) sealIndex(index.index)
+        if (round % 3 === 2) flushIndex(index.index)
         for (const id of [random.pick(ids), random.pick(ids)]) {
           const node = nodeOf(random, id)
           nodes.set(id, node)
@@ -100,7 +100,7 @@ function filled(nodes: ReadonlyMap<string, ViewNode>, seed: number): SearchIndex
 
 function caughtUp({ index, rows }: SearchIndex): void {
   const state = rows.orgState(orgId)
-  if (state) catchUp(index, rows, orgId, state, languageOf, () => false)
+  if (state) applyChanges(index, rows, orgId, state, languageOf, () => false)
 }
 
 function viewFrom(random: Random, { rows }: SearchIndex): View {

@@ -58,7 +58,7 @@ export interface Answering {
 type Describer = (id: string) => DescribedNode | undefined
 
 /** Reads each node once. */
-export function describer(rows: SearchRows): Describer {
+export function createDescriber(rows: SearchRows): Describer {
   const known = new Map<string, DescribedNode | undefined>()
   return (id) => {
     if (!known.has(id)) known.set(id, rows.describe(id))

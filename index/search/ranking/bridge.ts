@@ -6,10 +6,10 @@ import { visitWords } from '../text/analyzer.ts'
 import { proseOf } from '../text/prose.ts'
 import { type Coverage, conceptsIn, titleShare } from './coverage.ts'
 import { type Expansion, hasEdges } from './expansion.ts'
-import { type Admission, type ScoredHit, SEARCHED, scoreTerms } from './scores.ts'
+import { type DocumentFilter, type ScoredHit, SEARCHED, scoreTerms } from './scores.ts'
 
 /** What a node gains by the names that a match leads with. */
-export interface Bridge {
+export interface EntityHop {
   /** A share of the best match's score. */
   readonly gain: number
   /** The match whose names they are. */
@@ -52,13 +52,13 @@ const STRENGTH_WITH_EDGES = STRENGTH / 4
  *
  * Figures: index/README.md. Lifts recall@5 of multi-hop questions without any edge by 6 to 20 points.
  */
-export function bridgesOf(
+export function findEntityHops(
   expansion: Expansion,
   coverage: Coverage,
   hits: readonly ScoredHit[],
-  admission: Admission | undefined,
-): Map<string, Bridge> {
-  const bridges = new Map<string, Bridge>()
+  admission: DocumentFilter | undefined,
+): Map<string, EntityHop> {
+  const bridges = new Map<string, EntityHop>()
   const top = hits[0]?.score ?? 0
   for (const { id: from, score } of hits.slice(0, SEEDS)) {
     const title = expansion.rows.describe(from)?.title ?? ''
@@ -102,7 +102,7 @@ function reachedBy(
   coverage: Coverage,
   seed: string,
   names: readonly Name[],
-  admission: Admission | undefined,
+  admission: DocumentFilter | undefined,
 ): readonly ScoredHit[] {
   const { corpus, query } = coverage
   const covered = conceptsIn(coverage, seed)

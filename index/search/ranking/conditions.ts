@@ -10,7 +10,7 @@ import { proseOf } from '../text/prose.ts'
 import { isUnspaced } from '../text/scripts.ts'
 import { fold, LANGUAGES } from '../text/stems.ts'
 import { both, liveOf, withTerms } from './scope.ts'
-import type { Admission } from './scores.ts'
+import type { DocumentFilter } from './scores.ts'
 
 /** What a question asks for. Each list is in the order of the question. */
 export interface QuestionParts {
@@ -125,7 +125,7 @@ function isPhrase(part: string): boolean {
 }
 
 /** The conditions that the postings alone decide; undefined: every node is admitted. */
-export function conditionsOf(corpus: Corpus, parts: QuestionParts): Admission | undefined {
+export function conditionsOf(corpus: Corpus, parts: QuestionParts): DocumentFilter | undefined {
   const { titles, tags, excluded, excludedTitles, excludedTags } = parts
   const excludedWords = excluded.filter((part) => !isPhrase(part))
   const withTag = (tag: string) => withTerms(corpus, FIELD.tags, new Set([tagKey(tag)]))
@@ -141,22 +141,22 @@ export function conditionsOf(corpus: Corpus, parts: QuestionParts): Admission | 
   ])
 }
 
-function allOf([first, ...others]: readonly Admission[]): Admission | undefined {
+function allOf([first, ...others]: readonly DocumentFilter[]): DocumentFilter | undefined {
   return first && others.reduce(both, first)
 }
 
 /** One for each word. */
-function inTitle(corpus: Corpus, title: string): Admission[] {
+function inTitle(corpus: Corpus, title: string): DocumentFilter[] {
   return [...new Set(allTerms(title))].map((_, at) => withWord(corpus, FIELD.title, title, at))
 }
 
 /** The documents that have the word at this place of `text` in the field, by its stem in any language. */
-function withWord(corpus: Corpus, field: number, text: string, at: number): Admission {
+function withWord(corpus: Corpus, field: number, text: string, at: number): DocumentFilter {
   const stems = LANGUAGES.flatMap((language) => [...new Set(allTerms(text, language))][at] ?? [])
   return withTerms(corpus, field, new Set(stems))
 }
 
-function negated(corpus: Corpus, { masks, live }: Admission): Admission {
+function negated(corpus: Corpus, { masks, live }: DocumentFilter): DocumentFilter {
   const all = liveOf(corpus, () => true)
   return {
     masks: masks.map((mask) => mask.map((mark) => 1 - mark)),

@@ -2,8 +2,8 @@
 
 import { type Corpus, type DocumentPlace, placeOf } from '../segments/corpus.ts'
 import { type FollowedEdges, MOST_EDGES_AT, type SearchRows } from '../segments/rows.ts'
-import { admitsAt } from './scope.ts'
-import type { Admission } from './scores.ts'
+import { passesFilter } from './scope.ts'
+import type { DocumentFilter } from './scores.ts'
 
 /** How one node is reached from another. */
 export type Relation = 'child' | 'parent' | 'connection'
@@ -28,7 +28,7 @@ export interface Expansion {
   readonly corpus: Corpus
   readonly rows: SearchRows
   readonly follow: Following
-  readonly admission: Admission | undefined
+  readonly admission: DocumentFilter | undefined
   /** Those that fit the question best: a hub's edges to them are looked up, whichever come first. */
   readonly best: readonly string[]
   /** By node id, for this question. */
@@ -49,7 +49,7 @@ function isAdmitted(expansion: Expansion, id: string): boolean {
   const { corpus, admission, places } = expansion
   const place = places.has(id) ? places.get(id) : placeOf(corpus, id)
   places.set(id, place)
-  return place !== undefined && admitsAt(admission, place)
+  return place !== undefined && passesFilter(admission, place)
 }
 
 export interface Neighbours {

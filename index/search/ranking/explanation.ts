@@ -1,7 +1,7 @@
 /** Says of what the scores of an answer are made. */
 
 import { FIELD } from '../segments/terms.ts'
-import type { Bridge } from './bridge.ts'
+import type { EntityHop } from './bridge.ts'
 import type { Coverage } from './coverage.ts'
 import type { Expansion } from './expansion.ts'
 import type { BestPassage } from './matches.ts'
@@ -49,7 +49,7 @@ export function explainMatch(
   top: number,
   id: string,
   passage?: BestPassage,
-  bridge?: Bridge,
+  bridge?: EntityHop,
 ): MatchExplanation {
   const explained: MatchExplanation = { terms: explainedTerms(query, scores.explain(id)) }
   if (passage !== undefined) explained.passage = { terms: explainedTerms(query, passage.explain()) }

@@ -3,7 +3,7 @@ import { type Corpus, type DocumentPlace, documentCount, idAt, placeOf } from '.
 import { shortIdOf } from '../segments/live-index.ts'
 import { passageId, type SearchedTexts } from '../segments/org-index.ts'
 import type { SearchRows } from '../segments/rows.ts'
-import { type Bridge, bridgesOf } from './bridge.ts'
+import { type EntityHop, findEntityHops } from './bridge.ts'
 import {
   conditionsOf,
   excludedPhrases,
@@ -16,9 +16,9 @@ import type { Coverage } from './coverage.ts'
 import type { Expansion } from './expansion.ts'
 import type { Query } from './query.ts'
 import type { ScoreOf } from './ranking.ts'
-import { admitsAt, both } from './scope.ts'
+import { passesFilter, both } from './scope.ts'
 import {
-  type Admission,
+  type DocumentFilter,
   bestFirst,
   heapOfBest,
   type ScoredHit,
@@ -36,7 +36,7 @@ export interface BestHits {
   /** By the whole alone, best first. */
   readonly ids: readonly string[]
   /** Of a match, but for phrases. */
-  readonly admission: Admission | undefined
+  readonly admission: DocumentFilter | undefined
   readonly isByPhrase: boolean
 }
 
@@ -49,7 +49,7 @@ export function bestHits(
   rows: SearchRows,
   { query, scores }: Coverage,
   parts: QuestionParts,
-  admission: Admission | undefined,
+  admission: DocumentFilter | undefined,
   wanted: { readonly hits: number; readonly ids: number },
 ): BestHits {
   const bestPassageOf = query.isWordy ? bestPassages(searched, query) : undefined
@@ -80,7 +80,7 @@ function wholeHits(
   rows: SearchRows,
   { query, scores }: Pick<Coverage, 'query' | 'scores'>,
   parts: QuestionParts,
-  admission: Admission | undefined,
+  admission: DocumentFilter | undefined,
   limit: number,
 ): Omit<BestHits, 'passages' | 'ids'> {
   const conditions = conditionsOf(texts, parts)
@@ -88,7 +88,7 @@ function wholeHits(
   const [wanted, excluded] = [strictPhrases(parts), excludedPhrases(parts)]
   const isByPhrase = wanted.length > 0 || excluded.length > 0
   const bestOf = (most: number) =>
-    conditions && admitted && !query.isWordy ? newestHits(texts, admitted, most) : scores.best(most, admitted)
+    conditions && admitted && !query.isWordy ? listNewestHits(texts, admitted, most) : scores.best(most, admitted)
   if (!isByPhrase) return { hits: bestOf(limit), admission: admitted, isByPhrase }
   const best = bestOf(Math.max(limit, READ_FOR_PHRASES))
   const hasPhrases = phraseTest(rows, wanted, excluded)
@@ -133,7 +133,7 @@ const LISTED_SCORE = 1
  * The hits of a question that demands something and has no words to rank by: `tag:port`, `-title:draft`. The nodes that changed
  * last, in that order, equals by id. Linear in the number of documents.
  */
-function newestHits(corpus: Corpus, admission: Admission, limit: number): ScoredHit[] {
+function listNewestHits(corpus: Corpus, admission: DocumentFilter, limit: number): ScoredHit[] {
   const best = heapOfBest(limit)
   let count = 0
   for (const { time } of admitted(corpus, admission)) {
@@ -148,40 +148,40 @@ function newestHits(corpus: Corpus, admission: Admission, limit: number): Scored
   return found.slice(0, limit).map(({ id }) => ({ id, score: LISTED_SCORE, terms: [] }))
 }
 
-function* admitted(corpus: Corpus, admission: Admission): Generator<{ place: DocumentPlace; time: number }> {
+function* admitted(corpus: Corpus, admission: DocumentFilter): Generator<{ place: DocumentPlace; time: number }> {
   for (const { id, time } of corpus.live.documents.values()) {
     const place = { i: -1, number: shortIdOf(corpus.live, id) }
-    if (admitsAt(admission, place)) yield { place, time }
+    if (passesFilter(admission, place)) yield { place, time }
   }
   for (const [i, { segment, dead }] of corpus.frozen.entries())
     for (const [number, time] of segment.times.entries())
-      if (dead[number] === 0 && admitsAt(admission, { i, number })) yield { place: { i, number }, time }
+      if (dead[number] === 0 && passesFilter(admission, { i, number })) yield { place: { i, number }, time }
 }
 
 /** Hits with what they gain by the names in others. */
 export interface BridgedHits {
   /** Best first, equals by id. */
   readonly hits: readonly ScoredHit[]
-  readonly bridges: ReadonlyMap<string, Bridge>
+  readonly bridges: ReadonlyMap<string, EntityHop>
   readonly passages: BestHits['passages']
   /** Of the best hit by its words alone: what gains are shares of. */
   readonly top: number
   readonly scoreOf: ScoreOf
 }
 
-export function unbridged(scores: Scores, { hits, passages }: BestHits): BridgedHits {
+export function withoutEntityHops(scores: Scores, { hits, passages }: BestHits): BridgedHits {
   const known = new Map(hits.map(({ id, score }) => [id, score]))
   const scoreOf = (id: string) => known.get(id) ?? scores.find(id)?.score ?? 0
   return { hits, bridges: new Map(), passages, top: hits[0]?.score ?? 0, scoreOf }
 }
 
 /** With those that only the names in others lead to. A question of phrases is left as it is: they bind all matches. */
-export function withBridges(expansion: Expansion, coverage: Coverage, found: BestHits): BridgedHits {
+export function addEntityHops(expansion: Expansion, coverage: Coverage, found: BestHits): BridgedHits {
   const { scores } = coverage
-  const plain = unbridged(scores, found)
+  const plain = withoutEntityHops(scores, found)
   const { hits, top, passages } = plain
   const bridges =
-    found.isByPhrase || !coverage.query.isWordy ? plain.bridges : bridgesOf(expansion, coverage, hits, found.admission)
+    found.isByPhrase || !coverage.query.isWordy ? plain.bridges : findEntityHops(expansion, coverage, hits, found.admission)
   if (bridges.size === 0) return plain
   const scoreOf = (id: string) => plain.scoreOf(id) + top * (bridges.get(id)?.gain ?? 0)
   const ids = new Set([...hits.map(({ id }) => id), ...bridges.keys()])

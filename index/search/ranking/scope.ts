@@ -5,7 +5,7 @@ import { type CorpusDocument, shortIdOf } from '../segments/live-index.ts'
 import type { SearchRows } from '../segments/rows.ts'
 import { sizeOf } from '../segments/string-table.ts'
 import { FIELD } from '../segments/terms.ts'
-import type { Admission } from './scores.ts'
+import type { DocumentFilter } from './scores.ts'
 
 /** All of the conditions that are given must hold; an empty list of nodes admits none, an empty list of tags all. */
 export interface Scope {
@@ -21,7 +21,7 @@ export interface Scope {
 }
 
 /** Undefined: every node is admitted. */
-export function admissionOf(corpus: Corpus, rows: SearchRows, scope: Scope): Admission | undefined {
+export function createFilter(corpus: Corpus, rows: SearchRows, scope: Scope): DocumentFilter | undefined {
   const conditions = [
     ...(scope.node_ids === undefined ? [] : [listed(corpus, scope.node_ids)]),
     ...(scope.under === undefined ? [] : [listed(corpus, rows.descendantsOf(scope.under))]),
@@ -32,17 +32,17 @@ export function admissionOf(corpus: Corpus, rows: SearchRows, scope: Scope): Adm
   return first && others.reduce(both, first)
 }
 
-export function admitsAt(admission: Admission | undefined, { i, number }: DocumentPlace): boolean {
+export function passesFilter(admission: DocumentFilter | undefined, { i, number }: DocumentPlace): boolean {
   if (admission === undefined) return true
   return i < 0 ? admission.live.has(number) : admission.masks[i]?.[number] === 1
 }
 
-export function both(one: Admission, other: Admission): Admission {
+export function both(one: DocumentFilter, other: DocumentFilter): DocumentFilter {
   const masks = one.masks.map((mask, i) => mask.map((mark, number) => mark & (other.masks[i]?.[number] ?? 0)))
   return { masks, live: new Set([...one.live].filter((number) => other.live.has(number))) }
 }
 
-function listed(corpus: Corpus, ids: readonly string[]): Admission {
+function listed(corpus: Corpus, ids: readonly string[]): DocumentFilter {
   const masks = corpus.frozen.map(({ segment }) => new Uint8Array(sizeOf(segment.ids)))
   const live = new Set<number>()
   for (const id of ids) {
@@ -56,7 +56,7 @@ function listed(corpus: Corpus, ids: readonly string[]): Admission {
 }
 
 /** The documents that have one of the terms in the field. */
-export function withTerms(corpus: Corpus, field: number, wanted: ReadonlySet<string>): Admission {
+export function withTerms(corpus: Corpus, field: number, wanted: ReadonlySet<string>): DocumentFilter {
   const masks = corpus.frozen.map(({ segment }) => new Uint8Array(sizeOf(segment.ids)))
   for (const term of wanted) {
     for (const [i, rank] of ranksOf(corpus, term).entries()) {
@@ -69,7 +69,7 @@ export function withTerms(corpus: Corpus, field: number, wanted: ReadonlySet<str
   return { masks, live: liveOf(corpus, ({ terms }) => terms[field]?.some((term) => wanted.has(term)) === true) }
 }
 
-function changedWithin(corpus: Corpus, { updated_after, updated_before }: Scope): Admission {
+function changedWithin(corpus: Corpus, { updated_after, updated_before }: Scope): DocumentFilter {
   const after = updated_after === undefined ? -Infinity : Date.parse(updated_after)
   const before = updated_before === undefined ? Infinity : Date.parse(updated_before)
   const isWithin = (time: number) => time > after && time < before

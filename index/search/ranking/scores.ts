@@ -5,7 +5,7 @@ import {
   type DocumentPlace,
   documentCount,
   documentFrequency,
-  type Frozen,
+  type SegmentView,
   idAt,
   idfOf,
   placeOf,
@@ -32,7 +32,7 @@ export interface WeightedTerm {
 }
 
 /** The documents that are admitted. */
-export interface Admission {
+export interface DocumentFilter {
   /** By segment and document: 1 for those that are admitted. */
   readonly masks: readonly Uint8Array[]
   /** Live ones, by MiniSearch's number. */
@@ -100,7 +100,7 @@ export interface Scores {
   find(id: string): Hit | undefined
   at(place: DocumentPlace): Hit | undefined
   /** The first `limit` by score, rounded to 6 digits, equals by id. */
-  best(limit: number, admission?: Admission): readonly ScoredHit[]
+  best(limit: number, admission?: DocumentFilter): readonly ScoredHit[]
 }
 
 /** Rounds to the 6 significant digits of an answer, so that scores that look equal are equal. */
@@ -120,7 +120,7 @@ export function scoreTerms(
   counted = corpus,
 ): Scores {
   const lists = listsOf(corpus, searched, terms, counted)
-  const ofFrozen = (part: Frozen, i: number, document: number): CountedTerms => ({
+  const ofFrozen = (part: SegmentView, i: number, document: number): CountedTerms => ({
     countOf: (list) => countIn(part, list, i, document),
     lengthOf: (field) => part.segment.lengths[field]?.[document] ?? 0,
   })
@@ -145,7 +145,7 @@ export function scoreTerms(
     known.set(id, hit)
     return hit
   }
-  const best = (limit: number, admission?: Admission): readonly ScoredHit[] => {
+  const best = (limit: number, admission?: DocumentFilter): readonly ScoredHit[] => {
     const hits: ScoredHit[] = []
     for (const place of candidates(corpus, lists, limit, admission)) {
       const hit = at(place)
@@ -184,7 +184,7 @@ function listsOf(
   })
 }
 
-function countIn({ segment }: Frozen, { ranks, searched: { field } }: List, i: number, document: number): number {
+function countIn({ segment }: SegmentView, { ranks, searched: { field } }: List, i: number, document: number): number {
   const rank = ranks[i] ?? -1
   const postings = segment.fields[field]
   if (rank < 0 || !postings) return 0
@@ -249,7 +249,7 @@ function candidates(
   corpus: Corpus,
   lists: readonly List[],
   limit: number,
-  admission: Admission | undefined,
+  admission: DocumentFilter | undefined,
 ): DocumentPlace[] {
   const best = heapOfBest(limit)
   const found: (DocumentPlace & { readonly score: number })[] = []
@@ -289,7 +289,7 @@ function sumLive({ live }: Corpus, lists: readonly List[]): Map<number, number> 
 let roomForSums = new Float64Array(0)
 let roomForTouched = new Uint32Array(0)
 
-function sumFrozen({ segment, dead }: Frozen, lists: readonly List[], i: number, mask: Uint8Array | undefined) {
+function sumFrozen({ segment, dead }: SegmentView, lists: readonly List[], i: number, mask: Uint8Array | undefined) {
   const size = sizeOf(segment.ids)
   if (roomForSums.length < size) {
     roomForSums = new Float64Array(size)

@@ -1,6 +1,6 @@
 /** The titles that match what is typed, in each part of a corpus. */
-import type { Corpus, Frozen } from '../segments/corpus.ts'
-import type { Live } from '../segments/live-index.ts'
+import type { Corpus, SegmentView } from '../segments/corpus.ts'
+import type { MemTable } from '../segments/live-index.ts'
 import { inField, postingOf } from '../segments/segment.ts'
 import { rankOf, ranksBeginning, type StringTable, sizeOf, stringAt, tableOf } from '../segments/string-table.ts'
 import { FIELD } from '../segments/terms.ts'
@@ -72,7 +72,7 @@ export function partsOf({ frozen, live }: Corpus, typed: Typed): Part[] {
   return [...parts, livePart(live, typed)]
 }
 
-function frozenPart({ segment, dead }: Frozen, { found, edits, matching }: Notes, typed: Typed): Part {
+function frozenPart({ segment, dead }: SegmentView, { found, edits, matching }: Notes, typed: Typed): Part {
   const { words, misspelt, asTitle } = typed
   const { terms, ids } = segment
   const { documents, starts } = segment.fields[FIELD.words] ?? neverEmpty()
@@ -146,7 +146,7 @@ function neverEmpty(): never {
 }
 
 /** As a segment of them would be. */
-function livePart(live: Live, { words, misspelt }: Typed): Part {
+function livePart(live: MemTable, { words, misspelt }: Typed): Part {
   const documents = [...live.documents.values()]
   const titles = documents.map(({ terms }) => terms[FIELD.words] ?? [])
   const edits = new Uint8Array(documents.length)
@@ -176,9 +176,9 @@ function similarTo(known: StringTable, word: string): Set<string> {
 }
 
 /** The words of live titles, as they were after so many changes: sorting those of 1,000 takes 3 ms. */
-const liveWords = new WeakMap<Live, { readonly changes: number; readonly table: StringTable }>()
+const liveWords = new WeakMap<MemTable, { readonly changes: number; readonly table: StringTable }>()
 
-function wordsOf(live: Live): StringTable {
+function wordsOf(live: MemTable): StringTable {
   const known = liveWords.get(live)
   if (known?.changes === live.changes) return known.table
   const words = new Set([...live.documents.values()].flatMap(({ terms }) => terms[FIELD.words] ?? []))

@@ -1,5 +1,5 @@
 /** An organisation's index as if some nodes had other contents: for one question, and without a change of the index. */
-import { addSegment, type Corpus, createCorpus, type Frozen, frozenLive } from '../segments/corpus.ts'
+import { addSegment, type Corpus, createCorpus, type SegmentView, flattenLive } from '../segments/corpus.ts'
 import {
   addSegments,
   createOrgIndex,
@@ -8,7 +8,7 @@ import {
   passageId,
   removeNode,
   type SegmentPair,
-  sealIndex,
+  flushIndex,
   setNode,
 } from '../segments/org-index.ts'
 import { type DescribedNode, INDEXED_BYTES, type SearchRows, wholeLetters } from '../segments/rows.ts'
@@ -52,10 +52,10 @@ export function* prepareView(view: View, languageOf: LanguageOf): Generator<unde
   const segments: SegmentPair[] = []
   for (const node of view.nodes) {
     setNode(index, { ...node, beginning: beginningOf(node.text) }, languageOf)
-    if (isLarge(index)) segments.push(sealIndex(index))
+    if (isLarge(index)) segments.push(flushIndex(index))
     yield
   }
-  segments.push(sealIndex(index))
+  segments.push(flushIndex(index))
   return { view, segments }
 }
 
@@ -105,12 +105,12 @@ function corpusOf(corpus: Corpus, differing: readonly string[]): Corpus {
   const { fieldCount, frozen, live } = corpus
   const isLiveKept = !differing.some((id) => live.documents.has(id))
   const view = { ...createCorpus(fieldCount), frozen: frozen.map(copyOf), ...(isLiveKept ? { live } : {}) }
-  if (!isLiveKept) addSegment(view, frozenLive(corpus))
+  if (!isLiveKept) addSegment(view, flattenLive(corpus))
   return view
 }
 
 /** With marks of its own. */
-function copyOf({ segment, dead, deadList, totalLengths, deadLengths }: Frozen): Frozen {
+function copyOf({ segment, dead, deadList, totalLengths, deadLengths }: SegmentView): SegmentView {
   return {
     segment,
     dead: dead.slice(),

@@ -3,18 +3,18 @@ import {
   addLive,
   type CorpusDocument,
   createLive,
-  type Live,
+  type MemTable,
   liveIdOf,
   livePostings,
   removeLive,
   shortIdOf,
   unsortedOf,
 } from './live-index.ts'
-import { bytesOf, freeze, merge, numberIn, postingOf, type Segment } from './segment.ts'
+import { bytesOf, flattenIndex, merge, numberIn, postingOf, type Segment } from './segment.ts'
 import { bytesAt, rankOf, sizeOf, stringAt } from './string-table.ts'
 
 /** A segment, and which of its documents have been changed or removed since. */
-export interface Frozen {
+export interface SegmentView {
   readonly segment: Segment
   /** By document: 1 for those. */
   readonly dead: Uint8Array
@@ -28,8 +28,8 @@ export interface Frozen {
 
 export interface Corpus {
   readonly fieldCount: number
-  frozen: readonly Frozen[]
-  live: Live
+  frozen: readonly SegmentView[]
+  live: MemTable
 }
 
 /** Estimated bytes of heap of a term of a live document, with its posting. */
@@ -46,11 +46,11 @@ export function createCorpus(fieldCount: number, segments: readonly Segment[] = 
 
 /** Adds a segment that is newer than the others: what it holds is dead in them. */
 export function addSegment(corpus: Corpus, segment: Segment): void {
-  for (const frozen of corpus.frozen) killAll(frozen, segment)
+  for (const frozen of corpus.frozen) markAllDeleted(frozen, segment)
   corpus.frozen = [...corpus.frozen, frozenOf(segment)]
 }
 
-function frozenOf(segment: Segment): Frozen {
+function frozenOf(segment: Segment): SegmentView {
   const totalLengths = segment.lengths.map((column) => column.reduce((sum, length) => sum + length, 0))
   const deadLengths = totalLengths.map(() => 0)
   return {
@@ -63,14 +63,14 @@ function frozenOf(segment: Segment): Frozen {
   }
 }
 
-function killAll(frozen: Frozen, { ids }: Segment): void {
+function markAllDeleted(frozen: SegmentView, { ids }: Segment): void {
   for (let n = 0; n < sizeOf(ids); n++) {
     const document = rankOf(frozen.segment.ids, bytesAt(ids, n))
-    if (document >= 0) kill(frozen, document)
+    if (document >= 0) markDeleted(frozen, document)
   }
 }
 
-function kill({ segment, dead, deadList, deadLengths }: Frozen, document: number): void {
+function markDeleted({ segment, dead, deadList, deadLengths }: SegmentView, document: number): void {
   if (dead[document] === 1) return
   dead[document] = 1
   deadList.push(document)
@@ -87,19 +87,19 @@ export function setDocument(corpus: Corpus, document: CorpusDocument): void {
 export function removeDocument({ frozen, live }: Corpus, id: string): void {
   for (const part of frozen) {
     const document = numberIn(part.segment, id)
-    if (document >= 0) kill(part, document)
+    if (document >= 0) markDeleted(part, document)
   }
   removeLive(live, id)
 }
 
 /** What is live as a segment. */
-export function frozenLive({ live, fieldCount }: Corpus): Segment {
-  return freeze(unsortedOf(live), fieldCount)
+export function flattenLive({ live, fieldCount }: Corpus): Segment {
+  return flattenIndex(unsortedOf(live), fieldCount)
 }
 
 /** Makes a segment of what is live. */
-export function seal(corpus: Corpus): Segment {
-  const segment = frozenLive(corpus)
+export function flush(corpus: Corpus): Segment {
+  const segment = flattenLive(corpus)
   corpus.live = createLive(corpus.fieldCount)
   // The documents are dead in the other segments already.
   corpus.frozen = [...corpus.frozen, frozenOf(segment)]
@@ -116,7 +116,7 @@ export function* mergeFrom(
 ): Generator<undefined, Segment, undefined> {
   const parts = corpus.frozen.slice(from, to)
   const before = parts.map(({ deadList }) => deadList.length)
-  const segment = yield* merge(parts.map((part, i) => ({ segment: part.segment, dead: deadOf(part, before[i] ?? 0) })))
+  const segment = yield* merge(parts.map((part, i) => ({ segment: part.segment, dead: tombstonesOf(part, before[i] ?? 0) })))
   const merged = frozenOf(segment)
   // What has died meanwhile.
   for (const [
@@ -128,7 +128,7 @@ export function* mergeFrom(
   ] of parts.entries()) {
     for (const document of deadList.slice(before[i])) {
       const number = rankOf(segment.ids, bytesAt(ids, document))
-      if (number >= 0) kill(merged, number)
+      if (number >= 0) markDeleted(merged, number)
     }
   }
   corpus.frozen = [...corpus.frozen.slice(0, from), merged, ...corpus.frozen.slice(from + parts.length)]
@@ -136,11 +136,11 @@ export function* mergeFrom(
 }
 
 /** A copy, since others may die during the merge; undefined if none is dead. */
-function deadOf({ dead }: Frozen, count: number): Uint8Array | undefined {
+function tombstonesOf({ dead }: SegmentView, count: number): Uint8Array | undefined {
   return count === 0 ? undefined : dead.slice()
 }
 
-export function liveCountOf({ segment, deadList }: Frozen): number {
+export function liveCountOf({ segment, deadList }: SegmentView): number {
   return sizeOf(segment.ids) - deadList.length
 }
 
@@ -174,7 +174,7 @@ export function documentCount({ frozen, live }: Corpus): number {
 /** The mean of the documents' distinct terms in the field: a quotient of whole numbers, whatever the parts are. */
 export function averageLength(corpus: Corpus, field: number): number {
   const count = documentCount(corpus)
-  const lengthOf = ({ totalLengths, deadLengths }: Frozen) => (totalLengths[field] ?? 0) - (deadLengths[field] ?? 0)
+  const lengthOf = ({ totalLengths, deadLengths }: SegmentView) => (totalLengths[field] ?? 0) - (deadLengths[field] ?? 0)
   const total = corpus.frozen.reduce((sum, part) => sum + lengthOf(part), corpus.live.totalLengths[field] ?? 0)
   return count === 0 ? 0 : total / count
 }
@@ -192,17 +192,17 @@ export function ranksOf({ frozen }: Corpus, term: string): readonly number[] {
 }
 
 /** The living documents of the segment that have the term of this rank in the field. */
-function frequencyIn(part: Frozen, field: number, rank: number): number {
+function frequencyIn(part: SegmentView, field: number, rank: number): number {
   const postings = part.segment.fields[field]
   if (rank < 0 || !postings) return 0
   const from = postings.starts[rank] ?? 0
   const to = postings.starts[rank + 1] ?? 0
   if (part.deadList.length === 0 || from === to) return to - from
-  return to - from - deadAmong(part, postings.documents, from, to, rank * part.segment.fields.length + field)
+  return to - from - countDeletedAmong(part, postings.documents, from, to, rank * part.segment.fields.length + field)
 }
 
 /** Looks up those that have died since it was asked last, or counts all: whichever is less. */
-function deadAmong(part: Frozen, documents: Uint32Array, from: number, to: number, key: number): number {
+function countDeletedAmong(part: SegmentView, documents: Uint32Array, from: number, to: number, key: number): number {
   const { dead, deadList, deadCounts } = part
   const known = deadCounts.get(key) ?? { seen: 0, count: 0 }
   if (known.seen === deadList.length) return known.count
@@ -230,6 +230,6 @@ export function idfOf(count: number, matching: number): number {
 /** Estimated bytes of memory. */
 export function memoryOf({ frozen, live }: Corpus): number {
   // Dead marks and the accumulator of the scorer: 9 bytes a document.
-  const of = ({ segment }: Frozen) => bytesOf(segment) + 9 * sizeOf(segment.ids)
+  const of = ({ segment }: SegmentView) => bytesOf(segment) + 9 * sizeOf(segment.ids)
   return frozen.reduce((sum, part) => sum + of(part), LIVE_TERM_BYTES * live.size + 1_000 * live.documents.size)
 }

@@ -14,7 +14,7 @@ export interface CorpusDocument {
 }
 
 /** What has changed since the last segment. */
-export interface Live {
+export interface MemTable {
   readonly mini: MiniSearch<CorpusDocument>
   readonly documents: Map<string, CorpusDocument>
   /** Terms of all documents, with repetitions. */
@@ -34,7 +34,7 @@ const NEXT_ID = '_nextId'
 
 let isChecked = false
 
-export function createLive(fieldCount: number): Live {
+export function createLive(fieldCount: number): MemTable {
   if (!isChecked) {
     const mini = newMini(['0'])
     mini.add(PROBE)
@@ -92,13 +92,13 @@ function isAsExpected(mini: MiniSearch<CorpusDocument>, name: string): boolean {
 }
 
 /** The live index has no document of that id. */
-export function addLive(live: Live, document: CorpusDocument): void {
+export function addLive(live: MemTable, document: CorpusDocument): void {
   live.mini.add(document)
   live.documents.set(document.id, document)
   countLive(live, document, 1)
 }
 
-export function removeLive(live: Live, id: string): void {
+export function removeLive(live: MemTable, id: string): void {
   const known = live.documents.get(id)
   if (!known) return
   countLive(live, known, -1)
@@ -107,7 +107,7 @@ export function removeLive(live: Live, id: string): void {
   live.documents.delete(id)
 }
 
-function countLive(live: Live, { id, terms }: CorpusDocument, sign: 1 | -1): void {
+function countLive(live: MemTable, { id, terms }: CorpusDocument, sign: 1 | -1): void {
   live.changes++
   live.size += sign * terms.reduce((sum, list) => sum + list.length, 0)
   for (const field of live.totalLengths.keys())
@@ -115,31 +115,31 @@ function countLive(live: Live, { id, terms }: CorpusDocument, sign: 1 | -1): voi
 }
 
 /** MiniSearch's number of a live document; -1 if it has none. */
-export function shortIdOf({ mini }: Live, id: string): number {
+export function shortIdOf({ mini }: MemTable, id: string): number {
   return mini[SHORT_IDS].get(id) ?? -1
 }
 
 /** The document with MiniSearch's number. */
-export function liveIdOf({ mini }: Live, shortId: number): string {
+export function liveIdOf({ mini }: MemTable, shortId: number): string {
   return String(mini[IDS].get(shortId))
 }
 
 /** The distinct terms of a live document in the field. */
-export function liveLength({ mini }: Live, shortId: number, field: number): number {
+export function liveLength({ mini }: MemTable, shortId: number, field: number): number {
   return mini[LENGTHS].get(shortId)?.[field] ?? 0
 }
 
-export function livePostings({ mini }: Live, term: string): LivePostings | undefined {
+export function livePostings({ mini }: MemTable, term: string): LivePostings | undefined {
   return mini[POSTINGS].get(term)
 }
 
 /** Live terms within so many edits, with their distances. */
-export function similarLive({ mini }: Live, term: string, distance: number): [string, number][] {
+export function similarLive({ mini }: MemTable, term: string, distance: number): [string, number][] {
   return [...mini[POSTINGS].fuzzyGet(term, distance)].map(([similar, [, edits]]): [string, number] => [similar, edits])
 }
 
 /** All that is live, to be laid flat. */
-export function unsortedOf({ mini, documents }: Live): Unsorted {
+export function unsortedOf({ mini, documents }: MemTable): Unsorted {
   return {
     ids: mini[IDS],
     idsEnd: mini[NEXT_ID],

@@ -11,7 +11,7 @@ import {
   mergeFrom,
   placeOf,
   removeDocument,
-  seal,
+  flush,
   setDocument,
 } from './corpus.ts'
 import { type OrgState, type SearchRows, wholeLetters } from './rows.ts'
@@ -51,7 +51,7 @@ export function passageId(nodeId: string, n: number): string {
  * Takes in what has changed, until `isOver`, but one node at least; true once nothing is left. All within one snapshot, of
  * which `state` is.
  */
-export function catchUp(
+export function applyChanges(
   index: OrgIndex,
   rows: SearchRows,
   orgId: string,
@@ -111,8 +111,8 @@ export interface SegmentPair {
 }
 
 /** Makes segments of what is live. */
-export function sealIndex({ texts, passages }: SearchedTexts): SegmentPair {
-  return { texts: seal(texts), passages: seal(passages) }
+export function flushIndex({ texts, passages }: SearchedTexts): SegmentPair {
+  return { texts: flush(texts), passages: flush(passages) }
 }
 
 /** Adds segments that are newer than the others: the nodes that they hold are dead in those, with all their passages. */

@@ -76,7 +76,7 @@ export interface Unsorted {
 }
 
 /** Lays postings flat. */
-export function freeze(
+export function flattenIndex(
   { ids: idOf, idsEnd, lengths: lengthsOf, postings, timeOf }: Unsorted,
   fieldCount: number,
 ): Segment {

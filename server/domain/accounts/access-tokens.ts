@@ -9,7 +9,7 @@ import {
   listAccessTokens,
   setAccessTokenUsed,
 } from '../../../index/credentials/access-tokens.ts'
-import { findActiveProfile, holdAccount } from '../../../index/credentials/accounts.ts'
+import { findActiveProfile, lockAccount } from '../../../index/credentials/accounts.ts'
 import type { AccessToken as Row } from '../../../index/credentials/schema.ts'
 import type { Deps } from '../../base/deps.ts'
 import { invalid, AppError } from '../../base/errors.ts'
@@ -92,7 +92,7 @@ export async function createAccessToken(
     last_used_at: null,
   }
   await deps.credentials.write(async (trx) => {
-    await holdAccount(trx, actor.id)
+    await lockAccount(trx, actor.id)
     // A reset revokes every token, so none may follow from a session that it has ended.
     await requireSignedIn(trx, actor)
     if ((await countAccessTokens(trx, actor.id)) >= maxTokens) {

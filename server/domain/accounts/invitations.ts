@@ -8,7 +8,7 @@ import {
   countOpenInvitations,
   deleteOpenInvitation,
   findInvitation,
-  holdInvitationsOf,
+  lockInvitationsOf,
   insertInvitation,
   insertInvitationUse,
   listOpenInvitations,
@@ -148,7 +148,7 @@ async function insert(
   }
   await deps.credentials.write(async (trx) => {
     if (row.org_id !== null) {
-      await holdInvitationsOf(trx, row.org_id)
+      await lockInvitationsOf(trx, row.org_id)
       if ((await countOpenInvitations(trx, row.org_id, created_at)) >= maxInvitations)
         throw new AppError('too_many_invitations', `There are ${maxInvitations} open invitations; revoke some first`)
     }

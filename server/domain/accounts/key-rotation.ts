@@ -1,7 +1,7 @@
 /** A new key takes the place of the one that signs. */
 import {
   deleteRetiredTokenKeys,
-  holdSigningKey,
+  lockSigningKey,
   insertTokenKey,
   retireOtherTokenKeys,
 } from '../../../index/credentials/token-keys.ts'
@@ -31,7 +31,7 @@ export async function rotateKeys(
   const retiredAt = immediately ? createdAt : new Date(signsFrom.getTime() + verifiesMs)
   const key = await newKey(createdAt, signsFrom)
   await credentials.write(async (trx) => {
-    await holdSigningKey(trx)
+    await lockSigningKey(trx)
     await insertTokenKey(trx, key)
     await retireOtherTokenKeys(trx, key.kid, retiredAt.toISOString())
     await deleteRetiredTokenKeys(trx, new Date(createdAt.getTime() - verifiesMs).toISOString())

@@ -1,7 +1,7 @@
 /**
  * The proof that the caller knows the password of their account, and the account as it is once a transaction holds it.
  */
-import { findAccountById, holdAccount } from '../../../index/credentials/accounts.ts'
+import { findAccountById, lockAccount } from '../../../index/credentials/accounts.ts'
 import type { Account, CredentialsDb } from '../../../index/credentials/schema.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
@@ -52,7 +52,7 @@ export type ProvedAccount = Pick<Account, 'id' | 'password_hash'>
 
 /** @throws AppError account_disabled, also if it was deleted meanwhile */
 export async function holdActive(trx: CredentialsDb, id: string): Promise<Account> {
-  const account = await holdAccount(trx, id)
+  const account = await lockAccount(trx, id)
   if (account === undefined || account.disabled_at !== null) throw disabled()
   return account
 }

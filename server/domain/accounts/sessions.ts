@@ -1,13 +1,13 @@
 /** Sessions: a chain of refresh tokens, each of which works once. */
 
 import { v7 as newId } from 'uuid'
-import { findActiveProfile, holdAccount, type Profile, setAccountSeen } from '../../../index/credentials/accounts.ts'
+import { findActiveProfile, lockAccount, type Profile, setAccountSeen } from '../../../index/credentials/accounts.ts'
 import { deleteAddressesUntil, setAddressSeen } from '../../../index/credentials/addresses.ts'
 import {
   deleteEndedSessions,
   deleteResetTokens,
   findRefreshToken,
-  holdSessionOf,
+  lockSessionOf,
   insertRefreshToken,
   insertResetToken,
   insertSession,
@@ -144,7 +144,7 @@ export async function refresh(
   const fresh = newToken('refresh')
   const hash = hashOf(token)
   const next = await deps.credentials.write(async (trx) => {
-    const row = (await holdSessionOf(trx, hash)) ? await findRefreshToken(trx, hash) : undefined
+    const row = (await lockSessionOf(trx, hash)) ? await findRefreshToken(trx, hash) : undefined
     if (row === undefined || row.revoked_at !== null || row.expires_at <= now.toISOString()) return undefined
     if (row.used_at !== null && row.successor !== null) {
       if (Math.abs(now.getTime() - Date.parse(row.used_at)) <= graceMs) {
@@ -183,7 +183,7 @@ export async function issueResetToken(deps: Deps, accountId: string): Promise<Re
   const token = newToken('reset')
   const expires_at = new Date(deps.now().getTime() + resetLifetimeMs).toISOString()
   await deps.credentials.write(async (trx) => {
-    await holdAccount(trx, accountId)
+    await lockAccount(trx, accountId)
     await deleteResetTokens(trx, accountId)
     await insertResetToken(trx, { hash: hashOf(token), account_id: accountId, expires_at, used_at: null })
   })

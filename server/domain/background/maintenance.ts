@@ -5,7 +5,7 @@ import { isGitError } from '../../../gitstore/errors.ts'
 import { withRefLock } from '../../../gitstore/refs/ref-transaction.ts'
 import type { Repo } from '../../../gitstore/repo.ts'
 import { maintain, needsOf } from '../../../gitstore/upkeep/maintenance.ts'
-import { listToLookAt, lookedAt, ownRepository } from '../../../index/derived/ref-moves.ts'
+import { listReposToMaintain, markMaintained, ownRepository } from '../../../index/derived/ref-moves.ts'
 import type { Deps } from '../../base/deps.ts'
 import { maintenanceRef, nodeRepo, orgRepo } from '../layout.ts'
 import { newWalk, repositoriesAtOnce } from './walk.ts'
@@ -61,9 +61,9 @@ export async function maintainRepositories(deps: Deps): Promise<void> {
 /** Maintains repositories with many recorded moves of refs; the others are not looked at. */
 async function maintainMoved(deps: Deps, failures: Map<string, Failure>): Promise<number> {
   let gitMs = 0
-  for (const moved of await listToLookAt(deps.index.read, repositoriesAtOnce)) {
+  for (const moved of await listReposToMaintain(deps.index.read, repositoriesAtOnce)) {
     gitMs += await maintainSome(deps, reposOf(deps, moved.org_id, [moved.node_id]), failures)
-    await deps.index.write((trx) => lookedAt(trx, moved))
+    await deps.index.write((trx) => markMaintained(trx, moved))
   }
   return gitMs
 }

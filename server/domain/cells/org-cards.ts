@@ -10,7 +10,7 @@ import {
   putCard,
   putCardMembers,
 } from '../../../index/credentials/org-cards.ts'
-import { holdPlace } from '../../../index/credentials/places.ts'
+import { lockPlace } from '../../../index/credentials/places.ts'
 import type { CredentialsDb, CredentialsSchema } from '../../../index/credentials/schema.ts'
 import type { Database } from '../../../index/sqlite/database.ts'
 import { readOrgRecord } from '../format/org-format.ts'
@@ -45,7 +45,7 @@ export async function updateCard({ name, lease, credentials, store }: Directory,
     lease.before()
     const record = head === null ? undefined : await readOrgRecord(repo, head, before)
     const isOurs = await credentials.write(async (trx) => {
-      if ((await holdPlace(trx, orgId))?.cell !== name) return false
+      if ((await lockPlace(trx, orgId))?.cell !== name) return false
       // Another process has written it meanwhile.
       if (((await findCardHead(trx, orgId)) ?? null) !== before) return true
       if (head === null || record === undefined) await deleteCard(trx, orgId)

@@ -3,8 +3,8 @@ import { openHistory as gitHistory, type History } from '../../../gitstore/histo
 import type { LogPart } from '../../../gitstore/history/known-logs.ts'
 import { AncestryReader, walkLog } from '../../../gitstore/history/log-walk.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
-import { layLogs, layLongLog } from '../../../index/derived/chain-layout.ts'
-import { chainsOf, knownLogs } from '../../../index/derived/chains.ts'
+import { storeLogs, storeLongLog } from '../../../index/derived/chain-layout.ts'
+import { chainsOf, findKnownLogs } from '../../../index/derived/chains.ts'
 import type { Deps } from '../../base/deps.ts'
 
 /** Entries above which a log is written separately, before the rows that need it. */
@@ -13,7 +13,7 @@ const long = 1_000
 const many = 100
 
 export function historyOf(deps: Pick<Deps, 'index'>, nodeId: string, repo: Repo): History {
-  return gitHistory(repo, knownLogs(deps.index.read, nodeId))
+  return gitHistory(repo, findKnownLogs(deps.index.read, nodeId))
 }
 
 /**
@@ -26,7 +26,7 @@ export async function logsToLay(
   repo: Repo,
   heads: readonly Oid[],
 ): Promise<LogPart[] | undefined> {
-  const stored = knownLogs(deps.index.read, nodeId)
+  const stored = findKnownLogs(deps.index.read, nodeId)
   const plans: LogPart[] = []
   const planned = new Map<Oid, LogPart>()
   const known = {
@@ -70,6 +70,6 @@ async function layAll(
   const last = plans.at(-1)
   const isLong = last && last.entries.length > long
   const short = isLong ? plans.slice(0, -1) : plans
-  const laid = short.length > 0 ? await layLogs(index.write, nodeId, chains, short) : chains
-  return isLong && laid !== undefined ? layLongLog(index.write, nodeId, laid, last) : laid
+  const laid = short.length > 0 ? await storeLogs(index.write, nodeId, chains, short) : chains
+  return isLong && laid !== undefined ? storeLongLog(index.write, nodeId, laid, last) : laid
 }

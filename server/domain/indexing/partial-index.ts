@@ -2,7 +2,7 @@
 import type { Store } from '../../../gitstore/refs/ref-transaction.ts'
 import { repoExists } from '../../../gitstore/repo-folders.ts'
 import type { IndexSchema } from '../../../index/derived/schema.ts'
-import { askForOrg, declareOrgWhole, findAskedOrg, isOrgAsked, isOrgWhole } from '../../../index/derived/whole-orgs.ts'
+import { requestOrg, declareOrgWhole, findRequestedOrg, isOrgRequested, isOrgWhole } from '../../../index/derived/whole-orgs.ts'
 import type { Database } from '../../../index/sqlite/database.ts'
 import type { DerivedDatabase } from '../../../index/sqlite/rebuildable-database.ts'
 import { isId, orgRepo } from '../layout.ts'
@@ -26,8 +26,8 @@ export function partialIndex(store: Store, index: DerivedDatabase<IndexSchema>):
     forOrg: async (orgId) => {
       if (index.isWhole() || !isId(orgId)) return index.whole
       if (await isOrgWhole(index.read, orgId)) return index
-      if (repoExists(orgRepo(store, orgId)) && !(await isOrgAsked(index.read, orgId)))
-        await index.write((trx) => askForOrg(trx, orgId))
+      if (repoExists(orgRepo(store, orgId)) && !(await isOrgRequested(index.read, orgId)))
+        await index.write((trx) => requestOrg(trx, orgId))
       return index.whole
     },
   }
@@ -42,7 +42,7 @@ export interface Queue {
 
 export function askedFirst(index: Database<IndexSchema>): Queue {
   return {
-    first: () => findAskedOrg(index.read),
+    first: () => findRequestedOrg(index.read),
     done: (orgId) => index.write((trx) => declareOrgWhole(trx, orgId)),
   }
 }

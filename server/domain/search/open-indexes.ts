@@ -5,14 +5,14 @@ import { createKeyedMutex } from '../../../gitstore/concurrency/keyed-mutex.ts'
 import { documentCount, liveCountOf } from '../../../index/search/segments/corpus.ts'
 import {
   addSegments,
-  catchUp,
+  applyChanges,
   createOrgIndex,
   isLarge,
   memoryOfIndex,
   mergeSegments,
   type OrgIndex,
   type SegmentPair,
-  sealIndex,
+  flushIndex,
 } from '../../../index/search/segments/org-index.ts'
 import type { OrgState, SearchRows } from '../../../index/search/segments/rows.ts'
 import type { Snapshots } from '../../../index/search/segments/snapshots.ts'
@@ -173,7 +173,7 @@ function createIndexFiles(snapshots: Snapshots, folder: string, report: (error: 
     /** @param isHeld whether the index is still in memory, else a merge stops */
     sealAndTidy: async (orgId: string, one: OpenIndex, isHeld: () => boolean): Promise<void> => {
       const range = { from: one.ranges.at(-1)?.to ?? 0, to: one.index.nodes }
-      const sealed = sealIndex(one.index)
+      const sealed = flushIndex(one.index)
       one.ranges = [...one.ranges, range]
       await write(orgId, one, sealed, range)
       if (!one.isMerging) void tidy(orgId, one, isHeld)
@@ -220,7 +220,7 @@ function stepOf<T>(
   if (open?.index.epoch !== state.epoch || open.index.nodes > state.version) return { kind: 'stale', state }
   const endsAt = performance.now() + sliceMs
   const isOver = () => isLarge(open.index) || performance.now() > endsAt
-  if (!catchUp(open.index, rows, orgId, state, languageOf, isOver)) return { kind: 'behind' }
+  if (!applyChanges(open.index, rows, orgId, state, languageOf, isOver)) return { kind: 'behind' }
   return { kind: 'answered', answer: answer(open.index, rows) }
 }
 

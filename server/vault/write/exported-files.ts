@@ -9,7 +9,7 @@ import { readBlob } from '../../../gitstore/objects/objects.ts'
 import { findEntry, listFiles } from '../../../gitstore/objects/trees.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
-import { listPlaced } from '../../../index/derived/export-queries.ts'
+import { listExportRows } from '../../../index/derived/export-queries.ts'
 import type { Deps } from '../../base/deps.ts'
 import type { OrgAt } from '../../domain/at.ts'
 import { jsonLimit, type NodeContent, readContent, readText } from '../../domain/format/node-format.ts'
@@ -85,7 +85,7 @@ type ExportedNode = LaidNode & { readonly createdAt: string }
 
 async function nodesOf({ index }: Deps, orgId: string, signal: AbortSignal): Promise<Map<string, ExportedNode>> {
   const nodes = new Map<string, ExportedNode>()
-  for await (const rows of listPlaced(index.read, orgId)) {
+  for await (const rows of listExportRows(index.read, orgId)) {
     signal.throwIfAborted()
     for (const { id, title, source, parent, created_at } of rows)
       nodes.set(id, {
