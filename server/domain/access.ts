@@ -18,7 +18,7 @@ import type { Actor, Person } from './actor.ts'
 import type { NodeAt, OrgAt } from './at.ts'
 import { historyOf } from './indexing/history.ts'
 import { indexNode, indexOrg } from './indexing/index-node.ts'
-import { agree, indexedBranches } from './indexing/indexed-branches.ts'
+import { matchesIndexed, indexedBranches } from './indexing/indexed-branches.ts'
 import { branchRefs, isId, ledgerRef, main, nodeRepo, orgRepo } from './layout.ts'
 
 /** The role a use case requires. `public`: what anyone may read once the organisation is published. */
@@ -43,7 +43,7 @@ export interface NodeAccess extends OrgAccess {
  *
  * @throws AppError unauthenticated (anonymous, not published or unknown), org_not_found, forbidden
  */
-export async function orgFor(deps: Deps, actor: Actor, at: OrgAt, need: Need): Promise<OrgAccess> {
+export async function authorizeOrg(deps: Deps, actor: Actor, at: OrgAt, need: Need): Promise<OrgAccess> {
   const access = await visibleOrg(deps, actor, at.orgId)
   requireRole(access, need)
   return access
@@ -52,18 +52,18 @@ export async function orgFor(deps: Deps, actor: Actor, at: OrgAt, need: Need): P
 /**
  * The node, its repository and the caller's access. The index is up to date with the repository's refs when this returns.
  *
- * @throws AppError as orgFor, node_not_found before forbidden; GitError repo_missing, ref_damaged
+ * @throws AppError as authorizeOrg, node_not_found before forbidden; GitError repo_missing, ref_damaged
  */
-export async function nodeFor(deps: Deps, actor: Actor, at: NodeAt, need: Need): Promise<NodeAccess> {
-  return nodeIn(deps, await visibleOrg(deps, actor, at.orgId), at.nodeId, need)
+export async function authorizeNode(deps: Deps, actor: Actor, at: NodeAt, need: Need): Promise<NodeAccess> {
+  return authorizeNodeInOrg(deps, await visibleOrg(deps, actor, at.orgId), at.nodeId, need)
 }
 
 /**
  * A node of an organisation to which the access is known: a new node, or the same node after a change.
  *
- * @throws as nodeFor, but for the organisation's refusals
+ * @throws as authorizeNode, but for the organisation's refusals
  */
-export async function nodeIn(deps: Deps, access: OrgAccess, nodeId: string, need: Need): Promise<NodeAccess> {
+export async function authorizeNodeInOrg(deps: Deps, access: OrgAccess, nodeId: string, need: Need): Promise<NodeAccess> {
   const node = await findIndexed(deps, access.org, nodeId, need)
   if (!node) throw new AppError('node_not_found', 'Node not found')
   requireRole(access, need)
@@ -73,9 +73,9 @@ export async function nodeIn(deps: Deps, access: OrgAccess, nodeId: string, need
   return { ...seen, node, repo, history: historyOf(deps, nodeId, repo) }
 }
 
-/** The access with the node's current row; the index is up to date. @throws as nodeIn */
-export function reread(deps: Deps, access: NodeAccess, need: Need): Promise<NodeAccess> {
-  return nodeIn(deps, access, access.node.id, need)
+/** The access with the node's current row; the index is up to date. @throws as authorizeNodeInOrg */
+export function reloadNode(deps: Deps, access: NodeAccess, need: Need): Promise<NodeAccess> {
+  return authorizeNodeInOrg(deps, access, access.node.id, need)
 }
 
 /**
@@ -85,17 +85,17 @@ export function reread(deps: Deps, access: NodeAccess, need: Need): Promise<Node
  * @throws AppError invalid_token
  */
 export async function requireSignedIn(db: CredentialsDb, { id, sessionId, tokenId }: Person): Promise<void> {
-  if (tokenId !== undefined && !(await hasAccessToken(db, tokenId))) throw badToken()
+  if (tokenId !== undefined && !(await hasAccessToken(db, tokenId))) throw invalidTokenError()
   const profile = sessionId === undefined ? findActiveProfile(db, id) : findProfileOfSession(db, sessionId, id)
-  if ((await profile) === undefined) throw badToken()
+  if ((await profile) === undefined) throw invalidTokenError()
 }
 
-export function badToken(): AppError {
+export function invalidTokenError(): AppError {
   return new AppError('invalid_token', 'The token is bad, expired or revoked')
 }
 
 /** Checks caller and role again under a lock. @throws AppError invalid_token, forbidden */
-export async function requireStill(deps: Deps, person: Person, orgId: string, need: Role): Promise<void> {
+export async function recheckAccess(deps: Deps, person: Person, orgId: string, need: Role): Promise<void> {
   await requireSignedIn(deps.credentials.read, person)
   const role = await findRole(deps.index.read, orgId, person.id)
   if (!role || !includesRole(role, need)) throw new AppError('forbidden', `This needs the role ${need}`)
@@ -177,7 +177,7 @@ function isReadOnly(error: unknown): boolean {
 async function isIndexed(deps: Deps, repo: Repo, row: NodeRow & { readonly epoch: string }): Promise<boolean> {
   try {
     if (readRef(repo, ledgerRef) !== row.ledger || readRef(repo, main) !== row.head) return false
-    return agree(row, await indexedBranches(deps.index.read, row), listRefs(repo, branchRefs))
+    return matchesIndexed(row, await indexedBranches(deps.index.read, row), listRefs(repo, branchRefs))
   } catch (error) {
     if (isGitError(error, 'repo_missing')) return false
     throw error

@@ -30,7 +30,7 @@ export interface Operator {
 export type Actor = Person | Anonymous
 
 /** Who asks, and until when they wait. */
-export interface Asker<A extends Actor = Actor> {
+export interface RequestContext<A extends Actor = Actor> {
   readonly actor: A
   /** Aborted with `ClientDisconnectedError` when the client disconnects. */
   readonly signal: AbortSignal
@@ -45,7 +45,7 @@ export interface Caller {
   readonly isAnonymous: boolean
 }
 
-export function callerOf({ actor, from }: Pick<Asker, 'actor' | 'from'>): Caller {
+export function callerOf({ actor, from }: Pick<RequestContext, 'actor' | 'from'>): Caller {
   return actor.kind === 'person'
     ? { key: `person ${actor.id}`, isAnonymous: false }
     : { key: `address ${from}`, isAnonymous: true }

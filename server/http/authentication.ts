@@ -8,9 +8,9 @@ import { Passport } from 'passport'
 import { Strategy } from 'passport-jwt'
 import type { Deps } from '../base/deps.ts'
 import { AppError } from '../base/errors.ts'
-import { badToken } from '../domain/access.ts'
+import { invalidTokenError } from '../domain/access.ts'
 import { authenticateToken, type Credential, isWithin, type TokenScope } from '../domain/accounts/access-tokens.ts'
-import { findBrowserPerson, isBrowserSecret } from '../domain/accounts/browser-sessions.ts'
+import { findPersonOfBrowser, isBrowserSecret } from '../domain/accounts/browser-sessions.ts'
 import { algorithm } from '../domain/accounts/keys.ts'
 import { findPerson, findSessionPerson } from '../domain/accounts/open-sessions.ts'
 import { isAccessToken, tokenTypes } from '../domain/accounts/tokens.ts'
@@ -52,7 +52,7 @@ export function credentialFinder(deps: Deps): FindCredential {
     })
   return async (text) => {
     if (isAccessToken(text)) return authenticateToken(deps, text)
-    if (isBrowserSecret(text)) return asCredential(await findBrowserPerson(deps, text))
+    if (isBrowserSecret(text)) return asCredential(await findPersonOfBrowser(deps, text))
     const claims = verified.get(text)
     const kid = claims?.kid ?? keyIdOf(text)
     if (kid === undefined) return undefined
@@ -106,7 +106,7 @@ export function authenticateAgain(findCredential: FindCredential): RequestHandle
 export async function credentialOf(req: Request, findCredential: FindCredential): Promise<Credential> {
   const text = bearerToken(req)
   const credential = text === null ? undefined : await findCredential(text)
-  if (credential === undefined) throw badToken()
+  if (credential === undefined) throw invalidTokenError()
   return credential
 }
 

@@ -3,7 +3,7 @@
 import type { Request, Response } from 'express'
 import type { Deps } from '../base/deps.ts'
 import { isLoopback } from '../base/loopback.ts'
-import { forgetBrowser, keepInBrowser, sessionEnded } from '../domain/accounts/browser-sessions.ts'
+import { deleteBrowserSession, createBrowserSession, sessionEndedError } from '../domain/accounts/browser-sessions.ts'
 import type { FindCredential } from './authentication.ts'
 import { baseUrl } from './connection/base-url.ts'
 
@@ -42,16 +42,16 @@ export function browserCookies(deps: Deps, findCredential: FindCredential): Brow
     isPossible: (req) => isSecure(req) || isLoopback(new URL(baseUrl(deps.config.publicUrl, req)).hostname),
     set: async (req, res, accessToken) => {
       const credential = await findCredential(accessToken)
-      if (credential === undefined) throw sessionEnded()
-      const secret = await keepInBrowser(deps, credential.person)
+      if (credential === undefined) throw sessionEndedError()
+      const secret = await createBrowserSession(deps, credential.person)
       // The browser forgets its former cookie, so nobody could sign out of that session.
       const former = read(req)
-      if (former !== undefined) await forgetBrowser(deps, former)
+      if (former !== undefined) await deleteBrowserSession(deps, former)
       res.cookie(nameFor(req), secret, { ...optionsFor(req), maxAge: cookieLifetimeMs })
     },
     end: async (req, res) => {
       const secret = read(req)
-      if (secret !== undefined) await forgetBrowser(deps, secret)
+      if (secret !== undefined) await deleteBrowserSession(deps, secret)
       remove(req, res)
     },
   }

@@ -4,7 +4,7 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import type { RequestHandler } from 'express'
 import type { Config } from '../base/config.ts'
 import { AppError } from '../base/errors.ts'
-import { badToken } from '../domain/access.ts'
+import { invalidTokenError } from '../domain/access.ts'
 import { bearerToken } from './authentication.ts'
 import { contextOf } from './context.ts'
 
@@ -15,7 +15,7 @@ export function requireMetricsToken({ metricsToken }: Config): RequestHandler {
     if (contextOf(req).operation.security === 'metrics') {
       if (wanted === undefined) throw new AppError('not_found', 'Metrics are not served here')
       if (req.headers.authorization === undefined) throw new AppError('unauthenticated', 'Send METRICS_TOKEN as Bearer')
-      if (!timingSafeEqual(digestOf(bearerToken(req) ?? ''), wanted)) throw badToken()
+      if (!timingSafeEqual(digestOf(bearerToken(req) ?? ''), wanted)) throw invalidTokenError()
     }
     next()
   }

@@ -16,7 +16,7 @@ import { unlimitedSignIns } from '../domain/accounts/sign-ins.ts'
 import { checkUntilWritable } from '../domain/background/read-only.ts'
 import { Cell } from '../domain/cells/cell.ts'
 import { openLease } from '../domain/cells/lease.ts'
-import { indexNamed, indexNoted } from '../domain/indexing/recovered.ts'
+import { recoverRepository, recoverNoted } from '../domain/indexing/recovered.ts'
 import { indexFile, runFolder, searchFolder } from '../domain/layout.ts'
 import { type Placement, singleService } from '../domain/placement.ts'
 import { openSearchThread } from '../domain/search/search-thread.ts'
@@ -141,8 +141,8 @@ function storeOf(
     run,
     process: alive.id,
     claimDeadProcess: (id) => claimDeadProcess(run, id),
-    onRecovered: (note) => indexNoted(deps(), note),
-    indexRepo: (repo) => indexNamed(deps(), repo),
+    onRecovered: (note) => recoverNoted(deps(), note),
+    indexRepo: (repo) => recoverRepository(deps(), repo),
     onReadOnly: (repo) => void checkUntilWritable(deps(), repo),
     observer: storeObserver(metrics),
     fence: placement.fence,

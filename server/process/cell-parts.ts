@@ -4,7 +4,7 @@ import { countersOfCells, type NewCounter } from '../base/counters.ts'
 import type { Deps } from '../base/deps.ts'
 import type { Job } from '../domain/background/sweep.ts'
 import { isCell } from '../domain/cells/cell.ts'
-import { cellJobs, settlePlaces } from '../domain/cells/reconciliation.ts'
+import { cellJobs, reconcilePlaces } from '../domain/cells/reconciliation.ts'
 import { takeArrivals } from '../http/cells/arrivals.ts'
 import { leftMeanwhile, passOn } from '../http/cells/forwarding.ts'
 import { limitPlaceReads, type PlaceReadLimit } from '../http/cells/place-reads.ts'
@@ -22,7 +22,7 @@ export function servicePartsOf(deps: Deps, newCounter: NewCounter | undefined): 
   if (!isCell(deps)) return { newSharedCounter: newCounter, settle: async () => {}, jobs: [] }
   return {
     newSharedCounter: newCounter && countersOfCells(deps.credentials),
-    settle: () => settlePlaces(deps),
+    settle: () => reconcilePlaces(deps),
     jobs: cellJobs(deps),
   }
 }

@@ -13,7 +13,7 @@ import type { Deps } from '../base/deps.ts'
 import { limitedSignIns, unlimitedSignIns } from '../domain/accounts/sign-ins.ts'
 import { maintainRepositories } from '../domain/background/maintenance.ts'
 import { fillIndex, sweep } from '../domain/background/sweep.ts'
-import { reporter } from '../domain/background/unreadable.ts'
+import { createReporter } from '../domain/background/unreadable.ts'
 import { partialIndex } from '../domain/indexing/partial-index.ts'
 import { newServer } from '../http/connection/connections.ts'
 import { createLog } from '../http/log/log.ts'
@@ -87,7 +87,7 @@ export async function startService(config: Config, overrides: Overrides = {}): P
     createApp(served, { validateResponses, newCounter, newSharedCounter }),
     config.logRequests === 'off' ? undefined : log,
   )
-  const report = reporter(deps)
+  const report = createReporter(deps)
   const whole = index.keepWhole(() => fillIndex(deps, report))
   const waiting = new AbortController()
   try {

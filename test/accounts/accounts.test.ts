@@ -4,7 +4,7 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { findAccountByEmail } from '../../index/credentials/accounts.ts'
-import { nobodys } from '../../server/domain/accounts/passwords.ts'
+import { dummyHash } from '../../server/domain/accounts/passwords.ts'
 import { indexOrg } from '../../server/domain/indexing/index-node.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { hashesOf } from '../support/hashes.ts'
@@ -162,7 +162,7 @@ describe('accounts', () => {
       expect(await hashesFor('nobody@example.org')).to.equal(1)
       await real.close()
       const costOf = (hash = '') => hash.split('$', 4).at(-1)?.split(',').sort()
-      expect(costOf(nobodys)).to.deep.equal(costOf(account?.password_hash)).and.to.have.length(3)
+      expect(costOf(dummyHash)).to.deep.equal(costOf(account?.password_hash)).and.to.have.length(3)
     })
 
     it('answers 429 to a crowd rather than queueing without end', async () => {

@@ -6,7 +6,7 @@ import { expect } from 'chai'
 import { findActiveProfile } from '../../index/credentials/accounts.ts'
 import type { Deps } from '../../server/base/deps.ts'
 import { AppError } from '../../server/base/errors.ts'
-import { removeAccount, takeOutDeleted } from '../../server/domain/accounts/deletion.ts'
+import { removeAccount, removeDeletedMembers } from '../../server/domain/accounts/deletion.ts'
 import { personOf } from '../../server/domain/accounts/users.ts'
 import { operator, type Person } from '../../server/domain/actor.ts'
 import { putMember } from '../../server/domain/orgs/members.ts'
@@ -115,7 +115,7 @@ describe('while an account, or an organisation, is deleted', () => {
     const add = ({ deps }: Grove, orgId: string) =>
       putMember(deps, operator, { orgId, email: bob.user.email }, { role: 'owner' })
     await add(here, first.id)
-    await during(takeOutDeleted, () => add(there, alone.id))
+    await during(removeDeletedMembers, () => add(there, alone.id))
     expect((await bob.get(`/orgs/${alone.id}/members`).then(expecting(200))).body.total).to.equal(1)
   })
 

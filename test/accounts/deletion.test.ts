@@ -5,7 +5,7 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { findActiveProfile } from '../../index/credentials/accounts.ts'
-import { takeOutDeleted } from '../../server/domain/accounts/deletion.ts'
+import { removeDeletedMembers } from '../../server/domain/accounts/deletion.ts'
 import { personOf } from '../../server/domain/accounts/users.ts'
 import { operator } from '../../server/domain/actor.ts'
 import { changeOrg } from '../../server/domain/orgs/org-changes.ts'
@@ -107,7 +107,7 @@ describe('a deleted account', () => {
       const file = { email, name, role: 'editor' as const, created_at: new Date().toISOString() }
       return { ...record, members: new Map([...record.members, [ann.user.id, file]]) }
     })
-    await takeOutDeleted(grove.deps)
+    await removeDeletedMembers(grove.deps)
     expect((await ann.get(`/orgs/${shared.id}/members`).then(expecting(200))).body.members).to.have.length(1)
     expect(await ann.get(`/orgs/${alone.id}`)).to.deep.equal(noOrg)
     expect((await readdir(grove.dataDir)).includes(alone.id)).to.equal(false)

@@ -4,7 +4,7 @@ import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { v7 as newId } from 'uuid'
-import { newWalk, repositoriesAtOnce, type Walk } from '../../server/domain/background/walk.ts'
+import { createWalk, repositoriesAtOnce, type Walk } from '../../server/domain/background/walk.ts'
 import { randomFrom } from '../bench/repositories.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
 
@@ -60,15 +60,15 @@ describe('the walk through all repositories', () => {
   }
 
   it('comes to each once, in order, a bounded number at a time, and begins anew', async () => {
-    const walk = newWalk('once')
+    const walk = createWalk('once')
     for (let round = 0; round < 2; round++) expect(await pass(() => walk)).to.deep.equal([...stored].sort())
   })
 
   it('goes on where it was, whenever the service is started anew', async () => {
     for (let round = 0; round < 5; round++) {
-      let walk = newWalk('restarted')
+      let walk = createWalk('restarted')
       const next = () => {
-        if (random() < 0.5) walk = newWalk('restarted')
+        if (random() < 0.5) walk = createWalk('restarted')
         return walk
       }
       expect(await pass(next)).to.deep.equal([...stored].sort())
@@ -78,10 +78,10 @@ describe('the walk through all repositories', () => {
   it('comes to all that are there throughout, whatever is made and deleted meanwhile', async () => {
     for (let round = 0; round < 10; round++) {
       const throughout = new Set(stored)
-      let walk = newWalk('changed')
+      let walk = createWalk('changed')
       const seen = await pass(
         () => {
-          if (random() < 0.3) walk = newWalk('changed')
+          if (random() < 0.3) walk = createWalk('changed')
           return walk
         },
         async () => {
@@ -98,7 +98,7 @@ describe('the walk through all repositories', () => {
   })
 
   it('passes over the nodes of what is not entered', async () => {
-    const walk = newWalk('not entered')
+    const walk = createWalk('not entered')
     const seen: string[] = []
     for (let isOver = false; !isOver; ) {
       const step = await stepOf(walk, false)
@@ -109,7 +109,7 @@ describe('the walk through all repositories', () => {
   })
 
   it('begins where it began after a fault', async () => {
-    const walk = newWalk('fault')
+    const walk = createWalk('fault')
     const fault = new Error('of the disk')
     const failed = walk.step(grove.deps, async () => {
       throw fault

@@ -3,7 +3,7 @@
 import { gzipSync } from 'node:zlib'
 import { readGraphRows } from '../../index/graph/graph-rows.ts'
 import { drawMap } from '../../server/domain/graph/map-drawing.ts'
-import { layOut } from '../../server/domain/graph/map-layout.ts'
+import { layOutMap } from '../../server/domain/graph/map-layout.ts'
 import { fillGraph } from './graph-data.ts'
 import { interleave } from './measure.ts'
 import type { Peers } from './peers.ts'
@@ -47,7 +47,7 @@ function sayPacking(report: Report, named: string, file: string, orgId: string):
   const rows = readGraphRows(file, orgId)
   if (rows === undefined) throw new Error('There is no organisation')
   const began = process.cpuUsage()
-  const places = layOut(rows.nodes, rows.edges)
+  const places = layOutMap(rows.nodes, rows.edges)
   const { user, system } = process.cpuUsage(began)
   const json = [...(drawMap(rows, places, { columns: true }) ?? [])].join('')
   const bytes = gzipSync(json, { level: 4 }).length

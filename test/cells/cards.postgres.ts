@@ -5,8 +5,8 @@ import { sql } from 'kysely'
 import { deleteCard, listCardsOf } from '../../index/credentials/org-cards.ts'
 import { listOrgsOf } from '../../index/derived/org-queries.ts'
 import { changeManagedAccount } from '../../server/domain/accounts/administration.ts'
-import { takeOutDeleted } from '../../server/domain/accounts/deletion.ts'
-import { finishMemberships } from '../../server/domain/accounts/memberships.ts'
+import { removeDeletedMembers } from '../../server/domain/accounts/deletion.ts'
+import { completeMemberships } from '../../server/domain/accounts/memberships.ts'
 import { updateMembersBehind } from '../../server/domain/accounts/profile.ts'
 import { operator } from '../../server/domain/actor.ts'
 import { indexOrg } from '../../server/domain/indexing/index-node.ts'
@@ -163,8 +163,8 @@ describe('the list of one’s organisations', () => {
       )
     const email = 'ivy@example.org'
     await signUpWith(there.url, { email, name: 'Ivy', password, invitation: token })
-    await finishMemberships(there.deps)
-    await finishMemberships(here.deps)
+    await completeMemberships(there.deps)
+    await completeMemberships(here.deps)
     const { members } = (await ann.get(`/orgs/${ann.org}/members`).then(expecting(200))).body
     expect(members.map(({ name, role }: { name: string; role: string }) => [name, role])).to.deep.equal([
       ['Ann', 'owner'],
@@ -207,7 +207,7 @@ describe('the list of one’s organisations', () => {
     await here.deps.credentials.write((trx) =>
       trx.updateTable('deleted_account').set({ deleted_at: '2000-01-01T00:00:00.000Z' }).execute(),
     )
-    await takeOutDeleted(there.deps)
+    await removeDeletedMembers(there.deps)
     const { members } = (await annThere.get(`/orgs/${id}/members`).then(expecting(200))).body
     expect(members).to.have.length(1)
   })

@@ -3,7 +3,7 @@ import { cp, mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { insertPlaces } from '../../index/credentials/places.ts'
-import { settlePlaces } from '../../server/domain/cells/reconciliation.ts'
+import { reconcilePlaces } from '../../server/domain/cells/reconciliation.ts'
 import { ensurePersonalOrg } from '../../server/domain/orgs/orgs.ts'
 import { runCommand } from '../support/command.ts'
 import { newDataDir } from '../support/data-folder.ts'
@@ -71,14 +71,14 @@ describe('an organisation', () => {
       await insertPlaces(trx, 'here', [left.org], 'making')
       await trx.updateTable('place').set({ state: 'making' }).where('org_id', '=', made.org).execute()
     })
-    await settlePlaces(here.deps)
+    await reconcilePlaces(here.deps)
     expect([(await placeOf(left.org))?.state, (await placeOf(made.org))?.state]).to.deep.equal(['making', 'here'])
     await here.deps.credentials.write((trx) =>
       trx.updateTable('place').set({ since: 0 }).where('org_id', '=', left.org).execute(),
     )
-    await settlePlaces(there.deps)
+    await reconcilePlaces(there.deps)
     expect(await placeOf(left.org)).to.not.equal(undefined)
-    await settlePlaces(here.deps)
+    await reconcilePlaces(here.deps)
     expect(await placeOf(left.org)).to.equal(undefined)
     await ensurePersonalOrg(there.deps, left.person, left.org)
     expect(await placeOf(left.org)).to.include({ cell: 'there', state: 'here' })
@@ -99,7 +99,7 @@ describe('an organisation', () => {
     await here.deps.credentials.write((trx) =>
       trx.updateTable('place').set({ state: 'here' }).where('org_id', '=', fay.org).execute(),
     )
-    await settlePlaces(here.deps)
+    await reconcilePlaces(here.deps)
     expect(await placeOf(fay.org)).to.include({ state: 'gone' })
   })
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { findCell } from '../../index/credentials/cells.ts'
 import { moveOrg } from '../../server/domain/cells/moves/departure.ts'
-import { otherCell } from '../../server/domain/cells/moves/other-cell.ts'
+import { connectToCell } from '../../server/domain/cells/moves/other-cell.ts'
 import { finishMoves } from '../../server/domain/cells/reconciliation.ts'
 import { expecting } from '../support/node.ts'
 import { type PersonClient, signUp } from '../support/people.ts'
@@ -56,7 +56,7 @@ describe('a move whose PostgreSQL goes away', () => {
   async function moveWhileAway(org: string, nth: number): Promise<Error> {
     const cell = await findCell(here.deps.credentials.read, 'there')
     if (cell === undefined) throw new Error('There is no such cell')
-    const to = otherCell(here.deps, cell, new AbortController().signal)
+    const to = connectToCell(here.deps, cell, new AbortController().signal)
     let asked = 0
     const prepare: typeof to.prepare = async (...what) => {
       if (++asked === nth) await server.stop('immediate')

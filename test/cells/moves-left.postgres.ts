@@ -10,8 +10,8 @@ import { beginMove, decideMove } from '../../index/credentials/place-moves.ts'
 import { close } from '../../server/domain/cells/closing.ts'
 import { NotMovedError } from '../../server/domain/cells/moves/copying.ts'
 import { moveOrg } from '../../server/domain/cells/moves/departure.ts'
-import { otherCell } from '../../server/domain/cells/moves/other-cell.ts'
-import { finishMoves, settlePlaces } from '../../server/domain/cells/reconciliation.ts'
+import { connectToCell } from '../../server/domain/cells/moves/other-cell.ts'
+import { finishMoves, reconcilePlaces } from '../../server/domain/cells/reconciliation.ts'
 import { gitIn } from '../support/git.ts'
 import { expecting } from '../support/node.ts'
 import { type PersonClient, signUp } from '../support/people.ts'
@@ -137,11 +137,11 @@ describe('a move whose command has died', () => {
     expect(await readFile(join(there.dataDir, org, 'epoch'), 'utf8')).to.equal('2\n')
     await rename(join(here.dataDir, `old-${org}`), join(here.dataDir, org))
     await here.deps.credentials.write((trx) => trx.deleteFrom('place').where('org_id', '=', org).execute())
-    await settlePlaces(here.deps)
+    await reconcilePlaces(here.deps)
     expect(await placeOf(org)).to.include({ cell: 'here', epoch: 1 })
-    await settlePlaces(there.deps)
+    await reconcilePlaces(there.deps)
     expect(await placeOf(org)).to.include({ cell: 'there', epoch: 2 })
-    await settlePlaces(here.deps)
+    await reconcilePlaces(here.deps)
     expect(await readdir(here.dataDir)).to.include(`foreign-${org}`)
     await rm(join(here.dataDir, `foreign-${org}`), { recursive: true })
     expect((await ann.get(`/orgs/${org}/nodes/${node}`).then(expecting(200))).body.text_content).to.equal('Changed.')
@@ -243,7 +243,7 @@ describe('a move whose command has died', () => {
   async function otherThere() {
     const cell = await findCell(here.deps.credentials.read, 'there')
     if (cell === undefined) throw new Error('There is no such cell')
-    return otherCell(here.deps, cell, new AbortController().signal)
+    return connectToCell(here.deps, cell, new AbortController().signal)
   }
 
   async function newOrg() {

@@ -1,7 +1,7 @@
 /** Organisations that are made and deleted in two cells, while both compare the directory with their folders. */
 import { readdir } from 'node:fs/promises'
 import { expect } from 'chai'
-import { settlePlaces } from '../../server/domain/cells/reconciliation.ts'
+import { reconcilePlaces } from '../../server/domain/cells/reconciliation.ts'
 import { ensurePersonalOrg } from '../../server/domain/orgs/orgs.ts'
 import { expecting } from '../support/node.ts'
 import { type PersonClient, signUp } from '../support/people.ts'
@@ -20,7 +20,7 @@ describe('a directory that two cells write', () => {
     const deleted: string[] = []
     let over = false
     const compare = [here, there].map(async ({ deps }) => {
-      while (!over) await settlePlaces(deps)
+      while (!over) await reconcilePlaces(deps)
     })
     const write = async (person: PersonClient, writer: number) => {
       for (let round = 0; round < rounds; round++) {

@@ -7,7 +7,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import type { GraphEdgeRow } from '../../index/graph/graph-rows.ts'
 import { drawMap, type GraphMap, type MapArea, type MapPart } from '../../server/domain/graph/map-drawing.ts'
-import { layOut } from '../../server/domain/graph/map-layout.ts'
+import { layOutMap } from '../../server/domain/graph/map-layout.ts'
 import { newDataDir } from '../support/data-folder.ts'
 import { expecting } from '../support/node.ts'
 import { client, type PersonClient, signUp } from '../support/people.ts'
@@ -142,7 +142,7 @@ describe('the map', () => {
     })
     const org = { id: 'o', name: '', published: 1, epoch: 'e', version: 1, graph_version: 1 }
     const rows = { org, nodes, edges }
-    const places = layOut(nodes, edges)
+    const places = layOutMap(nodes, edges)
     const draw = (part: MapPart): GraphMap => JSON.parse([...(drawMap(rows, places, part) ?? [])].join(''))
     const whole = draw({ columns: true })
     expect([whole.ids.length, whole.titles.length, whole.areas.length]).to.deep.equal([count, 0, 1_000])

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { v7 as newId } from 'uuid'
 import { withFileLock } from '../../index/sqlite/file-lock.ts'
-import { askedFirst, type Queue } from '../../server/domain/indexing/partial-index.ts'
+import { requestedFirst, type Queue } from '../../server/domain/indexing/partial-index.ts'
 import { indexAll } from '../../server/domain/indexing/reindex.ts'
 import { runFolder } from '../../server/domain/layout.ts'
 import { commitOf } from '../support/concurrency-rules.ts'
@@ -67,7 +67,7 @@ describe('an index that is made again', () => {
     expect(await codeAt(last)).to.equal('busy')
 
     const { index } = grove.deps
-    const asked = askedFirst(index)
+    const asked = requestedFirst(index)
     const done: string[] = []
     const queue: Queue = {
       first: asked.first,

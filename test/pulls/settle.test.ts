@@ -3,7 +3,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import type { PullRecord } from '../../server/domain/ledger/ledger.ts'
-import { movesBetween, questionsOf, type Settled, settle } from '../../server/domain/ledger/settle.ts'
+import { movesBetween, questionsOf, type Reconciled, reconcile } from '../../server/domain/ledger/settle.ts'
 
 const names = ['main', 'a', 'b', 'c', 'd'] as const
 const commits = 8
@@ -114,10 +114,10 @@ function settled(world: World) {
     if (!questions.get(target)?.has(head)) throw new Error(`Nobody said that ${head} would be asked of ${target}`)
     return reached(world, after.get(target)).has(head) && !reached(world, before.get(target)).has(head)
   }
-  return settle({ ...situation, tookIn, by: () => ann, at })
+  return reconcile({ ...situation, tookIn, by: () => ann, at })
 }
 
-function openAfter({ open }: World, events: readonly Settled[]): PullRecord[] {
+function openAfter({ open }: World, events: readonly Reconciled[]): PullRecord[] {
   const records = new Map(open.map((record) => [record.number, record]))
   for (const { record } of events) records.set(record.number, record)
   return [...records.values()].filter(({ status }) => status === 'open')

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import type { History } from '../../gitstore/history/history.ts'
 import type { Repo } from '../../gitstore/repo.ts'
-import { takenIn } from '../../server/domain/ledger/moved-branches.ts'
+import { findBroughtInCommits } from '../../server/domain/ledger/moved-branches.ts'
 import { environment } from '../support/git.ts'
 
 describe('what a move of a branch brought in', () => {
@@ -47,19 +47,19 @@ describe('what a move of a branch brought in', () => {
 
   it('is one list of its commits', async () => {
     const { questions, history } = asked(2_000)
-    expect(await takenIn({ repo, history }, before, 'a'.repeat(40), heads)).to.deep.equal(new Set(brought))
+    expect(await findBroughtInCommits({ repo, history }, before, 'a'.repeat(40), heads)).to.deep.equal(new Set(brought))
     expect(questions).to.deep.equal(['between'])
   })
 
   it('is asked of each head where the list would be longer', async () => {
     const { questions, history } = asked(2_001)
-    expect(await takenIn({ repo, history }, before, 'a'.repeat(40), heads)).to.deep.equal(new Set(brought))
+    expect(await findBroughtInCommits({ repo, history }, before, 'a'.repeat(40), heads)).to.deep.equal(new Set(brought))
     expect(questions).to.have.length(600 + brought.length)
   })
 
   it('is nothing where nobody waits for it', async () => {
     const { questions, history } = asked(1)
-    expect(await takenIn({ repo, history }, before, 'a'.repeat(40), new Set())).to.deep.equal(new Set())
+    expect(await findBroughtInCommits({ repo, history }, before, 'a'.repeat(40), new Set())).to.deep.equal(new Set())
     expect(questions).to.deep.equal([])
   })
 })

@@ -2,7 +2,7 @@
 import { resolve, sep } from 'node:path'
 import { lexists } from '../../../gitstore/presence.ts'
 import { postgresOf } from '../../base/config.ts'
-import { backUp, findMistake } from '../../domain/operator/backup.ts'
+import { backUpData, findMistake } from '../../domain/operator/backup.ts'
 import { readStamps } from '../../domain/operator/mirror-checks.ts'
 import { type Call, progressFor, requireFolder, say, sayProblems, UsageError, withDeps } from './command.ts'
 
@@ -33,7 +33,7 @@ export async function backUpTo(call: Call, target: string, { jobs = '2', full = 
   signal.throwIfAborted()
   const stamps = opened instanceof Map ? opened : new Map<string, number>()
   const progress = progressFor('Copying')
-  const done = await backUp(source, dir, { atOnce, full, stamps }, new Date(), signal, progress.at)
+  const done = await backUpData(source, dir, { atOnce, full, stamps }, new Date(), signal, progress.at)
   progress.end()
   const since = done.isFirst ? 'the first backup there' : `${done.fetched} of them changed since the last backup`
   say(`${done.repositories} repositories in ${dir}, ${since}`)

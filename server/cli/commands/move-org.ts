@@ -4,7 +4,7 @@ import { counted } from '../../base/counted.ts'
 import { requireCell } from '../../domain/cells/cell.ts'
 import { LeftClosedError, NotMovedError } from '../../domain/cells/moves/copying.ts'
 import { moveOrg } from '../../domain/cells/moves/departure.ts'
-import { otherCell } from '../../domain/cells/moves/other-cell.ts'
+import { connectToCell } from '../../domain/cells/moves/other-cell.ts'
 import { type Call, progressFor, requireFolder, requireOrgId, say, UsageError, withDeps } from './command.ts'
 
 interface MoveFlags {
@@ -30,7 +30,7 @@ export async function moveOrgTo(call: Call, org: string, to: string, { jobs = '2
     if (target === undefined) throw new UsageError(`There is no cell ${to}; grove cells names them`)
     const progress = progressFor('Copying')
     try {
-      const destination = otherCell(deps, target, call.signal)
+      const destination = connectToCell(deps, target, call.signal)
       const moved = await moveOrg(deps, orgId, destination, { atOnce, signal: call.signal, onProgress: progress.at })
       progress.end()
       const took = `${counted(moved.repositories, 'repository', 'repositories')}`

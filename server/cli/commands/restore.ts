@@ -6,7 +6,7 @@ import { counted } from '../../base/counted.ts'
 import type { PathProblem } from '../../domain/format/path-problem.ts'
 import { indexAll } from '../../domain/indexing/reindex.ts'
 import { createAccounts, findOccupant, putIntoPlace } from '../../domain/operator/restore.ts'
-import { stage } from '../../domain/operator/staging.ts'
+import { stageCopies } from '../../domain/operator/staging.ts'
 import { type Call, progressFor, requireFolder, say, sayProblems, UsageError, withDeps } from './command.ts'
 
 /** Exit code 1 if a copy was skipped because it is damaged, or a restored one is not sound. */
@@ -18,7 +18,7 @@ export async function restoreFrom(call: Call, source: string): Promise<number> {
   const occupant = (await findOccupant(root)) ?? (await findAccounts(call, sharesAccounts))
   if (occupant !== undefined) throw new UsageError(`${root} is not an empty data folder: ${occupant}`)
   const copying = progressFor('Copying')
-  const staged = await stage(root, dir, call.signal, copying.at)
+  const staged = await stageCopies(root, dir, call.signal, copying.at)
   copying.end()
   const problems: PathProblem[] = [...staged.problems]
   const target = { root, postgres: postgresOf(call.config), sharesAccounts }

@@ -13,11 +13,11 @@ import { findActiveProfile, lockAccount } from '../../../index/credentials/accou
 import type { AccessToken as Row } from '../../../index/credentials/schema.ts'
 import type { Deps } from '../../base/deps.ts'
 import { invalid, AppError } from '../../base/errors.ts'
-import { nodeFor, orgFor, requireSignedIn } from '../access.ts'
+import { authorizeNode, authorizeOrg, requireSignedIn } from '../access.ts'
 import type { Person } from '../actor.ts'
 import type { TokenAt } from '../at.ts'
 import { type Page, pageOf } from '../pagination.ts'
-import { recordUse } from './last-used.ts'
+import { recordLastUse } from './last-used.ts'
 import { hashOf, isAccessToken, newAccessToken } from './tokens.ts'
 import { personOf } from './users.ts'
 
@@ -74,8 +74,8 @@ export async function createAccessToken(
   const now = deps.now()
   const expiry = expires_at === undefined ? null : expiryOf(expires_at, now)
   if (org_id !== undefined) {
-    if (node_id === undefined) await orgFor(deps, actor, { orgId: org_id }, 'public')
-    else await nodeFor(deps, actor, { orgId: org_id, nodeId: node_id }, 'public')
+    if (node_id === undefined) await authorizeOrg(deps, actor, { orgId: org_id }, 'public')
+    else await authorizeNode(deps, actor, { orgId: org_id, nodeId: node_id }, 'public')
   }
   const token = newAccessToken()
   const row: Row = {
@@ -127,7 +127,7 @@ export async function authenticateToken(deps: Deps, secret: string): Promise<Cre
   if (row === undefined || (row.expires_at !== null && Date.parse(row.expires_at) <= now.getTime())) return undefined
   const profile = await findActiveProfile(deps.credentials.read, row.account_id)
   if (profile === undefined) return undefined
-  recordUse(deps, profile, { id: row.id, usedAt: row.last_used_at, write: setAccessTokenUsed })
+  recordLastUse(deps, profile, { id: row.id, usedAt: row.last_used_at, write: setAccessTokenUsed })
   const { access, org_id, node_id } = row
   const person = { ...personOf(profile), tokenId: row.id, ...(node_id === null ? {} : { onlyNode: node_id }) }
   const bounds = { ...(org_id === null ? {} : { orgId: org_id }), ...(node_id === null ? {} : { nodeId: node_id }) }

@@ -14,11 +14,11 @@ import type { Deps } from '../../base/deps.ts'
 import { ValidationError, AppError } from '../../base/errors.ts'
 import type { Actor, Person } from '../actor.ts'
 import { ensurePersonalOrg } from '../orgs/orgs.ts'
-import { defaultName, requireAuthorName, requireEmail, unnamed } from './identity.ts'
-import { admit, notAdmitted, takeInvitation } from './invitations.ts'
-import { finishMembership, finishMembershipsOf, isFinal, type JoinedOrg } from './memberships.ts'
-import { holdActive, holdProved, type ProvedAccount, readAccount } from './password-proof.ts'
-import { hashPassword, isPassword, requireUncommon, unknownPassword } from './passwords.ts'
+import { defaultName, requireAuthorName, requireEmail, anonymousName } from './identity.ts'
+import { requireSignUpAllowed, signUpRefusedError, takeInvitation } from './invitations.ts'
+import { completeMembership, completeMembershipsOf, isFinal, type JoinedOrg } from './memberships.ts'
+import { lockActiveAccount, lockProvedAccount, type ProvedAccount, readAccount } from './password-proof.ts'
+import { hashPassword, isPassword, requireUncommon, hashRandomPassword } from './passwords.ts'
 import {
   issueResetToken,
   openSession,
@@ -66,16 +66,16 @@ export async function signup(
   requireEmail(email)
   if (name !== undefined) requireAuthorName(name)
   await requireUncommon('password', password)
-  const invitation = await admit(deps, email, token)
-  if (await findAccountByEmail(deps.credentials.read, email)) throw emailTaken()
+  const invitation = await requireSignUpAllowed(deps, email, token)
+  if (await findAccountByEmail(deps.credentials.read, email)) throw emailTakenError()
   const isHidden = hide_email ?? deps.config.hideEmail ?? false
   const account = newAccount(deps, { email, name, isHidden }, await hashPassword(deps, 'signup', password))
   // A cell that cannot make the organisation makes no account either: a repeated sign-up would find its address taken.
   deps.placement.lease.before()
   const pending = await deps.credentials.write(async (trx) => {
-    if (!(await insertAccount(trx, account))) throw emailTaken()
+    if (!(await insertAccount(trx, account))) throw emailTakenError()
     const { id, created_at } = account
-    return invitation && takeInvitation(trx, invitation, id, created_at, () => notAdmitted(deps))
+    return invitation && takeInvitation(trx, invitation, id, created_at, () => signUpRefusedError(deps))
   })
   const inserted = await readAccount(deps, account.id)
   const joined = pending && (await joinFirst(deps, personOf(inserted), pending))
@@ -85,7 +85,7 @@ export async function signup(
 
 /** Undefined where the invitation's organisation or owner has gone since it was taken. @throws AppError outcome_unknown */
 async function joinFirst(deps: Deps, person: Person, pending: PendingMembership): Promise<JoinedOrg | undefined> {
-  return finishMembership(deps, person, pending).catch((cause: unknown) => {
+  return completeMembership(deps, person, pending).catch((cause: unknown) => {
     if (isFinal(cause)) return undefined
     const detail = 'The account is made, but it is not a member yet; sign in, which tries again'
     throw new AppError('outcome_unknown', detail, {}, { cause })
@@ -103,10 +103,10 @@ export interface AddedAccount {
 /** An account with a random password, which is not shown; the person sets one with the token. @throws as signup */
 export async function addAccount(deps: Deps, added: AddedAccount): Promise<ResetToken> {
   const { email, name, isAdmin, isHidden = deps.config.hideEmail ?? false } = added
-  const account = newAccount(deps, { email, name, isHidden }, await unknownPassword(deps))
+  const account = newAccount(deps, { email, name, isHidden }, await hashRandomPassword(deps))
   const row = { ...account, is_admin: isAdmin ? (1 as const) : (0 as const) }
   const inserted = await deps.credentials.write((trx) => insertAccount(trx, row))
-  if (!inserted) throw emailTaken()
+  if (!inserted) throw emailTakenError()
   return issueResetToken(deps, account.id)
 }
 
@@ -124,7 +124,7 @@ function newAccount(deps: Deps, { email, name, isHidden }: Identity, password_ha
   return {
     id,
     email,
-    name: name ?? (isHidden ? unnamed(id) : defaultName(email)),
+    name: name ?? (isHidden ? anonymousName(id) : defaultName(email)),
     password_hash,
     created_at: deps.now().toISOString(),
     org_id: newId(),
@@ -132,7 +132,7 @@ function newAccount(deps: Deps, { email, name, isHidden }: Identity, password_ha
   }
 }
 
-export function emailTaken(): AppError {
+export function emailTakenError(): AppError {
   return new AppError('email_taken', 'There is an account with this e-mail address')
 }
 
@@ -196,7 +196,7 @@ async function changeBy(deps: Deps, client: SignInFrom, password: string, proof:
   const now = deps.now().toISOString()
   const accountId = await deps.credentials.write(async (trx) => {
     const id = await proof.use(trx)
-    await holdActive(trx, id)
+    await lockActiveAccount(trx, id)
     await setPasswordHash(trx, id, password_hash)
     await deleteResetTokens(trx, id)
     await setSessionsRevoked(trx, id, now)
@@ -216,7 +216,7 @@ function byOldPassword(deps: Deps, account: Account, password: string): Proof {
       if (!(await isPassword(deps, 'change', account.password_hash, password))) throw wrong()
     },
     use: async (trx) => {
-      await holdProved(trx, account, wrong)
+      await lockProvedAccount(trx, account, wrong)
       return account.id
     },
   }
@@ -256,6 +256,6 @@ async function signIn(
   const session = await openSession(deps, proved, client, method)
   const person = personOf(account)
   await ensurePersonalOrg(deps, person, account.org_id)
-  await finishMembershipsOf(deps, person)
+  await completeMembershipsOf(deps, person)
   return sessionAnswer(deps, account, session, message)
 }

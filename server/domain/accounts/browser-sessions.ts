@@ -24,11 +24,11 @@ export function isBrowserSecret(text: string): boolean {
  *
  * @throws AppError invalid_credentials: the session has ended; Error where the person has none
  */
-export async function keepInBrowser(deps: Deps, { id, sessionId }: Person): Promise<string> {
+export async function createBrowserSession(deps: Deps, { id, sessionId }: Person): Promise<string> {
   if (sessionId === undefined) throw new Error('Only a session is kept in a browser')
   const secret = newToken('browser')
   await deps.credentials.write(async (trx) => {
-    if ((await findProfileOfSession(trx, sessionId, id)) === undefined) throw sessionEnded()
+    if ((await findProfileOfSession(trx, sessionId, id)) === undefined) throw sessionEndedError()
     await setSessionCookie(trx, sessionId, hashOf(secret))
     await deleteRefreshTokens(trx, sessionId)
   })
@@ -36,18 +36,18 @@ export async function keepInBrowser(deps: Deps, { id, sessionId }: Person): Prom
 }
 
 /** A change of the password may end a session that has just been opened. */
-export function sessionEnded(): AppError {
+export function sessionEndedError(): AppError {
   return new AppError('invalid_credentials', 'The session was ended during the sign-in; sign in again')
 }
 
 /** Undefined if the session has ended or was not used for too long, or its account is disabled or gone. */
-export async function findBrowserPerson(deps: Deps, secret: string): Promise<Person | undefined> {
+export async function findPersonOfBrowser(deps: Deps, secret: string): Promise<Person | undefined> {
   const session = await findSessionOfCookie(deps.credentials.read, hashOf(secret), deps.now().toISOString())
   return session && findSessionPerson(deps, session.account_id, session.id)
 }
 
 /** Ends the session of the secret. Does nothing for an unknown one. */
-export async function forgetBrowser(deps: Deps, secret: string): Promise<void> {
+export async function deleteBrowserSession(deps: Deps, secret: string): Promise<void> {
   const now = deps.now().toISOString()
   await deps.credentials.write(async (trx) => {
     const session = await findSessionOfCookie(trx, hashOf(secret), now)

@@ -118,7 +118,7 @@ async function endMembership(
 const lookedForMs = 24 * 3600 * 1000
 
 /** Ends memberships that requests have committed beside, or after, the deletion of their account. */
-export async function takeOutDeleted(deps: Deps): Promise<void> {
+export async function removeDeletedMembers(deps: Deps): Promise<void> {
   const since = new Date(deps.now().getTime() - lookedForMs).toISOString()
   const missed = await deps.placement.listDeletedMembers()
   for (const id of new Set([...(await listDeletedSince(deps.credentials.read, since)), ...missed])) {

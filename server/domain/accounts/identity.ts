@@ -40,7 +40,7 @@ export function requireLine(field: string, text: string, longest: number): void 
 }
 
 /** A name that tells nothing of the e-mail. */
-export function unnamed(accountId: string): string {
+export function anonymousName(accountId: string): string {
   return `user-${accountId.slice(-8)}`
 }
 

@@ -30,7 +30,7 @@ import { findRole } from '../../../index/derived/org-queries.ts'
 import type { Role } from '../../../index/derived/schema.ts'
 import type { Deps } from '../../base/deps.ts'
 import { invalid, AppError } from '../../base/errors.ts'
-import { findOrg, includesRole, orgFor } from '../access.ts'
+import { findOrg, includesRole, authorizeOrg } from '../access.ts'
 import type { Operator, Person } from '../actor.ts'
 import type { InvitationAt, OrgAt } from '../at.ts'
 import { withRoleAtLeast } from '../orgs/members.ts'
@@ -89,7 +89,7 @@ export async function createInvitation(
   at: OrgAt,
   { role, ...bounds }: NewInvitation,
 ): Promise<CreatedInvitation> {
-  if (actor.kind === 'person') await orgFor(deps, actor, at, 'owner')
+  if (actor.kind === 'person') await authorizeOrg(deps, actor, at, 'owner')
   else if (!(await findOrg(deps, at.orgId))) throw new AppError('org_not_found', 'Organisation not found')
   const created_by = actor.kind === 'person' ? actor.id : null
   const { row, token } = await insert(deps, { org_id: at.orgId, role, created_by }, bounds)
@@ -113,7 +113,7 @@ export function invitationUrl(base: string, token: string): string {
 
 /** Those that have not ended, the oldest first. */
 export async function listInvitations(deps: Deps, actor: Person, at: OrgAt, page: Page) {
-  await orgFor(deps, actor, at, 'owner')
+  await authorizeOrg(deps, actor, at, 'owner')
   const { read } = deps.credentials
   const now = deps.now().toISOString()
   const rows = await listOpenInvitations(read, at.orgId, now, page)
@@ -122,7 +122,7 @@ export async function listInvitations(deps: Deps, actor: Person, at: OrgAt, page
 
 /** @throws AppError invitation_not_found, also for one that has ended */
 export async function revokeInvitation(deps: Deps, actor: Person, at: InvitationAt): Promise<void> {
-  await orgFor(deps, actor, at, 'owner')
+  await authorizeOrg(deps, actor, at, 'owner')
   const now = deps.now().toISOString()
   const deleted = await deps.credentials.write((trx) => deleteOpenInvitation(trx, at.orgId, at.invitationId, now))
   if (!deleted) throw new AppError('invitation_not_found', 'Invitation not found')
@@ -185,7 +185,7 @@ function toInvitation({
   }
 }
 
-function invitationNotFound(): AppError {
+function invitationNotFoundError(): AppError {
   return new AppError('invitation_not_found', 'The invitation is unknown, expired, used up or for somebody else')
 }
 
@@ -232,7 +232,7 @@ export async function acceptInvitation(deps: Deps, actor: Person, { token }: { t
   const { read, write } = deps.credentials
   const [invitation, account] = [await findInvitation(read, hashOf(token)), await findAccountById(read, actor.id)]
   if (!invitation?.org_id || !invitation.role || !account || !isFor(invitation, account.email))
-    throw invitationNotFound()
+    throw invitationNotFoundError()
   const { org_id: orgId, role, created_by } = invitation
   if ((await deps.placement.findElsewhere(orgId)) !== undefined)
     return joinElsewhere(deps, actor, { ...invitation, org_id: orgId, role })
@@ -247,16 +247,16 @@ export async function acceptInvitation(deps: Deps, actor: Person, { token }: { t
     joined = joinedOrg(changed, actor.id)
     pending = left
     if (changed === record || begun) return changed
-    if (!(await mayInvite(deps, record, created_by))) throw invitationNotFound()
+    if (!(await mayInvite(deps, record, created_by))) throw invitationNotFoundError()
     pending = await write(async (trx) => {
       if (left) await deletePendingMembership(trx, left)
-      return takeInvitation(trx, invitation, actor.id, now.toISOString(), invitationNotFound)
+      return takeInvitation(trx, invitation, actor.id, now.toISOString(), invitationNotFoundError)
     })
     return changed
   }).catch(orgIsGone)
   const committed = pending
   if (committed) await write((trx) => deletePendingMembership(trx, committed))
-  if (!joined) throw invitationNotFound()
+  if (!joined) throw invitationNotFoundError()
   return joined
 }
 
@@ -271,14 +271,14 @@ async function joinElsewhere(
 ): Promise<JoinedOrg> {
   const { org_id: id, role, created_by } = invitation
   const card = await findCard(read, id, actor.id)
-  if (card === undefined) throw invitationNotFound()
+  if (card === undefined) throw invitationNotFoundError()
   const left = await findPendingMembership(read, actor.id, id)
   for (const known of [card.role, left?.role])
     if (known && includesRole(known, role)) return { id, name: card.name, role: known }
-  if (created_by !== null && !(await isOwnerElsewhere(read, id, created_by))) throw invitationNotFound()
+  if (created_by !== null && !(await isOwnerElsewhere(read, id, created_by))) throw invitationNotFoundError()
   await write(async (trx) => {
     if (left) await deletePendingMembership(trx, left)
-    await takeInvitation(trx, invitation, actor.id, deps.now().toISOString(), invitationNotFound)
+    await takeInvitation(trx, invitation, actor.id, deps.now().toISOString(), invitationNotFoundError)
   })
   return { id, name: card.name, role }
 }
@@ -289,7 +289,7 @@ async function isOwnerElsewhere(read: CredentialsDb, orgId: string, userId: stri
 }
 
 function orgIsGone(error: unknown): never {
-  throw error instanceof AppError && error.code === 'org_not_found' ? invitationNotFound() : error
+  throw error instanceof AppError && error.code === 'org_not_found' ? invitationNotFoundError() : error
 }
 
 function isFor({ email_key }: Row, email: string): boolean {
@@ -313,16 +313,16 @@ async function isGood(deps: Deps, { uses_left, expires_at, org_id, created_by }:
  *
  * @throws AppError signup_closed; invitation_not_found where sign-up is open and the invitation is not good
  */
-export async function admit(deps: Deps, email: string, token: string | undefined): Promise<Row | undefined> {
-  if (deps.config.signup === 'closed') throw notAdmitted(deps)
+export async function requireSignUpAllowed(deps: Deps, email: string, token: string | undefined): Promise<Row | undefined> {
+  if (deps.config.signup === 'closed') throw signUpRefusedError(deps)
   const invitation = token === undefined ? undefined : await findGoodInvitation(deps, token, email)
-  if (invitation === undefined && (token !== undefined || deps.config.signup === 'invite')) throw notAdmitted(deps)
+  if (invitation === undefined && (token !== undefined || deps.config.signup === 'invite')) throw signUpRefusedError(deps)
   return invitation
 }
 
 /** The error of who needs an invitation, or has sent one, and has no good one. */
-export function notAdmitted({ config: { signup } }: Deps): AppError {
-  if (signup === 'open') return invitationNotFound()
+export function signUpRefusedError({ config: { signup } }: Deps): AppError {
+  if (signup === 'open') return invitationNotFoundError()
   const reason =
     signup === 'closed' ? 'Sign-up is closed; ask the operator' : 'Sign-up needs an invitation that is good'
   return new AppError('signup_closed', reason)

@@ -21,7 +21,7 @@ interface Used {
 const recordedAt = new LRUCache<string, number>({ max: 10_000 })
 
 /** Records the use in the background; a failure is only logged. Many uses within a minute are one write. */
-export function recordUse(
+export function recordLastUse(
   deps: Deps,
   account: Pick<Profile, 'id' | 'last_seen_at'>,
   { id, usedAt, write }: Used,

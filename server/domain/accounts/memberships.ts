@@ -35,7 +35,7 @@ const passLimit = 1_000
  *
  * @throws AppError org_not_found, too_many_members: the row is dropped; anything else leaves the row, and a repetition helps
  */
-export async function finishMembership(
+export async function completeMembership(
   deps: Deps,
   person: Person,
   pending: PendingMembership,
@@ -75,13 +75,13 @@ export function isFinal(error: unknown): error is AppError {
 }
 
 /** Finishes what crashes and faults have left of that person's memberships. A failure is logged: it must not prevent a sign-in. */
-export async function finishMembershipsOf(deps: Deps, person: Person): Promise<void> {
+export async function completeMembershipsOf(deps: Deps, person: Person): Promise<void> {
   for (const pending of await listPendingMembershipsOf(deps.credentials.read, person.id))
     await finishOrLog(deps, person, pending)
 }
 
 /** The same for all people. */
-export async function finishMemberships(deps: Deps): Promise<void> {
+export async function completeMemberships(deps: Deps): Promise<void> {
   for (const pending of await listPendingMemberships(deps.credentials.read, passLimit)) {
     if (deps.draining.aborted) return
     const account = await findAccountById(deps.credentials.read, pending.account_id)
@@ -90,7 +90,7 @@ export async function finishMemberships(deps: Deps): Promise<void> {
 }
 
 async function finishOrLog(deps: Deps, person: Person, pending: PendingMembership): Promise<void> {
-  await finishMembership(deps, person, pending).catch((error: unknown) => {
+  await completeMembership(deps, person, pending).catch((error: unknown) => {
     const { account_id: accountId, org_id: orgId } = pending
     if (isFinal(error)) deps.log.warn({ accountId, orgId, code: error.code }, 'a pending membership was dropped')
     else deps.log.error({ err: error, accountId, orgId }, 'a pending membership could not be committed; it is retried')

@@ -14,7 +14,7 @@ import { AppError } from '../../base/errors.ts'
 import type { Person } from '../actor.ts'
 import type { SessionAt } from '../at.ts'
 import { type Page, pageOf } from '../pagination.ts'
-import { recordUse } from './last-used.ts'
+import { recordLastUse } from './last-used.ts'
 import { personOf } from './users.ts'
 
 export interface OpenSession {
@@ -56,7 +56,7 @@ export async function endOtherSessions(deps: Deps, actor: Person): Promise<void>
 export async function findSessionPerson(deps: Deps, accountId: string, sessionId: string): Promise<Person | undefined> {
   const profile = await findProfileOfSession(deps.credentials.read, sessionId, accountId)
   if (profile === undefined) return undefined
-  recordUse(deps, profile, { id: sessionId, usedAt: profile.last_used_at, write: setSessionUsed })
+  recordLastUse(deps, profile, { id: sessionId, usedAt: profile.last_used_at, write: setSessionUsed })
   return { ...personOf(profile), sessionId }
 }
 

@@ -32,7 +32,7 @@ export async function provePassword(deps: Deps, actor: Person, { password, from 
  * @throws AppError invalid_credentials, invalid_token, account_disabled
  */
 export async function requireStillProved(trx: CredentialsDb, actor: Person, proved: ProvedAccount): Promise<void> {
-  await holdProved(trx, proved, wrongPassword)
+  await lockProvedAccount(trx, proved, wrongPassword)
   await requireSignedIn(trx, actor)
 }
 
@@ -51,7 +51,7 @@ export async function readAccount(deps: Deps, id: string): Promise<Account> {
 export type ProvedAccount = Pick<Account, 'id' | 'password_hash'>
 
 /** @throws AppError account_disabled, also if it was deleted meanwhile */
-export async function holdActive(trx: CredentialsDb, id: string): Promise<Account> {
+export async function lockActiveAccount(trx: CredentialsDb, id: string): Promise<Account> {
   const account = await lockAccount(trx, id)
   if (account === undefined || account.disabled_at !== null) throw disabled()
   return account
@@ -62,8 +62,8 @@ export async function holdActive(trx: CredentialsDb, id: string): Promise<Accoun
  *
  * @throws AppError account_disabled; of `refuse`: the password has changed since it was proved
  */
-export async function holdProved(trx: CredentialsDb, proved: ProvedAccount, refuse: () => AppError): Promise<void> {
-  const { password_hash } = await holdActive(trx, proved.id)
+export async function lockProvedAccount(trx: CredentialsDb, proved: ProvedAccount, refuse: () => AppError): Promise<void> {
+  const { password_hash } = await lockActiveAccount(trx, proved.id)
   if (password_hash !== proved.password_hash) throw refuse()
 }
 

@@ -54,7 +54,7 @@ export function passwordsWaiting(): number {
 }
 
 /** The hash of a random password: checking an unknown e-mail takes as long as checking a wrong password. */
-export const nobodys =
+export const dummyHash =
   '$argon2id$v=19$m=19456,t=2,p=1$zcuF4NXXrcr6Dcz2AEzzOg$LtyOS6Gkq9mI3Royd4+elU6sp1LVAkUOSAh6TUmzUYM'
 
 /** @throws AppError rate_limited */
@@ -65,7 +65,7 @@ export function hashPassword(deps: Deps, purpose: Purpose, password: string): Pr
 }
 
 /** The hash of a random password that is then discarded. @throws AppError rate_limited */
-export function unknownPassword(deps: Deps): Promise<string> {
+export function hashRandomPassword(deps: Deps): Promise<string> {
   return hashPassword(deps, 'signup', randomBytes(32).toString('base64url'))
 }
 
@@ -78,6 +78,6 @@ export function isPassword(
 ): Promise<boolean> {
   return semaphore.run(
     { purpose, waited: deps.waited },
-    async () => (await verify(hashed ?? nobodys, password.normalize('NFC'))) && hashed !== undefined,
+    async () => (await verify(hashed ?? dummyHash, password.normalize('NFC'))) && hashed !== undefined,
   )
 }

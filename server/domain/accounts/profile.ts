@@ -13,8 +13,8 @@ import { listOrgsWithOthers } from '../../../index/derived/org-queries.ts'
 import { isDuplicate } from '../../../index/sqlite/database.ts'
 import type { Deps } from '../../base/deps.ts'
 import type { Person } from '../actor.ts'
-import { writeProfile } from '../orgs/members.ts'
-import { emailTaken, readMe } from './accounts.ts'
+import { updateMemberProfile } from '../orgs/members.ts'
+import { emailTakenError, readMe } from './accounts.ts'
 import { requireAuthorName, requireEmail } from './identity.ts'
 import { type PasswordProof, provePassword, requireStillProved } from './password-proof.ts'
 import { personOf, type User } from './users.ts'
@@ -58,7 +58,7 @@ export async function changeEmail(deps: Deps, actor: Person, { new_email, ...pro
     await deleteResetTokens(trx, id)
   })
   await change.catch((error: unknown) => {
-    throw isDuplicate(error) ? emailTaken() : error
+    throw isDuplicate(error) ? emailTakenError() : error
   })
   await updateMembers(deps, id)
   return readMe(deps, actor)
@@ -86,7 +86,7 @@ async function updateMembers(deps: Deps, id: string): Promise<Account | undefine
   if (account === undefined) return undefined
   try {
     for (const org of await listOrgsWithOthers(deps.index.read, id))
-      await writeProfile(deps, personOf(account), { orgId: org.id })
+      await updateMemberProfile(deps, personOf(account), { orgId: org.id })
     return account
   } catch (error) {
     deps.log.warn({ err: error, account: id }, "an account's member files are not up to date; the next sweep retries")

@@ -16,9 +16,9 @@ import {
 } from '../../../index/credentials/sessions.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
-import { withoutControls } from '../format/texts.ts'
+import { stripControls } from '../format/texts.ts'
 import { accessSeconds } from './keys.ts'
-import { holdProved, type ProvedAccount } from './password-proof.ts'
+import { lockProvedAccount, type ProvedAccount } from './password-proof.ts'
 import { addressLifetimeMs } from './sign-ins.ts'
 import { accessToken, hashOf, idToken, newToken, seal, unseal } from './tokens.ts'
 import { personOf, type User, userOf } from './users.ts'
@@ -82,13 +82,13 @@ export async function openSession(
     created_at: now,
     revoked_at: null,
     last_used_at: now,
-    user_agent: userAgent === undefined ? null : withoutControls(userAgent).slice(0, agentLength),
+    user_agent: userAgent === undefined ? null : stripControls(userAgent).slice(0, agentLength),
     address: coarse(from),
     method,
     cookie_hash: null,
   }
   await deps.credentials.write(async (trx) => {
-    await holdProved(trx, proved, passwordChanged)
+    await lockProvedAccount(trx, proved, passwordChanged)
     await deleteEndedSessions(trx, accountId, session.created_at)
     await insertSession(trx, session)
     await insertRefreshToken(trx, refreshRow(token, session.id, deps.now()))

@@ -8,7 +8,7 @@ import { maintain, needsOf } from '../../../gitstore/upkeep/maintenance.ts'
 import { listReposToMaintain, markMaintained, ownRepository } from '../../../index/derived/ref-moves.ts'
 import type { Deps } from '../../base/deps.ts'
 import { maintenanceRef, nodeRepo, orgRepo } from '../layout.ts'
-import { newWalk, repositoriesAtOnce } from './walk.ts'
+import { createWalk, repositoriesAtOnce } from './walk.ts'
 
 /**
  * Milliseconds from the start to the first look, between two looks at recorded moves of refs, and between two walks through all
@@ -24,7 +24,7 @@ const restFactor = 20
 export async function maintainRepositories(deps: Deps): Promise<void> {
   const { lease } = deps.placement
   const failures = new Map<string, Failure>()
-  const walk = newWalk('maintenance')
+  const walk = createWalk('maintenance')
   const pause = (ms: number) => sleep(ms, undefined, { signal: deps.draining, ref: false }).catch(() => {})
   await pause(pausesMs.first)
   let [walkDueAt, walkedMs] = [0, 0]

@@ -9,10 +9,10 @@ import { fileSystemTime, removeIfStale } from '../../../gitstore/upkeep/stale-fi
 import { forgetLogs } from '../../../index/derived/chain-removal.ts'
 import { forgetWholeOrgs } from '../../../index/derived/whole-orgs.ts'
 import type { Deps } from '../../base/deps.ts'
-import { takeOutDeleted } from '../accounts/deletion.ts'
-import { finishMemberships, forgetInvitations } from '../accounts/memberships.ts'
+import { removeDeletedMembers } from '../accounts/deletion.ts'
+import { completeMemberships, forgetInvitations } from '../accounts/memberships.ts'
 import { updateMembersBehind } from '../accounts/profile.ts'
-import { askedFirst } from '../indexing/partial-index.ts'
+import { requestedFirst } from '../indexing/partial-index.ts'
 import {
   type IndexOne,
   indexAll,
@@ -25,7 +25,7 @@ import { isId, orgFolder, searchFolder } from '../layout.ts'
 import { removeUnusedSegments } from '../search/segment-files.ts'
 import { repairRepository } from './repair.ts'
 import type { Report } from './unreadable.ts'
-import { newWalk, type Walk } from './walk.ts'
+import { createWalk, type Walk } from './walk.ts'
 
 /** A recurring job; jobs run one after the other. */
 export interface Job {
@@ -43,7 +43,7 @@ const minuteMs = 60_000
 
 /** In this order; all begin at the start, those that walk through all repositories where they were. */
 function jobsOf(report: Report, more: readonly Job[]): readonly Job[] {
-  const [unfinished, repair, index] = [newWalk('unfinished'), newWalk('repair'), newWalk('index')]
+  const [unfinished, repair, index] = [createWalk('unfinished'), createWalk('repair'), createWalk('index')]
   return [
     {
       chore: 'recovery',
@@ -79,13 +79,13 @@ function jobsOf(report: Report, more: readonly Job[]): readonly Job[] {
     {
       chore: 'departures',
       everyMs: minuteMs,
-      work: takeOutDeleted,
+      work: removeDeletedMembers,
       failed: 'memberships of deleted accounts could not be ended',
     },
     {
       chore: 'memberships',
       everyMs: minuteMs,
-      work: finishMemberships,
+      work: completeMemberships,
       failed: 'pending memberships could not be committed',
     },
     {
@@ -154,7 +154,7 @@ export async function sweep(deps: Deps, report: Report, more: readonly Job[]): P
 /** Fills a new index; false if the service stops before it is complete. */
 export async function fillIndex(deps: Deps, report: Report): Promise<boolean> {
   const began = performance.now()
-  const { orgs, nodes, failed } = await indexAll(deps, undefined, askedFirst(deps.index))
+  const { orgs, nodes, failed } = await indexAll(deps, undefined, requestedFirst(deps.index))
   if (deps.draining.aborted) return false
   await deps.index.write(forgetWholeOrgs)
   report(failed, true)

@@ -9,7 +9,7 @@ import type { UnreadableRepository } from '../indexing/reindex.ts'
  */
 export type Report = (unreadable: readonly UnreadableRepository[], isOver: boolean) => void
 
-export function reporter({ log, metrics }: Pick<Deps, 'log' | 'metrics'>): Report {
+export function createReporter({ log, metrics }: Pick<Deps, 'log' | 'metrics'>): Report {
   const known = new Map<string, UnreadableRepository>()
   const found = new Set<string>()
   return (unreadable, isOver) => {

@@ -27,7 +27,7 @@ export interface Walk {
 }
 
 /** The walk of a background job of that name. */
-export function newWalk(chore: string): Walk {
+export function createWalk(chore: string): Walk {
   let cursor: Cursor | undefined
   /** Organisations that are still to be visited, the last first; undefined: to be listed. */
   let orgs: string[] | undefined

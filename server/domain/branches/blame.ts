@@ -7,15 +7,15 @@ import { findEntry } from '../../../gitstore/objects/trees.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../base/deps.ts'
 import { invalid, AppError } from '../../base/errors.ts'
-import { type NodeAccess, nodeFor } from '../access.ts'
-import type { Asker } from '../actor.ts'
+import { type NodeAccess, authorizeNode } from '../access.ts'
+import type { RequestContext } from '../actor.ts'
 import type { FileAt } from '../at.ts'
 import { timeOf } from '../format/signatures.ts'
 import { type ImmutableAnswer, immutableAnswer } from './immutable-answers.ts'
-import { gitRead } from './large-reads.ts'
-import { startOf } from './media-types.ts'
-import { mergerOf } from './merged-by.ts'
-import { readTree, revisionFor } from './revisions.ts'
+import { readBounded } from './large-reads.ts'
+import { readBlobStart } from './media-types.ts'
+import { openMergerSearch } from './merged-by.ts'
+import { readTree, resolveRevision } from './revisions.ts'
 
 /** Of a text. */
 const maxBytes = 1_048_576
@@ -61,20 +61,20 @@ interface Blame {
 }
 
 /** @throws AppError branch_not_found, file_not_found, too_large, busy; ValidationError: no text; GitError as readBlame */
-export async function blameFile(deps: Deps, asker: Asker, at: FileAt): Promise<ImmutableAnswer<Blame>> {
+export async function blameFile(deps: Deps, asker: RequestContext, at: FileAt): Promise<ImmutableAnswer<Blame>> {
   const { path } = at
-  const access = await nodeFor(deps, asker.actor, at, 'public')
+  const access = await authorizeNode(deps, asker.actor, at, 'public')
   const { repo, node } = access
-  const head = await revisionFor(access, at.branch)
+  const head = await resolveRevision(access, at.branch)
   const entry = head === null ? undefined : await findEntry(repo, await readTree(repo, head), path)
   if (!head || !entry || entry.mode === '040000' || entry.mode === '160000')
     throw new AppError('file_not_found', 'File not found')
   // Requests are merged after their commits were made.
   const ledger = access.role === null ? 'public' : node.ledger
   return immutableAnswer(`blame ${node.id} ${head} ${ledger} ${path}`, sizeOf, () =>
-    gitRead(deps, asker, tooLarge, async (bounds) => {
+    readBounded(deps, asker, tooLarge, async (bounds) => {
       const size = await blobSize(repo, entry.oid)
-      if ((await startOf(repo, entry.oid, size)).includes(0)) throw invalid(['path', 'path'], 'is no text', path)
+      if ((await readBlobStart(repo, entry.oid, size)).includes(0)) throw invalid(['path', 'path'], 'is no text', path)
       const lines = linesOf(await readBlob(repo, entry.oid, maxBytes))
       const ranges = lines.length === 0 ? [] : await readBlame(repo, head, path, bounds)
       const commits = await commitsOf(deps, access, ranges)
@@ -105,7 +105,7 @@ async function commitsOf(
   access: NodeAccess,
   ranges: readonly BlamedRange[],
 ): Promise<ReadonlyMap<Oid, BlamedCommit>> {
-  const findMerger = access.role === null ? undefined : await mergerOf(deps, access)
+  const findMerger = access.role === null ? undefined : await openMergerSearch(deps, access)
   const commits = new Map<Oid, BlamedCommit>()
   for (const { oid } of ranges) {
     if (commits.has(oid)) continue

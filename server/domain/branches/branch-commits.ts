@@ -7,18 +7,18 @@ import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../base/deps.ts'
 import { ValidationError, type Problem, AppError } from '../../base/errors.ts'
-import { type NodeAccess, requireStill } from '../access.ts'
+import { type NodeAccess, recheckAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { excerpt } from '../format/excerpt.ts'
 import { refuseLongText } from '../format/limits.ts'
 import { readContent } from '../format/node-format.ts'
 import type { ContentProblem, PathProblem } from '../format/path-problem.ts'
 import { signature } from '../format/signatures.ts'
-import { withLineFeeds } from '../format/texts.ts'
+import { normalizeLineEnds } from '../format/texts.ts'
 import { tryIndexNode } from '../indexing/index-node.ts'
-import { noteOf } from '../indexing/recovered.ts'
+import { encodeNote } from '../indexing/recovered.ts'
 import { branchRef, graphRef, main, orgRepo } from '../layout.ts'
-import { contentProblems, graphProblems, lossProblems, newParents } from './content-rules.ts'
+import { findContentProblems, findGraphProblems, findLossProblems, newParents } from './content-rules.ts'
 import { readTree } from './revisions.ts'
 
 export interface CommitRequest {
@@ -54,7 +54,7 @@ export async function commitToBranch(
       const head = current({ repo, ref })
       requireHead(head, request.expectedHead, ref)
       if (ref === main && head !== null && org.require_pull_requests) refuseDirectMove()
-      await requireStill(deps, actor, org.id, 'editor')
+      await recheckAccess(deps, actor, org.id, 'editor')
       const draft = newObjectBatch(repo)
       const before = head === null ? null : await readTree(repo, head)
       const tree = await request.build(draft, before)
@@ -62,7 +62,7 @@ export async function commitToBranch(
       refuseProblems(await problemsOf(deps, access, draft.repo, ref, before, tree), request.locate)
       const person = signature(actor, deps.now())
       const parents = head === null ? [] : [head]
-      const message = withLineFeeds(request.message)
+      const message = normalizeLineEnds(request.message)
       const oid = await draft.commit({ tree, parents, author: person, committer: person, message })
       return { moves: [{ repo, ref, to: oid }], value: oid, save: draft.save }
     }),
@@ -90,7 +90,7 @@ export async function withGraphLockIf<T>(
 
 /** Runs `work` with the graph locked; the node is indexed before the lock is released, if the index can be written. */
 export async function withGraphLock<T>(deps: Deps, orgId: string, nodeId: string, work: () => Promise<T>): Promise<T> {
-  return holdingGraph(deps, orgId, [nodeId], async () => {
+  return withGraphLockOn(deps, orgId, [nodeId], async () => {
     const value = await work()
     await tryIndexNode(deps, orgId, nodeId)
     return value
@@ -98,14 +98,14 @@ export async function withGraphLock<T>(deps: Deps, orgId: string, nodeId: string
 }
 
 /** Runs `work`, which indexes the nodes that it changes, with the graph locked. If this process dies, recovery indexes them. */
-export async function holdingGraph<T>(
+export async function withGraphLockOn<T>(
   deps: Deps,
   orgId: string,
   nodeIds: readonly string[],
   work: () => Promise<T>,
 ): Promise<T> {
   const graph = { repo: orgRepo(deps.store, orgId), ref: graphRef }
-  return withRefLock(deps.store, graph, noteOf(orgId, nodeIds), work)
+  return withRefLock(deps.store, graph, encodeNote(orgId, nodeIds), work)
 }
 
 /** Problems of the tree under the rules of the branch, which is at `before`: syntax anywhere, on main also what it may not lose, and the graph. */
@@ -119,10 +119,10 @@ export async function problemsOf(
 ): Promise<ContentProblem[]> {
   const content = await readContent(repo, after)
   const known = await readContent(repo, before)
-  const problems = contentProblems(known, content)
+  const problems = findContentProblems(known, content)
   if (ref !== main) return problems
-  const lost = lossProblems(known, content)
-  return [...problems, ...lost, ...(await graphProblems(index.read, org.id, node.id, known, content))]
+  const lost = findLossProblems(known, content)
+  return [...problems, ...lost, ...(await findGraphProblems(index.read, org.id, node.id, known, content))]
 }
 
 /** Whether moving main from one tree to another adds a parent edge. */
@@ -136,7 +136,7 @@ export function refuseDirectMove(): never {
 
 function requireHead(head: Oid | null, expected: string | null | undefined, ref: string): void {
   if (expected !== undefined && expected !== head) {
-    throw headMoved('The branch is not at the expected head; nothing was changed', head)
+    throw headMovedError('The branch is not at the expected head; nothing was changed', head)
   }
   if (head !== null || (expected === null && ref === main)) return
   const hint =
@@ -145,7 +145,7 @@ function requireHead(head: Oid | null, expected: string | null | undefined, ref:
 }
 
 /** Refusal head_moved, with the current head if there is one. */
-export function headMoved(detail: string, head: Oid | null): AppError {
+export function headMovedError(detail: string, head: Oid | null): AppError {
   return new AppError('head_moved', detail, head ? { current_head: head } : {})
 }
 

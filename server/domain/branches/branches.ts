@@ -8,18 +8,18 @@ import { listRefs, readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../base/deps.ts'
 import { invalid, AppError } from '../../base/errors.ts'
-import { nodeFor, requireStill, reread } from '../access.ts'
+import { authorizeNode, recheckAccess, reloadNode } from '../access.ts'
 import type { Actor, Person } from '../actor.ts'
 import type { BranchAt, NodeAt } from '../at.ts'
 import { timeOf } from '../format/signatures.ts'
-import { indexNode, readBack, tryIndexNode } from '../indexing/index-node.ts'
+import { indexNode, readResult, tryIndexNode } from '../indexing/index-node.ts'
 import { branchName, branchRef, branchRefs, main } from '../layout.ts'
 import { type Page, pageOf, slice } from '../pagination.ts'
 import { problemsOf, refuseProblems } from './branch-commits.ts'
 import { shownMessage, withinPage } from './commit-views.ts'
-import { moveRefs } from './ref-moves.ts'
-import { StaleRefError, roomFor, tooMany } from './ref-rules.ts'
-import { findNamedCommit, headFor, readTree } from './revisions.ts'
+import { applyRefUpdates } from './ref-moves.ts'
+import { StaleRefError, countRefRoom, tooManyRefsMessage } from './ref-rules.ts'
+import { resolveCommit, resolveHead, readTree } from './revisions.ts'
 import { audienceOf, seesRef } from './visible-refs.ts'
 
 export interface Branch {
@@ -33,15 +33,15 @@ export interface Branch {
 
 /** By name, those that the caller sees. */
 export async function listBranches(deps: Deps, actor: Actor, at: NodeAt, page: Page) {
-  const { repo, role } = await nodeFor(deps, actor, at, 'public')
+  const { repo, role } = await authorizeNode(deps, actor, at, 'public')
   const visible = [...listRefs(repo, branchRefs)].filter(([ref]) => seesRef(audienceOf(role), ref))
   const branches = await Promise.all(slice(visible, page).map(([ref, head]) => toBranch(repo, branchName(ref), head)))
   return { branches: withinPage(branches), ...pageOf(page, visible.length) }
 }
 
 export async function readBranch(deps: Deps, actor: Actor, at: BranchAt): Promise<Branch> {
-  const access = await nodeFor(deps, actor, at, 'public')
-  const head = headFor(access, at.branch)
+  const access = await authorizeNode(deps, actor, at, 'public')
+  const head = resolveHead(access, at.branch)
   if (!head) throw new AppError('branch_not_found', 'Branch not found')
   return toBranch(access.repo, at.branch, head)
 }
@@ -53,12 +53,12 @@ export async function createBranch(
   at: NodeAt,
   input: { name: string; from?: string },
 ): Promise<Branch> {
-  const access = await nodeFor(deps, actor, at, 'editor')
+  const access = await authorizeNode(deps, actor, at, 'editor')
   const { repo } = access
   const name = parseBranchName(input.name)
   if (!name)
     throw invalid(['body', 'name'], branchNameProblem(input.name) ?? 'A branch cannot have this name', input.name)
-  const from = await findNamedCommit(access, input.from ?? 'main')
+  const from = await resolveCommit(access, input.from ?? 'main')
   if (!from) throw invalid(['body', 'from'], 'names no branch or commit of this node', input.from ?? 'main')
   const ref = branchRef(name)
   const tree = await readTree(repo, from)
@@ -66,32 +66,32 @@ export async function createBranch(
   refuseProblems(await problemsOf(deps, access, repo, ref, ref === main ? null : tree, tree), () => ['body', 'from'])
   await updateRefs(deps.store, [{ repo, ref }], async (current) => {
     if (current({ repo, ref })) throw new AppError('branch_exists', 'A branch of this name exists')
-    await requireStill(deps, actor, at.orgId, 'editor')
-    if (roomFor(repo, 'heads') <= 0) throw new AppError('too_many_branches', `The node ${tooMany('heads')}`)
+    await recheckAccess(deps, actor, at.orgId, 'editor')
+    if (countRefRoom(repo, 'heads') <= 0) throw new AppError('too_many_branches', `The node ${tooManyRefsMessage('heads')}`)
     return { moves: [{ repo, ref, to: from }], value: undefined }
   }).catch((error: unknown) => {
     if (!isGitError(error, 'ref_name_taken')) throw error
     throw new AppError('branch_name_taken', 'Git cannot have a branch a beside a branch a/b; one of that kind exists')
   })
   await tryIndexNode(deps, at.orgId, at.nodeId)
-  return readBack(deps, () => toBranch(repo, name, from))
+  return readResult(deps, () => toBranch(repo, name, from))
 }
 
 /** The same as a push that deletes the branch: its requests close and keep their heads, requests into it go to main or close. */
 export async function deleteBranch(deps: Deps, actor: Person, at: BranchAt): Promise<void> {
   const name = parseBranchName(at.branch)
-  for (let access = await nodeFor(deps, actor, at, 'editor'); ; access = await reread(deps, access, 'editor')) {
+  for (let access = await authorizeNode(deps, actor, at, 'editor'); ; access = await reloadNode(deps, access, 'editor')) {
     if (name === undefined) throw new AppError('branch_not_found', 'Branch not found')
     const ref = branchRef(name)
     const from = readRef(access.repo, ref)
     if (from === null) throw new AppError('branch_not_found', 'Branch not found')
     if (ref === main) throw new AppError('branch_protected', 'main cannot be deleted')
-    const { refused } = await moveRefs(deps, actor, access, [{ ref, from, to: null }], 'all or none')
+    const { refused } = await applyRefUpdates(deps, actor, access, [{ ref, from, to: null }], 'all or none')
     const cause = refused.get(ref)
     if (cause === undefined) break
     if (!(cause instanceof StaleRefError)) throw cause
   }
-  await readBack(deps, () => indexNode(deps, at.orgId, at.nodeId))
+  await readResult(deps, () => indexNode(deps, at.orgId, at.nodeId))
 }
 
 async function toBranch(repo: Repo, name: string, head: Oid): Promise<Branch> {

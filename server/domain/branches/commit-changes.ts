@@ -8,7 +8,7 @@ import type { Oid } from '../../../gitstore/repo.ts'
 import { ValidationError, invalid, type Problem } from '../../base/errors.ts'
 import { excerpt } from '../format/excerpt.ts'
 import { textLimit } from '../format/node-format.ts'
-import { collisionsOf } from './content-rules.ts'
+import { findCollisions } from './content-rules.ts'
 
 export interface Change {
   readonly action: 'put' | 'delete'
@@ -89,7 +89,7 @@ async function refuseCollisions(
   within: Loc,
 ): Promise<void> {
   const put = files.filter((file) => file.bytes !== null).map(({ path }) => path)
-  const [collision] = await collisionsOf(draft.repo, before, after, put)
+  const [collision] = await findCollisions(draft.repo, before, after, put)
   if (!collision) return
   const { path, names } = collision
   const folder = path.slice(0, -names[1].length)

@@ -1,11 +1,11 @@
 /** Compares two branches, tags or commits. */
 import type { Deps } from '../../base/deps.ts'
-import { type NodeAccess, nodeFor } from '../access.ts'
-import type { Asker } from '../actor.ts'
+import { type NodeAccess, authorizeNode } from '../access.ts'
+import type { RequestContext } from '../actor.ts'
 import type { NodeAt } from '../at.ts'
 import { readDiff } from './commit-views.ts'
-import { largeReadBy } from './large-reads.ts'
-import { commitNamed } from './revisions.ts'
+import { createLargeRead } from './large-reads.ts'
+import { requireCommit } from './revisions.ts'
 import { type CommitPair, commitPair, type DiffQuery, patchOf, textDiff } from './text-diffs.ts'
 
 export interface CompareQuery extends DiffQuery {
@@ -16,11 +16,11 @@ export interface CompareQuery extends DiffQuery {
 /** The merge base, commits on each side, changes of `head` since the merge base; with `text` their hunks. @throws as textDiff */
 export async function compare(
   deps: Deps,
-  asker: Asker,
+  asker: RequestContext,
   at: NodeAt,
   query: CompareQuery & { readonly text?: 'true' | 'false' },
 ) {
-  const access = await nodeFor(deps, asker.actor, at, 'public')
+  const access = await authorizeNode(deps, asker.actor, at, 'public')
   const { base, head, fork } = await commitsOf(access, query)
   const { ahead, behind } = await access.history.divergence(base, head)
   const comparison = {
@@ -32,7 +32,7 @@ export async function compare(
     merge_base: fork,
     commits_ahead: ahead,
     commits_behind: behind,
-    changes: await readDiff(access.repo, at.nodeId, fork, head, largeReadBy(asker)),
+    changes: await readDiff(access.repo, at.nodeId, fork, head, createLargeRead(asker)),
   }
   if (query.text !== 'true') return comparison
   return { ...comparison, text: (await textDiff(deps, asker, access, { base: fork, target: head }, query)).body }
@@ -41,11 +41,11 @@ export async function compare(
 /** What `head` has changed since the merge base, without `base` since its first parent, as a patch. @throws as patchOf */
 export async function comparePatch(
   deps: Deps,
-  asker: Asker,
+  asker: RequestContext,
   at: NodeAt,
   query: DiffQuery & { readonly base?: string; readonly head: string },
 ): Promise<Buffer> {
-  const access = await nodeFor(deps, asker.actor, at, 'public')
+  const access = await authorizeNode(deps, asker.actor, at, 'public')
   if (query.base === undefined)
     return patchOf(deps, asker, access, await commitPair(access, query.head, 'branch_not_found'), query)
   const { head, fork } = await commitsOf(access, { base: query.base, head: query.head })
@@ -54,7 +54,7 @@ export async function comparePatch(
 }
 
 async function commitsOf(access: NodeAccess, names: CompareQuery) {
-  const base = await commitNamed(access, names.base)
-  const head = await commitNamed(access, names.head)
+  const base = await requireCommit(access, names.base)
+  const head = await requireCommit(access, names.head)
   return { base, head, fork: (await access.history.mergeBase(base, head)) ?? null }
 }

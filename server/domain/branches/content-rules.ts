@@ -23,7 +23,7 @@ const maxProblems = 100
  * Problems of `after`, given `before`. Rules that are newer than some repositories apply only to content that breaks them
  * more than before.
  */
-export function contentProblems(before: NodeContent, after: NodeContent): ContentProblem[] {
+export function findContentProblems(before: NodeContent, after: NodeContent): ContentProblem[] {
   const borne = new Map(before.problems.map(({ path, reason, excess }) => [`${path}\0${reason}`, excess]))
   return after.problems
     .filter(({ path, reason, excess }) => excess === undefined || excess > (borne.get(`${path}\0${reason}`) ?? -1))
@@ -35,7 +35,7 @@ export function contentProblems(before: NodeContent, after: NodeContent): Conten
  * What main may not lose. A repository that came from elsewhere may be without node.json, and has the title given at its
  * creation; one that has it would lose title, tags and properties.
  */
-export function lossProblems(before: NodeContent, after: NodeContent): ContentProblem[] {
+export function findLossProblems(before: NodeContent, after: NodeContent): ContentProblem[] {
   const isLost = before.jsonBlob !== undefined && after.jsonBlob === undefined
   if (!isLost || after.problems.some(({ path }) => path === nodeFile)) return []
   return [{ path: nodeFile, reason: 'is removed: title, tags and properties of the node are in it' }]
@@ -45,7 +45,7 @@ export function lossProblems(before: NodeContent, after: NodeContent): ContentPr
  * Problems that `after` causes in the graph, given that main is at `before`. Only new edges are checked, so that a deleted
  * neighbour never blocks a repository.
  */
-export async function graphProblems(
+export async function findGraphProblems(
   db: IndexDb,
   orgId: string,
   nodeId: string,
@@ -97,7 +97,7 @@ interface Folders extends Map<string, Folders> {}
  * Collisions of names along `paths` that are in `after` but not in `before` (null: nothing); at most one per folder. Reads
  * each folder once.
  */
-export async function collisionsOf(
+export async function findCollisions(
   repo: Repo,
   before: Oid | null,
   after: Oid,

@@ -5,21 +5,21 @@ import { type FileEntry, findEntry, listFiles } from '../../../gitstore/objects/
 import { isOid, type Oid, type Repo } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../base/deps.ts'
 import { invalid, AppError } from '../../base/errors.ts'
-import { type NodeAccess, nodeFor } from '../access.ts'
-import type { Actor, Asker, Person } from '../actor.ts'
+import { type NodeAccess, authorizeNode } from '../access.ts'
+import type { Actor, RequestContext, Person } from '../actor.ts'
 import type { BranchAt, CommitAt, FileAt, ObjectAt } from '../at.ts'
 import { entityAt } from '../format/node-format.ts'
 import { liesIn } from '../format/paths.ts'
-import { readBack } from '../indexing/index-node.ts'
+import { readResult } from '../indexing/index-node.ts'
 import { type Page, pageOf, slice } from '../pagination.ts'
 import { commitToBranch } from './branch-commits.ts'
 import { applyFileChanges, type Change, fileChanges } from './commit-changes.ts'
 import { type CommitDetails, readCommits, readDetails } from './commit-views.ts'
 import { type ImmutableAnswer, immutableAnswer, lengthOf } from './immutable-answers.ts'
-import { type LargeRead, largeReadBy, readOfChange } from './large-reads.ts'
-import { type HistoryQuery, isNarrowed, narrowedPage } from './path-history.ts'
+import { type LargeRead, createLargeRead, readOfChange } from './large-reads.ts'
+import { type HistoryQuery, isFiltered, listFilteredCommits } from './path-history.ts'
 import { isPublicBlob } from './public-blobs.ts'
-import { knownBranch, readTree, revisionFor } from './revisions.ts'
+import { requireBranchName, readTree, resolveRevision } from './revisions.ts'
 import { visibleHeads } from './tags.ts'
 
 /** Bytes of a file returned as JSON; building the response takes five times as much memory. */
@@ -31,13 +31,13 @@ const tooManyFiles =
 /**
  * The files of a revision, in the order of git; none, without `commit_id`, of a branch that has no commit yet.
  *
- * @throws AppError as nodeFor, branch_not_found, too_large, busy; the signal's reason
+ * @throws AppError as authorizeNode, branch_not_found, too_large, busy; the signal's reason
  */
-export async function listEntities(deps: Deps, asker: Asker, at: BranchAt, page: Page) {
+export async function listEntities(deps: Deps, asker: RequestContext, at: BranchAt, page: Page) {
   const { nodeId, branch } = at
-  const access = await nodeFor(deps, asker.actor, at, 'public')
-  const head = await revisionFor(access, branch)
-  const files = head === null ? [] : await listTree(access.repo, head, largeReadBy(asker))
+  const access = await authorizeNode(deps, asker.actor, at, 'public')
+  const head = await resolveRevision(access, branch)
+  const files = head === null ? [] : await listTree(access.repo, head, createLargeRead(asker))
   const entities = slice(files, page).map(({ path, oid, mode }) => ({
     ...entityAt(path, nodeId),
     entity_key: path,
@@ -61,8 +61,8 @@ async function listTree(repo: Repo, head: Oid, read: LargeRead): Promise<FileEnt
 /** A file with its content as in a commit request: text if it is UTF-8, else base64. */
 export async function readFile(deps: Deps, actor: Actor, at: FileAt) {
   const { nodeId, branch, path } = at
-  const access = await nodeFor(deps, actor, at, 'public')
-  const head = await revisionFor(access, branch)
+  const access = await authorizeNode(deps, actor, at, 'public')
+  const head = await resolveRevision(access, branch)
   const entry = head === null ? undefined : await findEntry(access.repo, await readTree(access.repo, head), path)
   if (!head || !entry || entry.mode === '040000' || entry.mode === '160000')
     throw new AppError('file_not_found', 'File not found')
@@ -84,9 +84,9 @@ export async function readFile(deps: Deps, actor: Actor, at: FileAt) {
 }
 
 /** The bytes of a blob. The public sees only blobs that main or a tag contains. */
-export async function readBytes(deps: Deps, asker: Asker, at: ObjectAt): Promise<Buffer> {
+export async function readBytes(deps: Deps, asker: RequestContext, at: ObjectAt): Promise<Buffer> {
   const { objectId } = at
-  const access = await nodeFor(deps, asker.actor, at, 'public')
+  const access = await authorizeNode(deps, asker.actor, at, 'public')
   const missing = new AppError('object_not_found', 'Object not found')
   if (!isOid(objectId)) throw missing
   if (access.role === null && !(await isPublicBlob(access.repo, await visibleHeads(access), objectId, asker)))
@@ -96,20 +96,20 @@ export async function readBytes(deps: Deps, asker: Asker, at: ObjectAt): Promise
   })
 }
 
-/** History in `git log`'s order. @throws as narrowedPage */
-export async function listCommits(deps: Deps, asker: Asker, at: BranchAt, query: HistoryQuery) {
+/** History in `git log`'s order. @throws as listFilteredCommits */
+export async function listCommits(deps: Deps, asker: RequestContext, at: BranchAt, query: HistoryQuery) {
   const { nodeId, branch } = at
-  const access = await nodeFor(deps, asker.actor, at, 'public')
-  const head = await revisionFor(access, branch)
+  const access = await authorizeNode(deps, asker.actor, at, 'public')
+  const head = await resolveRevision(access, branch)
   const page = { limit: query.limit, offset: query.offset }
   if (head === null) return { node_id: nodeId, history: [], ...pageOf(page, 0) }
-  const narrowed = isNarrowed(query) ? JSON.stringify(query) : `${page.offset} ${page.limit}`
+  const narrowed = isFiltered(query) ? JSON.stringify(query) : `${page.offset} ${page.limit}`
   return immutableAnswer(
     `history ${nodeId} ${head} ${narrowed}`,
     ({ history }) => lengthOf(history),
     async () => {
-      const { total, oids } = isNarrowed(query)
-        ? await narrowedPage(deps, asker, access, head, query)
+      const { total, oids } = isFiltered(query)
+        ? await listFilteredCommits(deps, asker, access, head, query)
         : await access.history.page(head, page.offset, page.limit)
       return { node_id: nodeId, history: await readCommits(access.repo, nodeId, oids), ...pageOf(page, total) }
     },
@@ -119,12 +119,12 @@ export async function listCommits(deps: Deps, asker: Asker, at: BranchAt, query:
 /** @throws AppError commit_not_found (unknown, or not on this branch), too_large, busy; ValidationError: an ambiguous abbreviation */
 export async function readBranchCommit(
   deps: Deps,
-  asker: Asker,
+  asker: RequestContext,
   at: CommitAt,
 ): Promise<ImmutableAnswer<CommitDetails>> {
   const { commitId } = at
-  const access = await nodeFor(deps, asker.actor, at, 'public')
-  const head = await revisionFor(access, at.branch)
+  const access = await authorizeNode(deps, asker.actor, at, 'public')
+  const head = await resolveRevision(access, at.branch)
   const missing = new AppError('commit_not_found', 'Commit not found on this branch')
   if (head === null || !/^[0-9a-f]{7,40}$/.test(commitId)) throw missing
   if (isOid(commitId)) {
@@ -138,10 +138,10 @@ export async function readBranchCommit(
   return details(asker, access, found)
 }
 
-function details(asker: Asker, { node, repo }: NodeAccess, oid: Oid): Promise<ImmutableAnswer<CommitDetails>> {
+function details(asker: RequestContext, { node, repo }: NodeAccess, oid: Oid): Promise<ImmutableAnswer<CommitDetails>> {
   const sizeOf = ({ changes, ...commit }: CommitDetails) =>
     lengthOf([commit]) + 400 * (changes.added.length + changes.removed.length + changes.modified.length)
-  return immutableAnswer(`commit ${node.id} ${oid}`, sizeOf, () => readDetails(repo, node.id, oid, largeReadBy(asker)))
+  return immutableAnswer(`commit ${node.id} ${oid}`, sizeOf, () => readDetails(repo, node.id, oid, createLargeRead(asker)))
 }
 
 export interface CommitInput {
@@ -157,10 +157,10 @@ export async function createCommit(
   at: BranchAt,
   input: CommitInput,
 ): Promise<CommitDetails> {
-  const access = await nodeFor(deps, actor, at, 'editor')
+  const access = await authorizeNode(deps, actor, at, 'editor')
   const files = fileChanges(input.changes)
   const oid = await commitToBranch(deps, actor, access, {
-    branch: knownBranch(at.branch),
+    branch: requireBranchName(at.branch),
     message: input.message,
     expectedHead: input.expected_head,
     addsParents: files.some((file) => file.bytes !== null && liesIn('parents', file.path)),
@@ -170,7 +170,7 @@ export async function createCommit(
       return position < 0 ? ['body', 'changes'] : ['body', 'changes', position]
     },
   })
-  return readBack(deps, () => readDetails(access.repo, at.nodeId, oid, readOfChange))
+  return readResult(deps, () => readDetails(access.repo, at.nodeId, oid, readOfChange))
 }
 
 function asText(bytes: Buffer): string | undefined {

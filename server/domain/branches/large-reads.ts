@@ -6,7 +6,7 @@ import { isGitError } from '../../../gitstore/errors.ts'
 import { createYielder, type Yielder, runLarge } from '../../../gitstore/pace.ts'
 import type { Deps } from '../../base/deps.ts'
 import { invalid, AppError } from '../../base/errors.ts'
-import { type Asker, callerOf } from '../actor.ts'
+import { type RequestContext, callerOf } from '../actor.ts'
 import { createCallerSemaphore } from '../caller-semaphore.ts'
 
 /** For reads of trees, per process. */
@@ -23,10 +23,10 @@ const treeSemaphore = createCallerSemaphore({
 export type LargeRead = <T>(tooLarge: string, work: (pace: Yielder) => Promise<T>) => Promise<T>
 
 /** Without `signal` the read is wanted whether or not its caller stays. */
-type Reader = Pick<Asker, 'actor' | 'from'> & Partial<Pick<Asker, 'signal'>>
+type Reader = Pick<RequestContext, 'actor' | 'from'> & Partial<Pick<RequestContext, 'signal'>>
 
 /** Reads on the share of that caller. The returned function @throws AppError too_large, busy; the signal's reason */
-export function largeReadBy(reader: Reader): LargeRead {
+export function createLargeRead(reader: Reader): LargeRead {
   const turn = { caller: callerOf(reader), signal: reader.signal }
   return async (tooLarge, work) => {
     try {
@@ -59,9 +59,9 @@ export interface GitBounds {
 }
 
 /** `tooLarge`: the message where it is too much, with the alternative. @throws AppError too_large, busy; the signal's reason */
-export async function gitRead<T>(
+export async function readBounded<T>(
   { waited }: Pick<Deps, 'waited'>,
-  asker: Asker,
+  asker: RequestContext,
   tooLarge: string,
   work: (bounds: GitBounds) => Promise<T>,
 ): Promise<T> {

@@ -88,7 +88,7 @@ const timeoutMs = 10_000
 const starts = new LRUCache<string, Buffer>({ maxSize: 4_000_000, sizeCalculation: (start) => start.length + 300 })
 
 /** @throws GitError as streamBlob; DOMException TimeoutError */
-export async function startOf(repo: Repo, oid: Oid, size: number): Promise<Buffer> {
+export async function readBlobStart(repo: Repo, oid: Oid, size: number): Promise<Buffer> {
   const key = `${repo.dir}:${oid}`
   const known = starts.get(key)
   if (known) return known

@@ -3,9 +3,9 @@ import { readFilteredLog } from '../../../gitstore/history/filtered-log.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../base/deps.ts'
 import type { NodeAccess } from '../access.ts'
-import type { Asker } from '../actor.ts'
+import type { RequestContext } from '../actor.ts'
 import type { Page } from '../pagination.ts'
-import { gitRead, pathIn } from './large-reads.ts'
+import { readBounded, pathIn } from './large-reads.ts'
 
 export interface HistoryQuery extends Page {
   readonly path?: string
@@ -21,14 +21,14 @@ const timeoutMs = 30_000
 const tooLong =
   'The history is too long to be searched within 30 seconds, or more than 1,600,000 commits match; clone the node and use git log'
 
-export function isNarrowed({ path, author, since, until }: HistoryQuery): boolean {
+export function isFiltered({ path, author, since, until }: HistoryQuery): boolean {
   return [path, author, since, until].some((one) => one !== undefined)
 }
 
 /** @throws AppError too_large, busy; ValidationError: the path; GitError as readFilteredLog */
-export async function narrowedPage(
+export async function listFilteredCommits(
   deps: Deps,
-  asker: Asker,
+  asker: RequestContext,
   { repo }: NodeAccess,
   head: Oid,
   query: HistoryQuery,
@@ -38,7 +38,7 @@ export async function narrowedPage(
   if (filter.until !== undefined && filter.until < 0) return { total: 0, oids: [] }
   const since = filter.since === undefined ? undefined : Math.max(0, filter.since)
   return readFilteredLog(repo, head, { ...filter, since }, query, (walk) =>
-    gitRead(deps, asker, tooLong, ({ signal }) => walk({ timeoutMs, signal })),
+    readBounded(deps, asker, tooLong, ({ signal }) => walk({ timeoutMs, signal })),
   )
 }
 

@@ -8,8 +8,8 @@ import { readTree } from '../../../gitstore/objects/trees.ts'
 import type { Yielder } from '../../../gitstore/pace.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { AppError } from '../../base/errors.ts'
-import type { Asker } from '../actor.ts'
-import { largeReadBy } from './large-reads.ts'
+import type { RequestContext } from '../actor.ts'
+import { createLargeRead } from './large-reads.ts'
 
 /** Distinct blobs cached per node, 80 bytes of heap each. */
 const maxBlobs = 200_000
@@ -36,14 +36,14 @@ const tooManyBlobs =
   'The tags of this node hold too many files to find one by its id; read it by its path, tree/{revision}/files/{path}'
 
 /** @throws AppError too_large (the blob is not in the part of the trees that is searched), busy */
-export async function isPublicBlob(repo: Repo, tips: readonly Oid[], oid: Oid, asker: Asker): Promise<boolean> {
+export async function isPublicBlob(repo: Repo, tips: readonly Oid[], oid: Oid, asker: RequestContext): Promise<boolean> {
   const { ids, isWhole } = await blobsOf(repo, tips, asker)
   if (ids.has(oid)) return true
   if (!isWhole) throw new AppError('too_large', tooManyBlobs)
   return false
 }
 
-async function blobsOf(repo: Repo, heads: readonly Oid[], asker: Asker): Promise<PublicBlobs> {
+async function blobsOf(repo: Repo, heads: readonly Oid[], asker: RequestContext): Promise<PublicBlobs> {
   const tips = createHash('sha1').update(heads.join()).digest('hex')
   const known = remembered.get(repo.dir)
   if (known?.tips === tips) return known
@@ -58,9 +58,9 @@ function beginCollecting(
   key: string,
   repo: Repo,
   { heads, tips }: { readonly heads: readonly Oid[]; readonly tips: string },
-  { actor, from }: Asker,
+  { actor, from }: RequestContext,
 ): Promise<PublicBlobs> {
-  const made = largeReadBy({ actor, from })(tooManyBlobs, (pace) => collect(repo, heads, pace))
+  const made = createLargeRead({ actor, from })(tooManyBlobs, (pace) => collect(repo, heads, pace))
     .then((found) => {
       const blobs = { tips, ...found }
       remembered.set(repo.dir, blobs)

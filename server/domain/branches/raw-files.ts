@@ -6,12 +6,12 @@ import { findEntry } from '../../../gitstore/objects/trees.ts'
 import { isOid, type Oid } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
-import { nodeFor } from '../access.ts'
+import { authorizeNode } from '../access.ts'
 import { type Actor, callerOf } from '../actor.ts'
 import type { FileAt } from '../at.ts'
 import { createCallerSemaphore } from '../caller-semaphore.ts'
-import { mediaTypeOf, startOf } from './media-types.ts'
-import { readTree, revisionFor } from './revisions.ts'
+import { mediaTypeOf, readBlobStart } from './media-types.ts'
+import { readTree, resolveRevision } from './revisions.ts'
 
 /** Files that are sent at once; a slow client holds its slot. */
 const semaphore = createCallerSemaphore({
@@ -48,9 +48,9 @@ export interface RawFile {
 
 /** Of a symbolic link, the path to which it leads. @throws AppError branch_not_found, file_not_found; GitError as readInfo */
 export async function readRaw(deps: Deps, actor: Actor, at: FileAt): Promise<RawFile> {
-  const access = await nodeFor(deps, actor, at, 'public')
+  const access = await authorizeNode(deps, actor, at, 'public')
   const { repo } = access
-  const head = await revisionFor(access, at.branch)
+  const head = await resolveRevision(access, at.branch)
   const entry = head === null ? undefined : await findEntry(repo, await readTree(repo, head), at.path)
   if (!entry || entry.mode === '040000' || entry.mode === '160000')
     throw new AppError('file_not_found', 'File not found')
@@ -58,7 +58,7 @@ export async function readRaw(deps: Deps, actor: Actor, at: FileAt): Promise<Raw
   const size = await blobSize(repo, oid)
   return {
     ...{ name, oid, size, isImmutable: isOid(at.branch) },
-    ...mediaTypeOf(name, await startOf(repo, oid, size)),
+    ...mediaTypeOf(name, await readBlobStart(repo, oid, size)),
     send: (sink, range, { signal, from }) => {
       const send = () => sendParts(streamBlob(repo, oid, size, range, signal), sink, signal)
       if (size <= smallBytes && range.to - range.from <= withoutSlot) return send()

@@ -7,22 +7,22 @@ import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import type { RefCommand } from '../../../gitstore/transfer/proc-receive.ts'
 import { listOpenPulls } from '../../../index/derived/pulls.ts'
 import type { Deps } from '../../base/deps.ts'
-import { type NodeAccess, requireStill, reread } from '../access.ts'
+import { type NodeAccess, recheckAccess, reloadNode } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { authorOf } from '../format/signatures.ts'
 import { branchName, branchRef, branchRefs, ledgerRef, main, pinRef } from '../layout.ts'
-import { pinMoves, settleMoves, writeEvents } from '../ledger/moved-branches.ts'
+import { pinMoves, reconcileMoves, writeEvents } from '../ledger/moved-branches.ts'
 import { openPullsAt } from '../ledger/pull-ledger.ts'
-import type { BranchMove, Settled } from '../ledger/settle.ts'
+import type { BranchMove, Reconciled } from '../ledger/settle.ts'
 import { addsParents, withGraphLockIf } from './branch-commits.ts'
-import { checkLockedRef, checkRef, PushRejectedError, roomFor, tooMany } from './ref-rules.ts'
+import { checkLockedRef, checkRef, PushRejectedError, countRefRoom, tooManyRefsMessage } from './ref-rules.ts'
 import { findTree } from './revisions.ts'
 
 export interface Moved {
   /** Why refs were not moved, by ref name. */
   readonly refused: ReadonlyMap<string, unknown>
   /** The resulting events of pull requests. */
-  readonly events: readonly Settled[]
+  readonly events: readonly Reconciled[]
 }
 
 /** Whether a refused ref leaves the others unaffected or prevents all moves. */
@@ -34,13 +34,13 @@ const maxBusyRefs = 5
 const refsAtOnce = 200
 
 /**
- * Moves the refs of `commands`. Each has a valid name (`refProblem`), and none is a folder of another. The caller brings
+ * Moves the refs of `commands`. Each has a valid name (`findRefProblem`), and none is a folder of another. The caller brings
  * the index up to date.
  *
  * @param access current; read again for each further attempt
  * @throws faults that concern no single ref: AppError as reread; GitError busy, repo_missing, storage_*
  */
-export async function moveRefs(
+export async function applyRefUpdates(
   deps: Deps,
   person: Person,
   access: NodeAccess,
@@ -52,7 +52,7 @@ export async function moveRefs(
   for (let round = 0, busy = 0; ; round++) {
     const rest = commands.filter(({ ref }) => !refused.has(ref))
     if (rest.length === 0 || (atomicity === 'all or none' && refused.size > 0)) return { refused, events: [] }
-    const now = round === 0 ? access : await reread(deps, access, 'editor')
+    const now = round === 0 ? access : await reloadNode(deps, access, 'editor')
     try {
       const events = await withGraphLockIf(deps, now, await addsParentsToMain(now, rest), async () => {
         await checkAll({ deps, person, access: now }, rest, { refused, checked, atomicity })
@@ -101,7 +101,7 @@ async function attempt(
   access: NodeAccess,
   commands: readonly RefCommand[],
   { refused, atomicity }: Verdicts,
-): Promise<readonly Settled[] | 'again'> {
+): Promise<readonly Reconciled[] | 'again'> {
   const { repo, node, org, history } = access
   const allowed = () => (atomicity === 'all or none' && refused.size > 0 ? [] : commands.filter(isLeft))
   const isLeft = ({ ref }: RefCommand) => !refused.has(ref)
@@ -110,10 +110,10 @@ async function attempt(
   const ledger = { repo, ref: ledgerRef }
   const numbers = await touchedBy(deps, node.id, group)
   const names = [ledger, ...group.map(({ ref }) => ({ repo, ref })), ...numbers.map((n) => ({ repo, ref: pinRef(n) }))]
-  const decide = async (current: Current): Promise<Decision<readonly Settled[] | 'again'>> => {
+  const decide = async (current: Current): Promise<Decision<readonly Reconciled[] | 'again'>> => {
     const before = current(ledger)
     if (!before) return { moves: [], value: 'again' }
-    await requireStill(deps, person, org.id, 'editor')
+    await recheckAccess(deps, person, org.id, 'editor')
     const open = await openPullsAt(deps.index.read, { repo, nodeId: node.id }, before)
     for (const [at, command] of group.entries()) {
       const locked = { deps, person, access, current, open }
@@ -124,7 +124,7 @@ async function attempt(
     const left = allowed()
     const headOf = (branch: string): Oid | null => readRef(repo, branchRef(branch))
     const situation = { open, moves: branchMoves(left), headOf }
-    const { events, pins } = await settleMoves(access, situation, authorOf(person), deps.now().toISOString())
+    const { events, pins } = await reconcileMoves(access, situation, authorOf(person), deps.now().toISOString())
     if (pins.some(({ number }) => !numbers.includes(number))) return { moves: [], value: 'again' }
     const to = await writeEvents({ repo, history }, before, events)
     const moves: Move[] = [...(await pinMoves(repo, pins)), ...left.map((command) => ({ repo, ...command }))]
@@ -140,8 +140,8 @@ function refuseBeyondLimit(repo: Repo, commands: readonly RefCommand[], refused:
     const made = commands.filter(({ ref, from, to }) => ref.startsWith(`refs/${kind}/`) && from === null && to !== null)
     if (made.length === 0) continue
     const gone = commands.filter(({ ref, to }) => ref.startsWith(`refs/${kind}/`) && to === null).length
-    for (const { ref } of made.slice(Math.max(roomFor(repo, kind) + gone, 0)))
-      refused.set(ref, new PushRejectedError(`it ${tooMany(kind)}`))
+    for (const { ref } of made.slice(Math.max(countRefRoom(repo, kind) + gone, 0)))
+      refused.set(ref, new PushRejectedError(`it ${tooManyRefsMessage(kind)}`))
   }
 }
 

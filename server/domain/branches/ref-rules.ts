@@ -12,14 +12,14 @@ import { listRefs, readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import type { RefCommand } from '../../../gitstore/transfer/proc-receive.ts'
 import type { Deps } from '../../base/deps.ts'
-import { type NodeAccess, requireStill } from '../access.ts'
+import { type NodeAccess, recheckAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { excerpt } from '../format/excerpt.ts'
 import type { ContentProblem } from '../format/path-problem.ts'
 import { branchRef, branchRefs, main } from '../layout.ts'
 import type { PullRecord } from '../ledger/ledger.ts'
 import { problemsOf } from './branch-commits.ts'
-import { collisionsOf } from './content-rules.ts'
+import { findCollisions } from './content-rules.ts'
 import { findTree } from './revisions.ts'
 
 /** Why a ref is refused: one line for git's report, and all problems for the terminal. */
@@ -55,7 +55,7 @@ export interface LockedPush extends PushContext {
 }
 
 /** Why this ref name cannot be pushed. */
-export function refProblem(ref: string): string | undefined {
+export function findRefProblem(ref: string): string | undefined {
   const [, kind, name = ''] = /^refs\/(heads|tags)\/(.+)$/s.exec(ref) ?? []
   if (kind === undefined) return 'only branches and tags can be pushed, below refs/heads/ and refs/tags/'
   const problem = branchNameProblem(name)
@@ -77,7 +77,7 @@ export async function checkLockedRef(context: LockedPush, { ref, from, to }: Ref
   if (ref !== main || from === null || to === null || !access.org.require_pull_requests) return
   if (!open.some((record) => isHeadOf(context, record, to)))
     throw new PushRejectedError('main of this organisation moves only to the head of an open pull request')
-  await requireStill(deps, person, access.org.id, 'maintainer')
+  await recheckAccess(deps, person, access.org.id, 'maintainer')
 }
 
 async function checkBranch({ deps, access }: PushContext, { ref, from, to }: RefCommand): Promise<void> {
@@ -118,7 +118,7 @@ async function pathProblems(repo: Repo, before: Oid | null, after: Oid): Promise
     if (pace.shouldYield(1)) await pace.yieldToEventLoop()
   }
   if (before === null) return problems
-  const collisions = (await collisionsOf(repo, before, after, added)).map(({ path, names: [other] }) => ({
+  const collisions = (await findCollisions(repo, before, after, added)).map(({ path, names: [other] }) => ({
     path,
     reason: `differs from ${excerpt(other)} in case only`,
   }))
@@ -131,11 +131,11 @@ type RefKind = 'heads' | 'tags'
 const maxRefs = 10_000
 
 /** How many more may be created. Concurrent requests may each take the last one. */
-export function roomFor(repo: Repo, kind: RefKind): number {
+export function countRefRoom(repo: Repo, kind: RefKind): number {
   return maxRefs - listRefs(repo, `refs/${kind}/`).size
 }
 
 /** The end of a sentence about a node with too many. */
-export function tooMany(kind: RefKind): string {
+export function tooManyRefsMessage(kind: RefKind): string {
   return `has ${maxRefs} ${kind === 'heads' ? 'branches' : 'tags'}, which is the limit; delete some first`
 }

@@ -15,16 +15,16 @@ import { audienceOf, seesRef } from './visible-refs.ts'
 const tipsPerTurn = 100
 
 /** The head of a branch visible to the caller; null for main of a node without a commit. @throws AppError branch_not_found */
-export function headFor(access: NodeAccess, branch: string): Oid | null {
+export function resolveHead(access: NodeAccess, branch: string): Oid | null {
   const head = findHead(access, branch)
   if (head || branch === 'main') return head
   throw new AppError('branch_not_found', 'Branch not found')
 }
 
-/** The head of a branch, else the commit of a tag, else the commit of that id. Otherwise as headFor. */
-export async function revisionFor(access: NodeAccess, revision: string): Promise<Oid | null> {
+/** The head of a branch, else the commit of a tag, else the commit of that id. Otherwise as resolveHead. */
+export async function resolveRevision(access: NodeAccess, revision: string): Promise<Oid | null> {
   if (revision === 'main') return findHead(access, revision)
-  const found = await findNamedCommit(access, revision)
+  const found = await resolveCommit(access, revision)
   if (found) return found
   throw new AppError('branch_not_found', 'Branch not found')
 }
@@ -35,7 +35,7 @@ function findHead({ repo, role }: NodeAccess, branch: string): Oid | null {
 }
 
 /** The commit that a branch, tag or id names, if the caller may see it; undefined if there is none. */
-export async function findNamedCommit(access: NodeAccess, name: string): Promise<Oid | undefined> {
+export async function resolveCommit(access: NodeAccess, name: string): Promise<Oid | undefined> {
   const { repo, history } = access
   const head = findHead(access, name)
   if (head) return head
@@ -55,19 +55,19 @@ export async function findNamedCommit(access: NodeAccess, name: string): Promise
 }
 
 /** @throws AppError branch_not_found for an invalid branch name */
-export function knownBranch(branch: string): BranchName {
+export function requireBranchName(branch: string): BranchName {
   const name = parseBranchName(branch)
   if (!name) throw new AppError('branch_not_found', 'Branch not found')
   return name
 }
 
 /** @throws AppError `missing`: the caller sees no such branch, tag or commit */
-export async function commitNamed(
+export async function requireCommit(
   access: NodeAccess,
   name: string,
   missing: 'branch_not_found' | 'commit_not_found' = 'branch_not_found',
 ): Promise<Oid> {
-  const oid = await findNamedCommit(access, name)
+  const oid = await resolveCommit(access, name)
   if (!oid) throw new AppError(missing, `There is no branch, tag or commit ${excerpt(name)}`)
   return oid
 }

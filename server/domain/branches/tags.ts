@@ -6,7 +6,7 @@ import { readInfo, readObject } from '../../../gitstore/objects/objects.ts'
 import { listRefs, readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../base/deps.ts'
-import { type NodeAccess, nodeFor } from '../access.ts'
+import { type NodeAccess, authorizeNode } from '../access.ts'
 import type { Actor } from '../actor.ts'
 import type { NodeAt } from '../at.ts'
 import { branchRefs, pinRefs, tagRefs } from '../layout.ts'
@@ -27,7 +27,7 @@ const peeled = new LRUCache<string, { readonly commit: Oid | null }>({ max: 20_0
 
 /** By name. `commit_id`: the commit that an annotated tag leads to; absent if there is none. */
 export async function listTags(deps: Deps, actor: Actor, at: NodeAt, page: Page) {
-  const { repo } = await nodeFor(deps, actor, at, 'public')
+  const { repo } = await authorizeNode(deps, actor, at, 'public')
   const refs = [...listRefs(repo, tagRefs)]
   const tags = await Promise.all(
     slice(refs, page).map(async ([ref, object_id]) => {

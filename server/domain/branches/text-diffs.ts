@@ -11,13 +11,13 @@ import {
 } from '../../../gitstore/objects/patches.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../base/deps.ts'
-import { type NodeAccess, nodeFor } from '../access.ts'
-import type { Asker } from '../actor.ts'
+import { type NodeAccess, authorizeNode } from '../access.ts'
+import type { RequestContext } from '../actor.ts'
 import type { RevisionAt } from '../at.ts'
 import { entityAt } from '../format/node-format.ts'
 import { type ImmutableAnswer, immutableAnswer } from './immutable-answers.ts'
-import { gitRead, pathIn } from './large-reads.ts'
-import { commitNamed, readTree } from './revisions.ts'
+import { readBounded, pathIn } from './large-reads.ts'
+import { requireCommit, readTree } from './revisions.ts'
 
 /** Of an answer that is not narrowed to a path; and of one that is, where one file may take everything. */
 const limits: DiffLimits = {
@@ -56,32 +56,32 @@ export async function commitPair(
   commit: string,
   missing: 'branch_not_found' | 'commit_not_found' = 'commit_not_found',
 ): Promise<CommitPair> {
-  const target = await commitNamed(access, commit, missing)
+  const target = await requireCommit(access, commit, missing)
   const { parents } = await readCommit(access.repo, target)
   return { base: parents[0] ?? null, target }
 }
 
-export async function readCommitDiff(deps: Deps, asker: Asker, at: RevisionAt, query: DiffQuery) {
-  const access = await nodeFor(deps, asker.actor, at, 'public')
+export async function readCommitDiff(deps: Deps, asker: RequestContext, at: RevisionAt, query: DiffQuery) {
+  const access = await authorizeNode(deps, asker.actor, at, 'public')
   return textDiff(deps, asker, access, await commitPair(access, at.revision), query)
 }
 
-export async function readCommitPatch(deps: Deps, asker: Asker, at: RevisionAt, query: DiffQuery) {
-  const access = await nodeFor(deps, asker.actor, at, 'public')
+export async function readCommitPatch(deps: Deps, asker: RequestContext, at: RevisionAt, query: DiffQuery) {
+  const access = await authorizeNode(deps, asker.actor, at, 'public')
   return patchOf(deps, asker, access, await commitPair(access, at.revision), query)
 }
 
 /** @throws AppError too_large, busy; ValidationError: the path; GitError as readHunks */
 export function textDiff(
   deps: Deps,
-  asker: Asker,
+  asker: RequestContext,
   { node, repo }: NodeAccess,
   { base, target }: CommitPair,
   query: DiffQuery,
 ): Promise<ImmutableAnswer<TextDiff>> {
   const path = pathIn(query)
   return immutableAnswer(`diff ${node.id} ${base} ${target} ${path ?? ''}`, sizeOf, () =>
-    gitRead(deps, asker, tooMuch, async (bounds) => {
+    readBounded(deps, asker, tooMuch, async (bounds) => {
       const pair = { ...(await treesOf(repo, { base, target })), path }
       const found = await readHunks(repo, pair, path === undefined ? limits : narrowedLimits, bounds)
       return makeDiff(repo, node.id, { base, target }, found)
@@ -92,13 +92,13 @@ export function textDiff(
 /** A patch that makes the target of the base, whole. Otherwise as textDiff. */
 export function patchOf(
   deps: Deps,
-  asker: Asker,
+  asker: RequestContext,
   { repo }: NodeAccess,
   pair: CommitPair,
   query: DiffQuery,
 ): Promise<Buffer> {
   const path = pathIn(query)
-  return gitRead(deps, asker, patchTooLarge, async (bounds) =>
+  return readBounded(deps, asker, patchTooLarge, async (bounds) =>
     readPatch(repo, { ...(await treesOf(repo, pair)), path }, maxPatchBytes, bounds),
   )
 }

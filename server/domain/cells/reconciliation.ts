@@ -19,8 +19,8 @@ import { indexOrg } from '../indexing/index-node.ts'
 import { foreignOrgFolder, isId, orgFolder, trashFolder } from '../layout.ts'
 import type { CellDeps } from './cell.ts'
 import { isClosed } from './closing.ts'
-import { arrive, readEpoch, removeAbandoned } from './moves/arrivals.ts'
-import { settleDepartures } from './moves/departure.ts'
+import { activateArrival, readEpoch, removeAbandoned } from './moves/arrivals.ts'
+import { finishDepartures } from './moves/departure.ts'
 
 /** Organisations of one statement. */
 const placesAtOnce = 500
@@ -43,7 +43,7 @@ export function cellJobs(deps: CellDeps) {
     {
       chore: 'places',
       everyMs: 5 * minuteMs,
-      work: () => settlePlaces(deps),
+      work: () => reconcilePlaces(deps),
       failed: 'the directory of cells could not be compared with the folders',
     },
     {
@@ -59,20 +59,20 @@ export function cellJobs(deps: CellDeps) {
  * A folder without a place is claimed; one whose place is another cell gets another name, under which nothing serves it; claims
  * that have a folder, and organisations in the trash, are written to the directory.
  */
-export async function settlePlaces(deps: CellDeps): Promise<void> {
+export async function reconcilePlaces(deps: CellDeps): Promise<void> {
   const { store, draining } = deps
   const folders = (await listNames(store.root)).filter(isId)
   for (let at = 0; at < folders.length && !draining.aborted; at += placesAtOnce)
-    await settleFolders(deps, folders.slice(at, at + placesAtOnce))
+    await reconcileFolders(deps, folders.slice(at, at + placesAtOnce))
   const trashed = await listTrashedOrgs(deps)
   const gone = [...trashed]
   for (let at = 0; at < gone.length && !draining.aborted; at += placesAtOnce)
     await claimMissing(deps, gone.slice(at, at + placesAtOnce), 'gone')
   for (const state of ['making', 'here'] as const)
-    for await (const place of placesOf(deps, state)) await settlePlace(deps, place, trashed)
+    for await (const place of placesOf(deps, state)) await reconcilePlace(deps, place, trashed)
 }
 
-async function settleFolders(deps: CellDeps, orgIds: readonly string[]): Promise<void> {
+async function reconcileFolders(deps: CellDeps, orgIds: readonly string[]): Promise<void> {
   const { credentials, placement: cell, store } = deps
   for (const place of await claimMissing(deps, orgIds, 'here')) {
     const isHere = exists(orgFolder(store, place.org_id))
@@ -102,7 +102,7 @@ export async function finishMoves(deps: CellDeps): Promise<void> {
   for await (const { org_id: orgId, target } of placesOf(deps, 'moving')) {
     if (target !== cell.name) departing.add(orgId)
     else
-      await arrive(deps, { orgId }).catch((error: unknown) => {
+      await activateArrival(deps, { orgId }).catch((error: unknown) => {
         log.error(
           { err: error, orgId },
           'an organisation that moved here could not be put into its place; the next sweep retries',
@@ -114,7 +114,7 @@ export async function finishMoves(deps: CellDeps): Promise<void> {
     for (const orgId of folders.slice(at, at + placesAtOnce)) if (isClosed(store, orgId)) departing.add(orgId)
     await nextTurn()
   }
-  await settleDepartures(deps, [...departing])
+  await finishDepartures(deps, [...departing])
   await removeAbandoned(deps)
 }
 
@@ -147,7 +147,7 @@ async function setAside(deps: Deps, { org_id: orgId, cell }: PlaceRow): Promise<
   log.error({ orgId, path, cell }, 'an organisation of another cell lay here: its folder was renamed and is not served')
 }
 
-async function settlePlace(
+async function reconcilePlace(
   { credentials, log, store }: Deps,
   place: AgedPlace,
   trashed: ReadonlySet<string>,

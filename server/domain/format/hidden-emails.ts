@@ -20,7 +20,7 @@ export function isHiddenEmail(email: string): boolean {
 }
 
 /** The account for which the address stands; undefined for any other address. */
-export function accountOfHiddenEmail(email: string): string | undefined {
+export function parseHiddenEmail(email: string): string | undefined {
   const id = email.toLowerCase().slice(0, -domain.length)
   return isHiddenEmail(email) && isId(id) ? id : undefined
 }

@@ -6,7 +6,7 @@ export function isOneLine(text: string): boolean {
 }
 
 /** Text of a header, shown to people: without control characters and halves of surrogate pairs. */
-export function withoutControls(text: string): string {
+export function stripControls(text: string): string {
   return text.replace(/[\p{Cc}\p{Surrogate}]/gu, '')
 }
 
@@ -19,7 +19,7 @@ export function printable(text: string): string {
 }
 
 /** A message as git keeps it; git removes each `\r` itself. */
-export function withLineFeeds(text: string): string {
+export function normalizeLineEnds(text: string): string {
   return text.replace(/\r\n?/g, '\n')
 }
 

@@ -79,9 +79,9 @@ export function* drawGraph(rows: GraphRows, numbers: Numbers, counted: Counted):
   const edges = shownEdges(rows, numbers, counted)
   const head = { org_id: org.id, org_name: org.name, total_nodes: nodes.length, total_edges: edges.length }
   yield `${JSON.stringify(head satisfies Omit<PublicGraph, 'nodes' | 'edges'>).slice(0, -1)},"nodes":[`
-  yield* inPieces(nodes, (row) => JSON.stringify(toGraphNode(row, org.id, numbers.get(row.id) ?? 0, counted)))
+  yield* encodeGraphPieces(nodes, (row) => JSON.stringify(toGraphNode(row, org.id, numbers.get(row.id) ?? 0, counted)))
   yield '],"edges":['
-  yield* inPieces(edges, (row) => JSON.stringify(fromTuple(row)))
+  yield* encodeGraphPieces(edges, (row) => JSON.stringify(fromTuple(row)))
   yield ']}'
 }
 
@@ -117,7 +117,7 @@ function toGraphNode(row: GraphNodeRow, org_id: string, number: number, counted:
   }
 }
 
-export function* inPieces<T>(items: readonly T[], write: (item: T) => string): Generator<string> {
+export function* encodeGraphPieces<T>(items: readonly T[], write: (item: T) => string): Generator<string> {
   let piece = ''
   for (const [at, item] of items.entries()) {
     piece += at === 0 ? write(item) : `,${write(item)}`

@@ -7,7 +7,7 @@ import { serveCalls } from '../worker-client.ts'
 import { countNodes, drawGraph, numberNodes, shownEdges, versionOf } from './graph-drawing.ts'
 import type { Drawn, GraphCalls, Order } from './graph-thread.ts'
 import { drawMap } from './map-drawing.ts'
-import { layOut, type Places } from './map-layout.ts'
+import { layOutMap, type Places } from './map-layout.ts'
 
 /** zlib level; 6, the default, takes twice the time for 6 % less. */
 const level = 4
@@ -22,7 +22,7 @@ async function draw({ file, orgId, map, known }: Order): Promise<Drawn | undefin
   const numbers = numberNodes(rows.nodes)
   const valid = known?.graphVersion === graphVersion ? known : undefined
   const counted = valid?.counted ?? shared(countNodes(rows, numbers))
-  const layout = () => shared(layOut(rows.nodes, shownEdges(rows, numbers, counted)))
+  const layout = () => shared(layOutMap(rows.nodes, shownEdges(rows, numbers, counted)))
   const places = valid?.places ?? (map && layout())
   const pieces = map && places ? drawMap(rows, places, map) : drawGraph(rows, numbers, counted)
   if (pieces === undefined) return undefined

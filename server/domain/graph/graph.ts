@@ -5,8 +5,8 @@ import { findNode } from '../../../index/derived/node-queries.ts'
 import { findPublishedState } from '../../../index/derived/org-queries.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
-import { orgFor } from '../access.ts'
-import { type Actor, type Asker, callerOf } from '../actor.ts'
+import { authorizeOrg } from '../access.ts'
+import { type Actor, type RequestContext, callerOf } from '../actor.ts'
 import type { OrgAt } from '../at.ts'
 import { createCallerSemaphore } from '../caller-semaphore.ts'
 import { indexFile, isId } from '../layout.ts'
@@ -88,12 +88,12 @@ export function openPublicGraph(deps: Deps, by: By, { orgId }: OrgAt): Promise<O
   return open({ deps, by, orgId, look: () => publicView(deps, orgId) })
 }
 
-/** The same for members, published or not; for others as the public graph. @throws AppError as orgFor */
+/** The same for members, published or not; for others as the public graph. @throws AppError as authorizeOrg */
 export function openGraph(deps: Deps, by: By, at: OrgAt): Promise<OpenGraph> {
   return open({ deps, by, orgId: at.orgId, look: () => viewOf(deps, by.actor, at) })
 }
 
-/** The map of the graph, for the same people. @throws AppError as orgFor; node_not_found: `under` */
+/** The map of the graph, for the same people. @throws AppError as authorizeOrg; node_not_found: `under` */
 export async function openMap(deps: Deps, by: By, at: OrgAt, map: MapPart): Promise<OpenGraph> {
   const { orgId } = at
   const opened = await open({ deps, by, orgId, map, look: () => viewOf(deps, by.actor, at) })
@@ -102,7 +102,7 @@ export async function openMap(deps: Deps, by: By, at: OrgAt, map: MapPart): Prom
   return opened
 }
 
-type By = Pick<Asker, 'actor' | 'from'>
+type By = Pick<RequestContext, 'actor' | 'from'>
 
 interface Wish {
   readonly deps: Deps
@@ -170,7 +170,7 @@ async function drawNow(wish: Wish): Promise<Drawn | undefined> {
 }
 
 async function viewOf(deps: Deps, actor: Actor, at: OrgAt): Promise<View> {
-  const { org, role } = await orgFor(deps, actor, at, 'public')
+  const { org, role } = await authorizeOrg(deps, actor, at, 'public')
   return { version: versionOf(org), isPublic: role === null }
 }
 

@@ -1,6 +1,6 @@
 /** The map of a graph as JSON, in pieces, from its places and the titles of its nodes. */
 import type { GraphRows } from '../../../index/graph/graph-rows.ts'
-import { inPieces, versionOf } from './graph-drawing.ts'
+import { encodeGraphPieces, versionOf } from './graph-drawing.ts'
 import type { Places } from './map-layout.ts'
 
 export interface MapArea {
@@ -69,17 +69,17 @@ function* drawRange(rows: GraphRows, places: Places, range: Range, columns: bool
   })
   const version = versionOf(rows.org)
   yield `${JSON.stringify({ version, areas: areas.map(toArea) } satisfies Partial<GraphMap>).slice(0, -1)},"ids":[`
-  yield* inPieces(shown, (at) => JSON.stringify(row(at)?.id))
+  yield* encodeGraphPieces(shown, (at) => JSON.stringify(row(at)?.id))
   yield '],"titles":['
-  if (shown.length <= mostTitles) yield* inPieces(shown, (at) => JSON.stringify(row(at)?.title))
+  if (shown.length <= mostTitles) yield* encodeGraphPieces(shown, (at) => JSON.stringify(row(at)?.title))
   yield '],"x":['
-  yield* inPieces(shown, (at) => String(x[at]))
+  yield* encodeGraphPieces(shown, (at) => String(x[at]))
   yield '],"y":['
-  yield* inPieces(shown, (at) => String(y[at]))
+  yield* encodeGraphPieces(shown, (at) => String(y[at]))
   yield '],"area":['
-  yield* inPieces(shown, (at) => String(held[at - from]))
+  yield* encodeGraphPieces(shown, (at) => String(held[at - from]))
   yield '],"weight":['
-  yield* inPieces(shown, (at) => String(weight[at]))
+  yield* encodeGraphPieces(shown, (at) => String(weight[at]))
   yield ']}'
 }
 

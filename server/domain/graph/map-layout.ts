@@ -57,7 +57,7 @@ interface Forest {
  * A node lies in the oldest of its parents: the index has no time of an edge. `edges` without those that close a cycle of
  * parents. The same rows give the same places. About n·√n operations at worst, where all are siblings; never yields.
  */
-export function layOut(nodes: readonly Pick<GraphNodeRow, 'id'>[], edges: readonly GraphEdgeRow[]): Places {
+export function layOutMap(nodes: readonly Pick<GraphNodeRow, 'id'>[], edges: readonly GraphEdgeRow[]): Places {
   const { parentOf, degrees } = readEdges(nodes, edges)
   const forest = growForest(parentOf)
   const { size, children, roots, down } = forest

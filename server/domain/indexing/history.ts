@@ -20,7 +20,7 @@ export function historyOf(deps: Pick<Deps, 'index'>, nodeId: string, repo: Repo)
  * The logs of `heads` that are not in the index, each on top of an indexed or an earlier one. Writes long ones at once.
  * Undefined if another process wrote logs meanwhile: start over.
  */
-export async function logsToLay(
+export async function collectLogs(
   deps: Pick<Deps, 'index'>,
   nodeId: string,
   repo: Repo,

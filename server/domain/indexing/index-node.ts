@@ -19,11 +19,11 @@ import { AppError } from '../../base/errors.ts'
 import { readOrgRecord } from '../format/org-format.ts'
 import { branchRef, branchRefs, isId, ledgerRef, main, nodeRepo, orgRepo } from '../layout.ts'
 import { changedPulls } from '../ledger/ledger.ts'
-import { settleFound } from '../ledger/moved-branches.ts'
-import { fromRow, stillOpen, toRow } from '../ledger/pull-ledger.ts'
+import { reconcileFoundRefs } from '../ledger/moved-branches.ts'
+import { fromRow, selectOpenPulls, toRow } from '../ledger/pull-ledger.ts'
 import { movesBetween } from '../ledger/settle.ts'
-import { historyOf, logsToLay } from './history.ts'
-import { agree, indexedBranches, keepBranches } from './indexed-branches.ts'
+import { historyOf, collectLogs } from './history.ts'
+import { matchesIndexed, indexedBranches, keepBranches } from './indexed-branches.ts'
 import { nodeFields } from './node-rows.ts'
 
 /** Rounds of compare-and-swap before giving up; each lost round means that another process made progress. */
@@ -68,7 +68,7 @@ export async function tryIndexNode(deps: Deps, orgId: string, nodeId: string): P
  *
  * @throws AppError outcome_unknown, or what `read` refuses
  */
-export async function readBack<T>({ log }: Pick<Deps, 'log'>, read: () => Promise<T>): Promise<T> {
+export async function readResult<T>({ log }: Pick<Deps, 'log'>, read: () => Promise<T>): Promise<T> {
   try {
     return await read()
   } catch (error) {
@@ -100,7 +100,7 @@ async function indexOnce(
   const ledger = readRef(repo, ledgerRef)
   if (!ledger) throw new GitError('ref_damaged', `${ledgerRef} is missing`, { ref: ledgerRef })
   const branches = listRefs(repo, branchRefs)
-  if (row?.ledger === ledger && agree(row, indexed, branches)) return 'agrees'
+  if (row?.ledger === ledger && matchesIndexed(row, indexed, branches)) return 'agrees'
   const stop = deps.metrics.indexSeconds.startTimer({ kind: 'node' })
   const { records, gone } =
     row?.ledger === ledger
@@ -108,12 +108,12 @@ async function indexOnce(
       : await changedPulls(repo, row?.ledger ?? null, ledger, await listPullNumbers(deps.index.read, nodeId))
   const moved = [...branches].filter(([ref, oid]) => indexed.get(ref) !== oid)
   const heads = moved.sort(([a], [b]) => Number(b === main) - Number(a === main)).map(([, oid]) => oid)
-  const logs = await logsToLay(deps, nodeId, repo, [...new Set(heads)])
+  const logs = await collectLogs(deps, nodeId, repo, [...new Set(heads)])
   if (!logs) return 'again'
   const node = { nodeId, repo, ledger, version: row?.version, history: historyOf(deps, nodeId, repo) }
-  const open = stillOpen(known, records, gone)
+  const open = selectOpenPulls(known, records, gone)
   const headOf = (branch: string) => branches.get(branchRef(branch)) ?? null
-  if (await settleFound(deps, node, { open, moves: movesBetween(indexed, branches, open), headOf })) return 'again'
+  if (await reconcileFoundRefs(deps, node, { open, moves: movesBetween(indexed, branches, open), headOf })) return 'again'
   const fields = await nodeFields(repo, row, ledger, branches.get(main) ?? null)
   const change = {
     row,

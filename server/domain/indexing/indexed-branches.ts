@@ -48,7 +48,7 @@ export function keepBranches(row: RowState, branches: Branches): void {
 }
 
 /** Whether the rows match the repository; if so, the repository's map is cached for this state. */
-export function agree(row: RowState, indexed: Branches, now: Branches): boolean {
+export function matchesIndexed(row: RowState, indexed: Branches, now: Branches): boolean {
   if (indexed === now) return true
   if (!sameBranches(indexed, now)) return false
   keepBranches(row, now)

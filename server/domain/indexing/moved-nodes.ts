@@ -7,7 +7,7 @@ import { countBranchesOf, readBranchesOf } from '../../../index/derived/branches
 import { listNodeStates } from '../../../index/derived/node-queries.ts'
 import type { Deps } from '../../base/deps.ts'
 import { branchRefs, ledgerRef, nodeRepo } from '../layout.ts'
-import { agree, keptBranches, type RowState } from './indexed-branches.ts'
+import { matchesIndexed, keptBranches, type RowState } from './indexed-branches.ts'
 
 /** Branches compared between two turns of the event loop, or those of one node: 10 ms. */
 const branchesAtOnce = 2_000
@@ -71,7 +71,7 @@ function hasMoved(
   const repo = nodeRepo(deps.store, orgId, row.id)
   try {
     if (!repoExists(repo) || readRef(repo, ledgerRef) !== row.ledger) return true
-    return !agree(row, indexed, listRefs(repo, branchRefs, 'afresh'))
+    return !matchesIndexed(row, indexed, listRefs(repo, branchRefs, 'afresh'))
   } catch {
     return true // indexing reports the reason
   }

@@ -40,7 +40,7 @@ export interface Queue {
   done(orgId: string): Promise<void>
 }
 
-export function askedFirst(index: Database<IndexSchema>): Queue {
+export function requestedFirst(index: Database<IndexSchema>): Queue {
   return {
     first: () => findRequestedOrg(index.read),
     done: (orgId) => index.write((trx) => declareOrgWhole(trx, orgId)),

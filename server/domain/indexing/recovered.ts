@@ -9,7 +9,7 @@ import { isId, orgRepository } from '../layout.ts'
 import { indexNode, indexOrg } from './index-node.ts'
 
 /** The note of a transaction: the nodes to index if its process dies; without any, their organisation alone. */
-export function noteOf(orgId: string, nodeIds: readonly string[]): string {
+export function encodeNote(orgId: string, nodeIds: readonly string[]): string {
   return `${orgId}/${nodeIds.join(',')}`
 }
 
@@ -17,17 +17,17 @@ export function noteOf(orgId: string, nodeIds: readonly string[]): string {
  * Runs `work`, which makes or removes the repositories of these nodes, or of the organisation, and indexes them. If this process
  * dies in between, recovery indexes them; a power cut may take the note, and the sweep finds them. About 0.1 ms.
  */
-export function announced<T>(
+export function withNodeIntent<T>(
   { store }: Pick<Deps, 'store'>,
   orgId: string,
   nodeIds: readonly string[],
   work: () => Promise<T>,
 ): Promise<T> {
-  return withRepoIntent(store, orgId, noteOf(orgId, nodeIds), work)
+  return withRepoIntent(store, orgId, encodeNote(orgId, nodeIds), work)
 }
 
 /** Indexes what the note of an interrupted transaction names. Damage is only logged. */
-export async function indexNoted(deps: Deps, note: string): Promise<void> {
+export async function recoverNoted(deps: Deps, note: string): Promise<void> {
   const [orgId = '', nodeIds = ''] = note.split('/')
   if (!isId(orgId)) return
   if (nodeIds === '') await indexLeft(deps, orgId)
@@ -35,7 +35,7 @@ export async function indexNoted(deps: Deps, note: string): Promise<void> {
 }
 
 /** Indexes a repository that a token of a dead process names. Damage is only logged. */
-export async function indexNamed(deps: Deps, { dir }: Repo): Promise<void> {
+export async function recoverRepository(deps: Deps, { dir }: Repo): Promise<void> {
   const [orgId, name] = [relative(deps.store.root, dirname(dir)), basename(dir)]
   if (!isId(orgId)) return
   const nodeId = basename(name, '.git')

@@ -9,7 +9,7 @@ import { type Author, authorOf } from '../format/signatures.ts'
 import { ledgerRef, pinRef } from '../layout.ts'
 import { appendPulls, readPull } from './ledger.ts'
 import { withHeads } from './pull-ledger.ts'
-import { type Outcome, type Pin, questionsOf, type Settled, type Situation, settle } from './settle.ts'
+import { type Outcome, type Pin, questionsOf, type Reconciled, type ReconcileInput, reconcile } from './settle.ts'
 
 export interface RepoHistory {
   readonly repo: Repo
@@ -24,9 +24,9 @@ const unknown: Author = { name: '', email: '' }
  *
  * @param by who moved the branches; undefined if unknown: then the committer of a target's head is recorded for merges
  */
-export async function settleMoves(
+export async function reconcileMoves(
   node: RepoHistory,
-  situation: Situation,
+  situation: ReconcileInput,
   by: Author | undefined,
   at: string,
 ): Promise<Outcome> {
@@ -35,12 +35,12 @@ export async function settleMoves(
   for (const [target, heads] of questionsOf(situation)) {
     const { before, after } = situation.moves.get(target) ?? {}
     if (!before || !after) continue
-    const found = await takenIn(node, before, after, heads)
+    const found = await findBroughtInCommits(node, before, after, heads)
     taken.set(target, found)
     const commit = by === undefined && found.size > 0 ? await findCommit(node.repo, after) : undefined
     if (commit) committers.set(target, authorOf(commit.committer))
   }
-  return settle({
+  return reconcile({
     ...situation,
     tookIn: (target, head) => taken.get(target)?.has(head) === true,
     by: (kind, target) => by ?? (kind === 'merge' ? committers.get(target) : undefined) ?? unknown,
@@ -49,7 +49,7 @@ export async function settleMoves(
 }
 
 /** Appends the events to the ledger commit `ledger`, with current commit counts. Returns the new commit, which no ref names yet. */
-export async function writeEvents(node: RepoHistory, ledger: Oid, events: readonly Settled[]): Promise<Oid> {
+export async function writeEvents(node: RepoHistory, ledger: Oid, events: readonly Reconciled[]): Promise<Oid> {
   if (events.length === 0) return ledger
   const written = []
   for (const { kind, record } of events) {
@@ -61,7 +61,7 @@ export async function writeEvents(node: RepoHistory, ledger: Oid, events: readon
 }
 
 /** Keeps the old counts if a commit is missing. */
-async function withCounts({ repo, history }: RepoHistory, record: Settled['record']): Promise<Settled['record']> {
+async function withCounts({ repo, history }: RepoHistory, record: Reconciled['record']): Promise<Reconciled['record']> {
   const { source_commit: source, target_before: target } = record
   const isThere = (await findCommit(repo, source)) && (await findCommit(repo, target))
   return isThere ? withHeads(history, record, source, target) : record
@@ -88,9 +88,9 @@ export interface IndexedNode extends RepoHistory {
  * Settles moves made outside the service, found by indexing. True if this or another process wrote the ledger: indexing then
  * starts over.
  */
-export async function settleFound(deps: Deps, node: IndexedNode, situation: Situation): Promise<boolean> {
+export async function reconcileFoundRefs(deps: Deps, node: IndexedNode, situation: ReconcileInput): Promise<boolean> {
   const { repo, nodeId, version } = node
-  const { events, pins } = await settleMoves(node, situation, undefined, deps.now().toISOString())
+  const { events, pins } = await reconcileMoves(node, situation, undefined, deps.now().toISOString())
   if (events.length === 0) return false
   const ledger = { repo, ref: ledgerRef }
   await updateRefs(
@@ -114,7 +114,7 @@ const listedCommits = 2_000
  * Those of `heads` that `after` reaches and `before` does not. None if `before` was garbage-collected after a forced move:
  * then it is unknown what was new.
  */
-export async function takenIn(
+export async function findBroughtInCommits(
   { repo, history }: { readonly repo: Repo; readonly history: History },
   before: Oid,
   after: Oid,

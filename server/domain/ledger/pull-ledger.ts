@@ -68,12 +68,12 @@ export async function withHeads(history: History, record: PullRecord, source: Oi
 }
 
 /** The record of an ended request. */
-export function endedBy(record: PullRecord, status: 'merged' | 'closed', by: Author, at: string): PullRecord {
+export function endPull(record: PullRecord, status: 'merged' | 'closed', by: Author, at: string): PullRecord {
   return { ...record, status, by, at, ended: { by, at } }
 }
 
 /** The record with the current heads; for a missing branch, the recorded one. */
-export function frozen(
+export function freezePull(
   { repo, history }: { readonly repo: Repo; readonly history: History },
   record: PullRecord,
 ): Promise<PullRecord> {
@@ -93,11 +93,11 @@ export async function openPullsAt(
   const known = (await listOpenPulls(db, nodeId)).map(fromRow)
   if (indexed === ledger) return known
   const { records, gone } = await changedPulls(repo, indexed ?? null, ledger, await listPullNumbers(db, nodeId))
-  return stillOpen(known, records, gone)
+  return selectOpenPulls(known, records, gone)
 }
 
 /** The open requests among `known` and the changed `records`, by number. */
-export function stillOpen(
+export function selectOpenPulls(
   known: readonly PullRecord[],
   records: readonly PullRecord[],
   gone: readonly number[],

@@ -28,7 +28,7 @@ export interface BranchMove {
 type BranchMoves = ReadonlyMap<string, BranchMove>
 
 /** What is open, and what happened to branches. */
-export interface Situation {
+export interface ReconcileInput {
   /** Every open request of the node. */
   readonly open: readonly PullRecord[]
   /** Branches that moved, appeared or were deleted. All others exist and are unchanged. */
@@ -40,7 +40,7 @@ export interface Situation {
 type SettledKind = 'merge' | 'close' | 'edit'
 
 /** One event of the ledger. */
-export interface Settled {
+export interface Reconciled {
   readonly kind: SettledKind
   /** The request as it is afterwards; its counts of commits are still those of the last event. */
   readonly record: PullRecord
@@ -54,11 +54,11 @@ export interface Pin {
 
 export interface Outcome {
   /** In the order of the ledger. */
-  readonly events: readonly Settled[]
+  readonly events: readonly Reconciled[]
   readonly pins: readonly Pin[]
 }
 
-export interface Judgement extends Situation {
+export interface Verdict extends ReconcileInput {
   /** Whether the move of `target` brought in `head`; called only for pairs in `questionsOf`. */
   readonly tookIn: (target: string, head: Oid) => boolean
   /** The author recorded for an event. */
@@ -68,7 +68,7 @@ export interface Judgement extends Situation {
 }
 
 /** The heads that a branch's move may have brought in, by branch: the questions `tookIn` must answer. */
-export function questionsOf({ open, moves, headOf }: Situation): Map<string, Set<Oid>> {
+export function questionsOf({ open, moves, headOf }: ReconcileInput): Map<string, Set<Oid>> {
   const questions = new Map<string, Set<Oid>>()
   for (const record of open) {
     if (record.is_draft) continue
@@ -81,8 +81,8 @@ export function questionsOf({ open, moves, headOf }: Situation): Map<string, Set
 }
 
 /** The events that the moves cause, and the heads to pin. */
-export function settle({ open, moves, headOf, tookIn, by, at }: Judgement): Outcome {
-  const events: Settled[] = []
+export function reconcile({ open, moves, headOf, tookIn, by, at }: Verdict): Outcome {
+  const events: Reconciled[] = []
   const pins: Pin[] = []
   const inOrder = [...open].sort((a, b) => a.number - b.number)
   const left = new Map(inOrder.map((record) => [record.number, record]))
@@ -141,7 +141,7 @@ function isGone(moves: BranchMoves, branch: string): boolean {
 }
 
 /** The source's head, or its last known one. */
-function lastHead(moves: BranchMoves, headOf: Situation['headOf'], record: PullRecord): Oid {
+function lastHead(moves: BranchMoves, headOf: ReconcileInput['headOf'], record: PullRecord): Oid {
   const move = moves.get(record.source_branch)
   return (move ? (move.after ?? move.before) : headOf(record.source_branch)) ?? record.source_commit
 }

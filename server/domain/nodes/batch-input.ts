@@ -11,8 +11,8 @@ import { createYielder } from '../../../gitstore/pace.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../base/deps.ts'
 import { ValidationError, type Problem } from '../../base/errors.ts'
-import { orgFor } from '../access.ts'
-import { type Asker, callerOf, type Person } from '../actor.ts'
+import { authorizeOrg } from '../access.ts'
+import { type RequestContext, callerOf, type Person } from '../actor.ts'
 import type { OrgAt } from '../at.ts'
 import { applyFileChanges, type Change, type FileChange, fileChanges } from '../branches/commit-changes.ts'
 import { createCallerSemaphore } from '../caller-semaphore.ts'
@@ -51,7 +51,7 @@ interface Written extends Pick<BatchOutcome, 'id' | 'head'> {
  */
 export async function createNodes(
   deps: Deps,
-  asker: Asker<Person>,
+  asker: RequestContext<Person>,
   at: OrgAt,
   batch: Batch,
 ): Promise<{ nodes: Written[] }> {
@@ -60,26 +60,26 @@ export async function createNodes(
 }
 
 /** Creates those that are not there, changes those that are: one commit each where something differs. @throws as createNodes */
-export async function putNodes(deps: Deps, asker: Asker<Person>, at: OrgAt, batch: Batch) {
+export async function putNodes(deps: Deps, asker: RequestContext<Person>, at: OrgAt, batch: Batch) {
   return { nodes: await write(deps, asker, at, batch, 'update') }
 }
 
 async function write(
   deps: Deps,
-  asker: Asker<Person>,
+  asker: RequestContext<Person>,
   at: OrgAt,
   { nodes: sent }: Batch,
   existing: BatchOptions['existing'],
 ): Promise<(BatchOutcome & { ref?: string })[]> {
   const { actor, signal } = asker
-  await orgFor(deps, actor, at, 'editor')
+  await authorizeOrg(deps, actor, at, 'editor')
   refuseMany(sent)
   if (existing === 'update') refuseNameless(sent)
   return semaphore.run({ caller: callerOf(asker), signal }, async () => {
     const nodes = await batchNodes(sent)
-    const options = { existing, locate: locateIn(sent, nodes) }
+    const options = { existing, locate: createLocator(sent, nodes) }
     const outcomes = await writeBatch(deps, actor, at, nodes, options).catch((error: unknown) => {
-      throw error instanceof ValidationError ? new ValidationError(error.problems.map(wordsIn(sent, nodes))) : error
+      throw error instanceof ValidationError ? new ValidationError(error.problems.map(createWording(sent, nodes))) : error
     })
     return outcomes.map((outcome, position) => {
       const ref = sent[position]?.ref
@@ -351,7 +351,7 @@ function problem(loc: Loc, msg: string, input: unknown): Problem {
 }
 
 /** The part of the body to which a path of an item belongs. */
-function locateIn(sent: readonly SentNode[], nodes: readonly InputNode[]) {
+function createLocator(sent: readonly SentNode[], nodes: readonly InputNode[]) {
   const ids = new Map(sent.flatMap(({ ref }, at) => (ref === undefined ? [] : [[ref, nodes[at]?.id ?? '']])))
   return (at: number, path: string): Loc => {
     const loc = ['body', 'nodes', at]
@@ -371,7 +371,7 @@ function locateIn(sent: readonly SentNode[], nodes: readonly InputNode[]) {
  * The problem in words that the sender knows: items by their refs, or by their places in the batch, not by the ids that they get
  * here; a connection without an id by its `loc` alone.
  */
-function wordsIn(sent: readonly SentNode[], nodes: readonly InputNode[]) {
+function createWording(sent: readonly SentNode[], nodes: readonly InputNode[]) {
   const names = new Map<string, string>()
   for (const [at, { id, ref }] of sent.entries())
     if (id === undefined && nodes[at]) names.set(nodes[at].id, ref === undefined ? `nodes[${at}]` : excerpt(ref))

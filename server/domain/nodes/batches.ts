@@ -16,22 +16,22 @@ import type { NewNodeRows } from '../../../index/derived/new-nodes.ts'
 import { readOrgsOf } from '../../../index/derived/node-queries.ts'
 import type { Deps } from '../../base/deps.ts'
 import { ValidationError, type Problem, AppError } from '../../base/errors.ts'
-import { type NodeAccess, nodeIn, type OrgAccess, orgFor, requireStill } from '../access.ts'
+import { type NodeAccess, authorizeNodeInOrg, type OrgAccess, authorizeOrg, recheckAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
 import type { OrgAt } from '../at.ts'
-import { commitToBranch, holdingGraph, problemOf, refuseDirectMove } from '../branches/branch-commits.ts'
-import { contentProblems, newParents } from '../branches/content-rules.ts'
-import { knownBranch, readTree } from '../branches/revisions.ts'
+import { commitToBranch, withGraphLockOn, problemOf, refuseDirectMove } from '../branches/branch-commits.ts'
+import { findContentProblems, newParents } from '../branches/content-rules.ts'
+import { requireBranchName, readTree } from '../branches/revisions.ts'
 import { readContent } from '../format/node-format.ts'
 import { signature } from '../format/signatures.ts'
 import { tryIndexNode } from '../indexing/index-node.ts'
 import { indexNewNodes } from '../indexing/new-nodes.ts'
 import { newNodeRows } from '../indexing/node-rows.ts'
-import { announced } from '../indexing/recovered.ts'
+import { withNodeIntent } from '../indexing/recovered.ts'
 import { ledgerRef, main, nodeRepo, orgFolder } from '../layout.ts'
 import { startLedger } from '../ledger/ledger.ts'
 import { type BatchProblem, judgeGraph, type NodeMove } from './batch-graph.ts'
-import { findTrashedElsewhere, known, refuseTaken, taken } from './taken-ids.ts'
+import { findTrashedElsewhere, nodeExistsError, refuseTaken, nodeTakenError } from './taken-ids.ts'
 
 /** A node as it is to be on main. */
 export interface BatchNode {
@@ -89,7 +89,7 @@ const maxProblems = 100
  * others meanwhile, between two commits. More are written in such slices, the new ones first: an edge may lead to a node of a
  * later slice. A repeated call completes an interrupted one, with `existing: 'update'`.
  *
- * @throws AppError as orgFor, node_exists, pull_request_required; ValidationError: rules that items break; GitError storage_*, busy; the
+ * @throws AppError as authorizeOrg, node_exists, pull_request_required; ValidationError: rules that items break; GitError storage_*, busy; the
  *   reason of `deps.draining`, between two slices
  */
 export async function writeBatch(
@@ -99,7 +99,7 @@ export async function writeBatch(
   nodes: readonly BatchNode[],
   options: BatchOptions,
 ): Promise<BatchOutcome[]> {
-  const access = await orgFor(deps, actor, at, 'editor')
+  const access = await authorizeOrg(deps, actor, at, 'editor')
   const outcomes = new Map<string, BatchOutcome>()
   const batch: Batch = { deps, actor, access, options, coming: new Set(), lost: new Set(), outcomes }
   const items = await itemsOf(batch, nodes)
@@ -226,7 +226,7 @@ async function update(batch: Batch, { at, node, existing, head, move }: Built): 
   const { id } = node
   try {
     const commit = await commitToBranch(deps, actor, existing, {
-      branch: knownBranch('main'),
+      branch: requireBranchName('main'),
       message: node.changeMessage ?? node.message,
       expectedHead: head === null ? null : undefined,
       addsParents: newParents(move.before, move.after).length > 0,
@@ -280,8 +280,8 @@ async function itemsOf(batch: Batch, nodes: readonly BatchNode[]): Promise<Item[
     // A crash may have left it out of the index.
     const isThere = owner === org.id || (owner === undefined && repoExists(nodeRepo(deps.store, org.id, node.id)))
     try {
-      if (owner !== undefined && !isThere) throw taken(node.id)
-      const existing = isThere ? await nodeIn(deps, access, node.id, 'editor') : undefined
+      if (owner !== undefined && !isThere) throw nodeTakenError(node.id)
+      const existing = isThere ? await authorizeNodeInOrg(deps, access, node.id, 'editor') : undefined
       const list = existing ? known : fresh
       list.push({ at, node, existing })
     } catch (error) {
@@ -299,7 +299,7 @@ async function withoutTrashed(batch: Batch, fresh: readonly Item[]): Promise<rea
     const trashed = await findTrashedElsewhere(deps.store, access.org.id, new Set(left.map(({ node }) => node.id)))
     const item = left.find(({ node }) => node.id === trashed)
     if (!item) return left
-    leaveOut(batch, item.at, item.node.id, taken(item.node.id))
+    leaveOut(batch, item.at, item.node.id, nodeTakenError(item.node.id))
     left = left.filter((one) => one !== item)
   }
 }
@@ -349,7 +349,7 @@ async function build({ deps, access, options }: Batch, item: Item): Promise<Buil
   let tree = before
   try {
     tree = await node.build(draft, before)
-    for (const problem of contentProblems(known, await readContent(draft.repo, tree)))
+    for (const problem of findContentProblems(known, await readContent(draft.repo, tree)))
       found.push(problemOf(options.locate(at, problem.path), problem))
   } catch (error) {
     if (!(error instanceof ValidationError)) throw error
@@ -398,13 +398,13 @@ async function createAll(
     await staged.sync()
     const publish = async () => {
       await judge()
-      await requireStill(deps, actor, orgId, 'editor')
+      await recheckAccess(deps, actor, orgId, 'editor')
       await refuseTaken(deps, orgId, [...heads.keys()])
       await publishAll(deps, orgId, staged, rows)
     }
     const held = nodes.filter(({ hasParents }) => hasParents).map(({ node }) => node.id)
-    if (held.length > 0) await holdingGraph(deps, orgId, held, publish)
-    else await announced(deps, orgId, [...heads.keys()], publish)
+    if (held.length > 0) await withGraphLockOn(deps, orgId, held, publish)
+    else await withNodeIntent(deps, orgId, [...heads.keys()], publish)
     return heads
   } finally {
     await staged.close()
@@ -437,7 +437,7 @@ async function publishAll(deps: Deps, orgId: string, staged: StagedRepos, rows: 
     await staged.publish((name) => published.push(name.slice(0, -'.git'.length)))
   } catch (error) {
     for (const id of published) await tryIndexNode(deps, orgId, id)
-    if (isGitError(error, 'repo_exists')) throw known(orgId, String(error.facts.name).slice(0, -'.git'.length))
+    if (isGitError(error, 'repo_exists')) throw nodeExistsError(orgId, String(error.facts.name).slice(0, -'.git'.length))
     throw error
   }
   await indexNewNodes(deps, orgId, rows)

@@ -8,11 +8,11 @@ import type { NodeConnection } from '../../../index/derived/neighbours.ts'
 import { findNode, readTitles } from '../../../index/derived/node-queries.ts'
 import type { Deps } from '../../base/deps.ts'
 import { invalid, AppError } from '../../base/errors.ts'
-import { type NodeAccess, nodeFor } from '../access.ts'
+import { type NodeAccess, authorizeNode } from '../access.ts'
 import type { Person } from '../actor.ts'
 import type { ConnectionAt, NodeAt, ParentAt } from '../at.ts'
 import { commitToBranch } from '../branches/branch-commits.ts'
-import { knownBranch } from '../branches/revisions.ts'
+import { requireBranchName } from '../branches/revisions.ts'
 import { connectionJson, parentJson } from '../format/node-files.ts'
 import {
   type ConnectionEntity,
@@ -32,7 +32,7 @@ interface Expectation {
 /** Adds the edge or changes its label. Commits nothing if it is already so. */
 export async function putParent(deps: Deps, actor: Person, at: ParentAt, input: { label?: string } & Expectation) {
   const { parentId } = at
-  const access = await nodeFor(deps, actor, at, 'editor')
+  const access = await authorizeNode(deps, actor, at, 'editor')
   if (!(await findNode(deps.index.read, at.orgId, parentId)))
     throw new AppError('parent_not_found', 'There is no such node to be the parent')
   await changeEdge(deps, actor, access, input.expected_head, {
@@ -51,7 +51,7 @@ export async function putParent(deps: Deps, actor: Person, at: ParentAt, input: 
 /** The parent may be a node that was deleted. @throws AppError parent_not_found; as commitToBranch */
 export async function removeParent(deps: Deps, actor: Person, at: ParentAt, input: Expectation): Promise<void> {
   const { parentId } = at
-  const access = await nodeFor(deps, actor, at, 'editor')
+  const access = await authorizeNode(deps, actor, at, 'editor')
   await changeEdge(deps, actor, access, input.expected_head, {
     message: `Remove parent ${parentId}`,
     folder: 'parents',
@@ -75,7 +75,7 @@ export async function addConnection(
   at: NodeAt,
   input: ConnectionInput,
 ): Promise<NodeConnection> {
-  const access = await nodeFor(deps, actor, at, 'editor')
+  const access = await authorizeNode(deps, actor, at, 'editor')
   const { id = newConnectionId(), target, type = defaultConnectionType, label = '' } = input
   requireTarget(target)
   await changeEdge(deps, actor, access, input.expected_head, {
@@ -104,7 +104,7 @@ export async function updateConnection(
   input: Partial<ConnectionInput>,
 ): Promise<NodeConnection> {
   const { connectionId: id } = at
-  const access = await nodeFor(deps, actor, at, 'editor')
+  const access = await authorizeNode(deps, actor, at, 'editor')
   let connection: ConnectionEntity | undefined
   await changeEdge(deps, actor, access, input.expected_head, {
     message: `Edit connection ${id}`,
@@ -126,7 +126,7 @@ export async function updateConnection(
 /** @throws AppError connection_not_found; as commitToBranch */
 export async function removeConnection(deps: Deps, actor: Person, at: ConnectionAt, input: Expectation): Promise<void> {
   const { connectionId: id } = at
-  const access = await nodeFor(deps, actor, at, 'editor')
+  const access = await authorizeNode(deps, actor, at, 'editor')
   await changeEdge(deps, actor, access, input.expected_head, {
     message: `Remove connection ${id}`,
     folder: 'connections',
@@ -165,7 +165,7 @@ async function changeEdge(
     return applyChanges(draft, tree, [{ path: edgeFile(folder, id), blob }])
   }
   const request = {
-    branch: knownBranch('main'),
+    branch: requireBranchName('main'),
     message,
     expectedHead,
     addsParents: folder === 'parents',

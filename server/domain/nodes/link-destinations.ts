@@ -12,8 +12,8 @@ import { fileResolver, type ResolveNode, type VaultNode } from '../../vault/form
 import { attachments, namedPath } from '../../vault/format/vault-paths.ts'
 import type { WrittenLink } from '../../vault/format/written-links.ts'
 import type { NodeAccess } from '../access.ts'
-import type { Asker } from '../actor.ts'
-import { largeReadBy } from '../branches/large-reads.ts'
+import type { RequestContext } from '../actor.ts'
+import { createLargeRead } from '../branches/large-reads.ts'
 import type { ConnectionEntity, NodeContent } from '../format/node-format.ts'
 import { liesIn, nodeFile, textFile } from '../format/paths.ts'
 
@@ -44,7 +44,7 @@ const tooManyFiles =
 /** What each link leads to, in order. @throws AppError too_large, busy: of the repository's tree; the signal's reason */
 export async function* destinationsOf(
   deps: Deps,
-  asker: Asker,
+  asker: RequestContext,
   access: NodeAccess,
   known: Known,
 ): AsyncGenerator<Destination> {
@@ -71,12 +71,12 @@ type InNode = (link: WrittenLink, path: Link) => Destination
 /** By the files and connections of the node. */
 async function lookInto(
   { index }: Deps,
-  asker: Asker,
+  asker: RequestContext,
   { repo, org, onlyNode }: NodeAccess,
   { tree, content }: Known,
   source: string | undefined,
 ): Promise<InNode> {
-  const listed = await largeReadBy(asker)(tooManyFiles, (pace) => listFiles(repo, tree, { pace }))
+  const listed = await createLargeRead(asker)(tooManyFiles, (pace) => listFiles(repo, tree, { pace }))
   const files = listed.filter(({ path, mode }) => mode !== '160000' && isPlain(path)).map(({ path }) => path)
   const findFile = filesFrom(source ?? textFile, files)
   // A token of one node learns no titles, and so not which of its connections has one.

@@ -11,11 +11,11 @@ import { AppError } from '../../base/errors.ts'
 import { piecesOf } from '../../vault/format/markdown-facts.ts'
 import { nodeResolver, type ResolveNode } from '../../vault/format/vault-nodes.ts'
 import type { WrittenLink } from '../../vault/format/written-links.ts'
-import { type NodeAccess, nodeFor } from '../access.ts'
-import { type Asker, callerOf } from '../actor.ts'
+import { type NodeAccess, authorizeNode } from '../access.ts'
+import { type RequestContext, callerOf } from '../actor.ts'
 import type { NodeAt } from '../at.ts'
 import { type ImmutableAnswer, immutableAnswer } from '../branches/immutable-answers.ts'
-import { readTree, revisionFor } from '../branches/revisions.ts'
+import { readTree, resolveRevision } from '../branches/revisions.ts'
 import { createCallerSemaphore } from '../caller-semaphore.ts'
 import { readContent } from '../format/node-format.ts'
 import { type Destination, destinationsOf } from './link-destinations.ts'
@@ -70,17 +70,17 @@ interface Links {
  * Text, files and connections are those of the revision; which nodes there are, with their titles and `source_path`, are
  * those of now.
  *
- * @throws AppError as nodeFor, branch_not_found, too_large, busy; the signal's reason
+ * @throws AppError as authorizeNode, branch_not_found, too_large, busy; the signal's reason
  */
 export async function readLinks(
   deps: Deps,
-  asker: Asker,
+  asker: RequestContext,
   at: NodeAt,
   { revision = 'main' }: { readonly revision?: string },
 ): Promise<ImmutableAnswer<Links>> {
-  const access = await nodeFor(deps, asker.actor, at, 'public')
+  const access = await authorizeNode(deps, asker.actor, at, 'public')
   const { node, org } = access
-  const head = await revisionFor(access, revision)
+  const head = await resolveRevision(access, revision)
   // Before the rows: an answer is then kept under an older version than its own, never under a newer one.
   const { epoch, version } = (await findOrgRow(deps.index.read, org.id)) ?? {}
   const seen = access.onlyNode === undefined ? '' : ' of this node alone'
@@ -93,7 +93,7 @@ export async function readLinks(
 
 async function linksAt(
   deps: Deps,
-  asker: Asker,
+  asker: RequestContext,
   access: NodeAccess,
   head: Oid | null,
   version: string,

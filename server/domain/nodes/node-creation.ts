@@ -9,19 +9,19 @@ import type { Oid } from '../../../gitstore/repo.ts'
 import type { NodeRow } from '../../../index/derived/node-queries.ts'
 import type { Deps } from '../../base/deps.ts'
 import { ValidationError, invalid } from '../../base/errors.ts'
-import { nodeIn, type OrgAccess, orgFor } from '../access.ts'
+import { authorizeNodeInOrg, type OrgAccess, authorizeOrg } from '../access.ts'
 import type { Person } from '../actor.ts'
 import type { OrgAt } from '../at.ts'
 import { problemsOf, refuseProblems, withGraphLock } from '../branches/branch-commits.ts'
 import { type NodeFields, nodeJson, requireTitle, textBytes } from '../format/node-files.ts'
 import { edgeFile, liesIn, nodeFile, textFile } from '../format/paths.ts'
 import { asJson, signature } from '../format/signatures.ts'
-import { readBack, tryIndexNode } from '../indexing/index-node.ts'
-import { announced } from '../indexing/recovered.ts'
+import { readResult, tryIndexNode } from '../indexing/index-node.ts'
+import { withNodeIntent } from '../indexing/recovered.ts'
 import { isId, ledgerRef, main, nodeRepo } from '../layout.ts'
 import { startLedger } from '../ledger/ledger.ts'
 import { toNode } from './nodes.ts'
-import { known, refuseTaken } from './taken-ids.ts'
+import { nodeExistsError, refuseTaken } from './taken-ids.ts'
 
 export interface NodeInput extends NodeFields {
   readonly text_content?: string
@@ -39,7 +39,7 @@ export type NodeFiles = ReadonlyMap<string, Buffer>
  * @throws AppError node_exists; ValidationError: parents that break the graph's rules, content without a first commit
  */
 export async function createNode(deps: Deps, actor: Person, at: OrgAt, input: NodeInput) {
-  const access = await orgFor(deps, actor, at, 'editor')
+  const access = await authorizeOrg(deps, actor, at, 'editor')
   const { parents = [], initialize = true } = input
   requireTitle(input.title)
   if (!initialize) refuseContent(input)
@@ -60,7 +60,7 @@ export async function createNode(deps: Deps, actor: Person, at: OrgAt, input: No
       return position < 0 ? ['body'] : ['body', 'parents', position]
     },
   })
-  return readBack(deps, async () => toNode(deps, await nodeIn(deps, access, id, 'public')))
+  return readResult(deps, async () => toNode(deps, await authorizeNodeInOrg(deps, access, id, 'public')))
 }
 
 /** Refuses fields that need a first commit. */
@@ -108,14 +108,14 @@ async function createNodeFrom(
       if (seed.id !== undefined) await refuseTaken(deps, orgId, [id])
       return refs.set(ledgerRef, await startLedger(draft, { id, org_id: orgId, title: seed.title, created_at }, actor))
     }).catch((error: unknown) => {
-      if (isGitError(error, 'repo_exists')) throw known(orgId, id)
+      if (isGitError(error, 'repo_exists')) throw nodeExistsError(orgId, id)
       throw error
     })
   }
   const hasParents = [...(seed.files?.keys() ?? [])].some((path) => liesIn('parents', path))
   if (hasParents) await withGraphLock(deps, orgId, id, make)
   else
-    await announced(deps, orgId, [id], async () => {
+    await withNodeIntent(deps, orgId, [id], async () => {
       await make()
       await tryIndexNode(deps, orgId, id)
     })

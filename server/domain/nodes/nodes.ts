@@ -19,17 +19,17 @@ import {
 import { listNodeRows, type NodeRow, readNodeText } from '../../../index/derived/node-queries.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
-import { type NodeAccess, nodeFor, orgFor, requireStill, reread } from '../access.ts'
+import { type NodeAccess, authorizeNode, authorizeOrg, recheckAccess, reloadNode } from '../access.ts'
 import type { Actor, Person } from '../actor.ts'
 import type { NodeAt, OrgAt } from '../at.ts'
 import { commitToBranch } from '../branches/branch-commits.ts'
-import { knownBranch } from '../branches/revisions.ts'
+import { requireBranchName } from '../branches/revisions.ts'
 import { changedJson, type NodeFields, nodeJson, requireTitle, textBytes } from '../format/node-files.ts'
 import { readContent } from '../format/node-format.ts'
 import { nodeFile, textFile } from '../format/paths.ts'
 import { slugOf } from '../format/slug.ts'
-import { indexNode, readBack } from '../indexing/index-node.ts'
-import { announced } from '../indexing/recovered.ts'
+import { indexNode, readResult } from '../indexing/index-node.ts'
+import { withNodeIntent } from '../indexing/recovered.ts'
 import { ledgerRef, trashedNodeRepo } from '../layout.ts'
 import { type Page, pageOf } from '../pagination.ts'
 
@@ -46,7 +46,7 @@ export async function listNodes(
   at: OrgAt,
   query: Page & { tag?: string; parent_id?: string; order?: 'created' | 'changed' },
 ) {
-  await orgFor(deps, actor, at, 'public')
+  await authorizeOrg(deps, actor, at, 'public')
   const { rows, total } = await listNodeRows(deps.index.read, at.orgId, query, listedProperties)
   const nodes = []
   for (const { properties, ...row } of rows) {
@@ -62,7 +62,7 @@ const listedProperties = 65_536
 const omitted = { properties_omitted: true as const }
 
 export async function readNode(deps: Deps, actor: Actor, at: NodeAt) {
-  return toNode(deps, await nodeFor(deps, actor, at, 'public'))
+  return toNode(deps, await authorizeNode(deps, actor, at, 'public'))
 }
 
 export async function toNode({ index }: Deps, { org, node, onlyNode }: NodeAccess) {
@@ -74,15 +74,15 @@ export async function toNode({ index }: Deps, { org, node, onlyNode }: NodeAcces
   }
 }
 
-/** The node after it was changed. @throws as readBack */
+/** The node after it was changed. @throws as readResult */
 export function nodeAfter(deps: Deps, access: NodeAccess): ReturnType<typeof toNode> {
-  return readBack(deps, async () => toNode(deps, await reread(deps, access, 'public')))
+  return readResult(deps, async () => toNode(deps, await reloadNode(deps, access, 'public')))
 }
 
 /** Connections that the node holds and those that lead to it. */
 export async function listConnections(deps: Deps, actor: Actor, at: NodeAt, page: Page) {
   const { orgId, nodeId } = at
-  const { onlyNode } = await nodeFor(deps, actor, at, 'public')
+  const { onlyNode } = await authorizeNode(deps, actor, at, 'public')
   if (onlyNode !== undefined) {
     const { connections, total } = await readOwnConnections(deps.index.read, orgId, nodeId, page)
     return { connections, ...pageOf(page, total) }
@@ -94,11 +94,11 @@ export async function listConnections(deps: Deps, actor: Actor, at: NodeAt, page
 
 /** One commit on main; none if nothing changes. */
 export async function updateNode(deps: Deps, actor: Person, at: NodeAt, patch: NodePatch) {
-  const access = await nodeFor(deps, actor, at, 'editor')
+  const access = await authorizeNode(deps, actor, at, 'editor')
   if (patch.title !== undefined) requireTitle(patch.title)
   const text = patch.text_content === undefined ? {} : { text: textBytes(patch.text_content) }
   await commitToBranch(deps, actor, access, {
-    branch: knownBranch('main'),
+    branch: requireBranchName('main'),
     message: patch.message ?? 'Edit node',
     expectedHead: patch.expected_head,
     addsParents: false,
@@ -113,12 +113,12 @@ export async function updateNode(deps: Deps, actor: Person, at: NodeAt, patch: N
 /** Renames the repository into the trash under the ledger's lock, then deletes the rows. */
 export async function deleteNode(deps: Deps, actor: Person, at: NodeAt): Promise<void> {
   const { orgId, nodeId } = at
-  const { repo } = await nodeFor(deps, actor, at, 'maintainer')
+  const { repo } = await authorizeNode(deps, actor, at, 'maintainer')
   const trashed = trashedNodeRepo(deps.store, orgId, nodeId, deps.now())
   await makeFolder(dirname(trashed.dir))
-  await announced(deps, orgId, [nodeId], async () => {
+  await withNodeIntent(deps, orgId, [nodeId], async () => {
     await updateRefs(deps.store, [{ repo, ref: ledgerRef }], async () => {
-      await requireStill(deps, actor, orgId, 'maintainer')
+      await recheckAccess(deps, actor, orgId, 'maintainer')
       await moveRepo(repo.dir, trashed.dir)
       await unlink(join(trashed.dir, `${ledgerRef}.lock`))
       return { moves: [], value: undefined }

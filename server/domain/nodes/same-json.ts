@@ -19,7 +19,7 @@ export function isJsonOfNode(path: string): boolean {
  *
  * @param title what the node is called where node.json has none
  */
-export function saysTheSame(path: string, one: string, other: string, title: string): boolean {
+export function isSameJson(path: string, one: string, other: string, title: string): boolean {
   const [a, b] = [parseJson(one), parseJson(other)]
   if (!isRecord(a) || !isRecord(b)) return false
   const meaning = (json: Record<string, unknown>): unknown => {
@@ -41,11 +41,11 @@ export async function withKnownJson(
   for (const { path, mode, oid } of there) {
     const bytes = isJsonOfNode(path) && mode === '100644' ? files.get(path) : undefined
     const known = bytes && (await readJsonBlob(repo, oid))
-    if (known && saysTheSame(path, bytes.toString(), known.toString(), title)) same.set(path, known)
+    if (known && isSameJson(path, bytes.toString(), known.toString(), title)) same.set(path, known)
   }
   const planned = files.get(nodeFile)
   const isNew = !there.some(({ path }) => path === nodeFile)
-  if (isNew && planned && saysTheSame(nodeFile, planned.toString(), '{}', title)) same.delete(nodeFile)
+  if (isNew && planned && isSameJson(nodeFile, planned.toString(), '{}', title)) same.delete(nodeFile)
   return same
 }
 

@@ -13,20 +13,20 @@ export async function refuseTaken(deps: Deps, orgId: string, ids: readonly strin
   const orgs = await readOrgsOf((deps.wholeIndex ?? deps.index).read, ids)
   for (const id of ids) {
     const owner = orgs.get(id)
-    if (owner !== undefined && owner !== orgId) throw taken(id)
-    if (owner === orgId || repoExists(nodeRepo(deps.store, orgId, id))) throw known(orgId, id)
+    if (owner !== undefined && owner !== orgId) throw nodeTakenError(id)
+    if (owner === orgId || repoExists(nodeRepo(deps.store, orgId, id))) throw nodeExistsError(orgId, id)
   }
   const trashed = await findTrashedElsewhere(deps.store, orgId, new Set(ids))
-  if (trashed !== undefined) throw taken(trashed)
+  if (trashed !== undefined) throw nodeTakenError(trashed)
 }
 
 /** For an id used in another organisation: says nothing about that node. */
-export function taken(id: string): AppError {
+export function nodeTakenError(id: string): AppError {
   return new AppError('node_exists', `The id ${id} is taken`)
 }
 
 /** For an id used in this organisation. */
-export function known(orgId: string, id: string): AppError {
+export function nodeExistsError(orgId: string, id: string): AppError {
   return new AppError('node_exists', `A node with the id ${id} exists`, { location: `/orgs/${orgId}/nodes/${id}` })
 }
 

@@ -5,7 +5,7 @@ import { findOrgRow } from '../../../index/derived/org-queries.ts'
 import { countChildren, listChildren, listRoots, type TreeNode } from '../../../index/derived/tree-queries.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
-import { orgFor } from '../access.ts'
+import { authorizeOrg } from '../access.ts'
 import type { Actor } from '../actor.ts'
 import type { OrgAt } from '../at.ts'
 import { type Page, pageOf, slice } from '../pagination.ts'
@@ -20,12 +20,12 @@ const levels = new LRUCache<string, readonly TreeNode[]>({
  * The children of `under`, or the nodes without a parent: by title, then by id, each with the number of its children. A level
  * is read and ordered once for each version of the organisation.
  *
- * @throws AppError as orgFor, node_not_found
+ * @throws AppError as authorizeOrg, node_not_found
  */
 export async function listTree(deps: Deps, actor: Actor, at: OrgAt, query: Page & { readonly under?: string }) {
   const { orgId } = at
   const { read } = deps.index
-  await orgFor(deps, actor, at, 'public')
+  await authorizeOrg(deps, actor, at, 'public')
   const { under } = query
   if (under !== undefined && !(await findNode(read, orgId, under)))
     throw new AppError('node_not_found', 'Node not found')

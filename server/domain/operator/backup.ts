@@ -65,7 +65,7 @@ const abandonedAfterMs = 24 * 3600 * 1000
  *
  * @throws GitError storage_* and system errors where `dir` cannot be written; the signal's reason
  */
-export async function backUp(
+export async function backUpData(
   source: Source,
   dir: string,
   options: BackupOptions,

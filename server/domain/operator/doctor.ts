@@ -18,7 +18,7 @@ import { listStoredRepositories, type StoredRepository } from '../indexing/store
 import { arrivingFolder, credentialsFile, indexFile, orgRepository } from '../layout.ts'
 import type { Source } from './backup.ts'
 import { examinePlaces } from './place-findings.ts'
-import { examineRepository, type Finding, fault } from './repository-findings.ts'
+import { examineRepository, type Finding, damageFinding } from './repository-findings.ts'
 
 export interface Examination {
   readonly orgs: number
@@ -65,14 +65,14 @@ export async function examine(
   const index = join(root, indexFile)
   const credentials = postgres ? await examinePostgres(postgres) : await examineFile(root)
   const where = postgres ? postgresName : credentialsFile
-  if (credentials.fault !== undefined) findings.push(fault('database', where, credentials.fault))
+  if (credentials.fault !== undefined) findings.push(damageFinding('database', where, credentials.fault))
   else if (postgres && cell !== undefined) findings.push(...(await examinePlaces(postgres, cell, root)))
   if (!lexists(index)) {
-    findings.push({ ...fault('database', indexFile, 'is missing; the next start makes it again'), kind: 'note' })
+    findings.push({ ...damageFinding('database', indexFile, 'is missing; the next start makes it again'), kind: 'note' })
   } else {
     const sickIndex = databaseFault(index)
     if (sickIndex !== undefined)
-      findings.push(fault('database', indexFile, `${sickIndex}; the next start makes it again`))
+      findings.push(damageFinding('database', indexFile, `${sickIndex}; the next start makes it again`))
     else findings.push(...(await examineIndex(root, index, scratch, damaged, onProgress)))
   }
   return {
@@ -115,7 +115,7 @@ function sharedIds(repositories: readonly StoredRepository[]): Finding[] {
   return repositories.flatMap((stored) => {
     const other = stored.nodeId === undefined ? undefined : first.get(stored.nodeId)
     if (stored.nodeId !== undefined && !other) first.set(stored.nodeId, stored)
-    return other ? [fault('graph', stored.path, `has the id of ${other.path}, and only one of the two is served`)] : []
+    return other ? [damageFinding('graph', stored.path, `has the id of ${other.path}, and only one of the two is served`)] : []
   })
 }
 
@@ -140,15 +140,15 @@ async function examineIndex(
     different = differencesBetween(index, rebuilt).filter(({ orgId }) => !arriving.has(orgId))
     if (different.length + failed.size > 0) different = await lookAgain(deps, index, rebuilt, different, failed)
   } catch (error) {
-    return [fault('database', indexFile, error instanceof Error ? error.message : String(error))]
+    return [damageFinding('database', indexFile, error instanceof Error ? error.message : String(error))]
   }
   const findings = [...failed]
     .filter(([path]) => !damaged.has(path))
-    .map(([path, reason]) => fault('index', path, `cannot be indexed: ${reason}`))
+    .map(([path, reason]) => damageFinding('index', path, `cannot be indexed: ${reason}`))
   for (const one of different) {
     const path = pathOf(one.nodeId === undefined ? one.orgId : join(one.orgId, `${one.nodeId}.git`))
     if (!failed.has(path) && !failed.has(pathOf(one.orgId)) && !damaged.has(path))
-      findings.push(fault('index', path, describe(one)))
+      findings.push(damageFinding('index', path, describe(one)))
   }
   return [...findings, ...(await findCycles(deps))]
 }
@@ -226,6 +226,6 @@ async function findCycles({ index }: Pick<Deps, 'index'>): Promise<Finding[]> {
   return Array.from({ length: hidden.length / 2 }, (_, at) => {
     const [parent = '', child = ''] = [ids[hidden[2 * at] ?? 0], ids[hidden[2 * at + 1] ?? 0]]
     const path = join(orgOf.get(child) ?? '', `${child}.git`)
-    return fault('graph', path, `its edge to the parent ${parent} closes a circle, and is hidden`)
+    return damageFinding('graph', path, `its edge to the parent ${parent} closes a circle, and is hidden`)
   })
 }

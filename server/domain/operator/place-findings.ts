@@ -7,7 +7,7 @@ import type { CredentialsDb, CredentialsSchema } from '../../../index/credential
 import { connectPostgres } from '../../../index/postgres/database.ts'
 import type { PostgresAddress } from '../../../index/postgres/pool.ts'
 import { arrivingFolder, isId } from '../layout.ts'
-import { type Finding, fault } from './repository-findings.ts'
+import { type Finding, damageFinding } from './repository-findings.ts'
 
 /** Organisations of one statement. */
 const placesAtOnce = 500
@@ -42,7 +42,7 @@ async function examineFolders(db: CredentialsDb, cell: string, root: string): Pr
       const place = places.get(orgId)
       if (place === undefined) findings.push(note(orgId, 'has no place in the directory; the service gives it one'))
       else if (place.cell !== cell)
-        findings.push(fault('directory', orgId, `is the cell ${place.cell}'s; the next start sets it aside`))
+        findings.push(damageFinding('directory', orgId, `is the cell ${place.cell}'s; the next start sets it aside`))
     }
   }
   return findings
@@ -54,7 +54,7 @@ async function examineRows(db: CredentialsDb, cell: string, root: string): Promi
     const places = await listPlacesOf(db, { cell, state: 'here', beyond, limit: placesAtOnce })
     for (const { org_id } of places)
       if (!lexists(join(root, org_id)))
-        findings.push(fault('directory', org_id, 'is missing, though it is said to be here'))
+        findings.push(damageFinding('directory', org_id, 'is missing, though it is said to be here'))
     beyond = places.length < placesAtOnce ? undefined : places.at(-1)?.org_id
   }
   return findings

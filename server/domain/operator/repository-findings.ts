@@ -21,7 +21,7 @@ export interface Finding extends PathProblem {
   readonly subject: 'repository' | 'database' | 'index' | 'graph' | 'leftover' | 'directory'
 }
 
-export function fault(subject: Finding['subject'], path: string, reason: string): Finding {
+export function damageFinding(subject: Finding['subject'], path: string, reason: string): Finding {
   return { kind: 'fault', subject, path, reason }
 }
 
@@ -37,10 +37,10 @@ export async function examineRepository(
   if (!lexists(repo.dir)) {
     // Otherwise it was deleted after the listing.
     if (stored.nodeId !== undefined || !lexists(join(root, stored.orgId))) return []
-    return [fault('repository', stored.path, 'is missing: nothing of the organisation can be read')]
+    return [damageFinding('repository', stored.path, 'is missing: nothing of the organisation can be read')]
   }
   const wrong = await damagesOf(repo, stored, signal)
-  const findings = lexists(repo.dir) ? wrong.map((reason) => fault('repository', stored.path, reason)) : []
+  const findings = lexists(repo.dir) ? wrong.map((reason) => damageFinding('repository', stored.path, reason)) : []
   for await (const path of listStaleFiles(runFolder(root), repo, now.getTime())) {
     const isLock = path.endsWith('.lock')
     const reason = isLock ? 'a stale lock' : 'an abandoned temporary file'

@@ -15,9 +15,9 @@ import { listMemberships } from '../../../index/derived/org-queries.ts'
 import { findDatabaseDamage } from '../../../index/sqlite/backup.ts'
 import { DatabaseError } from '../../../index/sqlite/database.ts'
 import type { Deps } from '../../base/deps.ts'
-import { unknownPassword } from '../accounts/passwords.ts'
+import { hashRandomPassword } from '../accounts/passwords.ts'
 import { issueResetToken } from '../accounts/sessions.ts'
-import { accountOfHiddenEmail } from '../format/hidden-emails.ts'
+import { parseHiddenEmail } from '../format/hidden-emails.ts'
 import type { PathProblem } from '../format/path-problem.ts'
 import { credentialsFile, isId, runFolder, stagingFolder } from '../layout.ts'
 import { listLiveProcesses } from '../live-processes.ts'
@@ -118,7 +118,7 @@ export interface NewAccount {
  */
 export async function createAccounts(deps: Deps, problems: PathProblem[]): Promise<NewAccount[]> {
   const members = await listMemberships(deps.index.read)
-  const password_hash = await unknownPassword(deps)
+  const password_hash = await hashRandomPassword(deps)
   const accounts: NewAccount[] = []
   for (const id of [...new Set(members.map((member) => member.user_id))]) {
     const { read } = deps.credentials
@@ -131,7 +131,7 @@ export async function createAccounts(deps: Deps, problems: PathProblem[]): Promi
     if (!profile) continue
     const { email, name } = profile
     const [created_at = ''] = mine.map((member) => member.created_at).sort()
-    const hide_email = accountOfHiddenEmail(email) === id ? (1 as const) : (0 as const)
+    const hide_email = parseHiddenEmail(email) === id ? (1 as const) : (0 as const)
     const account = { id, email, name, password_hash, created_at, org_id: first?.org_id ?? newId(), hide_email }
     if (await deps.credentials.write((trx) => insertAccount(trx, account)))
       accounts.push({ email, resetToken: (await issueResetToken(deps, id)).reset_token })

@@ -59,7 +59,7 @@ interface Chosen {
  *
  * @throws GitError storage_*; system errors where `dir` cannot be read or `root` not be written; the signal's reason
  */
-export async function stage(
+export async function stageCopies(
   root: string,
   dir: string,
   signal: AbortSignal,

@@ -10,7 +10,7 @@ import { deleteTombstones } from '../../../index/derived/nodes.ts'
 import type { Deps } from '../../base/deps.ts'
 import type { NodeAt } from '../at.ts'
 import { indexNode } from '../indexing/index-node.ts'
-import { announced } from '../indexing/recovered.ts'
+import { withNodeIntent } from '../indexing/recovered.ts'
 import { isId, ledgerRef, nodeRepo, orgRepo, trashFolder } from '../layout.ts'
 
 /** The reason why a node is not restored. `mistake`: the node exists, or has no copy or no organisation. `conflict`: another node has its id. */
@@ -30,7 +30,7 @@ export async function restoreNode(deps: Deps, { orgId, nodeId }: NodeAt): Promis
   if (holder !== undefined) return heldBy(holder)
   // Left by a deletion that was killed after its commit point.
   await rm(join(newest.path, `${ledgerRef}.lock`), { force: true })
-  await announced(deps, orgId, [nodeId], async () => {
+  await withNodeIntent(deps, orgId, [nodeId], async () => {
     await moveRepo(newest.path, repo.dir)
     await indexNode(deps, orgId, nodeId)
   })

@@ -8,10 +8,10 @@ import { listMemberRows, type MemberRow } from '../../../index/derived/org-queri
 import type { Role } from '../../../index/derived/schema.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
-import { includesRole, orgFor } from '../access.ts'
+import { includesRole, authorizeOrg } from '../access.ts'
 import type { Operator, Person } from '../actor.ts'
 import type { MemberAt, OrgAt } from '../at.ts'
-import { accountOfHiddenEmail, emailInGit } from '../format/hidden-emails.ts'
+import { parseHiddenEmail, emailInGit } from '../format/hidden-emails.ts'
 import type { OrgRecord } from '../format/org-format.ts'
 import type { Author } from '../format/signatures.ts'
 import { type Page, pageOf } from '../pagination.ts'
@@ -24,7 +24,7 @@ const maxMembers = 10_000
 
 /** In the order of joining. */
 export async function listMembers(deps: Deps, actor: Person, at: OrgAt, page: Page) {
-  await orgFor(deps, actor, at, 'reader')
+  await authorizeOrg(deps, actor, at, 'reader')
   const { rows, total } = await listMemberRows(deps.index.read, at.orgId, page)
   return { members: rows, ...pageOf(page, total) }
 }
@@ -41,7 +41,7 @@ export async function putMember(
   at: MemberAt,
   { role }: { role: Role },
 ): Promise<Member> {
-  if (actor.kind === 'person') await orgFor(deps, actor, at, 'owner')
+  if (actor.kind === 'person') await authorizeOrg(deps, actor, at, 'owner')
   const account = await findAccountAt(deps, at)
   if (!account) throw new AppError('account_not_found', 'There is no account with this e-mail address')
   const { id: user_id, name } = account
@@ -82,14 +82,14 @@ function withRole(
 
 /** The account of an address: of its own, or of the one that stands for it in Git. */
 async function findAccountAt(deps: Deps, { email }: MemberAt): Promise<Account | undefined> {
-  const id = accountOfHiddenEmail(email)
+  const id = parseHiddenEmail(email)
   const { read } = deps.credentials
   return id === undefined ? findAccountByEmail(read, email) : findAccountById(read, id)
 }
 
 /** Owners may remove any member; every member may leave. @throws AppError member_not_found, last_owner */
 export async function removeMember(deps: Deps, actor: Person, at: MemberAt): Promise<void> {
-  const { role } = await orgFor(deps, actor, at, 'reader')
+  const { role } = await authorizeOrg(deps, actor, at, 'reader')
   const key = emailKey(at.email)
   const account = await findAccountAt(deps, at)
   const leaving = account === undefined ? emailKey(actor.email) === key : account.id === actor.id
@@ -136,7 +136,7 @@ export function isAloneIn({ members }: OrgRecord, accountId: string): boolean {
 }
 
 /** Writes the person's name and address into their member file, where they are a member and it has others. */
-export async function writeProfile(deps: Deps, person: Person, at: OrgAt): Promise<void> {
+export async function updateMemberProfile(deps: Deps, person: Person, at: OrgAt): Promise<void> {
   const { id, email, name } = person
   await changeOrg(deps, person, at, 'email', (record) => {
     const known = record.members.get(id)

@@ -13,13 +13,13 @@ import { unfinishedName } from '../../../gitstore/temporary-names.ts'
 import type { Role } from '../../../index/derived/schema.ts'
 import type { Deps } from '../../base/deps.ts'
 import { invalid } from '../../base/errors.ts'
-import { findOrg, orgFor, requireStill } from '../access.ts'
+import { findOrg, authorizeOrg, recheckAccess } from '../access.ts'
 import type { Actor, Person } from '../actor.ts'
 import type { OrgAt } from '../at.ts'
 import { commitOrg, type OrgRecord, readRecord } from '../format/org-format.ts'
 import { indexChangedOrg } from '../indexing/changed-orgs.ts'
-import { readBack, tryUpdateCard } from '../indexing/index-node.ts'
-import { announced } from '../indexing/recovered.ts'
+import { readResult, tryUpdateCard } from '../indexing/index-node.ts'
+import { withNodeIntent } from '../indexing/recovered.ts'
 import { main, orgFolder, orgRepo, orgRepository, trashedOrgFolder, trashFolder } from '../layout.ts'
 import { type Page, pageOf } from '../pagination.ts'
 import type { OrgColumns } from '../placement.ts'
@@ -78,14 +78,14 @@ export async function createOrg(deps: Deps, actor: Person, input: OrgInput, give
     join(making, orgRepository),
     async (draft) => new Map([[main, await commitOrg(draft, null, record, actor, now, 'create')]]),
   )
-  await announced(deps, id, [], async () => {
+  await withNodeIntent(deps, id, [], async () => {
     await moveRepo(making, orgFolder(deps.store, id)).catch(async (error: unknown) => {
       await rm(making, { recursive: true, force: true })
       throw error
     })
     await indexChangedOrg(deps, id, () => deps.placement.declare(id, 'here'))
   })
-  return readBack(deps, () => readOrg(deps, actor, { orgId: id }))
+  return readResult(deps, () => readOrg(deps, actor, { orgId: id }))
 }
 
 /** Creates the personal organisation if a crash interrupted the sign-up. A deleted one, or one of another cell, is not created again. */
@@ -107,13 +107,13 @@ export async function listOrgs(deps: Deps, actor: Person, page: Page) {
 }
 
 export async function readOrg(deps: Deps, actor: Actor, at: OrgAt): Promise<Org> {
-  const { org, role } = await orgFor(deps, actor, at, 'public')
+  const { org, role } = await authorizeOrg(deps, actor, at, 'public')
   return toOrg(org, role)
 }
 
 /** @throws AppError org_not_found, forbidden; ValidationError: a vault where there is another one */
 export async function updateOrg(deps: Deps, actor: Person, at: OrgAt, input: Partial<OrgInput>): Promise<Org> {
-  await orgFor(deps, actor, at, 'owner')
+  await authorizeOrg(deps, actor, at, 'owner')
   await changeOrg(deps, actor, at, 'edit', (record) => {
     requireOwner(record, actor)
     const { description, ...others } = input
@@ -128,9 +128,9 @@ export async function updateOrg(deps: Deps, actor: Person, at: OrgAt, input: Par
 
 /** Says which vault an import fills the organisation from, where nothing says so yet. @throws AppError as changeOrg, forbidden */
 export async function adoptVault(deps: Deps, actor: Person, at: OrgAt, vaultId: string): Promise<void> {
-  await orgFor(deps, actor, at, 'editor')
+  await authorizeOrg(deps, actor, at, 'editor')
   await changeOrg(deps, actor, at, 'import', async (record) => {
-    await requireStill(deps, actor, at.orgId, 'editor')
+    await recheckAccess(deps, actor, at.orgId, 'editor')
     if (record.org.vault_id !== undefined) return record
     return { ...record, org: { ...record.org, vault_id: vaultId } }
   })
@@ -138,7 +138,7 @@ export async function adoptVault(deps: Deps, actor: Person, at: OrgAt, vaultId: 
 
 /** @throws AppError org_not_found, forbidden */
 export async function deleteOrg(deps: Deps, actor: Person, at: OrgAt): Promise<void> {
-  await orgFor(deps, actor, at, 'owner')
+  await authorizeOrg(deps, actor, at, 'owner')
   await moveOrgToTrash(deps, at, (record) => {
     if (record) requireOwner(record, actor)
     return true
@@ -161,7 +161,7 @@ export async function moveOrgToTrash(
   const name = { repo: orgRepo(deps.store, orgId), ref: main }
   const trashed = trashedOrgFolder(deps.store, orgId, deps.now())
   await makeFolder(trashFolder(deps.store))
-  return announced(deps, orgId, [], async () => {
+  return withNodeIntent(deps, orgId, [], async () => {
     const isMoved = await updateRefs(deps.store, [name], async (current) => {
       if (!decide(await readUnlessDamaged(name.repo, () => current(name)))) return { moves: [], value: false }
       await moveRepo(orgFolder(deps.store, orgId), trashed)

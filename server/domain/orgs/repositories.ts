@@ -3,7 +3,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { listNodesAfter, listNodeTitles } from '../../../index/derived/node-queries.ts'
 import type { Deps } from '../../base/deps.ts'
-import { type OrgAccess, orgFor } from '../access.ts'
+import { type OrgAccess, authorizeOrg } from '../access.ts'
 import type { Actor } from '../actor.ts'
 import type { OrgAt } from '../at.ts'
 import { cloneUrl } from '../layout.ts'
@@ -28,7 +28,7 @@ const rowsAtOnce = 1_000
 /** The repositories that the caller may clone: for owners the organisation's own first, then the nodes', oldest first. */
 export async function listRepositories(deps: Deps, actor: Actor, at: OrgAt, input: Page & Addressed) {
   const { base, ...page } = input
-  const access = await orgFor(deps, actor, at, 'public')
+  const access = await authorizeOrg(deps, actor, at, 'public')
   const own = ownRepository(access, base)
   const { rows, total } = await listNodeTitles(deps.index.read, at.orgId, {
     limit: page.limit - (page.offset === 0 ? own.length : 0),
@@ -43,7 +43,7 @@ export async function listRepositories(deps: Deps, actor: Actor, at: OrgAt, inpu
 
 /** All of them, in the order of the list. */
 export async function listCloneUrls(deps: Deps, actor: Actor, at: OrgAt, { base }: Addressed): Promise<string[]> {
-  const urls = ownRepository(await orgFor(deps, actor, at, 'public'), base).map(({ clone_url }) => clone_url)
+  const urls = ownRepository(await authorizeOrg(deps, actor, at, 'public'), base).map(({ clone_url }) => clone_url)
   let last = { created_at: '', id: '' }
   for (;;) {
     const rows = await listNodesAfter(deps.index.read, at.orgId, last, rowsAtOnce)

@@ -6,12 +6,12 @@ import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
-import { type NodeAccess, nodeFor, requireStill } from '../access.ts'
-import { type Asker, callerOf, type Person } from '../actor.ts'
+import { type NodeAccess, authorizeNode, recheckAccess } from '../access.ts'
+import { type RequestContext, callerOf, type Person } from '../actor.ts'
 import type { PullAt } from '../at.ts'
 import {
   addsParents,
-  headMoved,
+  headMovedError,
   problemsOf,
   refuseDirectMove,
   refuseProblems,
@@ -23,7 +23,7 @@ import { signature } from '../format/signatures.ts'
 import { tryIndexNode } from '../indexing/index-node.ts'
 import { branchRef, main } from '../layout.ts'
 import { type PullRequest, sentence, toPull } from './pull-state.ts'
-import { pullAfter, rowFor } from './pulls.ts'
+import { pullAfter, findPullRow } from './pulls.ts'
 
 /** Commits that are rebased: 1 ms of CPU each, 25 ms if both sides changed the same file. */
 const maxCommits = 250
@@ -42,11 +42,11 @@ const semaphore = createCallerSemaphore({
  * @throws AppError merge_conflict with `paths` (nothing moved), merged, closed, head_moved, branch_protected,
  *   source_branch_missing, too_many_commits, busy; the reason of `signal`, after which nothing moves
  */
-export async function updatePullBranch(deps: Deps, asker: Asker<Person>, at: PullAt): Promise<PullRequest> {
+export async function updatePullBranch(deps: Deps, asker: RequestContext<Person>, at: PullAt): Promise<PullRequest> {
   const { actor, signal } = asker
-  const access = await nodeFor(deps, actor, at, 'editor')
+  const access = await authorizeNode(deps, actor, at, 'editor')
   const { repo, history } = access
-  const row = await rowFor(deps, at)
+  const row = await findPullRow(deps, at)
   if (row.status !== 'open') throw new AppError(row.status, `The pull request is ${row.status}`)
   const source: RefName = { repo, ref: branchRef(row.source_branch) }
   const from = readRef(repo, source.ref)
@@ -69,8 +69,8 @@ export async function updatePullBranch(deps: Deps, asker: Asker<Person>, at: Pul
   await withGraphLockIf(deps, access, adds, () =>
     updateRefs(deps.store, [source], async (current) => {
       if (current(source) !== from)
-        throw headMoved('The source branch moved meanwhile; nothing was changed', current(source))
-      await requireStill(deps, actor, at.orgId, 'editor')
+        throw headMovedError('The source branch moved meanwhile; nothing was changed', current(source))
+      await recheckAccess(deps, actor, at.orgId, 'editor')
       refuseProblems(
         await problemsOf(deps, access, repo, source.ref, await readTree(repo, from), await readTree(repo, head)),
         () => ['body'],

@@ -8,40 +8,40 @@ import { listAbove } from '../../../index/derived/edges.ts'
 import { countsOf } from '../../../index/derived/neighbours.ts'
 import { readTitles } from '../../../index/derived/node-queries.ts'
 import type { Deps } from '../../base/deps.ts'
-import { type NodeAccess, nodeFor } from '../access.ts'
-import type { Asker, Person } from '../actor.ts'
+import { type NodeAccess, authorizeNode } from '../access.ts'
+import type { RequestContext, Person } from '../actor.ts'
 import type { PullAt } from '../at.ts'
 import { readDiff } from '../branches/commit-views.ts'
-import { largeReadBy } from '../branches/large-reads.ts'
+import { createLargeRead } from '../branches/large-reads.ts'
 import { findTree } from '../branches/revisions.ts'
 import { type CommitPair, type DiffQuery, patchOf, textDiff } from '../branches/text-diffs.ts'
 import { type NodeContent, readContent } from '../format/node-format.ts'
 import { edgeName, type NamedEdge } from '../format/paths.ts'
 import { toPull } from './pull-state.ts'
-import { rowFor } from './pulls.ts'
+import { findPullRow } from './pulls.ts'
 
-/** @throws AppError as pairOf, too_large, busy; the signal's reason */
-export async function readPullChanges(deps: Deps, asker: Asker<Person>, at: PullAt) {
-  const { access, pair } = await pairOf(deps, asker.actor, at)
-  return readDiff(access.repo, at.nodeId, pair.base, pair.target, largeReadBy(asker))
+/** @throws AppError as readCommitPair, too_large, busy; the signal's reason */
+export async function readPullChanges(deps: Deps, asker: RequestContext<Person>, at: PullAt) {
+  const { access, pair } = await readCommitPair(deps, asker.actor, at)
+  return readDiff(access.repo, at.nodeId, pair.base, pair.target, createLargeRead(asker))
 }
 
 /** @throws as textDiff */
-export async function readPullDiff(deps: Deps, asker: Asker<Person>, at: PullAt, query: DiffQuery) {
-  const { access, pair } = await pairOf(deps, asker.actor, at)
+export async function readPullDiff(deps: Deps, asker: RequestContext<Person>, at: PullAt, query: DiffQuery) {
+  const { access, pair } = await readCommitPair(deps, asker.actor, at)
   return textDiff(deps, asker, access, pair, query)
 }
 
 /** @throws as patchOf */
-export async function readPullPatch(deps: Deps, asker: Asker<Person>, at: PullAt, query: DiffQuery): Promise<Buffer> {
-  const { access, pair } = await pairOf(deps, asker.actor, at)
+export async function readPullPatch(deps: Deps, asker: RequestContext<Person>, at: PullAt, query: DiffQuery): Promise<Buffer> {
+  const { access, pair } = await readCommitPair(deps, asker.actor, at)
   return patchOf(deps, asker, access, pair, query)
 }
 
 /** Where source and target parted, and the source. */
-async function pairOf(deps: Deps, actor: Person, at: PullAt) {
-  const access = await nodeFor(deps, actor, at, 'reader')
-  const pull = await toPull(deps, access, await rowFor(deps, at))
+async function readCommitPair(deps: Deps, actor: Person, at: PullAt) {
+  const access = await authorizeNode(deps, actor, at, 'reader')
+  const pull = await toPull(deps, access, await findPullRow(deps, at))
   const { target_commit, source_commit } = pull
   const fork = await access.history.mergeBase(target_commit, source_commit)
   const pair: CommitPair = { base: fork ?? null, target: source_commit }
@@ -62,7 +62,7 @@ const targetLength = 200
  * follows from the graph as it is now.
  */
 export async function readPullImpact(deps: Deps, actor: Person, at: PullAt) {
-  const { access, pair, pull } = await pairOf(deps, actor, at)
+  const { access, pair, pull } = await readCommitPair(deps, actor, at)
   const { repo, org, node } = access
   const before = await readContent(repo, await findTree(repo, pair.base))
   const after = await readContent(repo, await findTree(repo, pair.target))

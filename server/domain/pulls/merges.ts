@@ -6,7 +6,7 @@ import type { PullRow } from '../../../index/derived/pulls.ts'
 import type { Role } from '../../../index/derived/schema.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
-import { type NodeAccess, nodeFor, requireRole, requireStill, reread } from '../access.ts'
+import { type NodeAccess, authorizeNode, requireRole, recheckAccess, reloadNode } from '../access.ts'
 import type { Person } from '../actor.ts'
 import type { PullAt } from '../at.ts'
 import { addsParents, withGraphLockIf } from '../branches/branch-commits.ts'
@@ -16,10 +16,10 @@ import { authorOf } from '../format/signatures.ts'
 import { tryIndexNode } from '../indexing/index-node.ts'
 import { branchRef, ledgerRef, main } from '../layout.ts'
 import { type PullRecord, readPull } from '../ledger/ledger.ts'
-import { settleMoves, writeEvents } from '../ledger/moved-branches.ts'
+import { reconcileMoves, writeEvents } from '../ledger/moved-branches.ts'
 import { openPullsAt, toRow } from '../ledger/pull-ledger.ts'
 import { type PullRequest, requireMergeable, stateOf } from './pull-state.ts'
-import { pullAfter, rowFor } from './pulls.ts'
+import { pullAfter, findPullRow } from './pulls.ts'
 
 export interface MergeInput {
   readonly expected_source_commit?: string
@@ -32,9 +32,9 @@ export interface MergeInput {
  * @throws AppError with its merge_reason as code, head_moved, pull_request_required
  */
 export async function mergePull(deps: Deps, actor: Person, at: PullAt, input: MergeInput): Promise<PullRequest> {
-  let access = await nodeFor(deps, actor, at, 'editor')
-  for (let graph: Graph = 'unlocked'; ; graph = 'locked', access = await reread(deps, access, 'editor')) {
-    const row = await rowFor(deps, at)
+  let access = await authorizeNode(deps, actor, at, 'editor')
+  for (let graph: Graph = 'unlocked'; ; graph = 'locked', access = await reloadNode(deps, access, 'editor')) {
+    const row = await findPullRow(deps, at)
     requireRole(access, roleToMerge(access, row))
     const merge = () => attempt(deps, actor, access, row, input, graph)
     const outcome = await withGraphLockIf(deps, access, graph === 'locked', merge)
@@ -71,7 +71,7 @@ async function attempt(
     if (record.target_branch !== row.target_branch)
       throw new AppError('head_moved', `The pull request now goes into ${excerpt(record.target_branch)}`)
     if (record.status === 'merged') return repeated(record, input)
-    await requireStill(deps, actor, org.id, roleToMerge(access, row))
+    await recheckAccess(deps, actor, org.id, roleToMerge(access, row))
     const { from, to } = await mergeable(deps, access, record, input)
     if (
       target.ref === main &&
@@ -85,7 +85,7 @@ async function attempt(
       moves: new Map([[row.target_branch, { before: from, after: to }]]),
       headOf: (branch: string) => readRef(repo, branchRef(branch)),
     }
-    const { events } = await settleMoves(access, situation, authorOf(actor), deps.now().toISOString())
+    const { events } = await reconcileMoves(access, situation, authorOf(actor), deps.now().toISOString())
     return {
       moves: [
         { ...target, to },

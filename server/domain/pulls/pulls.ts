@@ -11,18 +11,18 @@ import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { findPull, listPullRows, type PullRow } from '../../../index/derived/pulls.ts'
 import type { Deps } from '../../base/deps.ts'
 import { invalid, AppError } from '../../base/errors.ts'
-import { type NodeAccess, nodeFor, requireStill, reread } from '../access.ts'
+import { type NodeAccess, authorizeNode, recheckAccess, reloadNode } from '../access.ts'
 import type { Person } from '../actor.ts'
 import type { NodeAt, PullAt } from '../at.ts'
-import { headMoved } from '../branches/branch-commits.ts'
+import { headMovedError } from '../branches/branch-commits.ts'
 import { readCommits } from '../branches/commit-views.ts'
 import { excerpt } from '../format/excerpt.ts'
 import { refuseLongText } from '../format/limits.ts'
 import { type Author, authorOf } from '../format/signatures.ts'
-import { readBack, tryIndexNode } from '../indexing/index-node.ts'
+import { readResult, tryIndexNode } from '../indexing/index-node.ts'
 import { branchRef, ledgerRef, pinRef } from '../layout.ts'
 import { appendPull, type PullEvent, type PullRecord, readLastNumber, readPull } from '../ledger/ledger.ts'
-import { endedBy, frozen, openPullsAt, withHeads } from '../ledger/pull-ledger.ts'
+import { endPull, freezePull, openPullsAt, withHeads } from '../ledger/pull-ledger.ts'
 import { type Page, pageOf, slice } from '../pagination.ts'
 import { type PullRequest, requireMergeable, stateOf, toPull } from './pull-state.ts'
 
@@ -49,7 +49,7 @@ export interface PullPatch {
  *   ValidationError: branches that are missing or equal
  */
 export async function openPull(deps: Deps, actor: Person, at: NodeAt, input: PullInput): Promise<PullRequest> {
-  const access = await nodeFor(deps, actor, at, 'editor')
+  const access = await authorizeNode(deps, actor, at, 'editor')
   const { repo, history } = access
   refuseLongText(['body', 'description'], input.description)
   const judged = input.require_mergeable ? await mergeableHeads(deps, access, input) : undefined
@@ -57,7 +57,7 @@ export async function openPull(deps: Deps, actor: Person, at: NodeAt, input: Pul
     const { source, target } = branchHeads(repo, input, ['source_branch', 'target_branch'])
     await refusePair(deps, access, ledger, input)
     if (judged && (judged.to !== source || judged.from !== target))
-      throw headMoved('A branch has moved meanwhile; nothing was opened', judged.from === target ? source : target)
+      throw headMovedError('A branch has moved meanwhile; nothing was opened', judged.from === target ? source : target)
     const event = eventBy(deps, actor)
     const number = (await readLastNumber(repo, ledger)) + 1
     const fields = {
@@ -99,27 +99,27 @@ export async function listPulls(
   at: NodeAt,
   query: Page & { status?: 'open' | 'merged' | 'closed' | 'all' },
 ) {
-  const access = await nodeFor(deps, actor, at, 'reader')
+  const access = await authorizeNode(deps, actor, at, 'reader')
   const { rows, total } = await listPullRows(deps.index.read, at.nodeId, query.status ?? 'open', query)
   const pull_requests = await Promise.all(rows.map((row) => semaphore.run({}, () => toPull(deps, access, row))))
   return { pull_requests, ...pageOf(query, total) }
 }
 
 export async function readPullRequest(deps: Deps, actor: Person, at: PullAt): Promise<PullRequest> {
-  const access = await nodeFor(deps, actor, at, 'reader')
-  return toPull(deps, access, await rowFor(deps, at))
+  const access = await authorizeNode(deps, actor, at, 'reader')
+  return toPull(deps, access, await findPullRow(deps, at))
 }
 
-/** The request after it was changed. @throws as readBack */
+/** The request after it was changed. @throws as readResult */
 export function pullAfter(deps: Deps, access: NodeAccess, at: PullAt): Promise<PullRequest> {
-  return readBack(deps, async () => toPull(deps, await reread(deps, access, 'reader'), await rowFor(deps, at)))
+  return readResult(deps, async () => toPull(deps, await reloadNode(deps, access, 'reader'), await findPullRow(deps, at)))
 }
 
 /** @throws AppError merged (a merged request cannot change), pull_request_exists, and as branchHeads; ValidationError */
 export async function updatePull(deps: Deps, actor: Person, at: PullAt, patch: PullPatch): Promise<PullRequest> {
-  const access = await nodeFor(deps, actor, at, 'editor')
+  const access = await authorizeNode(deps, actor, at, 'editor')
   refuseLongText(['body', 'description'], patch.description ?? '')
-  const row = await rowFor(deps, at)
+  const row = await findPullRow(deps, at)
   const pin = { repo: access.repo, ref: pinRef(row.number) }
   await changeLedger(
     deps,
@@ -147,14 +147,14 @@ export async function updatePull(deps: Deps, actor: Person, at: PullAt, patch: P
 
 /** The commits that the source has and the target lacks, in `git log` order; of a merged request, those it brought in. */
 export async function listPullCommits(deps: Deps, actor: Person, at: PullAt, page: Page) {
-  const access = await nodeFor(deps, actor, at, 'reader')
-  const pull = await toPull(deps, access, await rowFor(deps, at))
+  const access = await authorizeNode(deps, actor, at, 'reader')
+  const pull = await toPull(deps, access, await findPullRow(deps, at))
   const oids = await access.history.between(pull.target_commit, pull.source_commit)
   return { commits: await readCommits(access.repo, at.nodeId, slice(oids, page)), ...pageOf(page, oids.length) }
 }
 
 /** @throws AppError pull_request_not_found */
-export async function rowFor(deps: Deps, { nodeId, number }: PullAt): Promise<PullRow> {
+export async function findPullRow(deps: Deps, { nodeId, number }: PullAt): Promise<PullRow> {
   const row = await findPull(deps.index.read, nodeId, number)
   if (!row) throw new AppError('pull_request_not_found', 'Pull request not found')
   return row
@@ -170,7 +170,7 @@ async function changeLedger<T>(
 ): Promise<T> {
   const ledger = { repo, ref: ledgerRef }
   const value = await updateRefs(deps.store, [ledger, ...also], async (current) => {
-    await requireStill(deps, actor, org.id, 'editor')
+    await recheckAccess(deps, actor, org.id, 'editor')
     return decide(current(ledger) ?? node.ledger)
   })
   await tryIndexNode(deps, org.id, node.id)
@@ -210,7 +210,7 @@ async function patched(
   const target = retargeted ? newTargetHead(repo, record) : undefined
   if (status === 'closed') {
     if (before.status === 'open')
-      return { event: 'close', record: endedBy(await frozen(access, record), 'closed', event.by, event.at) }
+      return { event: 'close', record: endPull(await freezePull(access, record), 'closed', event.by, event.at) }
     return { event: 'edit', record: target ? await withHeads(history, record, record.source_commit, target) : record }
   }
   const reopened = before.status === 'closed'

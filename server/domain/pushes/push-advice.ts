@@ -5,7 +5,7 @@ import type { RefCommand } from '../../../gitstore/transfer/proc-receive.ts'
 import { branchName, branchRefs, main } from '../layout.ts'
 
 /** Lines for the terminal. `refused`: by ref name. @throws GitError repo_missing, ref_damaged */
-export function adviceFor(
+export function describePush(
   repo: Repo,
   commands: readonly RefCommand[],
   refused: ReadonlyMap<string, string>,

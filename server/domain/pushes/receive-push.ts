@@ -8,17 +8,17 @@ import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { pushAnswerOf } from '../../base/fault-meanings.ts'
 import { countRefusal } from '../../metrics/observers.ts'
-import { type NodeAccess, nodeFor } from '../access.ts'
+import { type NodeAccess, authorizeNode } from '../access.ts'
 import type { Person } from '../actor.ts'
 import type { NodeAt } from '../at.ts'
-import { moveRefs } from '../branches/ref-moves.ts'
-import { PushRejectedError, refProblem } from '../branches/ref-rules.ts'
+import { applyRefUpdates } from '../branches/ref-moves.ts'
+import { PushRejectedError, findRefProblem } from '../branches/ref-rules.ts'
 import { excerpt } from '../format/excerpt.ts'
 import { printable } from '../format/texts.ts'
 import { tryIndexNode } from '../indexing/index-node.ts'
 import { main, nodeRepo } from '../layout.ts'
-import type { Settled } from '../ledger/settle.ts'
-import { adviceFor } from './push-advice.ts'
+import type { Reconciled } from '../ledger/settle.ts'
+import { describePush } from './push-advice.ts'
 
 /** Refs per push; a larger repository moves in by several pushes. */
 const maxRefs = 2_000
@@ -52,7 +52,7 @@ export async function receivePush(
   try {
     await translateStorageErrors(deps.store, [{ repo }], () => syncReceived(repo))
     // Access is checked again: receiving the pack may have taken minutes.
-    access = await nodeFor(deps, actor, at, 'editor')
+    access = await authorizeNode(deps, actor, at, 'editor')
   } catch (error) {
     const { reason, lines, logged } = explain(deps, error)
     return { refused: new Map(commands.map(({ ref }) => [ref, reason])), lines, reasons: [logged] }
@@ -70,7 +70,7 @@ export async function receivePush(
   const named = commands.filter(({ ref }) => !refused.has(ref))
   for (const group of atomic ? [sorted(named)] : groupsOf(named)) {
     try {
-      const outcome = await moveRefs(deps, actor, access, group, atomic ? 'all or none' : 'each that may')
+      const outcome = await applyRefUpdates(deps, actor, access, group, atomic ? 'all or none' : 'each that may')
       lines.push(...linesOf(outcome.events))
       for (const [ref, cause] of outcome.refused) {
         const explained = explain(deps, cause)
@@ -104,7 +104,7 @@ function advice(
   refused: ReadonlyMap<string, string>,
 ): readonly string[] {
   try {
-    return adviceFor(repo, commands, refused)
+    return describePush(repo, commands, refused)
   } catch (error) {
     deps.log.warn({ err: error }, 'a push was carried out, and there was no advice for it')
     return []
@@ -152,7 +152,7 @@ function refusedNames(commands: readonly RefCommand[]): Map<string, string> {
   const seen = new Set<string>()
   for (const { ref } of commands) {
     const problem =
-      commands.length > maxRefs ? `a push has at most ${maxRefs} refs` : seen.has(ref) ? 'named twice' : refProblem(ref)
+      commands.length > maxRefs ? `a push has at most ${maxRefs} refs` : seen.has(ref) ? 'named twice' : findRefProblem(ref)
     if (problem !== undefined) refused.set(ref, problem)
     seen.add(ref)
   }
@@ -193,7 +193,7 @@ function explain(deps: Deps, error: unknown): Explanation {
 }
 
 /** The ended pull requests, for the terminal. */
-function linesOf(events: readonly Settled[]): string[] {
+function linesOf(events: readonly Reconciled[]): string[] {
   const ended = events.filter(({ kind }) => kind !== 'edit')
   return ended.map(({ record: { number, status, title } }) =>
     printable(`Pull request ${number} is ${status}: ${excerpt(title)}`),

@@ -19,11 +19,11 @@ import {
 } from '../../../gitstore/transfer/smart-http.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
-import { nodeFor, orgFor } from '../access.ts'
+import { authorizeNode, authorizeOrg } from '../access.ts'
 import { type Credential, isWithin } from '../accounts/access-tokens.ts'
 import { anonymous } from '../actor.ts'
 import type { RepositoryAt } from '../at.ts'
-import { refProblem } from '../branches/ref-rules.ts'
+import { findRefProblem } from '../branches/ref-rules.ts'
 import { type Audience, audienceOf, listVisibleRefs, visiblePlaces } from '../branches/visible-refs.ts'
 import { main, orgRepo } from '../layout.ts'
 import { type PushOutcome, receivePush } from './receive-push.ts'
@@ -66,7 +66,7 @@ const pushLimitBytes = 2 ** 22
 /**
  * Opens the repository if the caller may use the service on it.
  *
- * @throws AppError unauthenticated, org_not_found, node_not_found, forbidden, token_scope; GitError as nodeFor
+ * @throws AppError unauthenticated, org_not_found, node_not_found, forbidden, token_scope; GitError as authorizeNode
  */
 export async function openSmartHttp(
   deps: Deps,
@@ -79,19 +79,19 @@ export async function openSmartHttp(
   const actor = credential?.person ?? anonymous
   if (name === orgName) {
     if (actor.kind === 'anonymous') throw new AppError('unauthenticated', 'Sign in to see this')
-    await orgFor(deps, actor, at, 'owner')
+    await authorizeOrg(deps, actor, at, 'owner')
     if (service === 'git-receive-pack') throw new AppError('forbidden', 'org.git is written by the service alone')
-    return fetched(orgRepo(deps.store, orgId), 'owner')
+    return fetchService(orgRepo(deps.store, orgId), 'owner')
   }
   const node = { orgId, nodeId: name }
   if (service === 'git-receive-pack') {
     if (actor.kind === 'anonymous') throw new AppError('unauthenticated', 'Sign in to push')
-    const { repo } = await nodeFor(deps, actor, node, 'editor')
+    const { repo } = await authorizeNode(deps, actor, node, 'editor')
     refuseReadOnly(repo)
-    return pushed(repo, deps.config.pushCpuSeconds, (push) => receivePush(deps, actor, node, push))
+    return pushService(repo, deps.config.pushCpuSeconds, (push) => receivePush(deps, actor, node, push))
   }
-  const { repo, role } = await nodeFor(deps, actor, node, 'public')
-  return fetched(repo, audienceOf(role))
+  const { repo, role } = await authorizeNode(deps, actor, node, 'public')
+  return fetchService(repo, audienceOf(role))
 }
 
 function requireScope(
@@ -104,7 +104,7 @@ function requireScope(
     throw new AppError('token_scope', 'This token may only read')
 }
 
-function fetched(repo: Repo, audience: Audience): SmartHttp {
+function fetchService(repo: Repo, audience: Audience): SmartHttp {
   const conversation = (wire: Wire) =>
     ({ ...wire, service: 'git-upload-pack', shown: visiblePlaces(repo, audience) }) satisfies Exchange
   const answer = async (request: FetchRequest, output: Writable, wire: Wire): Promise<void> => {
@@ -120,12 +120,12 @@ function fetched(repo: Repo, audience: Audience): SmartHttp {
     advertisement: { work: 'list', answer: (output, wire) => advertise(repo, conversation(wire), output) },
     read: async (input, wire, hold) => {
       const reading = { signal: wire.signal, hold, limitBytes: fetchLimitBytes[audience] }
-      const asked = await inWords(() => readFetch(input, wire.version, reading))
+      const asked = await errorsAsText(() => readFetch(input, wire.version, reading))
       if (typeof asked === 'string') return { work: 'list', answer: async (output) => sendError(output, asked) }
       return {
         work: asked.command === 'fetch' ? 'pack' : 'list',
         answer: async (output, later) => {
-          const refused = await inWords(() => answer(asked, output, later))
+          const refused = await errorsAsText(() => answer(asked, output, later))
           if (refused !== undefined) sendError(output, refused)
         },
       }
@@ -134,7 +134,7 @@ function fetched(repo: Repo, audience: Audience): SmartHttp {
 }
 
 /** Messages for the person are sent in git's protocol, not as a status. */
-async function inWords<T>(work: () => Promise<T>): Promise<T | string> {
+async function errorsAsText<T>(work: () => Promise<T>): Promise<T | string> {
   try {
     return await work()
   } catch (error) {
@@ -155,7 +155,7 @@ function isRefusedWhole(refused: ReadonlyMap<string, string | undefined>): refus
   return [...refused.values()].every((problem) => problem !== undefined)
 }
 
-function pushed(repo: Repo, cpuSeconds: number, judge: (push: Push) => Promise<PushOutcome>): SmartHttp {
+function pushService(repo: Repo, cpuSeconds: number, judge: (push: Push) => Promise<PushOutcome>): SmartHttp {
   const conversation = (wire: Wire) =>
     ({ ...wire, service: 'git-receive-pack', shown: visiblePlaces(repo, 'member') }) satisfies Exchange
   return {
@@ -164,7 +164,7 @@ function pushed(repo: Repo, cpuSeconds: number, judge: (push: Push) => Promise<P
     read: async (input, wire, hold) => {
       const head = await readPush(input, { signal: wire.signal, hold, limitBytes: pushLimitBytes })
       if (head.refs.length === 0) return { work: 'list', answer: async (output) => void output.end() }
-      const refused: ReadonlyMap<string, string | undefined> = new Map(head.refs.map((ref) => [ref, refProblem(ref)]))
+      const refused: ReadonlyMap<string, string | undefined> = new Map(head.refs.map((ref) => [ref, findRefProblem(ref)]))
       if (isRefusedWhole(refused)) {
         const answer: Send = async (output, later) => {
           later.refused([...new Set(refused.values())])
@@ -179,7 +179,7 @@ function pushed(repo: Repo, cpuSeconds: number, judge: (push: Push) => Promise<P
           return outcome
         }
         const overspent = (reason: string) => later.refused([reason])
-        await carriedOut(noted, (watched) =>
+        await markOutcomeUnknown(noted, (watched) =>
           servePush(repo, conversation(later), head, input, output, { judge: watched, cpuSeconds, overspent }),
         )
       }
@@ -193,7 +193,7 @@ function pushed(repo: Repo, cpuSeconds: number, judge: (push: Push) => Promise<P
  *
  * @throws AppError outcome_unknown; before `judge` was asked, what `serve` throws
  */
-async function carriedOut(judge: Judge, serve: (judge: Judge) => Promise<void>): Promise<void> {
+async function markOutcomeUnknown(judge: Judge, serve: (judge: Judge) => Promise<void>): Promise<void> {
   let asked = false
   const watched: Judge = (push) => {
     asked = true

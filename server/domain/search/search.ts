@@ -5,14 +5,14 @@ import type { Scope } from '../../../index/search/ranking/scope.ts'
 import type { SearchQuestion } from '../../../index/search/retrieve.ts'
 import type { Deps } from '../../base/deps.ts'
 import { invalid, AppError } from '../../base/errors.ts'
-import { type OrgAccess, orgFor, requireRole } from '../access.ts'
-import { type Actor, type Asker, callerOf } from '../actor.ts'
+import { type OrgAccess, authorizeOrg, requireRole } from '../access.ts'
+import { type Actor, type RequestContext, callerOf } from '../actor.ts'
 import type { OrgAt } from '../at.ts'
 import { createCallerSemaphore } from '../caller-semaphore.ts'
 import { refuseLongQuery } from '../format/limits.ts'
-import { inQueue } from './queue.ts'
+import { searchInTurn } from './queue.ts'
 import type { SearchAnswer } from './search-thread.ts'
-import { type Elsewhere, readView } from './views.ts'
+import { type Snapshot, readView } from './views.ts'
 
 /** As in spec/openapi.yaml. */
 interface Question extends SearchQuestion {
@@ -32,27 +32,27 @@ const semaphore = createCallerSemaphore({
 const rounds = 5
 
 /**
- * @throws AppError as orgFor, requireRole (another branch or a time) and inQueue; search_unavailable; ValidationError as readView; the
+ * @throws AppError as authorizeOrg, requireRole (another branch or a time) and searchInTurn; search_unavailable; ValidationError as readView; the
  *   reason of `signal`
  */
-export async function retrieve(deps: Deps, asker: Asker, at: OrgAt, question: Question): Promise<SearchAnswer> {
+export async function retrieve(deps: Deps, asker: RequestContext, at: OrgAt, question: Question): Promise<SearchAnswer> {
   const { orgId } = at
-  const access = await orgFor(deps, asker.actor, at, 'public')
+  const access = await authorizeOrg(deps, asker.actor, at, 'public')
   refuseLongQuery(question.query)
-  const elsewhere = elsewhereOf(question)
+  const elsewhere = snapshotOf(question)
   const answered = deps.metrics.searchSeconds.startTimer({ expansion: question.expansion_depth })
   const answer = await (elsewhere === undefined
-    ? inQueue(asker, access, () => deps.search.ask(orgId, question))
-    : retrieveElsewhere(deps, asker, access, elsewhere, question))
+    ? searchInTurn(asker, access, () => deps.search.ask(orgId, question))
+    : retrieveFromSnapshot(deps, asker, access, elsewhere, question))
   answered()
   return answer
 }
 
-async function retrieveElsewhere(
+async function retrieveFromSnapshot(
   deps: Deps,
-  asker: Asker,
+  asker: RequestContext,
   access: OrgAccess,
-  elsewhere: Elsewhere,
+  elsewhere: Snapshot,
   question: SearchQuestion,
 ): Promise<SearchAnswer> {
   requireMember(asker.actor, access)
@@ -60,7 +60,7 @@ async function retrieveElsewhere(
   return semaphore.run({ caller: callerOf(asker), orgId, signal: asker.signal }, async () => {
     for (let round = 0; round < rounds; round++) {
       const view = await readView(deps, orgId, elsewhere)
-      const found = await inQueue(asker, access, () => deps.search.askIn(view, orgId, question))
+      const found = await searchInTurn(asker, access, () => deps.search.askIn(view, orgId, question))
       if (found !== 'moved') return found
     }
     throw new AppError('busy', 'The nodes change faster than they can be read; try again')
@@ -68,7 +68,7 @@ async function retrieveElsewhere(
 }
 
 /** Undefined: main is searched. @throws ValidationError value_error */
-function elsewhereOf({ scope: { branch, at } = {} }: Question): Elsewhere | undefined {
+function snapshotOf({ scope: { branch, at } = {} }: Question): Snapshot | undefined {
   if (branch !== undefined && at !== undefined)
     throw invalid(['body', 'scope', 'at'], 'Value error, `branch` and `at` exclude each other', at)
   if (at !== undefined) return { at }
@@ -81,11 +81,11 @@ function requireMember(actor: Actor, access: OrgAccess): void {
   requireRole(access, 'reader')
 }
 
-/** @throws AppError as orgFor and inQueue; search_unavailable */
-export async function suggest(deps: Deps, asker: Asker, at: OrgAt, question: SuggestQuestion): Promise<Suggestions> {
-  const access = await orgFor(deps, asker.actor, at, 'public')
+/** @throws AppError as authorizeOrg and searchInTurn; search_unavailable */
+export async function suggest(deps: Deps, asker: RequestContext, at: OrgAt, question: SuggestQuestion): Promise<Suggestions> {
+  const access = await authorizeOrg(deps, asker.actor, at, 'public')
   const answered = deps.metrics.searchSeconds.startTimer({ expansion: 'suggest' })
-  const answer = await inQueue(asker, access, () => deps.search.suggest(at.orgId, question))
+  const answer = await searchInTurn(asker, access, () => deps.search.suggest(at.orgId, question))
   answered()
   return answer
 }

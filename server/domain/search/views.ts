@@ -17,7 +17,7 @@ import { readState } from '../indexing/node-rows.ts'
 import { branchRef, nodeRepo } from '../layout.ts'
 
 /** What is searched instead of main. */
-export type Elsewhere = { readonly branch: string } | { readonly at: string }
+export type Snapshot = { readonly branch: string } | { readonly at: string }
 
 /** Nodes that are read, bytes of their texts, and commits that are looked at to find those of a time. */
 const mostNodes = 200
@@ -42,7 +42,7 @@ interface Difference {
  *
  * @throws ValidationError value_error (no node has the branch), scope_too_large; AppError org_not_found; GitError as readCommit
  */
-export async function readView(deps: Deps, orgId: string, elsewhere: Elsewhere): Promise<View> {
+export async function readView(deps: Deps, orgId: string, elsewhere: Snapshot): Promise<View> {
   const org = await findOrgRow(deps.index.read, orgId)
   if (org === undefined) throw new AppError('org_not_found', 'The organisation was deleted meanwhile')
   const { differences, gone } =
@@ -129,7 +129,7 @@ async function unlessGone<T>(read: () => Promise<T>): Promise<T | undefined> {
   }
 }
 
-async function readNodes(differences: readonly Difference[], elsewhere: Elsewhere): Promise<ViewNode[]> {
+async function readNodes(differences: readonly Difference[], elsewhere: Snapshot): Promise<ViewNode[]> {
   const turn = pLimit(readsAtOnce)
   let bytes = 0
   const read = async ({ node, repo, head }: Difference): Promise<ViewNode | undefined> => {
@@ -148,7 +148,7 @@ async function readNodes(differences: readonly Difference[], elsewhere: Elsewher
   }
 }
 
-function tooLarge(elsewhere: Elsewhere): ValidationError {
+function tooLarge(elsewhere: Snapshot): ValidationError {
   const loc = ['body', 'scope', 'branch' in elsewhere ? 'branch' : 'at']
   const msg = `Over ${mostNodes} nodes differ there from main, or their texts have over 16 MiB, or ${mostCommits} commits or ${mostGone} nodes are newer`
   return new ValidationError([{ loc, msg, type: 'scope_too_large', ctx: { nodes: mostNodes, bytes: mostBytes } }])

@@ -49,9 +49,9 @@ const steps: Readonly<Record<string, (asked: Asked) => Promise<unknown>>> = {
     await arrivals.dropArrived(deps, sender, path)
     return {}
   },
-  'POST index': async ({ deps, sender, path }) => ({ beyond: await arrivals.prepare(deps, sender, path) }),
+  'POST index': async ({ deps, sender, path }) => ({ beyond: await arrivals.prepareArrival(deps, sender, path) }),
   'POST arrival': async ({ deps, sender }) => {
-    await arrivals.arrive(deps, sender)
+    await arrivals.activateArrival(deps, sender)
     return {}
   },
 }

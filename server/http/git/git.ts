@@ -5,7 +5,7 @@ import { createGunzip } from 'node:zlib'
 import type { Request, RequestHandler, Response } from 'express'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
-import { badToken } from '../../domain/access.ts'
+import { invalidTokenError } from '../../domain/access.ts'
 import type { Credential } from '../../domain/accounts/access-tokens.ts'
 import { isMeantAsToken } from '../../domain/accounts/tokens.ts'
 import type { RepositoryAt } from '../../domain/at.ts'
@@ -122,7 +122,7 @@ export async function gitCredentialOf(req: Request, findCredential: FindCredenti
   const password = decoded.slice(decoded.indexOf(':') + 1)
   const credential = await findCredential(password)
   if (credential !== undefined) return credential
-  if (scheme.toLowerCase() !== 'basic' || isMeantAsToken(password)) throw badToken()
+  if (scheme.toLowerCase() !== 'basic' || isMeantAsToken(password)) throw invalidTokenError()
   throw new AppError(
     'invalid_token',
     "Git's password is a personal access token (grv_…), not that of the account; make one at /me/tokens",

@@ -8,7 +8,7 @@ import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { type NodeRow, readMainTrees } from '../../../index/derived/node-queries.ts'
 import type { Deps } from '../../base/deps.ts'
 import { ValidationError, AppError } from '../../base/errors.ts'
-import { orgFor } from '../../domain/access.ts'
+import { authorizeOrg } from '../../domain/access.ts'
 import type { Person } from '../../domain/actor.ts'
 import type { OrgAt } from '../../domain/at.ts'
 import { readTree } from '../../domain/branches/revisions.ts'
@@ -50,7 +50,7 @@ export type Statuses = ReadonlyMap<string, BatchOutcome['status']>
 export async function importNodes(deps: Deps, actor: Person, at: OrgAt, input: ImportInput): Promise<Imported> {
   const { orgId } = at
   const { nodes, removed, dryRun = false, onProgress } = input
-  await orgFor(deps, actor, at, removed.length > 0 ? 'maintainer' : 'editor')
+  await authorizeOrg(deps, actor, at, removed.length > 0 ? 'maintainer' : 'editor')
   const problems: PathProblem[] = []
   const steps = nodes.length + removed.length
   const { statuses, edited, changed } = await compare(deps, orgId, nodes)

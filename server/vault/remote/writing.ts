@@ -4,7 +4,7 @@ import { counted } from '../../base/counted.ts'
 import type { PathProblem } from '../../domain/format/path-problem.ts'
 import { liesIn } from '../../domain/format/paths.ts'
 import type { NodeFiles } from '../../domain/nodes/node-creation.ts'
-import { isJsonOfNode, saysTheSame } from '../../domain/nodes/same-json.ts'
+import { isJsonOfNode, isSameJson } from '../../domain/nodes/same-json.ts'
 import {
   type ImportedNode,
   type ImportInput,
@@ -225,7 +225,7 @@ function isNone({ puts, deletes }: Difference): boolean {
 /** Whether the JSON file there says the same, in other bytes. */
 async function saysThere(remote: Remote, node: string, path: string, bytes: Buffer): Promise<boolean> {
   const { status, body } = await remote.send('GET', `${node}/tree/main/raw/${path}`)
-  return status < 400 && saysTheSame(path, bytes.toString(), JSON.stringify(body) ?? '', '')
+  return status < 400 && isSameJson(path, bytes.toString(), JSON.stringify(body) ?? '', '')
 }
 
 /** Undefined where the node is not there. @throws as Remote.read */

@@ -1,6 +1,6 @@
 /** Exports that a service streams: to whom, how many at once. */
 import type { Deps } from '../../base/deps.ts'
-import { orgFor } from '../../domain/access.ts'
+import { authorizeOrg } from '../../domain/access.ts'
 import { type Actor, callerOf } from '../../domain/actor.ts'
 import type { OrgAt } from '../../domain/at.ts'
 import { createCallerSemaphore } from '../../domain/caller-semaphore.ts'
@@ -29,10 +29,10 @@ export interface OrgExport {
   ): Promise<void>
 }
 
-/** @throws AppError as orgFor */
+/** @throws AppError as authorizeOrg */
 export async function openExport(deps: Deps, actor: Actor, at: OrgAt): Promise<OrgExport> {
-  const { org } = await orgFor(deps, actor, at, 'public')
-  const checkAccess = async () => void (await orgFor(deps, actor, at, 'public'))
+  const { org } = await authorizeOrg(deps, actor, at, 'public')
+  const checkAccess = async () => void (await authorizeOrg(deps, actor, at, 'public'))
   return {
     name: slugOf(org.name),
     send: (write, { signal, from }) => {

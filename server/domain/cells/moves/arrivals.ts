@@ -21,7 +21,7 @@ import { listNodeStates } from '../../../../index/derived/node-queries.ts'
 import { withFileLock } from '../../../../index/sqlite/file-lock.ts'
 import { AppError } from '../../../base/errors.ts'
 import { indexOrg } from '../../indexing/index-node.ts'
-import { announced } from '../../indexing/recovered.ts'
+import { withNodeIntent } from '../../indexing/recovered.ts'
 import { indexMoved, indexMovedOrg, type UnreadableRepository } from '../../indexing/reindex.ts'
 import { listNodes } from '../../indexing/stored-repositories.ts'
 import { arrivingFolder, epochFile, isId, orgFolder, trashFolder, trashName } from '../../layout.ts'
@@ -104,7 +104,7 @@ export async function dropArrived(deps: CellDeps, sender: Sender, path: string):
  *
  * @throws AppError as accept, node_exists: another organisation of this cell has a node of the same id; repo_damaged
  */
-export async function prepare(deps: CellDeps, sender: Sender, beyond: string): Promise<string | undefined> {
+export async function prepareArrival(deps: CellDeps, sender: Sender, beyond: string): Promise<string | undefined> {
   await accept(deps, sender)
   return indexArrived(deps, sender, beyond, performance.now() + prepareMs)
 }
@@ -115,7 +115,7 @@ export async function prepare(deps: CellDeps, sender: Sender, beyond: string): P
  * @throws AppError moving: the directory does not say so; DatabaseError busy: another organisation arrives; GitError
  *   storage_error: nothing of it is here; as prepare
  */
-export async function arrive(deps: CellDeps, at: Pick<Sender, 'orgId'>): Promise<void> {
+export async function activateArrival(deps: CellDeps, at: Pick<Sender, 'orgId'>): Promise<void> {
   await alone(deps, () => arriveAlone(deps, at))
 }
 
@@ -153,7 +153,7 @@ async function putIntoPlace(deps: CellDeps, at: Pick<Sender, 'orgId'>, { epoch }
     await moveRepo(join(folder, trashName, name), join(trash, name))
   }
   await rmdir(join(folder, trashName)).catch(() => undefined)
-  await announced(deps, at.orgId, [], async () => {
+  await withNodeIntent(deps, at.orgId, [], async () => {
     await moveRepo(folder, orgFolder(deps.store, at.orgId))
     await indexOrg(deps, at.orgId)
   })
@@ -187,7 +187,7 @@ async function abandon(deps: CellDeps, orgId: string): Promise<void> {
   const isPutAside = await alone(deps, async () => {
     // Asked again: it may just have arrived.
     if (!(await isAbandoned(deps, orgId))) return false
-    await announced(deps, orgId, [], async () => {
+    await withNodeIntent(deps, orgId, [], async () => {
       await moveRepo(arrivingOf(deps, { orgId }), going)
       await indexOrg(deps, orgId)
     })

@@ -69,7 +69,7 @@ export interface Copier {
 }
 
 /** @throws NotMovedError, GitError, the reason of the signal, by each of its methods */
-export function copier(
+export function createCopier(
   { store }: Pick<Deps, 'store'>,
   orgId: string,
   to: Destination,

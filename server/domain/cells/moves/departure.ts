@@ -17,11 +17,11 @@ import { beginMove, decideMove, findWholePlace, undoMove } from '../../../../ind
 import { DatabaseError } from '../../../../index/sqlite/database.ts'
 import { withFileLock } from '../../../../index/sqlite/file-lock.ts'
 import { indexOrg } from '../../indexing/index-node.ts'
-import { announced } from '../../indexing/recovered.ts'
+import { withNodeIntent } from '../../indexing/recovered.ts'
 import { movedOrgFolder, orgFolder, trashFolder, trashName } from '../../layout.ts'
 import type { CellDeps } from '../cell.ts'
 import { close, isClosed, reopen } from '../closing.ts'
-import { type CopyOptions, copier, type Destination, LeftClosedError, NotMovedError } from './copying.ts'
+import { type CopyOptions, createCopier, type Destination, LeftClosedError, NotMovedError } from './copying.ts'
 
 export interface Moved {
   readonly repositories: number
@@ -47,7 +47,7 @@ const arriveMs = 30_000
 export async function moveOrg(deps: CellDeps, orgId: string, to: Destination, options: CopyOptions): Promise<Moved> {
   deps.placement.lease.before()
   const moved = await alone(deps, options.signal, async () => {
-    await settleDeparture(deps, orgId)
+    await finishDeparture(deps, orgId)
     await requireHere(deps, orgId)
     return moveAlone(deps, orgId, to, options)
   })
@@ -79,7 +79,7 @@ function alone<T>(
 
 async function moveAlone(deps: CellDeps, orgId: string, to: Destination, options: CopyOptions): Promise<Moved> {
   const { placement: cell } = deps
-  const copy = copier(deps, orgId, to, options)
+  const copy = createCopier(deps, orgId, to, options)
   let closedAt = 0
   try {
     await copy.inUse()
@@ -176,7 +176,7 @@ async function leave(deps: CellDeps, orgId: string): Promise<void> {
   if (exists(deleted)) await moveRepo(deleted, join(folder, trashName))
   await makeFolder(trashFolder(store))
   await moveRepo(folder, movedOrgFolder(store, orgId, deps.now()))
-  await announced(deps, orgId, [], () => indexOrg(deps, orgId))
+  await withNodeIntent(deps, orgId, [], () => indexOrg(deps, orgId))
 }
 
 /**
@@ -186,11 +186,11 @@ async function leave(deps: CellDeps, orgId: string): Promise<void> {
  * @param orgIds those of this cell that are said to move, or take no changes
  * @throws DatabaseError, GitError storage_*
  */
-export async function settleDepartures(deps: CellDeps, orgIds: readonly string[]): Promise<void> {
+export async function finishDepartures(deps: CellDeps, orgIds: readonly string[]): Promise<void> {
   if (orgIds.length === 0) return
   await alone(deps, deps.draining, async () => {
     for (const orgId of orgIds) {
-      await settleDeparture(deps, orgId).catch((error: unknown) => {
+      await finishDeparture(deps, orgId).catch((error: unknown) => {
         deps.log.error({ err: error, orgId }, 'the move of an organisation could not be ended; the next sweep retries')
       })
     }
@@ -198,7 +198,7 @@ export async function settleDepartures(deps: CellDeps, orgIds: readonly string[]
 }
 
 /** The caller is the only one that moves organisations of this cell. */
-async function settleDeparture(deps: CellDeps, orgId: string): Promise<void> {
+async function finishDeparture(deps: CellDeps, orgId: string): Promise<void> {
   const { credentials, log, placement: cell, store } = deps
   const place = await findWholePlace(credentials.read, orgId)
   const isLeft = place?.state === 'moving' ? place.target !== cell.name : isClosed(store, orgId)

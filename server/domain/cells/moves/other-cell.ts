@@ -26,7 +26,7 @@ interface Sent {
 }
 
 /** @param signal ends what is asked, but for the arrival, which must not be left half asked */
-export function otherCell(
+export function connectToCell(
   deps: Pick<CellDeps, 'keys' | 'now' | 'placement'>,
   { name, url }: { readonly name: string; readonly url: string },
   signal: AbortSignal,
