@@ -61,9 +61,9 @@ interface Blame {
 }
 
 /** @throws AppError branch_not_found, file_not_found, too_large, busy; ValidationError: no text; GitError as readBlame */
-export async function blameFile(deps: Deps, asker: RequestContext, at: FileAt): Promise<ImmutableAnswer<Blame>> {
+export async function blameFile(deps: Deps, context: RequestContext, at: FileAt): Promise<ImmutableAnswer<Blame>> {
   const { path } = at
-  const access = await authorizeNode(deps, asker.actor, at, 'public')
+  const access = await authorizeNode(deps, context.actor, at, 'public')
   const { repo, node } = access
   const head = await resolveRevision(access, at.branch)
   const entry = head === null ? undefined : await findEntry(repo, await readTree(repo, head), path)
@@ -72,7 +72,7 @@ export async function blameFile(deps: Deps, asker: RequestContext, at: FileAt): 
   // Requests are merged after their commits were made.
   const ledger = access.role === null ? 'public' : node.ledger
   return immutableAnswer(`blame ${node.id} ${head} ${ledger} ${path}`, sizeOf, () =>
-    readBounded(deps, asker, tooLarge, async (bounds) => {
+    readBounded(deps, context, tooLarge, async (bounds) => {
       const size = await blobSize(repo, entry.oid)
       if ((await readBlobStart(repo, entry.oid, size)).includes(0)) throw invalid(['path', 'path'], 'is no text', path)
       const lines = linesOf(await readBlob(repo, entry.oid, maxBytes))

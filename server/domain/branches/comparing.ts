@@ -16,11 +16,11 @@ export interface CompareQuery extends DiffQuery {
 /** The merge base, commits on each side, changes of `head` since the merge base; with `text` their hunks. @throws as textDiff */
 export async function compare(
   deps: Deps,
-  asker: RequestContext,
+  context: RequestContext,
   at: NodeAt,
   query: CompareQuery & { readonly text?: 'true' | 'false' },
 ) {
-  const access = await authorizeNode(deps, asker.actor, at, 'public')
+  const access = await authorizeNode(deps, context.actor, at, 'public')
   const { base, head, fork } = await commitsOf(access, query)
   const { ahead, behind } = await access.history.divergence(base, head)
   const comparison = {
@@ -32,25 +32,25 @@ export async function compare(
     merge_base: fork,
     commits_ahead: ahead,
     commits_behind: behind,
-    changes: await readDiff(access.repo, at.nodeId, fork, head, createLargeRead(asker)),
+    changes: await readDiff(access.repo, at.nodeId, fork, head, createLargeRead(context)),
   }
   if (query.text !== 'true') return comparison
-  return { ...comparison, text: (await textDiff(deps, asker, access, { base: fork, target: head }, query)).body }
+  return { ...comparison, text: (await textDiff(deps, context, access, { base: fork, target: head }, query)).body }
 }
 
 /** What `head` has changed since the merge base, without `base` since its first parent, as a patch. @throws as patchOf */
 export async function comparePatch(
   deps: Deps,
-  asker: RequestContext,
+  context: RequestContext,
   at: NodeAt,
   query: DiffQuery & { readonly base?: string; readonly head: string },
 ): Promise<Buffer> {
-  const access = await authorizeNode(deps, asker.actor, at, 'public')
+  const access = await authorizeNode(deps, context.actor, at, 'public')
   if (query.base === undefined)
-    return patchOf(deps, asker, access, await commitPair(access, query.head, 'branch_not_found'), query)
+    return patchOf(deps, context, access, await commitPair(access, query.head, 'branch_not_found'), query)
   const { head, fork } = await commitsOf(access, { base: query.base, head: query.head })
   const pair: CommitPair = { base: fork, target: head }
-  return patchOf(deps, asker, access, pair, query)
+  return patchOf(deps, context, access, pair, query)
 }
 
 async function commitsOf(access: NodeAccess, names: CompareQuery) {

@@ -33,11 +33,11 @@ const tooManyFiles =
  *
  * @throws AppError as authorizeNode, branch_not_found, too_large, busy; the signal's reason
  */
-export async function listEntities(deps: Deps, asker: RequestContext, at: BranchAt, page: Page) {
+export async function listEntities(deps: Deps, context: RequestContext, at: BranchAt, page: Page) {
   const { nodeId, branch } = at
-  const access = await authorizeNode(deps, asker.actor, at, 'public')
+  const access = await authorizeNode(deps, context.actor, at, 'public')
   const head = await resolveRevision(access, branch)
-  const files = head === null ? [] : await listTree(access.repo, head, createLargeRead(asker))
+  const files = head === null ? [] : await listTree(access.repo, head, createLargeRead(context))
   const entities = slice(files, page).map(({ path, oid, mode }) => ({
     ...entityAt(path, nodeId),
     entity_key: path,
@@ -84,12 +84,12 @@ export async function readFile(deps: Deps, actor: Actor, at: FileAt) {
 }
 
 /** The bytes of a blob. The public sees only blobs that main or a tag contains. */
-export async function readBytes(deps: Deps, asker: RequestContext, at: ObjectAt): Promise<Buffer> {
+export async function readBytes(deps: Deps, context: RequestContext, at: ObjectAt): Promise<Buffer> {
   const { objectId } = at
-  const access = await authorizeNode(deps, asker.actor, at, 'public')
+  const access = await authorizeNode(deps, context.actor, at, 'public')
   const missing = new AppError('object_not_found', 'Object not found')
   if (!isOid(objectId)) throw missing
-  if (access.role === null && !(await isPublicBlob(access.repo, await visibleHeads(access), objectId, asker)))
+  if (access.role === null && !(await isPublicBlob(access.repo, await visibleHeads(access), objectId, context)))
     throw missing
   return readBlob(access.repo, objectId).catch((error: unknown) => {
     throw isGitError(error, 'object_missing') ? missing : error
@@ -97,9 +97,9 @@ export async function readBytes(deps: Deps, asker: RequestContext, at: ObjectAt)
 }
 
 /** History in `git log`'s order. @throws as listFilteredCommits */
-export async function listCommits(deps: Deps, asker: RequestContext, at: BranchAt, query: HistoryQuery) {
+export async function listCommits(deps: Deps, context: RequestContext, at: BranchAt, query: HistoryQuery) {
   const { nodeId, branch } = at
-  const access = await authorizeNode(deps, asker.actor, at, 'public')
+  const access = await authorizeNode(deps, context.actor, at, 'public')
   const head = await resolveRevision(access, branch)
   const page = { limit: query.limit, offset: query.offset }
   if (head === null) return { node_id: nodeId, history: [], ...pageOf(page, 0) }
@@ -109,7 +109,7 @@ export async function listCommits(deps: Deps, asker: RequestContext, at: BranchA
     ({ history }) => lengthOf(history),
     async () => {
       const { total, oids } = isFiltered(query)
-        ? await listFilteredCommits(deps, asker, access, head, query)
+        ? await listFilteredCommits(deps, context, access, head, query)
         : await access.history.page(head, page.offset, page.limit)
       return { node_id: nodeId, history: await readCommits(access.repo, nodeId, oids), ...pageOf(page, total) }
     },
@@ -119,29 +119,29 @@ export async function listCommits(deps: Deps, asker: RequestContext, at: BranchA
 /** @throws AppError commit_not_found (unknown, or not on this branch), too_large, busy; ValidationError: an ambiguous abbreviation */
 export async function readBranchCommit(
   deps: Deps,
-  asker: RequestContext,
+  context: RequestContext,
   at: CommitAt,
 ): Promise<ImmutableAnswer<CommitDetails>> {
   const { commitId } = at
-  const access = await authorizeNode(deps, asker.actor, at, 'public')
+  const access = await authorizeNode(deps, context.actor, at, 'public')
   const head = await resolveRevision(access, at.branch)
   const missing = new AppError('commit_not_found', 'Commit not found on this branch')
   if (head === null || !/^[0-9a-f]{7,40}$/.test(commitId)) throw missing
   if (isOid(commitId)) {
     if (!(await access.history.contains(head, commitId))) throw missing
-    return details(asker, access, commitId)
+    return details(context, access, commitId)
   }
   const [found, another] = await access.history.named(head, commitId)
   if (!found) throw missing
   if (another)
     throw invalid(['path', 'commit_id'], 'names more than one commit of this branch; send more characters', commitId)
-  return details(asker, access, found)
+  return details(context, access, found)
 }
 
-function details(asker: RequestContext, { node, repo }: NodeAccess, oid: Oid): Promise<ImmutableAnswer<CommitDetails>> {
+function details(context: RequestContext, { node, repo }: NodeAccess, oid: Oid): Promise<ImmutableAnswer<CommitDetails>> {
   const sizeOf = ({ changes, ...commit }: CommitDetails) =>
     lengthOf([commit]) + 400 * (changes.added.length + changes.removed.length + changes.modified.length)
-  return immutableAnswer(`commit ${node.id} ${oid}`, sizeOf, () => readDetails(repo, node.id, oid, createLargeRead(asker)))
+  return immutableAnswer(`commit ${node.id} ${oid}`, sizeOf, () => readDetails(repo, node.id, oid, createLargeRead(context)))
 }
 
 export interface CommitInput {

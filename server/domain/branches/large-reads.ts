@@ -61,14 +61,14 @@ export interface GitBounds {
 /** `tooLarge`: the message where it is too much, with the alternative. @throws AppError too_large, busy; the signal's reason */
 export async function readBounded<T>(
   { waited }: Pick<Deps, 'waited'>,
-  asker: RequestContext,
+  context: RequestContext,
   tooLarge: string,
   work: (bounds: GitBounds) => Promise<T>,
 ): Promise<T> {
-  const { signal } = asker
+  const { signal } = context
   const asked = performance.now()
   try {
-    return await gitSemaphore.run({ caller: callerOf(asker), signal }, () => {
+    return await gitSemaphore.run({ caller: callerOf(context), signal }, () => {
       waited?.(performance.now() - asked)
       return work({ timeoutMs, signal })
     })

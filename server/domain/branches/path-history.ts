@@ -28,7 +28,7 @@ export function isFiltered({ path, author, since, until }: HistoryQuery): boolea
 /** @throws AppError too_large, busy; ValidationError: the path; GitError as readFilteredLog */
 export async function listFilteredCommits(
   deps: Deps,
-  asker: RequestContext,
+  context: RequestContext,
   { repo }: NodeAccess,
   head: Oid,
   query: HistoryQuery,
@@ -38,7 +38,7 @@ export async function listFilteredCommits(
   if (filter.until !== undefined && filter.until < 0) return { total: 0, oids: [] }
   const since = filter.since === undefined ? undefined : Math.max(0, filter.since)
   return readFilteredLog(repo, head, { ...filter, since }, query, (walk) =>
-    readBounded(deps, asker, tooLong, ({ signal }) => walk({ timeoutMs, signal })),
+    readBounded(deps, context, tooLong, ({ signal }) => walk({ timeoutMs, signal })),
   )
 }
 

@@ -36,21 +36,21 @@ const tooManyBlobs =
   'The tags of this node hold too many files to find one by its id; read it by its path, tree/{revision}/files/{path}'
 
 /** @throws AppError too_large (the blob is not in the part of the trees that is searched), busy */
-export async function isPublicBlob(repo: Repo, tips: readonly Oid[], oid: Oid, asker: RequestContext): Promise<boolean> {
-  const { ids, isWhole } = await blobsOf(repo, tips, asker)
+export async function isPublicBlob(repo: Repo, tips: readonly Oid[], oid: Oid, context: RequestContext): Promise<boolean> {
+  const { ids, isWhole } = await blobsOf(repo, tips, context)
   if (ids.has(oid)) return true
   if (!isWhole) throw new AppError('too_large', tooManyBlobs)
   return false
 }
 
-async function blobsOf(repo: Repo, heads: readonly Oid[], asker: RequestContext): Promise<PublicBlobs> {
+async function blobsOf(repo: Repo, heads: readonly Oid[], context: RequestContext): Promise<PublicBlobs> {
   const tips = createHash('sha1').update(heads.join()).digest('hex')
   const known = remembered.get(repo.dir)
   if (known?.tips === tips) return known
   const key = `${repo.dir}:${tips}`
   // A refusal concerns the share of the caller who began; this caller may have room in their own.
   const shared = await collecting.get(key)?.catch(undefinedIfBusy)
-  return shared ?? collecting.get(key) ?? beginCollecting(key, repo, { heads, tips }, asker)
+  return shared ?? collecting.get(key) ?? beginCollecting(key, repo, { heads, tips }, context)
 }
 
 /** On the share of `asker`, but without their signal: others may wait for the result. */

@@ -61,27 +61,27 @@ export async function commitPair(
   return { base: parents[0] ?? null, target }
 }
 
-export async function readCommitDiff(deps: Deps, asker: RequestContext, at: RevisionAt, query: DiffQuery) {
-  const access = await authorizeNode(deps, asker.actor, at, 'public')
-  return textDiff(deps, asker, access, await commitPair(access, at.revision), query)
+export async function readCommitDiff(deps: Deps, context: RequestContext, at: RevisionAt, query: DiffQuery) {
+  const access = await authorizeNode(deps, context.actor, at, 'public')
+  return textDiff(deps, context, access, await commitPair(access, at.revision), query)
 }
 
-export async function readCommitPatch(deps: Deps, asker: RequestContext, at: RevisionAt, query: DiffQuery) {
-  const access = await authorizeNode(deps, asker.actor, at, 'public')
-  return patchOf(deps, asker, access, await commitPair(access, at.revision), query)
+export async function readCommitPatch(deps: Deps, context: RequestContext, at: RevisionAt, query: DiffQuery) {
+  const access = await authorizeNode(deps, context.actor, at, 'public')
+  return patchOf(deps, context, access, await commitPair(access, at.revision), query)
 }
 
 /** @throws AppError too_large, busy; ValidationError: the path; GitError as readHunks */
 export function textDiff(
   deps: Deps,
-  asker: RequestContext,
+  context: RequestContext,
   { node, repo }: NodeAccess,
   { base, target }: CommitPair,
   query: DiffQuery,
 ): Promise<ImmutableAnswer<TextDiff>> {
   const path = pathIn(query)
   return immutableAnswer(`diff ${node.id} ${base} ${target} ${path ?? ''}`, sizeOf, () =>
-    readBounded(deps, asker, tooMuch, async (bounds) => {
+    readBounded(deps, context, tooMuch, async (bounds) => {
       const pair = { ...(await treesOf(repo, { base, target })), path }
       const found = await readHunks(repo, pair, path === undefined ? limits : narrowedLimits, bounds)
       return makeDiff(repo, node.id, { base, target }, found)
@@ -92,13 +92,13 @@ export function textDiff(
 /** A patch that makes the target of the base, whole. Otherwise as textDiff. */
 export function patchOf(
   deps: Deps,
-  asker: RequestContext,
+  context: RequestContext,
   { repo }: NodeAccess,
   pair: CommitPair,
   query: DiffQuery,
 ): Promise<Buffer> {
   const path = pathIn(query)
-  return readBounded(deps, asker, patchTooLarge, async (bounds) =>
+  return readBounded(deps, context, patchTooLarge, async (bounds) =>
     readPatch(repo, { ...(await treesOf(repo, pair)), path }, maxPatchBytes, bounds),
   )
 }

@@ -51,31 +51,31 @@ interface Written extends Pick<BatchOutcome, 'id' | 'head'> {
  */
 export async function createNodes(
   deps: Deps,
-  asker: RequestContext<Person>,
+  context: RequestContext<Person>,
   at: OrgAt,
   batch: Batch,
 ): Promise<{ nodes: Written[] }> {
-  const outcomes = await write(deps, asker, at, batch, 'refuse')
+  const outcomes = await write(deps, context, at, batch, 'refuse')
   return { nodes: outcomes.map(({ status, ...created }) => created) }
 }
 
 /** Creates those that are not there, changes those that are: one commit each where something differs. @throws as createNodes */
-export async function putNodes(deps: Deps, asker: RequestContext<Person>, at: OrgAt, batch: Batch) {
-  return { nodes: await write(deps, asker, at, batch, 'update') }
+export async function putNodes(deps: Deps, context: RequestContext<Person>, at: OrgAt, batch: Batch) {
+  return { nodes: await write(deps, context, at, batch, 'update') }
 }
 
 async function write(
   deps: Deps,
-  asker: RequestContext<Person>,
+  context: RequestContext<Person>,
   at: OrgAt,
   { nodes: sent }: Batch,
   existing: BatchOptions['existing'],
 ): Promise<(BatchOutcome & { ref?: string })[]> {
-  const { actor, signal } = asker
+  const { actor, signal } = context
   await authorizeOrg(deps, actor, at, 'editor')
   refuseMany(sent)
   if (existing === 'update') refuseNameless(sent)
-  return semaphore.run({ caller: callerOf(asker), signal }, async () => {
+  return semaphore.run({ caller: callerOf(context), signal }, async () => {
     const nodes = await batchNodes(sent)
     const options = { existing, locate: createLocator(sent, nodes) }
     const outcomes = await writeBatch(deps, actor, at, nodes, options).catch((error: unknown) => {

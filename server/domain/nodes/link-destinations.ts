@@ -44,7 +44,7 @@ const tooManyFiles =
 /** What each link leads to, in order. @throws AppError too_large, busy: of the repository's tree; the signal's reason */
 export async function* destinationsOf(
   deps: Deps,
-  asker: RequestContext,
+  context: RequestContext,
   access: NodeAccess,
   known: Known,
 ): AsyncGenerator<Destination> {
@@ -59,7 +59,7 @@ export async function* destinationsOf(
     if (isOutside(link.form, link.target)) yield { kind: 'outside' }
     else if (found) yield toNode(found, link)
     else if (path) {
-      inNode ??= await lookInto(deps, asker, access, known, source)
+      inNode ??= await lookInto(deps, context, access, known, source)
       yield inNode(link, path)
     } else yield link.target.startsWith('#') ? toNode(node, link) : { kind: 'missing', reason: 'empty' }
   }
@@ -71,12 +71,12 @@ type InNode = (link: WrittenLink, path: Link) => Destination
 /** By the files and connections of the node. */
 async function lookInto(
   { index }: Deps,
-  asker: RequestContext,
+  context: RequestContext,
   { repo, org, onlyNode }: NodeAccess,
   { tree, content }: Known,
   source: string | undefined,
 ): Promise<InNode> {
-  const listed = await createLargeRead(asker)(tooManyFiles, (pace) => listFiles(repo, tree, { pace }))
+  const listed = await createLargeRead(context)(tooManyFiles, (pace) => listFiles(repo, tree, { pace }))
   const files = listed.filter(({ path, mode }) => mode !== '160000' && isPlain(path)).map(({ path }) => path)
   const findFile = filesFrom(source ?? textFile, files)
   // A token of one node learns no titles, and so not which of its connections has one.

@@ -74,26 +74,26 @@ interface Links {
  */
 export async function readLinks(
   deps: Deps,
-  asker: RequestContext,
+  context: RequestContext,
   at: NodeAt,
   { revision = 'main' }: { readonly revision?: string },
 ): Promise<ImmutableAnswer<Links>> {
-  const access = await authorizeNode(deps, asker.actor, at, 'public')
+  const access = await authorizeNode(deps, context.actor, at, 'public')
   const { node, org } = access
   const head = await resolveRevision(access, revision)
   // Before the rows: an answer is then kept under an older version than its own, never under a newer one.
   const { epoch, version } = (await findOrgRow(deps.index.read, org.id)) ?? {}
   const seen = access.onlyNode === undefined ? '' : ' of this node alone'
   return immutableAnswer(`links ${node.id} ${head} ${epoch} ${version}${seen}`, sizeOf, () =>
-    semaphore.run({ caller: callerOf(asker), signal: asker.signal }, () =>
-      linksAt(deps, asker, access, head, `${org.id} ${epoch} ${version}`),
+    semaphore.run({ caller: callerOf(context), signal: context.signal }, () =>
+      linksAt(deps, context, access, head, `${org.id} ${epoch} ${version}`),
     ),
   )
 }
 
 async function linksAt(
   deps: Deps,
-  asker: RequestContext,
+  context: RequestContext,
   access: NodeAccess,
   head: Oid | null,
   version: string,
@@ -112,7 +112,7 @@ async function linksAt(
   const links: ListedLink[] = []
   const began = performance.now()
   let [characters, turn] = [0, began]
-  for await (const destination of destinationsOf(deps, asker, access, { tree, content, resolve, links: written })) {
+  for await (const destination of destinationsOf(deps, context, access, { tree, content, resolve, links: written })) {
     const link = written[links.length]
     if (!link) break
     const listed = { ...link, target: link.target.slice(0, targetCharacters), ...destination }

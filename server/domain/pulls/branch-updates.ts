@@ -42,8 +42,8 @@ const semaphore = createCallerSemaphore({
  * @throws AppError merge_conflict with `paths` (nothing moved), merged, closed, head_moved, branch_protected,
  *   source_branch_missing, too_many_commits, busy; the reason of `signal`, after which nothing moves
  */
-export async function updatePullBranch(deps: Deps, asker: RequestContext<Person>, at: PullAt): Promise<PullRequest> {
-  const { actor, signal } = asker
+export async function updatePullBranch(deps: Deps, context: RequestContext<Person>, at: PullAt): Promise<PullRequest> {
+  const { actor, signal } = context
   const access = await authorizeNode(deps, actor, at, 'editor')
   const { repo, history } = access
   const row = await findPullRow(deps, at)
@@ -61,7 +61,7 @@ export async function updatePullBranch(deps: Deps, asker: RequestContext<Person>
   const { ahead } = await history.divergence(onto, from)
   if (ahead > maxCommits)
     throw tooManyCommits(`The target lacks ${ahead} commits of the source, and at most ${maxCommits} are rebased here`)
-  const head = await semaphore.run({ caller: callerOf(asker), signal }, () =>
+  const head = await semaphore.run({ caller: callerOf(context), signal }, () =>
     rebased(deps, actor, access, { from, onto, signal }),
   )
   signal.throwIfAborted()

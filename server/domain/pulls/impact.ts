@@ -21,21 +21,21 @@ import { toPull } from './pull-state.ts'
 import { findPullRow } from './pulls.ts'
 
 /** @throws AppError as readCommitPair, too_large, busy; the signal's reason */
-export async function readPullChanges(deps: Deps, asker: RequestContext<Person>, at: PullAt) {
-  const { access, pair } = await readCommitPair(deps, asker.actor, at)
-  return readDiff(access.repo, at.nodeId, pair.base, pair.target, createLargeRead(asker))
+export async function readPullChanges(deps: Deps, context: RequestContext<Person>, at: PullAt) {
+  const { access, pair } = await readCommitPair(deps, context.actor, at)
+  return readDiff(access.repo, at.nodeId, pair.base, pair.target, createLargeRead(context))
 }
 
 /** @throws as textDiff */
-export async function readPullDiff(deps: Deps, asker: RequestContext<Person>, at: PullAt, query: DiffQuery) {
-  const { access, pair } = await readCommitPair(deps, asker.actor, at)
-  return textDiff(deps, asker, access, pair, query)
+export async function readPullDiff(deps: Deps, context: RequestContext<Person>, at: PullAt, query: DiffQuery) {
+  const { access, pair } = await readCommitPair(deps, context.actor, at)
+  return textDiff(deps, context, access, pair, query)
 }
 
 /** @throws as patchOf */
-export async function readPullPatch(deps: Deps, asker: RequestContext<Person>, at: PullAt, query: DiffQuery): Promise<Buffer> {
-  const { access, pair } = await readCommitPair(deps, asker.actor, at)
-  return patchOf(deps, asker, access, pair, query)
+export async function readPullPatch(deps: Deps, context: RequestContext<Person>, at: PullAt, query: DiffQuery): Promise<Buffer> {
+  const { access, pair } = await readCommitPair(deps, context.actor, at)
+  return patchOf(deps, context, access, pair, query)
 }
 
 /** Where source and target parted, and the source. */

@@ -28,8 +28,8 @@ const semaphore = createCallerSemaphore({
  * @throws AppError busy (too many orders, or the index takes long to make), org_not_found; what `ask` throws; the reason of the
  *   asker's signal
  */
-export async function searchInTurn<T>(asker: RequestContext, { org }: OrgAccess, ask: () => Promise<T | undefined>): Promise<T> {
-  const answer = semaphore.run({ caller: callerOf(asker), orgId: org.id, signal: asker.signal }, ask)
+export async function searchInTurn<T>(context: RequestContext, { org }: OrgAccess, ask: () => Promise<T | undefined>): Promise<T> {
+  const answer = semaphore.run({ caller: callerOf(context), orgId: org.id, signal: context.signal }, ask)
   const found = await withinTime(answer)
   if (found === undefined) throw new AppError('org_not_found', 'The organisation was deleted meanwhile')
   return found

@@ -35,32 +35,32 @@ const rounds = 5
  * @throws AppError as authorizeOrg, requireRole (another branch or a time) and searchInTurn; search_unavailable; ValidationError as readView; the
  *   reason of `signal`
  */
-export async function retrieve(deps: Deps, asker: RequestContext, at: OrgAt, question: Question): Promise<SearchAnswer> {
+export async function retrieve(deps: Deps, context: RequestContext, at: OrgAt, question: Question): Promise<SearchAnswer> {
   const { orgId } = at
-  const access = await authorizeOrg(deps, asker.actor, at, 'public')
+  const access = await authorizeOrg(deps, context.actor, at, 'public')
   refuseLongQuery(question.query)
   const elsewhere = snapshotOf(question)
   const answered = deps.metrics.searchSeconds.startTimer({ expansion: question.expansion_depth })
   const answer = await (elsewhere === undefined
-    ? searchInTurn(asker, access, () => deps.search.ask(orgId, question))
-    : retrieveFromSnapshot(deps, asker, access, elsewhere, question))
+    ? searchInTurn(context, access, () => deps.search.ask(orgId, question))
+    : retrieveFromSnapshot(deps, context, access, elsewhere, question))
   answered()
   return answer
 }
 
 async function retrieveFromSnapshot(
   deps: Deps,
-  asker: RequestContext,
+  context: RequestContext,
   access: OrgAccess,
   elsewhere: Snapshot,
   question: SearchQuestion,
 ): Promise<SearchAnswer> {
-  requireMember(asker.actor, access)
+  requireMember(context.actor, access)
   const orgId = access.org.id
-  return semaphore.run({ caller: callerOf(asker), orgId, signal: asker.signal }, async () => {
+  return semaphore.run({ caller: callerOf(context), orgId, signal: context.signal }, async () => {
     for (let round = 0; round < rounds; round++) {
       const view = await readView(deps, orgId, elsewhere)
-      const found = await searchInTurn(asker, access, () => deps.search.askIn(view, orgId, question))
+      const found = await searchInTurn(context, access, () => deps.search.askIn(view, orgId, question))
       if (found !== 'moved') return found
     }
     throw new AppError('busy', 'The nodes change faster than they can be read; try again')
@@ -82,10 +82,10 @@ function requireMember(actor: Actor, access: OrgAccess): void {
 }
 
 /** @throws AppError as authorizeOrg and searchInTurn; search_unavailable */
-export async function suggest(deps: Deps, asker: RequestContext, at: OrgAt, question: SuggestQuestion): Promise<Suggestions> {
-  const access = await authorizeOrg(deps, asker.actor, at, 'public')
+export async function suggest(deps: Deps, context: RequestContext, at: OrgAt, question: SuggestQuestion): Promise<Suggestions> {
+  const access = await authorizeOrg(deps, context.actor, at, 'public')
   const answered = deps.metrics.searchSeconds.startTimer({ expansion: 'suggest' })
-  const answer = await searchInTurn(asker, access, () => deps.search.suggest(at.orgId, question))
+  const answer = await searchInTurn(context, access, () => deps.search.suggest(at.orgId, question))
   answered()
   return answer
 }
