@@ -37,7 +37,7 @@ const clockLeewayMs = 60_000
 export type FindCredential = (text: string) => Promise<Credential | undefined>
 
 /** Called once: the result caches verified signatures. */
-export function credentialFinder(deps: Deps): FindCredential {
+export function createCredentialFinder(deps: Deps): FindCredential {
   const passport = new Passport()
   const verified: Verified = new LRUCache({ max: remembered })
   passport.use('bearer', bearerStrategy(deps, verified))
@@ -141,7 +141,7 @@ function bearerStrategy(deps: Deps, verified: Verified): Strategy {
     {
       jwtFromRequest: bearerToken,
       secretOrKeyProvider: (req: unknown, _text: string, done: (error: unknown, key?: string) => void) => {
-        const { key } = req as TokenRequest // as credentialFinder asks
+        const { key } = req as TokenRequest // as createCredentialFinder asks
         // Four times faster than PEM.
         done(null, key as unknown as string) // jsonwebtoken takes a KeyObject; its types lag behind
       },
@@ -157,7 +157,7 @@ function bearerStrategy(deps: Deps, verified: Verified): Strategy {
       { sub, iat, exp, token_use, sid }: Claims,
       done: (error: unknown, person?: Person | false) => void,
     ) => {
-      const { kid } = req as unknown as TokenRequest // as credentialFinder asks
+      const { kid } = req as unknown as TokenRequest // as createCredentialFinder asks
       const claims = { sub, iat, exp, token_use, sid, kid }
       verified.set(bearerToken(req) ?? '', claims)
       findClaimed(deps, claims).then((person) => done(null, person ?? false), done)

@@ -5,7 +5,7 @@ import type { Api, OperationId, Output } from '../../spec/client/api.ts'
 import { streams } from '../../spec/client/operations.ts'
 import type { Deps } from '../base/deps.ts'
 import { authenticateAs, type FindCredential, limitTokens } from './authentication.ts'
-import { askElsewhere } from './cells/elsewhere.ts'
+import { callOtherCell } from './cells/elsewhere.ts'
 import { setOperation } from './context.ts'
 import { callHandler, type Handlers } from './contract/operations.ts'
 import { operationOf } from './contract/spec.ts'
@@ -40,7 +40,7 @@ interface Asking {
   readonly credential: Credential
 }
 
-export function inProcess({ deps, handlers, checks }: Answering, { req, res, credential }: Asking): Api {
+export function createInProcessApi({ deps, handlers, checks }: Answering, { req, res, credential }: Asking): Api {
   const check = chain([limitTokens, ...checks])
   const call = async (id: OperationId, input: Given = {}): Promise<unknown> => {
     const sent = sentFor(input)
@@ -49,7 +49,7 @@ export function inProcess({ deps, handlers, checks }: Answering, { req, res, cre
     if (orgId !== undefined && !deps.placement.isHere(orgId)) {
       const { method, originalUrl } = asked
       const url = withQuery(originalUrl, sent.query)
-      const answered = await askElsewhere(deps, req, orgId, { method, url, body: sent.body })
+      const answered = await callOtherCell(deps, req, orgId, { method, url, body: sent.body })
       if (answered !== undefined) return isStream(id) ? answered : readAnswer(answered)
     }
     authenticateAs(asked, credential)

@@ -6,11 +6,11 @@ import { isTooDeep } from '../domain/format/limits.ts'
 import { credentialOf, type FindCredential } from '../http/authentication.ts'
 import { baseUrl } from '../http/connection/base-url.ts'
 import { disconnectSignal } from '../http/connection/disconnect.ts'
-import { holdBody } from '../http/connection/held-bytes.ts'
+import { reserveBody } from '../http/connection/held-bytes.ts'
 import { requireJson } from '../http/contract/bodies.ts'
 import { recordRefusal, refusalFacts } from '../http/contract/error-responses.ts'
 import { readJson } from '../http/contract/json.ts'
-import { type Credential, inProcess, type Answering as Parts } from '../http/in-process.ts'
+import { type Credential, createInProcessApi, type Answering as Parts } from '../http/in-process.ts'
 import { note, noteCaller, noteIds } from '../http/log/request-notes.ts'
 import type { CountRequest } from '../http/rate-limits.ts'
 import type { Session } from './session.ts'
@@ -82,7 +82,7 @@ async function readMessage(
 ): Promise<{ readonly value: unknown } | undefined> {
   requireJson(req.headers['content-type'])
   try {
-    const read = await readJson(req, { ...limits, hold: holdBody(req, res, person) })
+    const read = await readJson(req, { ...limits, hold: reserveBody(req, res, person) })
     if (read === undefined || isTooDeep(read.value)) refuse(res, parseError, 'Not a message')
     // Of several in one request, each would count as none to the rate limit.
     else if (Array.isArray(read.value)) refuse(res, invalidRequest, 'One message a request')
@@ -109,7 +109,7 @@ function sessionOf(parts: McpParts, req: Asked, res: Answering, credential: NonN
   const { deps } = parts
   const { scope } = credential
   return {
-    api: inProcess(parts, { req, res, credential }),
+    api: createInProcessApi(parts, { req, res, credential }),
     base: baseUrl(deps.config.publicUrl, req),
     canWrite: scope?.access !== 'read',
     orgId: scope?.orgId,

@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { Request, Response } from 'express'
 import { render } from 'preact-render-to-string'
-import { holdAnswer } from '../http/connection/held-bytes.ts'
+import { reserveResponse } from '../http/connection/held-bytes.ts'
 import { assetsVersion } from './assets.ts'
 import { Frame } from './parts/frame.tsx'
 import type { Page, Shown, Text, Visit } from './visit.ts'
@@ -76,7 +76,7 @@ function weakTag(text: string): string {
   return `W/"${createHash('sha256').update(text).digest('base64url')}"`
 }
 
-/** @throws AppError as holdAnswer, without the headers of what was to be sent */
+/** @throws AppError as reserveResponse, without the headers of what was to be sent */
 async function sendText(
   req: Request,
   res: Response,
@@ -101,7 +101,7 @@ async function sendText(
 function hold(req: Request, res: Response, length: number, person: string | undefined): void {
   if (req.method === 'HEAD') return
   try {
-    holdAnswer(req, res, length, person)
+    reserveResponse(req, res, length, person)
   } catch (error) {
     for (const name of ['ETag', 'Content-Type']) res.removeHeader(name)
     throw error

@@ -8,7 +8,7 @@ import { baseUrl, publicPath } from '../http/connection/base-url.ts'
 import { readForm } from '../http/contract/bodies.ts'
 import { showErrorsBy } from '../http/contract/error-responses.ts'
 import { findPath } from '../http/contract/spec.ts'
-import { type Answering, type Credential, inProcess } from '../http/in-process.ts'
+import { type Answering, type Credential, createInProcessApi } from '../http/in-process.ts'
 import { note } from '../http/log/request-notes.ts'
 import { matchPath, parseTemplate, segmentsOf } from '../http/path-templates.ts'
 import type { CountRequest } from '../http/rate-limits.ts'
@@ -208,7 +208,7 @@ function visitOf(parts: Parts, asking: Asking, more: Pick<Partial<Visit>, 'param
   const { req, res, credential } = asking
   const [, query = ''] = req.url.split('?', 2)
   return {
-    api: inProcess(parts, asking),
+    api: createInProcessApi(parts, asking),
     person: credential?.person,
     params: {},
     form: new URLSearchParams(),
@@ -218,7 +218,7 @@ function visitOf(parts: Parts, asking: Asking, more: Pick<Partial<Visit>, 'param
     here: publicPath(res, req.url),
     signIn: async (accessToken) => {
       await parts.cookies.set(req, res, accessToken)
-      return { api: inProcess(parts, { req, res, credential: await parts.findCredential(accessToken) }) }
+      return { api: createInProcessApi(parts, { req, res, credential: await parts.findCredential(accessToken) }) }
     },
     signOut: () => parts.cookies.end(req, res),
     canSignIn: parts.cookies.isPossible(req),

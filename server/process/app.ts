@@ -3,7 +3,7 @@
 import express, { type Express, type RequestHandler } from 'express'
 import type { NewCounter } from '../base/counters.ts'
 import type { Deps } from '../base/deps.ts'
-import { authenticate, authenticateAgain, credentialFinder, limitTokens } from '../http/authentication.ts'
+import { authenticate, authenticateAgain, createCredentialFinder, limitTokens } from '../http/authentication.ts'
 import { browserCookies } from '../http/browser-cookies.ts'
 import { publicPathOf } from '../http/connection/base-url.ts'
 import { requireHttp } from '../http/connection/request-line.ts'
@@ -65,7 +65,7 @@ export function createApp(
 ): Express {
   const app = express()
   const countRequest = requestCounter(newCounter)
-  const findCredential = credentialFinder(deps)
+  const findCredential = createCredentialFinder(deps)
   const cookies = browserCookies(deps, findCredential)
   const cell = httpPartsOf(deps, { newCounter, count: countRequest, findCredential, cookies })
   const countSignUps = limitSignUps(newSharedCounter)

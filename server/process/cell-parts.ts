@@ -5,8 +5,8 @@ import type { Deps } from '../base/deps.ts'
 import type { Job } from '../domain/background/sweep.ts'
 import { isCell } from '../domain/cells/cell.ts'
 import { cellJobs, reconcilePlaces } from '../domain/cells/reconciliation.ts'
-import { takeArrivals } from '../http/cells/arrivals.ts'
-import { leftMeanwhile, passOn } from '../http/cells/forwarding.ts'
+import { migrationRoutes } from '../http/cells/arrivals.ts'
+import { translateMovedOrg, proxyToOwner } from '../http/cells/forwarding.ts'
 import { limitPlaceReads, type PlaceReadLimit } from '../http/cells/place-reads.ts'
 
 interface ServiceParts {
@@ -35,5 +35,5 @@ interface HttpParts {
 
 export function httpPartsOf(deps: Deps, limit: PlaceReadLimit): HttpParts {
   if (!isCell(deps)) return { steps: [], errorSteps: [] }
-  return { steps: [passOn(deps, limitPlaceReads(limit)), takeArrivals(deps)], errorSteps: [leftMeanwhile(deps)] }
+  return { steps: [proxyToOwner(deps, limitPlaceReads(limit)), migrationRoutes(deps)], errorSteps: [translateMovedOrg(deps)] }
 }

@@ -15,7 +15,7 @@ import { maintainRepositories } from '../domain/background/maintenance.ts'
 import { fillIndex, sweep } from '../domain/background/sweep.ts'
 import { createReporter } from '../domain/background/unreadable.ts'
 import { partialIndex } from '../domain/indexing/partial-index.ts'
-import { newServer } from '../http/connection/connections.ts'
+import { createHttpServer } from '../http/connection/connections.ts'
 import { createLog } from '../http/log/log.ts'
 import { folderMetrics } from '../metrics/metrics.ts'
 import { countedSignIns } from '../metrics/observers.ts'
@@ -83,7 +83,7 @@ export async function startService(config: Config, overrides: Overrides = {}): P
       await opened.close()
       throw error
     })
-  const server = newServer(
+  const server = createHttpServer(
     createApp(served, { validateResponses, newCounter, newSharedCounter }),
     config.logRequests === 'off' ? undefined : log,
   )

@@ -7,7 +7,7 @@ import { expect } from 'chai'
 import { v7 as newId } from 'uuid'
 import { counters } from '../../server/base/counters.ts'
 import { Cell } from '../../server/domain/cells/cell.ts'
-import { newServer } from '../../server/http/connection/connections.ts'
+import { createHttpServer } from '../../server/http/connection/connections.ts'
 import { createApp } from '../../server/process/app.ts'
 import { from } from '../support/behind-proxy.ts'
 import { client, type PersonClient, signUp } from '../support/people.ts'
@@ -40,7 +40,7 @@ describe('requests for organisations that no cell has', () => {
       { ...there.deps, credentials: counted, config: { ...config, trustProxy: ['loopback'] }, placement: counting },
       { validateResponses: false, newCounter: (id, limit) => counters(false)(id, { ...limit, quota: few }) },
     )
-    server = newServer(app, there.deps.log).listen(0, '127.0.0.1')
+    server = createHttpServer(app, there.deps.log).listen(0, '127.0.0.1')
     await once(server, 'listening')
     small = { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` } // it listens on a port
   })

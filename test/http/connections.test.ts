@@ -6,7 +6,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { expect } from 'chai'
 import express, { type RequestHandler } from 'express'
 import { pino } from 'pino'
-import { newServer } from '../../server/http/connection/connections.ts'
+import { createHttpServer } from '../../server/http/connection/connections.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { client, type PersonClient, password, signUp } from '../support/people.ts'
 import { connectTo, parse, type RawAnswer, read, sendRaw } from '../support/raw.ts'
@@ -259,7 +259,7 @@ describe('connections', () => {
 describe('a request and its response', () => {
   it('are made with what Express would set on each of them', async () => {
     const app = express().use((_req, res) => void res.end())
-    const server = newServer(app, undefined)
+    const server = createHttpServer(app, undefined)
     const made: unknown[] = []
     server.prependListener('request', (...both) => made.push(...both.map((one) => Object.getPrototypeOf(one))))
     await fetch(await listen(server))
@@ -299,7 +299,7 @@ function expectRefusal(answer: RawAnswer | undefined, status: number, code: stri
 }
 
 function serverOf(answer: RequestHandler): Server {
-  return newServer(express().use(answer), pino({ level: 'silent' }))
+  return createHttpServer(express().use(answer), pino({ level: 'silent' }))
 }
 
 async function listen(server: Server): Promise<string> {

@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { pino } from 'pino'
 import { DatabaseError } from '../../index/sqlite/database.ts'
-import { newServer } from '../../server/http/connection/connections.ts'
+import { createHttpServer } from '../../server/http/connection/connections.ts'
 import { countingFaults, faultCounts } from '../../server/http/log/log-faults.ts'
 import { createApp } from '../../server/process/app.ts'
 import { commitOf } from '../support/concurrency-rules.ts'
@@ -146,7 +146,7 @@ describe('the log while the index is made again', () => {
     }
     const ann = await signUp(grove, 'Ann')
     const app = createApp({ ...grove.deps, index, log }, { validateResponses: false, newCounter: undefined })
-    const server = newServer(app, log).listen(0, '127.0.0.1')
+    const server = createHttpServer(app, log).listen(0, '127.0.0.1')
     try {
       await new Promise((resolve) => server.once('listening', resolve))
       const address = server.address()

@@ -5,7 +5,7 @@ import { request, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect } from 'chai'
 import { counters } from '../../server/base/counters.ts'
-import { newServer } from '../../server/http/connection/connections.ts'
+import { createHttpServer } from '../../server/http/connection/connections.ts'
 import { createApp } from '../../server/process/app.ts'
 import { from, startBehindProxy } from '../support/behind-proxy.ts'
 import type { Grove } from '../support/grove.ts'
@@ -51,7 +51,7 @@ describe('request limits', () => {
         { ...grove.deps, config: { ...grove.deps.config, trustProxy: ['loopback'] } },
         { validateResponses: false, newCounter: (id, limit) => counters(false)(id, { ...limit, quota: few }) },
       )
-      server = newServer(app, grove.deps.log).listen(0, '127.0.0.1')
+      server = createHttpServer(app, grove.deps.log).listen(0, '127.0.0.1')
       await once(server, 'listening')
       small = { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` } // it listens on a port
     })

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { stepsNamed } from '../../server/http/contract/openapi-validator.ts'
-import { problemsOf } from '../../server/http/contract/problems.ts'
+import { toValidationErrors } from '../../server/http/contract/problems.ts'
 
 describe('the validator', () => {
   const steps = ['pathParamsMiddleware', 'metadataMiddleware', 'requestMiddleware'].map((name) => ({ name }))
@@ -29,7 +29,7 @@ describe('the validator', () => {
     params: {},
   }
   const found = (keyword: string, path: string, body: unknown) =>
-    problemsOf([{ path, errorCode: `${keyword}.openapi.validation` }], { body, query: {}, params: {} }, schemas)
+    toValidationErrors([{ path, errorCode: `${keyword}.openapi.validation` }], { body, query: {}, params: {} }, schemas)
 
   it('names a limit as the schema has it, whatever the validator says in its own words', () => {
     expect(found('minLength', '/body/name', { name: 'a' })).to.deep.equal([
@@ -54,8 +54,8 @@ describe('the validator', () => {
       path: '/body/name',
       errorCode: `${keyword}.x`,
     }))
-    expect(problemsOf(all, { body: { name: '' }, query: {}, params: {} }, schemas)).to.have.length(1)
-    expect(problemsOf(all, { body: { name: '' }, query: {}, params: {} }, schemas)[0]).to.include({
+    expect(toValidationErrors(all, { body: { name: '' }, query: {}, params: {} }, schemas)).to.have.length(1)
+    expect(toValidationErrors(all, { body: { name: '' }, query: {}, params: {} }, schemas)[0]).to.include({
       type: 'string_too_short',
     })
   })
@@ -66,7 +66,7 @@ describe('the validator', () => {
       { path: '/body/scope', errorCode: 'type.x' },
       { path: '/body/scope', errorCode: 'anyOf.x' },
     ]
-    const problems = problemsOf(both, { body: { scope: { more: 1 } }, query: {}, params: {} }, schemas)
+    const problems = toValidationErrors(both, { body: { scope: { more: 1 } }, query: {}, params: {} }, schemas)
     expect(problems.map(({ loc }) => loc)).to.deep.equal([['body', 'scope', 'more']])
   })
 

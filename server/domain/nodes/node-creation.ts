@@ -97,7 +97,7 @@ async function createNodeFrom(
       const refs = new Map<string, Oid>()
       if (seed.files) {
         const tree = await buildTree(draft, null, seed.files)
-        const node = { id } as NodeRow // problemsOf reads only the id
+        const node = { id } as NodeRow // toValidationErrors reads only the id
         refuseProblems(await problemsOf(deps, { org, node }, draft.repo, main, null, tree), seed.locate)
         const person = signature(actor, created_at)
         refs.set(

@@ -57,7 +57,7 @@ const steps: Readonly<Record<string, (asked: Asked) => Promise<unknown>>> = {
 }
 
 /** `/internal/arrivals/{organisation}/…?path=` */
-export function takeArrivals(deps: CellDeps): RequestHandler {
+export function migrationRoutes(deps: CellDeps): RequestHandler {
   return async (req, res, next) => {
     const [, orgId, end] = /^\/internal\/arrivals\/([0-9a-f-]{36})\/([a-z]+)(?:\?|$)/.exec(req.originalUrl) ?? []
     const step = steps[`${req.method} ${end}`]

@@ -7,7 +7,7 @@ import type { Request, Response } from 'express'
 import { ClientDisconnectedError } from '../../base/errors.ts'
 import { type Framing, framingOf, statedLength } from '../connection/framing.ts'
 import { requestId } from '../log/requests.ts'
-import { unanswered } from './elsewhere.ts'
+import { cellTimeoutError } from './elsewhere.ts'
 import { forwardedHeader } from './forwarded.ts'
 
 /** Milliseconds until another cell must have taken a connection. */
@@ -23,10 +23,10 @@ const hopByHop = /^(connection|keep-alive|proxy-connection|te|trailer|transfer-e
 const own = { request: /^(host|x-request-id|content-length|expect)$/i, answer: /^content-length$/i } as const
 
 const agent = new Agent({ keepAlive: true })
-agent.on('free', (socket: Socket) => socket.once('data', endUnasked))
+agent.on('free', (socket: Socket) => socket.once('data', endUnusedRequest))
 
 /** Bytes that come after an answer would be read as the answer to the next person's request. */
-function endUnasked(this: Socket): void {
+function endUnusedRequest(this: Socket): void {
   this.destroy()
 }
 
@@ -34,7 +34,7 @@ function endUnasked(this: Socket): void {
 export type Outcome = 'done' | 'failed' | 'aborted'
 
 /** Ends when the answer has, or the client has gone. @throws AppError busy, outcome_unknown; ClientDisconnectedError */
-export function pass(req: Request, res: Response, url: string, forwarded: string): Promise<Outcome> {
+export function pipeRequest(req: Request, res: Response, url: string, forwarded: string): Promise<Outcome> {
   const framing = framingOf(req) ?? 0
   const asked = startAsking(req, url, forwarded, framing)
   return new Promise((done, fail) => {
@@ -42,7 +42,7 @@ export function pass(req: Request, res: Response, url: string, forwarded: string
     let isConnected = false
     let isBroken = false
     asked.once('socket', (socket) => {
-      socket.off('data', endUnasked)
+      socket.off('data', endUnusedRequest)
       const connected = () => {
         clearTimeout(clock)
         isConnected = true
@@ -56,7 +56,7 @@ export function pass(req: Request, res: Response, url: string, forwarded: string
         isBroken = true
         res.destroy()
       } else if (res.destroyed) fail(new ClientDisconnectedError())
-      else fail(unanswered(req.method, error, isConnected))
+      else fail(cellTimeoutError(req.method, error, isConnected))
     }
     asked.once('error', broken)
     asked.once('response', (answer) => {

@@ -19,7 +19,7 @@ interface Asked {
 const nowhere = new WeakMap<Request, string>()
 
 /** No cell has the organisation of its address: it need not be looked for again. */
-export function noteNowhere(req: Request, orgId: string): void {
+export function recordUnknownOrg(req: Request, orgId: string): void {
   nowhere.set(req, orgId)
 }
 
@@ -28,7 +28,7 @@ export function noteNowhere(req: Request, orgId: string): void {
  *
  * @throws AppError what the other cell refuses; busy, outcome_unknown; ValidationError
  */
-export async function askElsewhere(
+export async function callOtherCell(
   deps: Deps,
   req: Request,
   orgId: string,
@@ -52,7 +52,7 @@ export async function askElsewhere(
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   }).catch((cause: unknown) => {
     deps.metrics.forwarded.inc({ to: place.cell, outcome: 'failed' })
-    throw unanswered(method, cause)
+    throw cellTimeoutError(method, cause)
   })
   deps.metrics.forwarded.inc({ to: place.cell, outcome: 'done' })
   if (answer.status >= 400) throw await refusalOf(answer)
@@ -60,7 +60,7 @@ export async function askElsewhere(
 }
 
 /** Of a cell that has not answered; where it may have been asked, what was not only read may have been done. */
-export function unanswered(method: string, cause: unknown, wasAsked = true): AppError {
+export function cellTimeoutError(method: string, cause: unknown, wasAsked = true): AppError {
   const isSafe = ['GET', 'HEAD', 'OPTIONS'].includes(method)
   if (!wasAsked || isSafe)
     return new AppError(

@@ -6,7 +6,7 @@ import type { Deps } from '../../base/deps.ts'
 import type { CellDeps } from '../../domain/cells/cell.ts'
 import { signForCell, verifyFromCell } from '../../domain/cells/tokens.ts'
 import { baseUrl, setBaseUrl } from '../connection/base-url.ts'
-import { leaveShare } from '../connection/connection-shares.ts'
+import { exemptFromShare } from '../connection/connection-shares.ts'
 
 export const forwardedHeader = 'grove-forwarded'
 
@@ -64,7 +64,7 @@ export function acceptForwarded(deps: CellDeps): RequestHandler {
     const { ip, base } = await verifiedClaims(deps, verified, String(token))
     accepted.add(req)
     // Its connections carry the requests of many clients.
-    leaveShare(req.socket)
+    exemptFromShare(req.socket)
     setBaseUrl(req, base)
     Object.defineProperty(req, 'ip', { value: ip })
     next()

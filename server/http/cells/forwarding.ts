@@ -8,24 +8,24 @@ import type { Cell, CellDeps } from '../../domain/cells/cell.ts'
 import { canonicalId, isId } from '../../domain/layout.ts'
 import { note } from '../log/request-notes.ts'
 import { chain } from '../middleware-chain.ts'
-import { type Outcome, pass } from './cell-exchange.ts'
-import { noteNowhere } from './elsewhere.ts'
+import { type Outcome, pipeRequest } from './cell-exchange.ts'
+import { recordUnknownOrg } from './elsewhere.ts'
 import { acceptForwarded, isForwarded, signForwarded } from './forwarded.ts'
 import type { LimitPlaceRead } from './place-reads.ts'
 
 /** A step before all that need the organisation. */
-export function passOn(deps: CellDeps, limitRead: LimitPlaceRead): RequestHandler {
-  return chain([acceptForwarded(deps), toItsCell(deps, limitRead)])
+export function proxyToOwner(deps: CellDeps, limitRead: LimitPlaceRead): RequestHandler {
+  return chain([acceptForwarded(deps), routeToCell(deps, limitRead)])
 }
 
 /** @throws AppError moving: the organisation is on its way to another cell, or back */
-function toItsCell(deps: CellDeps, limitRead: LimitPlaceRead): RequestHandler {
+function routeToCell(deps: CellDeps, limitRead: LimitPlaceRead): RequestHandler {
   const { placement } = deps
   const own = placement.name
   return async (req, res, next) => {
     if (isNewOrganisation(req) && isSigned(req) && !isForwarded(req)) {
       const other = await placement.chooseOther()
-      if (other !== undefined) return passTo(deps, other, req, res)
+      if (other !== undefined) return proxyRequest(deps, other, req, res)
     }
     const orgId = organisationOf(req)
     if (orgId === undefined) return next()
@@ -34,14 +34,14 @@ function toItsCell(deps: CellDeps, limitRead: LimitPlaceRead): RequestHandler {
     const place = await (isKnown ? find() : limitRead(req, res, find))
     if (place === undefined) {
       if (isKnown) local.add(req)
-      else noteNowhere(req, orgId)
+      else recordUnknownOrg(req, orgId)
       return next()
     }
     // The cell that an organisation leaves serves it until the directory names the other one.
     if (place.cell === own ? place.state === 'moving' : isForwarded(req)) throw onItsWay()
     if (place.cell === own) return next()
     note(req, { op: 'forwarded', org: orgId, cell: place.cell })
-    await passTo(deps, { name: place.cell, url: place.url }, req, res)
+    await proxyRequest(deps, { name: place.cell, url: place.url }, req, res)
   }
 }
 
@@ -52,7 +52,7 @@ function onItsWay(): AppError {
 const local = new WeakSet<Request>()
 
 /** What failed since its organisation left for another cell during the request is 503 `moving`. */
-export function leftMeanwhile({ placement }: CellDeps): ErrorRequestHandler {
+export function translateMovedOrg({ placement }: CellDeps): ErrorRequestHandler {
   return async (error, req, _res, next) => {
     const orgId = local.has(req) && mayBeGone(answerOf(error)) ? organisationOf(req) : undefined
     const place = orgId === undefined ? undefined : await placement.findAway(orgId).catch(() => undefined)
@@ -84,7 +84,7 @@ function isSigned({ headers }: Request): boolean {
 }
 
 /** Ends when the answer has, or the client has gone. @throws AppError busy, outcome_unknown; ClientDisconnectedError */
-async function passTo(
+async function proxyRequest(
   deps: CellDeps,
   { name, url }: Pick<Cell, 'name' | 'url'>,
   req: Request,
@@ -92,7 +92,7 @@ async function passTo(
 ): Promise<void> {
   const count = (outcome: Outcome) => deps.metrics.forwarded.inc({ to: name, outcome })
   try {
-    count(await pass(req, res, url, await signForwarded(deps, name, req)))
+    count(await pipeRequest(req, res, url, await signForwarded(deps, name, req)))
   } catch (error) {
     count(error instanceof ClientDisconnectedError ? 'aborted' : 'failed')
     throw error

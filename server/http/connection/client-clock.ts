@@ -16,7 +16,7 @@ const totalTimeoutMs = 3_600_000
  * Calls `leave` when the client is silent, too slow, or has taken an hour, and closes the connection at the next check. Runs
  * until the body is complete and the response is read.
  */
-export function watchClient(req: Request, res: Response, leave: () => void): void {
+export function enforceClientTimeouts(req: Request, res: Response, leave: () => void): void {
   const { socket } = req
   const moved = () => socket.bytesRead + socket.bytesWritten - socket.writableLength
   let [total, silent, turns, bytes, before] = [0, 0, 0, 0, moved()]
@@ -52,7 +52,7 @@ export function watchClient(req: Request, res: Response, leave: () => void): voi
 export function readingSignal(req: Request, res: Response): AbortSignal {
   const gone = new AbortController()
   res.once('close', () => gone.abort(new ClientDisconnectedError()))
-  watchClient(req, res, () => {
+  enforceClientTimeouts(req, res, () => {
     if (res.headersSent) res.socket?.resetAndDestroy()
     gone.abort(new ClientDisconnectedError())
   })

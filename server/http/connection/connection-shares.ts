@@ -38,7 +38,7 @@ interface Group {
 const groups = new WeakMap<Socket, Group>()
 
 /** The connection is of a proxy or another cell: it no longer counts for its address. */
-export function leaveShare(socket: Socket): void {
+export function exemptFromShare(socket: Socket): void {
   const group = groups.get(socket)
   group?.all.delete(socket)
   group?.idle.delete(socket)
@@ -65,7 +65,7 @@ export function newConnectionShares({ files, isProxy, log }: Sharing): Connectio
     )
   }
   const forget = (socket: Socket) => {
-    leaveShare(socket)
+    exemptFromShare(socket)
     all.all.delete(socket)
     all.idle.delete(socket)
   }

@@ -33,7 +33,7 @@ const lingerMs = 3_000
 const latest = new WeakMap<Duplex, ServerResponse>()
 
 /** Input that never becomes a request is logged as refused, unless `log` is undefined. */
-export function newServer(app: Express, log: Logger | undefined): Server {
+export function createHttpServer(app: Express, log: Logger | undefined): Server {
   const server = createServer({
     ...classesOf(app),
     requireHostHeader: false,

@@ -20,7 +20,7 @@ const bodies = createCallerQuota(heldBytes)
  * @param person undefined: an anonymous reader
  * @throws AppError busy: this caller, or all together, have too much that they have not read
  */
-export function holdAnswer(req: Request, res: Response, length: number, person: string | undefined): void {
+export function reserveResponse(req: Request, res: Response, length: number, person: string | undefined): void {
   // A response that is closed does not close once more.
   if (length <= small.answer || res.closed) return
   const caller = callerOf(req, person)
@@ -34,7 +34,7 @@ export function holdAnswer(req: Request, res: Response, length: number, person: 
  *
  * @param person undefined: the caller's credential has not been checked yet
  */
-export function holdBody(req: Request, res: Response, person: string | undefined): (size: number) => void {
+export function reserveBody(req: Request, res: Response, person: string | undefined): (size: number) => void {
   const caller = callerOf(req, person)
   let held = 0
   const release = () => {

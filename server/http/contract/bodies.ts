@@ -4,7 +4,7 @@ import type { Request, RequestHandler, Response } from 'express'
 import { ValidationError, AppError } from '../../base/errors.ts'
 import { depthLimit } from '../../base/json-bounds.ts'
 import { isTooDeep } from '../../domain/format/limits.ts'
-import { holdBody } from '../connection/held-bytes.ts'
+import { reserveBody } from '../connection/held-bytes.ts'
 import { contextOf } from '../context.ts'
 import { keepText } from './exact-json.ts'
 import { badJson, readBytes, readJson } from './json.ts'
@@ -24,7 +24,7 @@ export const readBody: RequestHandler = async (req, res, next) => {
   // One spelling: the validator caches a compiled schema per content type for ever.
   req.headers['content-type'] = 'application/json'
   const { actor } = contextOf(req)
-  const hold = holdBody(req, res, actor.kind === 'person' ? actor.id : undefined)
+  const hold = reserveBody(req, res, actor.kind === 'person' ? actor.id : undefined)
   const read = await readJson(req, { ...limits, hold }).catch((error: unknown) => {
     // The rest of the body is not read.
     if (!req.complete) res.set('Connection', 'close')
@@ -66,6 +66,6 @@ export async function readForm(
   if (type?.trim().toLowerCase() !== 'application/x-www-form-urlencoded')
     throw new AppError('unsupported_media_type', 'Send application/x-www-form-urlencoded')
   return new URLSearchParams(
-    (await readBytes(req, { ...formLimits, bytes, hold: holdBody(req, res, undefined) })).toString('utf8'),
+    (await readBytes(req, { ...formLimits, bytes, hold: reserveBody(req, res, undefined) })).toString('utf8'),
   )
 }

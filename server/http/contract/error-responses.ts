@@ -24,7 +24,7 @@ import { requestId } from '../log/requests.ts'
 import { setLimitHeaders } from '../rate-limits.ts'
 import { type ErrorPage, stateOf } from '../request-state.ts'
 import { hideSecrets, maxProblems } from './problems.ts'
-import { readBySchema } from './sent-values.ts'
+import { normalizeInput } from './sent-values.ts'
 import { findPath, type PathMatch } from './spec.ts'
 
 type DocumentedProblem = Pick<components['schemas']['ValidationProblem'], 'type'>
@@ -54,7 +54,7 @@ export const findOperation: RequestHandler = (req, res, next) => {
     res.set('Allow', allow)
     throw new AppError('method_not_allowed', `${req.method} is not possible here`)
   }
-  const parameters = readBySchema(operation.pathSchema, match.parameters) as PathMatch['parameters'] // an object of the same texts
+  const parameters = normalizeInput(operation.pathSchema, match.parameters) as PathMatch['parameters'] // an object of the same texts
   setOperation(req, operation, { ...match, parameters })
   next()
 }

@@ -153,6 +153,6 @@ function lean(value: unknown, named = false): unknown {
   const members = Object.fromEntries(entries.map(([key, one]) => [key, lean(one, key === 'properties' && !named)]))
   // The validator would report reserved characters in each parameter, though they are harmless.
   if (members.in === 'query' && typeof members.name === 'string') return { ...members, allowReserved: true }
-  // `problemsBefore` has checked it.
+  // `precheck` has checked it.
   return typeof members.pattern === 'string' && isLongText(whole) ? { ...members, pattern: undefined } : members
 }

@@ -11,7 +11,7 @@ import { ImmutableAnswer } from '../../domain/branches/immutable-answers.ts'
 import { networkOf } from '../connection/addresses.ts'
 import { baseUrl, publicPath } from '../connection/base-url.ts'
 import { disconnectSignal } from '../connection/disconnect.ts'
-import { holdAnswer } from '../connection/held-bytes.ts'
+import { reserveResponse } from '../connection/held-bytes.ts'
 import { contextOf } from '../context.ts'
 import { withSignal } from '../fast-path.ts'
 import { noteWait } from '../log/request-notes.ts'
@@ -21,7 +21,7 @@ import { sendGzipped } from '../responses/gzipped.ts'
 import { isLarge, sendPieces } from '../responses/json-pieces.ts'
 import { Archive, Bytes, Download, Gzipped, type Headers, WithHeaders } from '../responses/responses.ts'
 import { memberOf, type Schema, typesOf } from './schemas.ts'
-import { readBySchema } from './sent-values.ts'
+import { normalizeInput } from './sent-values.ts'
 import type { Operation, OperationId, PathMatch } from './spec.ts'
 
 /** Anonymous if authorization is `none` or `metrics`, either if it is `optional`, else a person. */
@@ -129,11 +129,11 @@ export async function callHandler(deps: Deps, handlers: Handlers, { req, res, ty
   const handler = handlers[operation.id] as (deps: Deps, actor: Actor, input: unknown) => unknown
   const { body = {} } = req
   const path = withNumbers(operation.pathSchema, match.parameters)
-  const query = readBySchema(operation.querySchema, req.query)
+  const query = normalizeInput(operation.querySchema, req.query)
   const base = baseUrl(deps.config.publicUrl, req)
   const from = networkOf(req)
   const client = { from, ...userAgentOf(req) }
-  const asked: Deps = { ...(await ofOrg(deps, match.parameters.org_id)), waited: (ms) => noteWait(req, ms) }
+  const asked: Deps = { ...(await isOfOrganisation(deps, match.parameters.org_id)), waited: (ms) => noteWait(req, ms) }
   const lease = changesOrg(operation, match) ? deps.placement.lease : undefined
   lease?.before()
   const input = withSignal({ path, query, body, type, base, client, from }, () => disconnectSignal(req, res))
@@ -149,7 +149,7 @@ function changesOrg({ id, method, token }: Operation, { parameters }: PathMatch)
 }
 
 /** The dependencies of a request of this organisation, whose index may be whole before the others'. */
-export async function ofOrg(deps: Deps, orgId: string | undefined): Promise<Deps> {
+export async function isOfOrganisation(deps: Deps, orgId: string | undefined): Promise<Deps> {
   if (orgId === undefined || deps.partialIndex === undefined || deps.partialIndex.isWhole()) return deps
   return { ...deps, index: await deps.partialIndex.forOrg(orgId), wholeIndex: deps.index }
 }
@@ -186,7 +186,7 @@ async function send(req: Request, res: Response, status: number, answer: unknown
   } else if (answer instanceof Archive) {
     await sendArchive(req, res, answer)
   } else if (answer instanceof Bytes) {
-    if (req.method !== 'HEAD') holdAnswer(req, res, answer.content.length, personOf(req))
+    if (req.method !== 'HEAD') reserveResponse(req, res, answer.content.length, personOf(req))
     res.status(status).set(answer.headers).send(answer.content)
   } else if (answer instanceof WithHeaders) {
     setHeaders(res, answer.headers)

@@ -23,7 +23,7 @@ type Words = Omit<Problem, 'loc' | 'input'>
 export const maxProblems = 100
 
 /** One problem per location: of several findings, the most specific. */
-export function problemsOf(findings: readonly Finding[], sent: SentData, schemas: Schemas): Problem[] {
+export function toValidationErrors(findings: readonly Finding[], sent: SentData, schemas: Schemas): Problem[] {
   const problems = new Map<string, { readonly rank: number; readonly problem: Problem }>()
   for (const finding of findings) {
     const keyword = finding.errorCode?.split('.')[0] ?? ''

@@ -12,12 +12,12 @@ type Steps = readonly (string | number)[]
  * Lowercases UUIDs, removes null where it means absent, and removes unknown members of objects that ignore them. Values
  * without a schema are not changed.
  */
-export function readBySchema(given: Schema, value: unknown): unknown {
+export function normalizeInput(given: Schema, value: unknown): unknown {
   const schema = schemaOf(given)
   if (typeof value === 'string') return isId(schema) ? canonicalId(value) : value
   if (Array.isArray(value)) {
     const { items } = schema
-    return items === undefined ? value : value.map((item) => readBySchema(items, item))
+    return items === undefined ? value : value.map((item) => normalizeInput(items, item))
   }
   const object = objectIn(schema)
   if (!isRecord(value) || object === undefined) return value
@@ -30,7 +30,7 @@ export function readBySchema(given: Schema, value: unknown): unknown {
     const inner = value[name]
     if (member === undefined) read.push([name, inner])
     else if (inner !== null || required.includes(name) || keepsNull(member))
-      read.push([name, readBySchema(member, inner)])
+      read.push([name, normalizeInput(member, inner)])
   }
   return Object.fromEntries(read)
 }
@@ -39,7 +39,7 @@ export function readBySchema(given: Schema, value: unknown): unknown {
  * Problems that the validator must not search for, since it reports each item and member, however many there are. Also text
  * that is not valid Unicode, which neither UTF-8 nor SQL can store; free values are JSON, which can.
  */
-export function problemsBefore(schema: Schema, body: unknown): Problem[] {
+export function precheck(schema: Schema, body: unknown): Problem[] {
   const found = { problems: [], unknown: [] }
   look(schema, body, ['body'], found)
   return found.unknown.length < maxProblems ? found.problems : found.unknown

@@ -4,9 +4,9 @@ import type { RequestHandler } from 'express'
 import { ValidationError, type Problem } from '../../base/errors.ts'
 import { contextOf } from '../context.ts'
 import { type Formats, findingsOf, openApiValidator } from './openapi-validator.ts'
-import { inputOf, problemsOf } from './problems.ts'
+import { inputOf, toValidationErrors } from './problems.ts'
 import { memberOf, schemaOf, typesOf } from './schemas.ts'
-import { problemsBefore, readBySchema } from './sent-values.ts'
+import { precheck, normalizeInput } from './sent-values.ts'
 import type { Operation, OperationId } from './spec.ts'
 
 /** The validator's own formats also accept `urn:uuid:`, and 30 February. */
@@ -37,16 +37,16 @@ function makeValidator(answersOf: OperationId | undefined): RequestHandler {
     const problems = [
       ...pathProblems(operation, match.parameters),
       ...queryProblems(operation, req.query),
-      ...problemsBefore(bodySchema, req.body),
+      ...precheck(bodySchema, req.body),
     ]
     if (problems.length > 0) throw new ValidationError(problems)
-    req.body = readBySchema(bodySchema, req.body)
+    req.body = normalizeInput(bodySchema, req.body)
     check(req, res, (error?: unknown) => {
       const findings = findingsOf(error)
       const { body, query } = req
       const sent = { body, query, params: match.parameters }
       const schemas = { body: bodySchema, query: querySchema, params: pathSchema }
-      next(findings === undefined ? error : new ValidationError(problemsOf(findings, sent, schemas)))
+      next(findings === undefined ? error : new ValidationError(toValidationErrors(findings, sent, schemas)))
     })
   }
 }

@@ -13,8 +13,8 @@ import { canonicalId } from '../../domain/layout.ts'
 import { type GitService, openSmartHttp } from '../../domain/pushes/smart-http.ts'
 import type { FindCredential } from '../authentication.ts'
 import { networkOf } from '../connection/addresses.ts'
-import { watchClient } from '../connection/client-clock.ts'
-import { ofOrg } from '../contract/operations.ts'
+import { enforceClientTimeouts } from '../connection/client-clock.ts'
+import { isOfOrganisation } from '../contract/operations.ts'
 import { note, noteCaller, noteIds, noteWait } from '../log/request-notes.ts'
 import type { CountRequest } from '../rate-limits.ts'
 import { acquireGit, newHold } from './git-limits.ts'
@@ -50,7 +50,7 @@ export function gitOverHttp(deps: Deps, findCredential: FindCredential, count: C
     const credential = await gitCredentialOf(req, findCredential)
     if (credential !== undefined) noteCaller(req, credential)
     await count(req, res, credential?.person.id)
-    const smartHttp = await openSmartHttp(await ofOrg(deps, route.orgId), credential, route, service)
+    const smartHttp = await openSmartHttp(await isOfOrganisation(deps, route.orgId), credential, route, service)
     const caller = {
       key: credential === undefined ? `address ${networkOf(req)}` : `person ${credential.person.id}`,
       isAnonymous: credential === undefined,
@@ -207,7 +207,7 @@ export function exchangesUntil(draining: AbortSignal): { begin(req: Request, res
       res.once('close', () => gone.abort(new Error('The client has gone')))
       // Most clients read an answer only once they have sent everything.
       res.once('finish', () => req.unpipe().resume())
-      watchClient(req, res, () => {
+      enforceClientTimeouts(req, res, () => {
         // What the client has not read would stay in the system's memory for minutes.
         if (res.headersSent) res.socket?.resetAndDestroy()
         gone.abort(tooSlow())

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { pipeline, Readable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Request, Response } from 'express'
-import { holdAnswer } from '../connection/held-bytes.ts'
+import { reserveResponse } from '../connection/held-bytes.ts'
 
 /** Characters of JSON, approximately, that are serialised at once: 10 ms. */
 const piecesAboveCharacters = 1_048_576
@@ -32,7 +32,7 @@ export function isLarge(body: unknown, characters = piecesAboveCharacters): bool
  * The same response as `res.json`. Serialises everything first: a slow client then holds the bytes and not `body`.
  *
  * @param person undefined: an anonymous reader
- * @throws AppError as holdAnswer
+ * @throws AppError as reserveResponse
  */
 export async function sendPieces(
   req: Request,
@@ -43,7 +43,7 @@ export async function sendPieces(
 ): Promise<void> {
   const { pieces, length, etag } = await jsonInPieces(body)
   const isWanted = req.method !== 'HEAD' && req.get('If-None-Match') !== etag
-  if (isWanted) holdAnswer(req, res, length, person)
+  if (isWanted) reserveResponse(req, res, length, person)
   res.status(status).set('ETag', etag)
   if (req.fresh) {
     res.status(304).end()
