@@ -8,7 +8,7 @@ import { render } from 'preact-render-to-string'
 import { reserveResponse } from '../http/connection/held-bytes.ts'
 import { assetsVersion } from './assets.ts'
 import { Frame } from './parts/frame.tsx'
-import type { Page, Shown, Text, Visit } from './visit.ts'
+import type { Page, PageResult, Text, PageContext } from './visit.ts'
 
 /** Nothing inline, nothing from elsewhere. */
 const policy =
@@ -29,7 +29,7 @@ export function setPageHeaders(res: Response): void {
   res.vary('Cookie').vary('Authorization')
 }
 
-export async function sendShown(req: Request, res: Response, visit: Visit, shown: Shown): Promise<void> {
+export async function sendResult(req: Request, res: Response, visit: PageContext, shown: PageResult): Promise<void> {
   if (shown.kind === 'redirect') res.redirect(shown.status, shown.to)
   else if (shown.kind === 'text') {
     res.set('ETag', weakTag(shown.text))
@@ -37,7 +37,7 @@ export async function sendShown(req: Request, res: Response, visit: Visit, shown
   } else await sendPage(req, res, visit, shown)
 }
 
-async function sendPage(req: Request, res: Response, visit: Visit, page: Page): Promise<void> {
+async function sendPage(req: Request, res: Response, visit: PageContext, page: Page): Promise<void> {
   const { status = 200 } = page
   if (status === 200) {
     res.set('ETag', tagOf(visit, page))
@@ -57,7 +57,7 @@ function sendUnchanged(req: Request, res: Response): boolean {
   return true
 }
 
-export function pageHtml(visit: Visit, { head, place, body }: Page): string {
+export function pageHtml(visit: PageContext, { head, place, body }: Page): string {
   const html = render(
     <Frame visit={visit} head={head} place={place}>
       {body()}
@@ -67,7 +67,7 @@ export function pageHtml(visit: Visit, { head, place, body }: Page): string {
 }
 
 /** The same person, facts and assets are the same page. */
-function tagOf({ person, here, canSignIn }: Visit, { head, place, facts }: Page): string {
+function tagOf({ person, here, canSignIn }: PageContext, { head, place, facts }: Page): string {
   const all = JSON.stringify([assetsVersion(), person?.id, person?.name, here, canSignIn, head, place, facts])
   return weakTag(all)
 }
@@ -80,7 +80,7 @@ function weakTag(text: string): string {
 async function sendText(
   req: Request,
   res: Response,
-  { person }: Visit,
+  { person }: PageContext,
   { type, text }: Pick<Text, 'type' | 'text'>,
 ): Promise<void> {
   res.set('Content-Type', type)

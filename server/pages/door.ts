@@ -20,7 +20,7 @@ export function isNavigation({ method, headers }: Request): boolean {
 }
 
 /** Lets pages ask operations for their person. Never lets in what another site has sent: such a request is anonymous. */
-export function openDoor(cookies: BrowserCookies, publicUrl: string | undefined): RequestHandler {
+export function cookieToBearer(cookies: BrowserCookies, publicUrl: string | undefined): RequestHandler {
   return (req, _res, next) => {
     if (req.headers.cookie !== undefined && req.headers.authorization === undefined && isFromPage(req, publicUrl)) {
       const secret = cookies.read(req)

@@ -12,7 +12,7 @@ import { type Answering, type Credential, createInProcessApi } from '../http/in-
 import { note } from '../http/log/request-notes.ts'
 import { matchPath, parseTemplate, segmentsOf } from '../http/path-templates.ts'
 import type { CountRequest } from '../http/rate-limits.ts'
-import { pageHtml, sendShown, setPageHeaders } from './answers.tsx'
+import { pageHtml, sendResult, setPageHeaders } from './answers.tsx'
 import { sendAsset } from './assets.ts'
 import { isFromPage, isNavigation } from './door.ts'
 import { showBlame } from './pages/blame.tsx'
@@ -35,9 +35,9 @@ import { showProposals } from './pages/proposal-list.tsx'
 import { showReset, showSignIn, showSignUp, takeReset, takeSignIn, takeSignOut, takeSignUp } from './pages/sign-in.tsx'
 import { showTokens, takeTokens } from './pages/tokens.tsx'
 import { Urls } from './urls.ts'
-import type { Shown, Visit } from './visit.ts'
+import type { PageResult, PageContext } from './visit.ts'
 
-type MakePage = (visit: Visit) => Promise<Shown>
+type MakePage = (visit: PageContext) => Promise<PageResult>
 
 interface Route {
   /** A template of paths. */
@@ -161,10 +161,10 @@ async function answer(parts: Parts, req: Request, res: Response, path: string): 
   const visit = visitOf(parts, { ...asking, credential }, { params: found?.params ?? {}, ...(form && { form }) })
   showErrorsTo(visit, res)
   if (make === undefined) throw new AppError('not_found', 'No page has this address')
-  await sendShown(req, res, visit, await make(visit).catch(asMissing))
+  await sendResult(req, res, visit, await make(visit).catch(asMissing))
 }
 
-function showErrorsTo(visit: Visit, res: Response): void {
+function showErrorsTo(visit: PageContext, res: Response): void {
   showErrorsBy(res, (error) => {
     res
       .status(error.status)
@@ -204,7 +204,7 @@ interface Asking {
   readonly credential: Credential
 }
 
-function visitOf(parts: Parts, asking: Asking, more: Pick<Partial<Visit>, 'params' | 'form'>): Visit {
+function visitOf(parts: Parts, asking: Asking, more: Pick<Partial<PageContext>, 'params' | 'form'>): PageContext {
   const { req, res, credential } = asking
   const [, query = ''] = req.url.split('?', 2)
   return {

@@ -5,7 +5,7 @@ import type { Api } from '../../spec/client/api.ts'
 import type { Credential } from '../http/in-process.ts'
 import type { Urls } from './urls.ts'
 
-export interface Visit {
+export interface PageContext {
   readonly api: Api
   /** Who has signed in. */
   readonly person: NonNullable<Credential>['person'] | undefined
@@ -75,14 +75,14 @@ export interface Text {
   readonly text: string
 }
 
-export type Shown = Page | Redirect | Text
+export type PageResult = Page | Redirect | Text
 
 export function redirect(status: Redirect['status'], to: string): Redirect {
   return { kind: 'redirect', status, to }
 }
 
 /** @throws Error where the address of the page names nothing so */
-export function param({ params }: Visit, name: string): string {
+export function param({ params }: PageContext, name: string): string {
   const value = params[name]
   if (value === undefined) throw new Error(`The page has no parameter ${name}`)
   return value

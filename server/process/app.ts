@@ -21,7 +21,7 @@ import { countRefused, limitOptions, limitRequests, limitSignUps, requestCounter
 import { docsFiles } from '../http/responses/docs.ts'
 import { compressed, crossOrigin, securityHeaders } from '../http/responses/headers.ts'
 import { mcpOverHttp } from '../mcp/door.ts'
-import { openDoor } from '../pages/door.ts'
+import { cookieToBearer } from '../pages/door.ts'
 import { missingPages, pages } from '../pages/pages.ts'
 import { accountRoutes } from '../routes/accounts.ts'
 import { adminRoutes } from '../routes/admin.ts'
@@ -85,7 +85,7 @@ export function createApp(
       ...cell.steps,
       gitOverHttp(deps, findCredential, countRequest),
       mcpOverHttp({ ...inProcess, findCredential, countRequest }),
-      openDoor(cookies, deps.config.publicUrl),
+      cookieToBearer(cookies, deps.config.publicUrl),
       pages(shown),
       crossOrigin(),
       compressed(),

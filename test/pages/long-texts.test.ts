@@ -2,8 +2,8 @@
 
 import { expect } from 'chai'
 import { type Changes, readFileChanges } from '../../server/pages/text/diff.tsx'
-import { mergeTexts } from '../../server/pages/text/merging.ts'
-import { compareWords } from '../../server/pages/text/words.ts'
+import { merge3 } from '../../server/pages/text/merging.ts'
+import { diffWords } from '../../server/pages/text/words.ts'
 import type { Api } from '../../spec/client/api.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode } from '../support/node.ts'
@@ -50,7 +50,7 @@ describe('a page of long texts', () => {
   })
 
   it('folds 500 lines at most, and counts all', () => {
-    const diff = compareWords(lines(2_000).join('\n'), lines(2_000).with(1_000, 'other').join('\n'))
+    const diff = diffWords(lines(2_000).join('\n'), lines(2_000).with(1_000, 'other').join('\n'))
     expect(diff?.rows).to.equal(500 + 4)
     const folds = diff?.parts.flatMap((part) => (part.kind === 'fold' ? [[part.rows.length, part.lines]] : []))
     expect(folds).to.deep.equal([
@@ -61,7 +61,7 @@ describe('a page of long texts', () => {
 
   it('merges texts of any number of lines', () => {
     const start = `${lines(200_000).join('\n')}\n`
-    expect(mergeTexts(start, `before\n${start}`, `${start}after\n`)).to.equal(`before\n${start}after\n`)
+    expect(merge3(start, `before\n${start}`, `${start}after\n`)).to.equal(`before\n${start}after\n`)
   })
 
   it('reads no further once it has read 4 MiB', async () => {

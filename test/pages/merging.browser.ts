@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { mergeTexts } from '../../server/pages/text/merging.ts'
+import { merge3 } from '../../server/pages/text/merging.ts'
 
 const seed = 20_261_123
 const line = fc.constantFrom('One.', 'Two.', 'Three.', '', '- a', '- b', '# Head')
@@ -16,9 +16,9 @@ describe('merging texts', () => {
   it('takes the side that changed', () => {
     fc.assert(
       fc.property(text, text, (start, other) => {
-        expect(mergeTexts(start, start, other)).to.equal(other)
-        expect(mergeTexts(start, other, start)).to.equal(other)
-        expect(mergeTexts(start, other, other)).to.equal(other)
+        expect(merge3(start, start, other)).to.equal(other)
+        expect(merge3(start, other, start)).to.equal(other)
+        expect(merge3(start, other, other)).to.equal(other)
       }),
       { seed },
     )
@@ -30,7 +30,7 @@ describe('merging texts', () => {
       fc.property(lines, lines, lines, lines, (before, after, theirs, yours) => {
         const [middle, end] = [['alpha', 'beta', 'gamma'], ['omega']]
         const join = (...parts: string[][]) => parts.flat().join('\n')
-        const merged = mergeTexts(
+        const merged = merge3(
           join(before, middle, after, end),
           join(theirs, middle, after, end),
           join(before, middle, yours, end),
@@ -60,7 +60,7 @@ describe('merging texts', () => {
       fc.assert(
         fc.property(changed, changed, (one, other) => {
           const [theirs, yours] = [withChanges(one, 'They'), withChanges(other, 'You')]
-          const merged = mergeTexts(start, theirs, yours)
+          const merged = merge3(start, theirs, yours)
           const git = byGit(folder, start, theirs, yours)
           if (git === undefined) expect(merged).to.equal(undefined)
           else if (merged !== undefined) expect(merged).to.equal(git)

@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import { AppError } from '../../server/base/errors.ts'
 import { showSitemap } from '../../server/pages/pages/feeds.ts'
 import { Urls } from '../../server/pages/urls.ts'
-import type { Visit } from '../../server/pages/visit.ts'
+import type { PageContext } from '../../server/pages/visit.ts'
 
 describe('the sitemap', () => {
   /** What is answered for an organisation of `total` nodes, and how many times nodes were asked for. */
@@ -19,7 +19,7 @@ describe('the sitemap', () => {
     }
     const api = { getOrg: async () => ({ id: 'o', published: true }), listNodes }
     const visit = { api, urls: new Urls('', 'https://x'), params: { org: 'o' }, query: new URLSearchParams(query) }
-    const { text } = await showSitemap(visit as unknown as Visit) // it uses no more of it
+    const { text } = await showSitemap(visit as unknown as PageContext) // it uses no more of it
     return { asked, places: [...text.matchAll(/<loc>https:\/\/x\/o\/o([^<]*)<\/loc>/g)].map(([, place]) => place) }
   }
 

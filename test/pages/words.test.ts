@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { compareWords, type Fold, newEffort, type Row } from '../../server/pages/text/words.ts'
+import { diffWords, type Fold, newEffort, type Row } from '../../server/pages/text/words.ts'
 
 const flat = (parts: readonly (Row | Fold)[]): Row[] =>
   parts.flatMap((part) => (part.kind === 'fold' ? part.rows : [part]))
@@ -17,7 +17,7 @@ describe('the difference in words', () => {
     const version = fc.array(line, { maxLength: 30 }).map((lines) => lines.join('\n'))
     fc.assert(
       fc.property(version, version, (before, after) => {
-        const rows = flat(compareWords(before, after)?.parts ?? [])
+        const rows = flat(diffWords(before, after)?.parts ?? [])
         expect(textsOf(rows.filter(({ kind }) => kind !== 'added'))).to.deep.equal(told(before))
         expect(textsOf(rows.filter(({ kind }) => kind !== 'removed'))).to.deep.equal(told(after))
       }),
@@ -27,14 +27,14 @@ describe('the difference in words', () => {
 
   it('joins changes that one or two words part', () => {
     const { parts = [] } =
-      compareWords('The old cat sat on the mat today.', 'The young cat lay on the mat today.') ?? {}
+      diffWords('The old cat sat on the mat today.', 'The young cat lay on the mat today.') ?? {}
     const changed = flat(parts).map(({ pieces }) => pieces.filter(({ isChanged }) => isChanged).map(({ text }) => text))
     expect(changed).to.deep.equal([['old cat sat'], ['young cat lay']])
   })
 
   it('folds what is the same, under its heading', () => {
     const lines = ['one', 'two', '# A', 'three', 'four', '# B', 'five', 'six', 'seven']
-    const { parts = [] } = compareWords(lines.join('\n'), [...lines, 'eight'].join('\n')) ?? {}
+    const { parts = [] } = diffWords(lines.join('\n'), [...lines, 'eight'].join('\n')) ?? {}
     expect(parts.map(({ kind }) => kind)).to.deep.equal(['fold', 'same', 'added'])
     expect((parts[0] as Fold).heading).to.equal('B')
   })
@@ -43,15 +43,15 @@ describe('the difference in words', () => {
     const line = (word: string) => Array.from({ length: 280 }, (_, at) => (at % 2 ? 'same' : `${word}${at}`)).join(' ')
     const text = (word: string) => Array.from({ length: 200 }, (_, at) => `${line(word)} ${at}`).join('\n')
     const effort = newEffort()
-    const rows = flat(compareWords(text('a'), text('b'), effort)?.parts ?? [])
+    const rows = flat(diffWords(text('a'), text('b'), effort)?.parts ?? [])
     expect(rows[0]?.pieces).to.have.length.above(1)
     expect(rows.at(-1)?.pieces).to.have.length(1)
     expect(effort.steps).to.be.within(0, 1_000)
-    expect(compareWords('one\n'.repeat(100), 'two\n'.repeat(100), effort)).to.equal(undefined)
+    expect(diffWords('one\n'.repeat(100), 'two\n'.repeat(100), effort)).to.equal(undefined)
   })
 
   it('gives up where everything differs', () => {
     const some = (word: string) => Array.from({ length: 1_000 }, (_, at) => `${word} ${at}`).join('\n')
-    expect(compareWords(some('a'), some('b'))).to.equal(undefined)
+    expect(diffWords(some('a'), some('b'))).to.equal(undefined)
   })
 })

@@ -8,7 +8,7 @@ export function pathOf(node?: string): string {
 }
 
 /** Undefined where nothing comes: the page goes on without it. */
-export async function ask<T>(path: string, init?: RequestInit): Promise<T | undefined> {
+export async function fetchJson<T>(path: string, init?: RequestInit): Promise<T | undefined> {
   try {
     const answer = await fetch(`${root}/orgs/${org}/${path}`, init)
     return answer.ok ? ((await answer.json()) as T) : undefined // as the spec says of this operation

@@ -14,7 +14,7 @@ interface Attached {
   readonly link: string
 }
 
-export async function attach(file: File, others: readonly Attachment[]): Promise<Attached> {
+export async function attachFile(file: File, others: readonly Attachment[]): Promise<Attached> {
   const name = file.name || 'file'
   const size = others.reduce((sum, { content }) => sum + content.length * 0.75, file.size)
   if (file.size > most.file) return { problem: `${name} is over 10 MiB; send it with git.`, link: '' }

@@ -6,7 +6,7 @@ import { roughHead, roughLinks } from '../../vault/format/rough-grammar.ts'
 const mostRead = 4_000
 
 /** Without headings and the marks that stand most often. `most`: characters. */
-export function beginning(text: string, most: number): string {
+export function excerpt(text: string, most: number): string {
   const words = text
     .slice(0, mostRead)
     .replace(roughHead, '')

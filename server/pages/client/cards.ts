@@ -1,8 +1,8 @@
 /** A card beside a link to a node: its title, its first words, its numbers of nodes below and connections. The link works without it. */
 
 import type { Schemas } from '../../../spec/client/api.ts'
-import { ask } from './asking.ts'
-import { beginning } from './beginning.ts'
+import { fetchJson } from './asking.ts'
+import { excerpt } from './beginning.ts'
 
 type Node = Schemas['NodeDetails']
 
@@ -22,7 +22,7 @@ Object.assign(card, { id: 'card', className: 'hover-card', role: 'tooltip', hidd
 document.querySelector('main')?.append(card)
 
 card.addEventListener('pointerenter', () => clearTimeout(timer))
-card.addEventListener('pointerleave', closeSoon)
+card.addEventListener('pointerleave', scheduleClose)
 document.addEventListener('keydown', ({ key }) => key === 'Escape' && close())
 
 /** Opens when `link` keeps the pointer or the focus that `event` brought. A finger follows the link. */
@@ -31,7 +31,7 @@ export function cardOf(link: HTMLAnchorElement, event: Event): void {
   if (link === current || id === undefined || id === nodeOf(location)) return
   close()
   current = link
-  for (const type of ['pointerleave', 'blur']) link.addEventListener(type, closeSoon, { once: true })
+  for (const type of ['pointerleave', 'blur']) link.addEventListener(type, scheduleClose, { once: true })
   timer = setTimeout(() => void open(link, id), waits.open)
 }
 
@@ -41,7 +41,7 @@ function nodeOf({ pathname }: Location | HTMLAnchorElement): string | undefined 
 }
 
 async function open(link: HTMLAnchorElement, id: string): Promise<void> {
-  const asked = known.get(id) ?? ask<Node>(`nodes/${id}`)
+  const asked = known.get(id) ?? fetchJson<Node>(`nodes/${id}`)
   if (known.size === most.kept) known.clear()
   known.set(id, asked)
   const node = await asked
@@ -53,7 +53,7 @@ async function open(link: HTMLAnchorElement, id: string): Promise<void> {
 }
 
 function contentOf({ title, text_content, num_children: below, num_connections: met }: Node): HTMLElement[] {
-  const said = { h2: title, p: beginning(text_content, most.text), small: countsOf(below, met) }
+  const said = { h2: title, p: excerpt(text_content, most.text), small: countsOf(below, met) }
   return Object.entries(said)
     .filter(([, text]) => text !== '')
     .map(([name, text]) => Object.assign(document.createElement(name), { textContent: text }))
@@ -77,7 +77,7 @@ function place(link: HTMLAnchorElement): void {
   card.style.top = `${(isBelow ? at.bottom + gap : at.top - gap - height) + scrollY}px`
 }
 
-function closeSoon(): void {
+function scheduleClose(): void {
   clearTimeout(timer)
   timer = setTimeout(close, waits.close)
 }

@@ -3,7 +3,7 @@
 import { Conflict, GroveError, grove, Invalid } from '../../../spec/client/client.ts'
 import { type Attachment, createNode, type Edit, proposeEdit, saveEdit, withLineEnds } from '../edits.ts'
 import { brokenField } from '../text/broken-rules.ts'
-import { attach } from './attachments.ts'
+import { attachFile } from './attachments.ts'
 import { Drafts } from './drafts.ts'
 import { type Begun, Form } from './editor-fields.ts'
 import { type TextField, textField } from './text-field.ts'
@@ -123,7 +123,7 @@ class Editor {
   private async take(given: readonly File[]): Promise<void> {
     const { form, files } = this
     for (const file of given) {
-      const { problem, attachment, link } = await attach(file, [...files.values()])
+      const { problem, attachment, link } = await attachFile(file, [...files.values()])
       if (problem !== undefined) form.say(problem)
       else if (attachment) {
         files.set(attachment.path, attachment)
@@ -147,7 +147,7 @@ class Editor {
     } catch (error) {
       form.sending(false)
       if (error instanceof Conflict && error.code === 'head_moved') await this.compare()
-      else form.say(sentenceOf(error, root))
+      else form.say(messageOf(error, root))
     } finally {
       this.isSending = false
     }
@@ -181,7 +181,7 @@ class Editor {
       form.takeOver(other)
       this.keep.now()
     } catch (error) {
-      form.say(sentenceOf(error, root))
+      form.say(messageOf(error, root))
     }
   }
 }
@@ -203,7 +203,7 @@ function later(ms: number, run: () => unknown): { soon(): void; now(): void } {
 }
 
 /** What went wrong while a text was sent. */
-function sentenceOf(error: unknown, root: string): string | Node {
+function messageOf(error: unknown, root: string): string | Node {
   if (!(error instanceof GroveError)) return `${error instanceof Error ? error.message : error}. Nothing is saved yet.`
   const { status, code, message } = error
   if (status === 401) return signIn(root)

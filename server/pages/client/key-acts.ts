@@ -12,7 +12,7 @@ const names: Readonly<Record<string, string>> = {
   d: 'Light or dark',
   '?': 'This list',
 }
-export const acts: Readonly<Record<string, () => void>> = {
+export const shortcuts: Readonly<Record<string, () => void>> = {
   d: switchTheme,
   j: () => step(1),
   k: () => step(-1),

@@ -1,7 +1,7 @@
 /** Keys that act on the whole page, none of them inside a field. Each is a link or a button as well. */
 
 /** `data-key` names the key that follows a link; what the others do loads when one is pressed. */
-export function listenForKeys(): void {
+export function listenForShortcuts(): void {
   document.addEventListener('keydown', (event) => {
     const { key } = event
     const isCommand = event.ctrlKey || event.metaKey || event.altKey
@@ -28,7 +28,7 @@ function focusSearch(event: KeyboardEvent): void {
 }
 
 function perform(key: string): void {
-  void import('./key-acts.ts').then(({ acts }) => acts[key]?.())
+  void import('./key-acts.ts').then(({ shortcuts: acts }) => acts[key]?.())
 }
 
 /** Also of a field in a shadow root, whose host alone is the event's target here. */

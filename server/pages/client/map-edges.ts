@@ -3,7 +3,7 @@
 import type { MultiGraph } from 'graphology'
 import type { Schemas } from '../../../spec/client/api.ts'
 import { slotOf } from './areas.ts'
-import { ask } from './asking.ts'
+import { fetchJson } from './asking.ts'
 import type { Colours } from './map-colours.ts'
 
 type Edges = Schemas['PublicGraph']['edges']
@@ -18,7 +18,7 @@ export async function offerEdges(
   places: ReadonlyMap<string, string>,
   colours: () => Colours,
 ): Promise<void> {
-  const told = await ask<Schemas['PublicGraph']>('graph')
+  const told = await fetchJson<Schemas['PublicGraph']>('graph')
   const types = new Map<string, Edges[number][]>()
   for (const edge of told?.edges ?? []) {
     if (!places.has(edge.source) || !places.has(edge.target)) continue

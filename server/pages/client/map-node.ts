@@ -3,7 +3,7 @@
 import type { Schemas } from '../../../spec/client/api.ts'
 import { slotOf } from './areas.ts'
 import { pathOf } from './asking.ts'
-import { beginning } from './beginning.ts'
+import { excerpt } from './beginning.ts'
 
 type Node = Schemas['NodeDetails']
 
@@ -72,7 +72,7 @@ export function showNode(peek: HTMLElement, node: Node, edges: readonly Edge[], 
   peek.replaceChildren(
     close,
     make('h2', '', node.title),
-    make('p', '', beginning(node.text_content, most.text)),
+    make('p', '', excerpt(node.text_content, most.text)),
     list,
     sum,
     row,

@@ -4,7 +4,7 @@ import type { MultiGraph } from 'graphology'
 import type Sigma from 'sigma'
 import type { Schemas } from '../../../spec/client/api.ts'
 import type { Area } from './areas.ts'
-import { ask } from './asking.ts'
+import { fetchJson } from './asking.ts'
 
 /** Milliseconds without movement; nodes of an area whose titles are shown; the share of the window that its disk takes. */
 const rest = 400
@@ -30,7 +30,7 @@ export function loadTitles(
     )
     if (!around || known.has(around)) return
     known.add(around)
-    const part = await ask<Schemas['GraphMap']>(`map?under=${around.node_id}`)
+    const part = await fetchJson<Schemas['GraphMap']>(`map?under=${around.node_id}`)
     for (const [at, id] of part?.ids.entries() ?? []) {
       const node = places.get(id)
       if (node !== undefined) graph.setNodeAttribute(node, 'label', part?.titles[at])

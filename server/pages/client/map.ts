@@ -3,7 +3,7 @@
 import Sigma from 'sigma'
 import type { Schemas } from '../../../spec/client/api.ts'
 import type { Area } from './areas.ts'
-import { ask } from './asking.ts'
+import { fetchJson } from './asking.ts'
 import { watchColours } from './map-colours.ts'
 import { Dots, fitDots, type GraphMap, pixelsOfUnit } from './map-dots.ts'
 import { fewNames, nameAreas, nameDots, namedFrom, spreadNames } from './map-names.ts'
@@ -22,7 +22,7 @@ export async function showMap(main: HTMLElement): Promise<void> {
   }
   if (!document.createElement('canvas').getContext('webgl2')) return flat('This browser draws no map: it has no WebGL.')
   const under = main.dataset.map ?? ''
-  const map = await ask<GraphMap>(`map${under && `?under=${under}`}`)
+  const map = await fetchJson<GraphMap>(`map${under && `?under=${under}`}`)
   if (!map) return flat('The map could not be read.')
   if (map.ids.length > 0) draw(main, map, say)
 }
@@ -112,7 +112,7 @@ class MapView {
     peek.hidden = true
     if (mine === '') return
     if (isFlown) this.flyTo(mine)
-    const node = await ask<Schemas['NodeDetails']>(`nodes/${id}`)
+    const node = await fetchJson<Schemas['NodeDetails']>(`nodes/${id}`)
     if (!node || dots.focus !== mine) return
     const edges = edgesOf(node)
     dots.connect(node, edges, this.map.titles.length === 0)
@@ -204,7 +204,7 @@ class MapView {
       return new Set([...titles.keys()].filter((at) => titles[at]?.toLowerCase().includes(small)).map(String))
     const body = JSON.stringify({ query: words, top_k: mostFound })
     const headers = { 'content-type': 'application/json' }
-    const told = await ask<Schemas['SearchAnswer']>('search/retrieve', { method: 'POST', body, headers })
+    const told = await fetchJson<Schemas['SearchAnswer']>('search/retrieve', { method: 'POST', body, headers })
     return new Set((told?.matches ?? []).flatMap(({ node_id }) => this.dots.places.get(node_id) ?? []))
   }
 

@@ -1,14 +1,14 @@
 /** What every page does in a browser that runs scripts: keys, the colours, the search once it is touched, invitations, and cards of links to nodes. */
 
-import { listenForKeys } from './keys.ts'
+import { listenForShortcuts } from './keys.ts'
 
-listenForKeys()
+listenForShortcuts()
 
 const writing = document.querySelector<HTMLFormElement>('form[data-editor]')
 if (writing) void import('./editor.ts').then(({ openEditor }) => openEditor(writing))
 
 for (const form of document.querySelectorAll<HTMLFormElement>('form[data-search]')) {
-  form.addEventListener('focusin', () => import('./search.ts').then(({ suggestIn }) => suggestIn(form)), { once: true })
+  form.addEventListener('focusin', () => import('./search.ts').then(({ completeSearch: suggestIn }) => suggestIn(form)), { once: true })
 }
 
 const invited = document.querySelector<HTMLFormElement>('form[data-invited]')

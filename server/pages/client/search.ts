@@ -19,7 +19,7 @@ const api = grove({ url: root })
 const path = { org_id: org }
 let lists = 0
 
-export function suggestIn(form: HTMLFormElement): void {
+export function completeSearch(form: HTMLFormElement): void {
   const input = form.querySelector('input')
   if (!input || input.role === 'combobox') return
   const hits = new HitList(input, form.parentElement)

@@ -4,11 +4,11 @@ import { AppError } from '../../base/errors.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import { dayOf, When } from '../parts/dates.tsx'
 import { NodePath, readAtNode } from '../parts/node-head.tsx'
-import type { Page, Visit } from '../visit.ts'
+import type { Page, PageContext } from '../visit.ts'
 
 type Blame = AnswerOf<'getBlame'>
 
-export async function showBlame(visit: Visit): Promise<Page> {
+export async function showBlame(visit: PageContext): Promise<Page> {
   const { urls, query } = visit
   const revision = query.get('at') || 'main'
   const at = await readAtNode(visit)
@@ -61,7 +61,7 @@ export async function showBlame(visit: Visit): Promise<Page> {
 
 type Path = { org_id: string; node_id: string }
 
-async function readBlame({ api }: Visit, path: Path, revision: string): Promise<Blame | undefined> {
+async function readBlame({ api }: PageContext, path: Path, revision: string): Promise<Blame | undefined> {
   for (const name of ['content.md', 'README.md']) {
     try {
       return await api.getBlame({ path: { ...path, branch: revision, path: name } })

@@ -14,11 +14,11 @@ import {
   writtenIn,
 } from '../parts/editor-form.tsx'
 import { NodePath as Above, type AtNode, readAtNode } from '../parts/node-head.tsx'
-import { type ThreeWays, ThreeWaysView, threeWays } from '../parts/three-ways.tsx'
-import { type Page, param, redirect, type Shown, type Visit } from '../visit.ts'
+import { type Conflict, ConflictView, readConflict } from '../parts/three-ways.tsx'
+import { type Page, param, redirect, type PageResult, type PageContext } from '../visit.ts'
 import { readTitle } from './version.ts'
 
-export async function showEdit(visit: Visit): Promise<Page> {
+export async function showEdit(visit: PageContext): Promise<Page> {
   if (visit.person === undefined) throw new AppError('unauthenticated', 'Sign in to edit')
   const at = await readAtNode(visit)
   if (!mayWrite(at.org.role)) return refused(visit, at, 'Editors change it; your role here is to read.')
@@ -28,7 +28,7 @@ export async function showEdit(visit: Visit): Promise<Page> {
   return editPage(visit, at, { source, written: { ...source, message: '' } })
 }
 
-export async function takeEdit(visit: Visit): Promise<Shown> {
+export async function takeEdit(visit: PageContext): Promise<PageResult> {
   const { api, urls, form } = visit
   const sent = writtenIn(visit)
   if (visit.person === undefined) return signedOutPage(visit, sent)
@@ -70,11 +70,11 @@ function headIn(text: string): string | null {
 }
 
 /** With what is there now. */
-async function comparedPage(visit: Visit, { start, written }: { start: Source; written: Written }): Promise<Page> {
+async function comparedPage(visit: PageContext, { start, written }: { start: Source; written: Written }): Promise<Page> {
   const at = await readAtNode(visit)
   const theirs = await sourceAt(visit.api, at, at.node.head ?? null)
   if (theirs === undefined) return refused(visit, at, 'Its text is no UTF-8 any more, or too long for a page.')
-  const ways = threeWays(start, theirs, written)
+  const ways = readConflict(start, theirs, written)
   return editPage(visit, at, { source: theirs, written: ways.next, ways, status: 409 })
 }
 
@@ -83,11 +83,11 @@ interface Editing {
   readonly source: Source
   readonly written: Written
   readonly problem?: string
-  readonly ways?: ThreeWays
+  readonly ways?: Conflict
   readonly status?: number
 }
 
-function editPage(visit: Visit, at: AtNode, { source, written, problem, ways, status = 200 }: Editing): Page {
+function editPage(visit: PageContext, at: AtNode, { source, written, problem, ways, status = 200 }: Editing): Page {
   const { urls, person } = visit
   const { org, node } = at
   const acts = actsOf(org, source.head)
@@ -118,7 +118,7 @@ function editPage(visit: Visit, at: AtNode, { source, written, problem, ways, st
           back={urls.node(org.id, node.id, node.slug)}
           hidden={{ head: source.head ?? '' }}
         >
-          {ways && <ThreeWaysView ways={ways} />}
+          {ways && <ConflictView ways={ways} />}
         </EditorForm>
       </main>
     ),
@@ -133,7 +133,7 @@ function actsOf({ require_pull_requests }: AtNode['org'], head: string | null): 
   return require_pull_requests ? [propose] : [save, propose]
 }
 
-function refused(visit: Visit, at: AtNode, says: string): Page {
+function refused(visit: PageContext, at: AtNode, says: string): Page {
   const { org, node } = at
   return {
     ...{ kind: 'page', status: 403, facts: { at, says }, place: { org, crumb: node.title } },
@@ -147,7 +147,7 @@ function refused(visit: Visit, at: AtNode, says: string): Page {
 }
 
 /** Every letter, for whose session ended while they wrote. */
-function signedOutPage(visit: Visit, written: Written): Page {
+function signedOutPage(visit: PageContext, written: Written): Page {
   const { urls, form } = visit
   const [org, node] = [param(visit, 'org'), param(visit, 'node')]
   const problem = 'Your session has ended. Sign in in another tab, then save again: the text is kept here.'

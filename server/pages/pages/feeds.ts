@@ -1,12 +1,12 @@
 /** What programs read of published organisations: the Atom feed of changes, the list of pages for crawlers, and what these may visit. */
 
 import { AppError } from '../../base/errors.ts'
-import { param, type Text, type Visit } from '../visit.ts'
+import { param, type Text, type PageContext } from '../visit.ts'
 
 /** Changes in the feed; nodes in all lists for crawlers, and in one of them, which one request asks for; nodes asked for at once. */
 const most = { changes: 50, listed: 50_000, part: 2_000, atOnce: 200 } as const
 
-export async function showFeed(visit: Visit): Promise<Text> {
+export async function showFeed(visit: PageContext): Promise<Text> {
   const { api, urls } = visit
   const { path, org } = await publishedOrg(visit)
   const { nodes } = await api.listNodes({ path, query: { order: 'changed', limit: most.changes } })
@@ -31,7 +31,7 @@ export async function showFeed(visit: Visit): Promise<Text> {
 }
 
 /** The list of pages; of a large organisation, a list of such lists. */
-export async function showSitemap(visit: Visit): Promise<Text> {
+export async function showSitemap(visit: PageContext): Promise<Text> {
   const { api, urls, query } = visit
   const { path, org } = await publishedOrg(visit)
   const { total } = await api.listNodes({ path, query: { limit: 1 } })
@@ -72,14 +72,14 @@ function listOf(element: 'sitemapindex' | 'urlset', rows: readonly string[]): Te
 }
 
 /** Crawlers may read pages; operations say the same, and what changes at each visit says nothing. */
-export async function showRobots({ urls }: Visit): Promise<Text> {
+export async function showRobots({ urls }: PageContext): Promise<Text> {
   const closed = ['/orgs/', '/git/', '/auth/', '/sign-in', '/sign-up', '/reset', '/o/*/find']
   const lines = ['User-agent: *', ...closed.map((path) => `Disallow: ${urls.root}${path}`), `Allow: ${urls.root}/o/`]
   return { kind: 'text', type: 'text/plain; charset=utf-8', text: `${lines.join('\n')}\n` }
 }
 
 /** @throws AppError org_not_found, also of one that is there for its members alone */
-async function publishedOrg(visit: Visit) {
+async function publishedOrg(visit: PageContext) {
   const path = { org_id: param(visit, 'org') }
   const org = await visit.api.getOrg({ path })
   if (!org.published) throw new AppError('org_not_found', 'Organisation not found')

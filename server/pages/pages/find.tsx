@@ -4,7 +4,7 @@ import type { AnswerOf } from '../../http/in-process.ts'
 import { counted } from '../parts/dates.tsx'
 import { readTree, TreeSide } from '../parts/tree.tsx'
 import type { Urls } from '../urls.ts'
-import { type Page, param, redirect, type Shown, type Visit } from '../visit.ts'
+import { type Page, param, redirect, type PageResult, type PageContext } from '../visit.ts'
 import { BigSearch } from './org.tsx'
 
 type Found = AnswerOf<'searchNodes'>
@@ -14,7 +14,7 @@ type Suggestions = AnswerOf<'suggestTitles'>['suggestions']
 const most = { matches: 20, all: 50, titles: 5 } as const
 const longestQuery = 1_000
 
-export async function showFind(visit: Visit): Promise<Shown> {
+export async function showFind(visit: PageContext): Promise<PageResult> {
   const { api, urls, query } = visit
   const path = { org_id: param(visit, 'org') }
   const title = query.get('title')?.trim().slice(0, longestQuery)
@@ -46,7 +46,7 @@ interface Facts {
   readonly titles: Suggestions
 }
 
-function page({ urls }: Visit, facts: Facts): Page {
+function page({ urls }: PageContext, facts: Facts): Page {
   const { org, tree, words, asked, found, titles } = facts
   const matched = new Set(found?.matches.map(({ node_id }) => node_id))
   const others = titles.filter(({ node_id }) => !matched.has(node_id))

@@ -5,7 +5,7 @@ import { type Area, nameOfArea, partsOf, slots } from '../client/areas.ts'
 import { counted } from '../parts/dates.tsx'
 import { Icon } from '../parts/icons.tsx'
 import type { Urls } from '../urls.ts'
-import { type Page, param, type Visit } from '../visit.ts'
+import { type Page, param, type PageContext } from '../visit.ts'
 
 /** Areas in the list, those of them whose nodes are named, nodes of each; nodes of a page about one area; results. */
 const most = { areas: 100, open: 12, nodes: 12, inside: 200, found: 20 } as const
@@ -29,7 +29,7 @@ interface ListedArea {
   readonly inside: Level | undefined
 }
 
-export async function showGraph(visit: Visit): Promise<Page> {
+export async function showGraph(visit: PageContext): Promise<Page> {
   const { api, query } = visit
   const path = { org_id: param(visit, 'org') }
   const org = await api.getOrg({ path })
@@ -46,13 +46,13 @@ export async function showGraph(visit: Visit): Promise<Page> {
   return page(visit, { org, total, under, areas, words, found })
 }
 
-async function readUnder(visit: Visit, under: string): Promise<NonNullable<Facts['under']>> {
+async function readUnder(visit: PageContext, under: string): Promise<NonNullable<Facts['under']>> {
   const path = { org_id: param(visit, 'org') }
   const { id, title } = await visit.api.getNode({ path: { ...path, node_id: under } })
   return { id, title, inside: await visit.api.listTree({ path, query: { under: id, limit: most.inside } }) }
 }
 
-async function readAreas({ api, params: { org = '' } }: Visit): Promise<ListedArea[]> {
+async function readAreas({ api, params: { org = '' } }: PageContext): Promise<ListedArea[]> {
   const path = { org_id: org }
   const { areas } = await api.getMap({ path, query: { columns: false } })
   const parts = partsOf(areas).flatMap((at) => areas[at] ?? [])
@@ -66,7 +66,7 @@ async function readAreas({ api, params: { org = '' } }: Visit): Promise<ListedAr
   )
 }
 
-function page({ urls }: Visit, facts: Facts): Page {
+function page({ urls }: PageContext, facts: Facts): Page {
   const { org, total, under, areas, words, found } = facts
   const title = under === undefined ? org.name : under.title
   return {

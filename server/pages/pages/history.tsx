@@ -6,7 +6,7 @@ import { Impact, readImpact } from '../parts/impact.tsx'
 import { NodePath, readAtNode } from '../parts/node-head.tsx'
 import { FileDiffs, readFileChanges } from '../text/diff.tsx'
 import type { Urls } from '../urls.ts'
-import { type Page, param, type Visit } from '../visit.ts'
+import { type Page, param, type PageContext } from '../visit.ts'
 
 /** Commits on a page. */
 const pageSize = 50
@@ -16,7 +16,7 @@ const empty = { history: [], total: 0 }
 
 type Commit = AnswerOf<'listCommits'>['history'][number]
 
-export async function showHistory(visit: Visit): Promise<Page> {
+export async function showHistory(visit: PageContext): Promise<Page> {
   const { api, urls, query } = visit
   const at = await readAtNode(visit)
   const offset = pageOffset(query.get('from'))
@@ -119,7 +119,7 @@ function Pages({ base, offset, total }: PagesProps) {
   )
 }
 
-export async function showCommit(visit: Visit): Promise<Page> {
+export async function showCommit(visit: PageContext): Promise<Page> {
   const { api, urls } = visit
   const at = await readAtNode(visit)
   const id = param(visit, 'id')

@@ -1,16 +1,16 @@
 /** The first page: the organisations of a person; for everybody else, what this is. */
 
 import { Icon } from '../parts/icons.tsx'
-import type { Page, Visit } from '../visit.ts'
+import type { Page, PageContext } from '../visit.ts'
 
 /** Organisations on the page. */
 const mostOrgs = 100
 
-export async function showHome(visit: Visit): Promise<Page> {
+export async function showHome(visit: PageContext): Promise<Page> {
   return visit.person === undefined ? welcome(visit) : mine(visit)
 }
 
-function welcome({ urls }: Visit): Page {
+function welcome({ urls }: PageContext): Page {
   const head = {
     title: 'Grove',
     description: 'A graph of texts, each in a Git repository of its own: to read, to link, to propose.',
@@ -45,7 +45,7 @@ function welcome({ urls }: Visit): Page {
   }
 }
 
-async function mine({ api, urls, person }: Visit): Promise<Page> {
+async function mine({ api, urls, person }: PageContext): Promise<Page> {
   const { orgs, total } = await api.listOrgs({ query: { limit: mostOrgs } })
   return {
     ...{ kind: 'page', head: { title: 'Grove', noIndex: true }, place: {}, facts: { orgs, total } },

@@ -4,7 +4,7 @@ import type { AnswerOf } from '../../http/in-process.ts'
 import { counted, When } from '../parts/dates.tsx'
 import { Field, field, type Trouble } from '../parts/forms.tsx'
 import { RoleOptions, roleOf } from '../parts/roles.tsx'
-import type { Visit } from '../visit.ts'
+import type { PageContext } from '../visit.ts'
 
 type Invitation = AnswerOf<'listInvitations'>['invitations'][number]
 export type MadeInvitation = AnswerOf<'createInvitation'>
@@ -20,7 +20,7 @@ const lifetimes = [1, 7, 30] as const
 const uses = [1, 10, 100, 1000] as const
 
 /** @throws AppError, ValidationError: the e-mail is at fault as the field `email` */
-export function createInvitation({ api, form }: Visit, org_id: string): Promise<MadeInvitation> {
+export function createInvitation({ api, form }: PageContext, org_id: string): Promise<MadeInvitation> {
   const [email, days] = [field(form, 'email').trim(), lifetimes.find((one) => String(one) === form.get('days')) ?? 7]
   const body = {
     role: roleOf(form),
@@ -32,12 +32,12 @@ export function createInvitation({ api, form }: Visit, org_id: string): Promise<
 }
 
 /** Those that are open, for owners. */
-export async function readInvitations({ api }: Visit, org_id: string): Promise<readonly Invitation[]> {
+export async function readInvitations({ api }: PageContext, org_id: string): Promise<readonly Invitation[]> {
   return (await api.listInvitations({ path: { org_id }, query: { limit: most.open } })).invitations
 }
 
 interface InvitationsProps {
-  readonly visit: Visit
+  readonly visit: PageContext
   readonly action: string
   readonly open: readonly Invitation[]
   /** Just now. */

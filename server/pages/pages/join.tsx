@@ -1,28 +1,28 @@
 /** The page that the link of an invitation opens: it leads to a new account, to a sign-in, or at once into the organisation. */
 
-import { Field, field, type Trouble, TroubleOf, taken } from '../parts/forms.tsx'
-import { type Page, redirect, type Shown, type Visit } from '../visit.ts'
+import { Field, field, type Trouble, TroubleOf, submitForm } from '../parts/forms.tsx'
+import { type Page, redirect, type PageResult, type PageContext } from '../visit.ts'
 import { invitationIn, mostInvitation } from './invitations.tsx'
 import { signInPage, signUpPage } from './sign-in.tsx'
 
 /** The token is behind the `#` of the address, so that no log has it: a script takes it along, or the person pastes the link. */
-export async function showJoin(visit: Visit): Promise<Page> {
+export async function showJoin(visit: PageContext): Promise<Page> {
   const { query, person } = visit
   const isRefused = person !== undefined && query.has('refused')
   return joinPage(visit, isRefused ? { says: 'You are signed in, but that invitation cannot be used.' } : undefined)
 }
 
 /** The former address of the page. */
-export async function leadToJoin({ urls }: Visit): Promise<Shown> {
+export async function leadToJoin({ urls }: PageContext): Promise<PageResult> {
   return redirect(301, urls.join())
 }
 
-export async function takeJoin(visit: Visit): Promise<Shown> {
+export async function takeJoin(visit: PageContext): Promise<PageResult> {
   const { api, form, person, urls } = visit
   const token = invitationIn(form)
   if (token === '') return { ...(await joinPage(visit, noInvitation)), status: 422 }
   if (person !== undefined) {
-    return taken(
+    return submitForm(
       (trouble) => joinPage(visit, trouble.field === 'token' ? { ...trouble, field: 'invitation' } : trouble),
       async () => urls.org((await api.acceptInvitation({ body: { token } })).id),
     )
@@ -32,7 +32,7 @@ export async function takeJoin(visit: Visit): Promise<Shown> {
 
 const noInvitation: Trouble = { field: 'invitation', says: 'Paste the link of your invitation.' }
 
-async function joinPage({ api, person, form, urls }: Visit, trouble?: Trouble): Promise<Page> {
+async function joinPage({ api, person, form, urls }: PageContext, trouble?: Trouble): Promise<Page> {
   const { signup } = await api.getAuthConfig({})
   return {
     ...{ kind: 'page', place: {}, facts: { trouble, signup }, head: { title: 'An invitation · Grove', noIndex: true } },

@@ -3,9 +3,9 @@
 import { AppError } from '../../base/errors.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import { counted, When } from '../parts/dates.tsx'
-import { Field, field, shownAgain, type Trouble, TroubleOf, taken } from '../parts/forms.tsx'
+import { Field, field, showFormErrors, type Trouble, TroubleOf, submitForm } from '../parts/forms.tsx'
 import { RoleOptions, roleOf, roles } from '../parts/roles.tsx'
-import { type Page, param, type Shown, type Visit } from '../visit.ts'
+import { type Page, param, type PageResult, type PageContext } from '../visit.ts'
 import { createInvitation, Invitations, type MadeInvitation, readInvitations } from './invitations.tsx'
 import { readSettings, SettingsTabs } from './org-settings.tsx'
 
@@ -15,11 +15,11 @@ const pageMembers = 100
 /** Characters. */
 const mostEmail = 254
 
-export function showMembers(visit: Visit): Promise<Page> {
+export function showMembers(visit: PageContext): Promise<Page> {
   return membersPage(visit)
 }
 
-export async function takeMembers(visit: Visit): Promise<Shown> {
+export async function takeMembers(visit: PageContext): Promise<PageResult> {
   const { api, form, urls, person } = visit
   const email = field(form, 'email').trim()
   const path = { org_id: param(visit, 'org'), email }
@@ -28,9 +28,9 @@ export async function takeMembers(visit: Visit): Promise<Shown> {
     try {
       return await membersPage(visit, { made: await createInvitation(visit, path.org_id) })
     } catch (error) {
-      return shownAgain(error, again)
+      return showFormErrors(error, again)
     }
-  return taken(again, async () => {
+  return submitForm(again, async () => {
     switch (form.get('act')) {
       case 'put':
         await api.putMember({ path, body: { role: roleOf(form) } })
@@ -54,7 +54,7 @@ interface More {
   readonly made?: MadeInvitation
 }
 
-async function membersPage(visit: Visit, { trouble, made }: More = {}): Promise<Page> {
+async function membersPage(visit: PageContext, { trouble, made }: More = {}): Promise<Page> {
   const { api, urls, person, form, query } = visit
   const org = await readSettings(visit)
   const offset = pageOf(query) * pageMembers

@@ -2,7 +2,7 @@
 
 import type { ShownError } from '../../http/request-state.ts'
 import { asSentence } from '../text/broken-rules.ts'
-import type { Page, Visit } from '../visit.ts'
+import type { Page, PageContext } from '../visit.ts'
 import { SignInForm } from './sign-in.tsx'
 
 const titles: Readonly<Record<number, string>> = {
@@ -13,7 +13,7 @@ const titles: Readonly<Record<number, string>> = {
   503: 'Not just now',
 }
 
-export function errorPage(visit: Visit, error: ShownError): Page {
+export function errorPage(visit: PageContext, error: ShownError): Page {
   const { status, detail, code, request_id } = error
   const page = { kind: 'page', status, place: {}, facts: error } as const
   if (status === 401) {

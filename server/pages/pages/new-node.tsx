@@ -5,7 +5,7 @@ import { AppError } from '../../base/errors.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import { connectLink, createNode, nodeNamed, withLineEnds } from '../edits.ts'
 import { EditorForm, mayWrite, most, problemOf, RefusedPage, type Written, writtenIn } from '../parts/editor-form.tsx'
-import { type Page, param, redirect, type Shown, type Visit } from '../visit.ts'
+import { type Page, param, redirect, type PageResult, type PageContext } from '../visit.ts'
 
 type Org = AnswerOf<'getOrg'>
 
@@ -16,7 +16,7 @@ interface Beginning {
   readonly from: { readonly id: string; readonly title: string } | undefined
 }
 
-export async function showNew(visit: Visit): Promise<Page> {
+export async function showNew(visit: PageContext): Promise<Page> {
   if (visit.person === undefined) throw new AppError('unauthenticated', 'Sign in to make a node')
   const beginning = await readBeginning(visit, visit.query)
   const { org } = beginning
@@ -27,7 +27,7 @@ export async function showNew(visit: Visit): Promise<Page> {
   return newPage(visit, beginning, { id: randomUUID(), existing, named: title, written })
 }
 
-export async function takeNew(visit: Visit): Promise<Shown> {
+export async function takeNew(visit: PageContext): Promise<PageResult> {
   const { api, urls, form } = visit
   const sent = writtenIn(visit)
   const written = { ...sent, text: withLineEnds(sent.text, false) }
@@ -50,7 +50,7 @@ export async function takeNew(visit: Visit): Promise<Shown> {
   return redirect(303, urls.node(org.id, id))
 }
 
-async function readBeginning(visit: Visit, fields: URLSearchParams): Promise<Beginning> {
+async function readBeginning(visit: PageContext, fields: URLSearchParams): Promise<Beginning> {
   const { api } = visit
   const org_id = param(visit, 'org')
   const org = await api.getOrg({ path: { org_id } })
@@ -75,7 +75,7 @@ interface Making {
   readonly status?: number
 }
 
-function newPage(visit: Visit, beginning: Beginning, making: Making): Page {
+function newPage(visit: PageContext, beginning: Beginning, making: Making): Page {
   const { id, written, existing, named = '', problem, status = 200 } = making
   const { urls, person } = visit
   const { org, parent, from } = beginning
@@ -124,7 +124,7 @@ function newPage(visit: Visit, beginning: Beginning, making: Making): Page {
 }
 
 interface ExistingProps {
-  readonly visit: Visit
+  readonly visit: PageContext
   readonly beginning: Beginning
   readonly existing: string
   readonly named: string
@@ -150,7 +150,7 @@ function Existing({ visit: { urls }, beginning: { org, from }, existing, named }
   )
 }
 
-function refused({ urls }: Visit, org: Org): Page {
+function refused({ urls }: PageContext, org: Org): Page {
   const says = 'Editors make nodes; your role here is to read.'
   return {
     ...{ kind: 'page', status: 403, facts: { org }, place: { org } },
@@ -160,7 +160,7 @@ function refused({ urls }: Visit, org: Org): Page {
 }
 
 /** Every letter, for whose session ended while they wrote. */
-function signedOutPage(visit: Visit, { id, written }: Making): Page {
+function signedOutPage(visit: PageContext, { id, written }: Making): Page {
   const { urls, form } = visit
   const org = param(visit, 'org')
   return {

@@ -11,7 +11,7 @@ import { Rail } from '../parts/rail.tsx'
 import { readTree, TreeSide } from '../parts/tree.tsx'
 import { resolver } from '../text/links.ts'
 import { type ShownText, showText } from '../text/texts.ts'
-import { type Page, param, redirect, type Shown, type Visit } from '../visit.ts'
+import { type Page, param, redirect, type PageResult, type PageContext } from '../visit.ts'
 import { readVersion, type Version } from './version.ts'
 
 type Node = AnswerOf<'getNode'>
@@ -25,7 +25,7 @@ interface NodePath {
 /** Tags of a node that are named. */
 const mostTags = 6
 
-export async function showNode(visit: Visit): Promise<Shown> {
+export async function showNode(visit: PageContext): Promise<PageResult> {
   const { api, urls, query } = visit
   const path = { org_id: param(visit, 'org'), node_id: param(visit, 'node') }
   const node = await api.getNode({ path })
@@ -124,7 +124,7 @@ interface Versioned {
 
 const notShown: ShownText = { html: '', headings: [], summary: '' }
 
-function shownOf({ urls }: Visit, { org, node, revision, version }: Versioned): Promise<ShownText> {
+function shownOf({ urls }: PageContext, { org, node, revision, version }: Versioned): Promise<ShownText> {
   const { text, links, title } = version
   const place = { org: org.id, node: node.id, revision, isEditable: revision === 'main' && mayWrite(org.role) }
   const key = createHash('sha256')
@@ -146,7 +146,7 @@ interface HeadOf {
   readonly version: Version
 }
 
-function headOf({ urls }: Visit, { node, org, canonical, revision, version }: HeadOf): Page['head'] {
+function headOf({ urls }: PageContext, { node, org, canonical, revision, version }: HeadOf): Page['head'] {
   const { text, textPath } = version
   const title = `${node.title} · ${org.name}`
   const said = description(node) ?? beginning(text)
@@ -183,7 +183,7 @@ function Above({
   org,
   path,
 }: {
-  visit: Visit
+  visit: PageContext
   org: Org
   path: readonly { id: string; title: string }[]
 }) {
@@ -201,7 +201,7 @@ function Above({
 }
 
 interface MetaProps {
-  readonly visit: Visit
+  readonly visit: PageContext
   readonly node: Node
   readonly isEditable: boolean
   readonly revision: string
@@ -253,7 +253,7 @@ function Meta({ visit: { urls }, node, isEditable, revision, commits, latest, ti
   )
 }
 
-function AsItWas({ visit: { urls }, node, revision }: { visit: Visit; node: Node; revision: string }) {
+function AsItWas({ visit: { urls }, node, revision }: { visit: PageContext; node: Node; revision: string }) {
   const isCommit = /^[0-9a-f]{40}$/.test(revision)
   return (
     <p class="notice">
@@ -265,7 +265,7 @@ function AsItWas({ visit: { urls }, node, revision }: { visit: Visit; node: Node
 }
 
 /** The children, where the text does not lead to them. */
-function Below({ visit: { urls }, node, isEmpty }: { visit: Visit; node: Node; isEmpty: boolean }) {
+function Below({ visit: { urls }, node, isEmpty }: { visit: PageContext; node: Node; isEmpty: boolean }) {
   if (node.children.length === 0) return isEmpty ? <p class="why">There is no text here yet.</p> : null
   return (
     <section class="below">

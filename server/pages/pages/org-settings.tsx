@@ -2,22 +2,22 @@
 
 import { invalid, AppError } from '../../base/errors.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
-import { Field, field, Tabs, type Trouble, TroubleOf, taken } from '../parts/forms.tsx'
+import { Field, field, Tabs, type Trouble, TroubleOf, submitForm } from '../parts/forms.tsx'
 import type { Urls } from '../urls.ts'
-import { type Page, param, type Shown, type Visit } from '../visit.ts'
+import { type Page, param, type PageResult, type PageContext } from '../visit.ts'
 
 type Org = AnswerOf<'getOrg'>
 
 /** Characters of what a form's fields hold. */
 const most = { name: 200, description: 2000 } as const
 
-export function showNewOrg(visit: Visit): Promise<Page> {
+export function showNewOrg(visit: PageContext): Promise<Page> {
   return newOrgPage(visit)
 }
 
-export async function takeNewOrg(visit: Visit): Promise<Shown> {
+export async function takeNewOrg(visit: PageContext): Promise<PageResult> {
   const { api, form, urls } = visit
-  return taken(
+  return submitForm(
     (trouble) => newOrgPage(visit, trouble),
     async () => {
       const body = { name: field(form, 'name').trim(), description: textOf(form, 'description') }
@@ -31,7 +31,7 @@ function textOf(form: URLSearchParams, name: string): string {
   return field(form, name).replaceAll('\r\n', '\n').trim()
 }
 
-async function newOrgPage({ person, form, urls }: Visit, trouble?: Trouble): Promise<Page> {
+async function newOrgPage({ person, form, urls }: PageContext, trouble?: Trouble): Promise<Page> {
   if (person === undefined) throw new AppError('unauthenticated', 'Sign in to create an organisation')
   return {
     ...{ kind: 'page', place: {}, facts: trouble, head: { title: 'New organisation · Grove', noIndex: true } },
@@ -76,14 +76,14 @@ function Names({ name, description, trouble }: NamesProps) {
   )
 }
 
-export function showGeneral(visit: Visit): Promise<Page> {
+export function showGeneral(visit: PageContext): Promise<Page> {
   return generalPage(visit)
 }
 
-export async function takeGeneral(visit: Visit): Promise<Shown> {
+export async function takeGeneral(visit: PageContext): Promise<PageResult> {
   const { api, form, urls } = visit
   const path = { org_id: param(visit, 'org') }
-  return taken(
+  return submitForm(
     (trouble) => generalPage(visit, trouble),
     async () => {
       if (form.get('act') === 'delete') return deleteOrg(visit, path)
@@ -94,7 +94,7 @@ export async function takeGeneral(visit: Visit): Promise<Shown> {
 }
 
 /** @throws ValidationError where the name is not repeated */
-async function deleteOrg({ api, form, urls }: Visit, path: { org_id: string }): Promise<string> {
+async function deleteOrg({ api, form, urls }: PageContext, path: { org_id: string }): Promise<string> {
   const { name } = await api.getOrg({ path })
   if (field(form, 'repeated').trim() !== name)
     throw invalid(['body', 'repeated'], 'This is not its name: nothing is deleted')
@@ -119,7 +119,7 @@ function changeOf(form: URLSearchParams) {
 }
 
 /** @throws AppError unauthenticated, forbidden: for who is no member */
-export async function readSettings({ api, person, params }: Visit): Promise<Org> {
+export async function readSettings({ api, person, params }: PageContext): Promise<Org> {
   const org = await api.getOrg({ path: { org_id: params.org ?? '' } })
   if (org.role !== undefined) return org
   throw person === undefined
@@ -127,7 +127,7 @@ export async function readSettings({ api, person, params }: Visit): Promise<Org>
     : new AppError('forbidden', 'The settings are for members')
 }
 
-async function generalPage(visit: Visit, trouble?: Trouble): Promise<Page> {
+async function generalPage(visit: PageContext, trouble?: Trouble): Promise<Page> {
   const org = await readSettings(visit)
   const { urls, form, query } = visit
   const sent = form.get('act') === 'describe'

@@ -9,7 +9,7 @@ import { Icon } from '../parts/icons.tsx'
 import { SmallMap } from '../parts/small-map.tsx'
 import { areasOf, readTree, type Tree, TreeSide } from '../parts/tree.tsx'
 import type { Urls } from '../urls.ts'
-import { type Page, param, type Visit } from '../visit.ts'
+import { type Page, param, type PageContext } from '../visit.ts'
 
 type Org = AnswerOf<'getOrg'>
 type Nodes = AnswerOf<'listNodes'>['nodes']
@@ -17,7 +17,7 @@ type Nodes = AnswerOf<'listNodes'>['nodes']
 /** Nodes that changed last. */
 const mostChanges = 8
 
-export async function showOrg(visit: Visit): Promise<Page> {
+export async function showOrg(visit: PageContext): Promise<Page> {
   const { api, urls } = visit
   const path = { org_id: param(visit, 'org') }
   const org = await api.getOrg({ path })
@@ -63,7 +63,7 @@ function contentOf({ name }: Org, { nodes, total }: AnswerOf<'listNodes'>): stri
 }
 
 /** The areas of the map, which is packed anew where edges have changed; none where that takes too long. */
-async function readMap(visit: Visit): Promise<readonly Area[]> {
+async function readMap(visit: PageContext): Promise<readonly Area[]> {
   const path = { org_id: param(visit, 'org') }
   const map = visit.api.getMap({ path, query: { columns: false } })
   return unlessBusy<readonly Area[]>(

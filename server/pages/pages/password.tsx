@@ -2,22 +2,22 @@
 
 import { ValidationError, AppError } from '../../base/errors.ts'
 import { When } from '../parts/dates.tsx'
-import { Field, field, Tabs, type Trouble, TroubleOf, taken } from '../parts/forms.tsx'
+import { Field, field, Tabs, type Trouble, TroubleOf, submitForm } from '../parts/forms.tsx'
 import type { Urls } from '../urls.ts'
-import type { Page, Shown, Visit } from '../visit.ts'
+import type { Page, PageResult, PageContext } from '../visit.ts'
 
 /** Of a list. */
 const mostSessions = 50
 /** Characters. */
 const password = { least: 8, most: 256 } as const
 
-export function showPassword(visit: Visit): Promise<Page> {
+export function showPassword(visit: PageContext): Promise<Page> {
   return passwordPage(visit)
 }
 
-export async function takePassword(visit: Visit): Promise<Shown> {
+export async function takePassword(visit: PageContext): Promise<PageResult> {
   const { api, form, urls } = visit
-  return taken(
+  return submitForm(
     (trouble) => passwordPage(visit, trouble),
     async () => {
       switch (form.get('act')) {
@@ -37,7 +37,7 @@ export async function takePassword(visit: Visit): Promise<Shown> {
 }
 
 /** @throws ValidationError beside the field, where the old password is wrong */
-async function change({ api }: Visit, body: { old_password: string; new_password: string }) {
+async function change({ api }: PageContext, body: { old_password: string; new_password: string }) {
   try {
     return await api.changePassword({ body })
   } catch (error) {
@@ -46,7 +46,7 @@ async function change({ api }: Visit, body: { old_password: string; new_password
   }
 }
 
-async function passwordPage({ api, urls, query }: Visit, trouble?: Trouble): Promise<Page> {
+async function passwordPage({ api, urls, query }: PageContext, trouble?: Trouble): Promise<Page> {
   const { sessions, total } = await api.listSessions({ query: { limit: mostSessions } })
   const saved = trouble === undefined ? query.get('saved') : null
   const action = urls.me('password')

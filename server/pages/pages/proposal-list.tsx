@@ -4,7 +4,7 @@ import type { AnswerOf } from '../../http/in-process.ts'
 import { counted, When } from '../parts/dates.tsx'
 import { Icon } from '../parts/icons.tsx'
 import { NodePath, readAtNode } from '../parts/node-head.tsx'
-import type { Page, Visit } from '../visit.ts'
+import type { Page, PageContext } from '../visit.ts'
 
 type Pull = AnswerOf<'listPulls'>['pull_requests'][number]
 
@@ -12,7 +12,7 @@ const states = ['open', 'merged', 'closed', 'all'] as const
 /** Proposals on the page. */
 const pageSize = 100
 
-export async function showProposals(visit: Visit): Promise<Page> {
+export async function showProposals(visit: PageContext): Promise<Page> {
   const { api, urls, query } = visit
   const at = await readAtNode(visit)
   const status = states.find((one) => one === query.get('status')) ?? 'open'

@@ -10,7 +10,7 @@ import { changesGraph, ProposedImpact, readPullImpact } from '../parts/pull-impa
 import { FileDiffs, readFileChanges } from '../text/diff.tsx'
 import { resolver } from '../text/links.ts'
 import { showText } from '../text/texts.ts'
-import { type Page, param, redirect, type Shown, type Visit } from '../visit.ts'
+import { type Page, param, redirect, type PageResult, type PageContext } from '../visit.ts'
 import { CommitList } from './history.tsx'
 import { Pill } from './proposal-list.tsx'
 
@@ -19,11 +19,11 @@ type Pull = AnswerOf<'getPull'>['pr']
 /** Commits that are listed. */
 const mostCommits = 100
 
-export function showProposal(visit: Visit): Promise<Page> {
+export function showProposal(visit: PageContext): Promise<Page> {
   return proposalPage(visit)
 }
 
-async function proposalPage(visit: Visit, problem?: string): Promise<Page> {
+async function proposalPage(visit: PageContext, problem?: string): Promise<Page> {
   const { api, urls } = visit
   const at = await readAtNode(visit)
   const path = { ...at.path, number: numberOf(visit) }
@@ -100,7 +100,7 @@ async function proposalPage(visit: Visit, problem?: string): Promise<Page> {
 }
 
 /** @throws AppError pull_request_not_found for what is no number */
-function numberOf(visit: Visit): number {
+function numberOf(visit: PageContext): number {
   const text = param(visit, 'number')
   if (!/^[1-9]\d{0,8}$/.test(text)) throw new AppError('pull_request_not_found', 'Pull request not found')
   return Number(text)
@@ -112,7 +112,7 @@ function readableAt({ status, source_branch, source_commit }: Pull): string {
 }
 
 /** As HTML; empty where there is none. */
-async function descriptionOf({ urls }: Visit, { path }: AtNode, pr: Pull): Promise<string> {
+async function descriptionOf({ urls }: PageContext, { path }: AtNode, pr: Pull): Promise<string> {
   if (pr.description.trim() === '') return ''
   const place = { org: path.org_id, node: path.node_id, revision: 'main' }
   const key = `proposal ${pr.id} ${pr.updated_at} ${urls.root}`
@@ -121,7 +121,7 @@ async function descriptionOf({ urls }: Visit, { path }: AtNode, pr: Pull): Promi
 }
 
 interface BoxProps {
-  readonly visit: Visit
+  readonly visit: PageContext
   readonly at: AtNode
   readonly pr: Pull
   readonly problem: string | undefined
@@ -226,7 +226,7 @@ function stateOf({ merge_reason, target_branch, source_branch, source_commit, me
 }
 
 interface ActProps {
-  readonly visit: Visit
+  readonly visit: PageContext
   readonly pr: Pull
   readonly act: string
   readonly isMain?: boolean
@@ -247,7 +247,7 @@ function Act({ visit, pr, act, isMain = false, children }: ActProps) {
   )
 }
 
-export async function takeProposal(visit: Visit): Promise<Shown> {
+export async function takeProposal(visit: PageContext): Promise<PageResult> {
   const { urls } = visit
   const path = { org_id: param(visit, 'org'), node_id: param(visit, 'node'), number: numberOf(visit) }
   try {
@@ -278,7 +278,7 @@ const told: ReadonlySet<string> = new Set([
 ])
 
 /** @throws AppError, ValidationError */
-async function perform({ api, form }: Visit, path: { org_id: string; node_id: string; number: number }): Promise<void> {
+async function perform({ api, form }: PageContext, path: { org_id: string; node_id: string; number: number }): Promise<void> {
   const [commit, target] = [form.get('commit') ?? '', form.get('target') ?? '']
   switch (form.get('act')) {
     case 'merge':

@@ -3,20 +3,20 @@
 import type { ComponentChildren } from 'preact'
 import type { Api } from '../../../spec/client/api.ts'
 import { ValidationError, AppError } from '../../base/errors.ts'
-import { Field, field, shownAgain, type Trouble, TroubleOf } from '../parts/forms.tsx'
+import { Field, field, showFormErrors, type Trouble, TroubleOf } from '../parts/forms.tsx'
 import { ownPath, type Urls } from '../urls.ts'
-import { type Page, redirect, type Shown, type Visit } from '../visit.ts'
+import { type Page, redirect, type PageResult, type PageContext } from '../visit.ts'
 import { invitationIn, mostInvitation } from './invitations.tsx'
 import { Password } from './password.tsx'
 
 /** Characters of what a form's fields hold. */
 const most = { email: 254, name: 200, token: 4096 } as const
 
-export async function showSignIn(visit: Visit): Promise<Page> {
+export async function showSignIn(visit: PageContext): Promise<Page> {
   return signInPage(visit)
 }
 
-export async function takeSignIn(visit: Visit): Promise<Shown> {
+export async function takeSignIn(visit: PageContext): Promise<PageResult> {
   const { api, form, urls } = visit
   return opened(
     visit,
@@ -30,12 +30,12 @@ export async function takeSignIn(visit: Visit): Promise<Shown> {
   )
 }
 
-export async function showSignUp(visit: Visit): Promise<Page> {
+export async function showSignUp(visit: PageContext): Promise<Page> {
   const { signup } = await visit.api.getAuthConfig({})
   return signUpPage(visit, signup)
 }
 
-export async function takeSignUp(visit: Visit): Promise<Shown> {
+export async function takeSignUp(visit: PageContext): Promise<PageResult> {
   const { api, form, urls } = visit
   const { signup } = await api.getAuthConfig({})
   return opened(
@@ -54,7 +54,7 @@ export async function takeSignUp(visit: Visit): Promise<Shown> {
 }
 
 /** Where a person who has signed in stands with the invitation. */
-async function joined({ urls }: Visit, signedIn: Api, token: string): Promise<string> {
+async function joined({ urls }: PageContext, signedIn: Api, token: string): Promise<string> {
   try {
     return urls.org((await signedIn.acceptInvitation({ body: { token } })).id)
   } catch (error) {
@@ -64,11 +64,11 @@ async function joined({ urls }: Visit, signedIn: Api, token: string): Promise<st
   }
 }
 
-export async function showReset(visit: Visit): Promise<Page> {
+export async function showReset(visit: PageContext): Promise<Page> {
   return resetPage(visit)
 }
 
-export async function takeReset(visit: Visit): Promise<Shown> {
+export async function takeReset(visit: PageContext): Promise<PageResult> {
   const { api, form, urls } = visit
   return opened(
     visit,
@@ -81,28 +81,28 @@ export async function takeReset(visit: Visit): Promise<Shown> {
   )
 }
 
-export async function takeSignOut(visit: Visit): Promise<Shown> {
+export async function takeSignOut(visit: PageContext): Promise<PageResult> {
   await visit.signOut()
   return redirect(303, visit.urls.home())
 }
 
 /** The form again with what is wrong, or on to where it leads. */
-async function opened(visit: Visit, again: (trouble: Trouble) => Page, act: () => Promise<string>): Promise<Shown> {
+async function opened(visit: PageContext, again: (trouble: Trouble) => Page, act: () => Promise<string>): Promise<PageResult> {
   if (!visit.canSignIn) return { ...again({ says: 'Signing in needs HTTPS here.' }), status: 403 }
   try {
     return redirect(303, await act())
   } catch (error) {
-    return shownAgain(error, (trouble) => Promise.resolve(again(trouble)))
+    return showFormErrors(error, (trouble) => Promise.resolve(again(trouble)))
   }
 }
 
-export function signInPage(visit: Visit, trouble?: Trouble): Page {
+export function signInPage(visit: PageContext, trouble?: Trouble): Page {
   const next = ownPath(visit.urls, visit.form.get('next') ?? visit.query.get('next'))
   return page('Sign in', { next, trouble }, () => <SignInForm visit={visit} next={next} trouble={trouble} />)
 }
 
 interface SignInProps {
-  readonly visit: Visit
+  readonly visit: PageContext
   readonly next: string
   readonly trouble?: Trouble | undefined
 }
@@ -141,7 +141,7 @@ const signUpFields = ['email', 'name', 'password', 'invitation']
 
 type Signup = 'open' | 'invite' | 'closed'
 
-export function signUpPage({ urls, form, query }: Visit, signup: Signup, trouble?: Trouble): Page {
+export function signUpPage({ urls, form, query }: PageContext, signup: Signup, trouble?: Trouble): Page {
   const next = ownPath(urls, form.get('next') ?? query.get('next'))
   const invitation = invitationIn(form)
   const isGiven = invitation !== '' && trouble?.field !== 'invitation'
@@ -215,7 +215,7 @@ function OtherWay({ urls, invitation, act, says, label }: OtherWayProps) {
   )
 }
 
-function resetPage({ urls, form }: Visit, trouble?: Trouble): Page {
+function resetPage({ urls, form }: PageContext, trouble?: Trouble): Page {
   return page('A new password', { trouble }, () => (
     <Sheet title="A new password" trouble={trouble} fields={['reset_token', 'new_password']}>
       <form method="post" action={urls.reset()} class="fields">

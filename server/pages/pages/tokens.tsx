@@ -3,8 +3,8 @@
 import { AppError } from '../../base/errors.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import { When } from '../parts/dates.tsx'
-import { Field, field, shownAgain, type Trouble, TroubleOf, taken } from '../parts/forms.tsx'
-import type { Page, Shown, Visit } from '../visit.ts'
+import { Field, field, showFormErrors, type Trouble, TroubleOf, submitForm } from '../parts/forms.tsx'
+import type { Page, PageResult, PageContext } from '../visit.ts'
 import { MeTabs } from './password.tsx'
 
 type Token = AnswerOf<'listTokens'>['tokens'][number]
@@ -16,11 +16,11 @@ const dayMs = 86_400_000
 /** Days that a token lives. */
 const lifetimes = [30, 90, 365] as const
 
-export function showTokens(visit: Visit): Promise<Page> {
+export function showTokens(visit: PageContext): Promise<Page> {
   return tokensPage(visit)
 }
 
-export async function takeTokens(visit: Visit): Promise<Shown> {
+export async function takeTokens(visit: PageContext): Promise<PageResult> {
   const { api, form, urls } = visit
   const again = (trouble: Trouble) => tokensPage(visit, { trouble })
   switch (form.get('act')) {
@@ -29,10 +29,10 @@ export async function takeTokens(visit: Visit): Promise<Shown> {
         const made = await api.createToken({ body: wanted(form) })
         return await tokensPage(visit, { made, lines: await linesFor(visit, made) })
       } catch (error) {
-        return shownAgain(error, again)
+        return showFormErrors(error, again)
       }
     case 'revoke':
-      return taken(again, async () => {
+      return submitForm(again, async () => {
         await api.revokeToken({ path: { token_id: field(form, 'token') } })
         return urls.me('tokens')
       })
@@ -56,7 +56,7 @@ function wanted(form: URLSearchParams) {
 type Made = AnswerOf<'createToken'>
 
 /** What may be run at once: for the token's own node, else for a node that it reaches. */
-async function linesFor({ api, urls }: Visit, { token, org_id, node_id }: Made): Promise<string[]> {
+async function linesFor({ api, urls }: PageContext, { token, org_id, node_id }: Made): Promise<string[]> {
   const org = org_id ?? (await api.listOrgs({ query: { limit: 1 } })).orgs[0]?.id
   const node = node_id ?? (org && (await api.listNodes({ path: { org_id: org }, query: { limit: 1 } })).nodes[0]?.id)
   const header = `Authorization: Bearer ${token}`
@@ -76,7 +76,7 @@ interface More {
   readonly lines?: readonly string[]
 }
 
-async function tokensPage(visit: Visit, { trouble, made, lines = [] }: More = {}): Promise<Page> {
+async function tokensPage(visit: PageContext, { trouble, made, lines = [] }: More = {}): Promise<Page> {
   const { api, urls, form, query } = visit
   const [{ tokens }, { orgs }] = await Promise.all([
     api.listTokens({ query: { limit: most } }),

@@ -4,7 +4,7 @@ import type { ComponentChildren } from 'preact'
 import { ValidationError, AppError } from '../../base/errors.ts'
 import { longestTitle } from '../edits.ts'
 import { asSentence, brokenField } from '../text/broken-rules.ts'
-import type { Visit } from '../visit.ts'
+import type { PageContext } from '../visit.ts'
 import { Icon } from './icons.tsx'
 
 /** What is in the form, as it stands in a node or as it was sent. */
@@ -93,7 +93,7 @@ export function EditorForm({ written, action, back, acts, hidden, data, problem,
 }
 
 /** The fields as they were sent. */
-export function writtenIn({ form }: Visit): Written {
+export function writtenIn({ form }: PageContext): Written {
   const field = (name: string, longest: number) => (form.get(name) ?? '').slice(0, longest)
   return {
     title: field('title', most.title).trim(),

@@ -3,7 +3,7 @@
 import type { ComponentChildren } from 'preact'
 import { ValidationError, AppError } from '../../base/errors.ts'
 import { asSentence, brokenField } from '../text/broken-rules.ts'
-import { type Page, redirect, type Shown } from '../visit.ts'
+import { type Page, redirect, type PageResult } from '../visit.ts'
 
 /** Why a form was not taken. */
 export interface Trouble {
@@ -17,16 +17,16 @@ export function field(form: URLSearchParams, name: string): string {
 }
 
 /** On to where `act` leads; the form `again`, with what is wrong, where the person may mend it. @throws what else goes wrong */
-export async function taken(again: (trouble: Trouble) => Promise<Page>, act: () => Promise<string>): Promise<Shown> {
+export async function submitForm(again: (trouble: Trouble) => Promise<Page>, act: () => Promise<string>): Promise<PageResult> {
   try {
     return redirect(303, await act())
   } catch (error) {
-    return shownAgain(error, again)
+    return showFormErrors(error, again)
   }
 }
 
 /** @throws the error where the person cannot mend it */
-export async function shownAgain(error: unknown, again: (trouble: Trouble) => Promise<Page>): Promise<Page> {
+export async function showFormErrors(error: unknown, again: (trouble: Trouble) => Promise<Page>): Promise<Page> {
   if (error instanceof ValidationError) return { ...(await again(brokenField(error.problems))), status: 422 }
   const known = error instanceof AppError ? refusals[error.code] : undefined
   if (!(error instanceof AppError) || known === undefined) throw error

@@ -3,11 +3,11 @@
 import type { ComponentChildren } from 'preact'
 import { assetName } from '../assets.ts'
 import type { Urls } from '../urls.ts'
-import type { Head, PagePlace, Visit } from '../visit.ts'
+import type { Head, PagePlace, PageContext } from '../visit.ts'
 import { Icon } from './icons.tsx'
 
 interface FrameProps {
-  readonly visit: Pick<Visit, 'urls' | 'person' | 'here' | 'query'>
+  readonly visit: Pick<PageContext, 'urls' | 'person' | 'here' | 'query'>
   readonly head: Head
   readonly place: PagePlace
   readonly children: ComponentChildren

@@ -2,7 +2,7 @@
 
 import type { Api } from '../../../spec/client/api.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
-import { param, type Visit } from '../visit.ts'
+import { param, type PageContext } from '../visit.ts'
 
 export interface AtNode {
   readonly path: { readonly org_id: string; readonly node_id: string }
@@ -10,7 +10,7 @@ export interface AtNode {
   readonly node: AnswerOf<'getNode'>
 }
 
-export async function readAtNode(visit: Visit): Promise<AtNode> {
+export async function readAtNode(visit: PageContext): Promise<AtNode> {
   const { api }: { api: Api } = visit
   const path = { org_id: param(visit, 'org'), node_id: param(visit, 'node') }
   const node = await api.getNode({ path })
@@ -18,7 +18,7 @@ export async function readAtNode(visit: Visit): Promise<AtNode> {
 }
 
 interface NodeHeadProps {
-  readonly visit: Visit
+  readonly visit: PageContext
   readonly at: AtNode
   /** The pages between the node and this one. */
   readonly between?: readonly { readonly title: string; readonly href: string }[]

@@ -2,7 +2,7 @@
 
 import type { AnswerOf } from '../../http/in-process.ts'
 import type { Heading } from '../text/markdown.ts'
-import type { Visit } from '../visit.ts'
+import type { PageContext } from '../visit.ts'
 import { counted } from './dates.tsx'
 import { Icon } from './icons.tsx'
 import { NeighbourDrawing, NeighbourList, type Neighbours } from './neighbours.tsx'
@@ -10,7 +10,7 @@ import { NeighbourDrawing, NeighbourList, type Neighbours } from './neighbours.t
 type Node = AnswerOf<'getNode'>
 
 interface RailProps {
-  readonly visit: Visit
+  readonly visit: PageContext
   readonly node: Node
   readonly neighbours: Neighbours
   readonly headings: readonly Heading[]

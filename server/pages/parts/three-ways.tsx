@@ -2,11 +2,11 @@
 
 import type { Source } from '../edits.ts'
 import { FileDiff } from '../text/diff.tsx'
-import { mergeTexts } from '../text/merging.ts'
+import { merge3 } from '../text/merging.ts'
 import { newEffort } from '../text/words.ts'
 import type { Written } from './editor-form.tsx'
 
-export interface ThreeWays {
+export interface Conflict {
   readonly start: Source
   readonly theirs: Source
   readonly yours: Written
@@ -16,15 +16,15 @@ export interface ThreeWays {
   readonly isMerged: boolean
 }
 
-export function threeWays(start: Source, theirs: Source, yours: Written): ThreeWays {
+export function readConflict(start: Source, theirs: Source, yours: Written): Conflict {
   const title = yours.title === start.title ? theirs.title : yours.title
-  const merged = mergeTexts(start.text, theirs.text, yours.text)
+  const merged = merge3(start.text, theirs.text, yours.text)
   const isTitleTaken = theirs.title !== start.title && title !== theirs.title
   const next = { ...yours, title, text: merged ?? yours.text }
   return { start, theirs, yours, next, isMerged: merged !== undefined && !isTitleTaken }
 }
 
-export function ThreeWaysView({ ways: { start, theirs, yours, isMerged } }: { readonly ways: ThreeWays }) {
+export function ConflictView({ ways: { start, theirs, yours, isMerged } }: { readonly ways: Conflict }) {
   const title = (one: string) => (one === start.title ? '' : ` · title: ${one}`)
   const sides = [
     { path: `What others changed${title(theirs.title)}`, before: start.text, after: theirs.text },

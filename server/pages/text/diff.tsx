@@ -4,7 +4,7 @@ import type { Api } from '../../../spec/client/api.ts'
 import { AppError } from '../../base/errors.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import { Icon } from '../parts/icons.tsx'
-import { compareWords, type Effort, type Fold, newEffort, type Piece, type Row, type WordDiff } from './words.ts'
+import { diffWords, type Effort, type Fold, newEffort, type Piece, type Row, type WordDiff } from './words.ts'
 
 export type Changes = AnswerOf<'getPullChanges'>
 
@@ -107,7 +107,7 @@ export function FileDiff({ file, effort }: { readonly file: FileChange; readonly
 }
 
 function diffOf({ before, after }: FileChange, effort: Effort): WordDiff | undefined {
-  return before === undefined || after === undefined ? undefined : compareWords(before, after, effort)
+  return before === undefined || after === undefined ? undefined : diffWords(before, after, effort)
 }
 
 interface ToldProps {

@@ -99,7 +99,7 @@ rules.wikilink = (tokens, index, _options, env) => {
 
 rules.image = (tokens, index, _options, env) => {
   const token = tokens[index]
-  const alt = token?.children === null || token === undefined ? (token?.content ?? '') : textOf(token.children)
+  const alt = token?.children === null || token === undefined ? (token?.content ?? '') : plainText(token.children)
   const target = envOf(env).resolve(String(token?.attrGet('src') ?? ''), false)
   const width = /^\d{1,4}$/.exec(String(token?.attrGet('width') ?? ''))?.[0]
   if (target?.kind === 'file' && isPicture(target.href)) return picture(target, alt, width)
@@ -112,7 +112,7 @@ rules.inline_text = (tokens, index) => escapeHtml(tokens[index]?.content ?? '')
 
 rules.heading_open = (tokens, index, _options, env) => {
   const level = Number(tokens[index]?.tag.slice(1) ?? 2)
-  const text = textOf(tokens[index + 1]?.children ?? [])
+  const text = plainText(tokens[index + 1]?.children ?? [])
   const named = tokens[index]?.attrGet('id')
   const id = uniqueId(envOf(env).ids, headingId(named ? String(named) : text))
   envOf(env).headings.push({ level, id, text })
@@ -162,14 +162,14 @@ function envOf(env: unknown): Env {
 }
 
 /** The text of inline tokens, as a reader sees it. */
-export function textOf(tokens: readonly Token[]): string {
+export function plainText(tokens: readonly Token[]): string {
   return tokens.map(shownText).join('').trim()
 }
 
 function shownText({ type, content, children }: Token): string {
   if (type === 'softbreak' || type === 'hardbreak') return ' '
   if (type === 'wikilink') return shownOfLink(content)
-  if (type === 'image') return textOf(children ?? [])
+  if (type === 'image') return plainText(children ?? [])
   return type === 'text' || type === 'code_inline' ? content : ''
 }
 

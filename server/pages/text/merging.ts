@@ -13,7 +13,7 @@ interface Change {
 }
 
 /** Undefined where both changed the same lines, or neighbours, in other ways; or too much. */
-export function mergeTexts(start: string, theirs: string, yours: string): string | undefined {
+export function merge3(start: string, theirs: string, yours: string): string | undefined {
   const lines = linesOf(start)
   const [one, other] = [changesOf(lines, linesOf(theirs)), changesOf(lines, linesOf(yours))]
   if (one === undefined || other === undefined) return undefined

@@ -1,7 +1,7 @@
 /** The text of a node as HTML. It runs on the server, and in the editor to show a text before it is sent. */
 
 import { withoutHead } from '../../vault/format/front-matter-lines.ts'
-import { type Env, type Heading, longestText, markdown, type Resolve, textOf } from './markdown.ts'
+import { type Env, type Heading, longestText, markdown, type Resolve, plainText } from './markdown.ts'
 
 export interface ShownText {
   readonly html: string
@@ -17,9 +17,9 @@ type Tokens = ReturnType<typeof markdown.parse>
 
 /** @param title of the node: a heading of the same words that begins the text is left out */
 export function renderText(text: string, title: string, resolve: Resolve): ShownText {
-  if (text.length > longestText) return asWritten(text)
+  if (text.length > longestText) return asSource(text)
   const env = newEnv(resolve)
-  return rendered(markdown.parse(withoutHead(text), env), title, env)
+  return renderPage(markdown.parse(withoutHead(text), env), title, env)
 }
 
 export function newEnv(resolve: Resolve): Env {
@@ -27,12 +27,12 @@ export function newEnv(resolve: Resolve): Env {
 }
 
 /** The text of which the tokens were read, with `env`. */
-export function rendered(read: Tokens, title: string, env: Env): ShownText {
+export function renderPage(read: Tokens, title: string, env: Env): ShownText {
   const { headings } = env
   const tokens = belowTitle(withoutTitle(read, title))
   const html = markdown.renderer.render(tokens, markdown.options, env)
   const at = tokens.findIndex(({ type, attrs }) => type === 'paragraph_open' && attrs === null)
-  const summary = at < 0 ? '' : cut(textOf(tokens[at + 1]?.children ?? []))
+  const summary = at < 0 ? '' : cut(plainText(tokens[at + 1]?.children ?? []))
   return { html, headings: headings.filter(({ level }) => level === 2 || level === 3), summary }
 }
 
@@ -44,19 +44,19 @@ function belowTitle<T extends { type: string; tag: string }>(tokens: T[]): T[] {
   return tokens
 }
 
-function withoutTitle<T extends { type: string; tag: string; children: Parameters<typeof textOf>[0] | null }>(
+function withoutTitle<T extends { type: string; tag: string; children: Parameters<typeof plainText>[0] | null }>(
   tokens: readonly T[],
   title: string,
 ): T[] {
   const [first, words] = tokens
   // An import may have taken `{ #id }` into the title.
   const shown = title.replace(/\{\s*#[\w-]+\s*\}\s*$/, '').trim()
-  const isTitle = first?.type === 'heading_open' && first.tag === 'h1' && textOf(words?.children ?? []) === shown
+  const isTitle = first?.type === 'heading_open' && first.tag === 'h1' && plainText(words?.children ?? []) === shown
   return tokens.slice(isTitle ? 3 : 0)
 }
 
 /** Of a text that is too long to be read. */
-export function asWritten(text: string): ShownText {
+export function asSource(text: string): ShownText {
   const html = `<pre class="long" tabindex="0">${markdown.utils.escapeHtml(text)}</pre>`
   return { html, headings: [], summary: '' }
 }

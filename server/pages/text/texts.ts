@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import { withoutHead } from '../../vault/format/front-matter-lines.ts'
 import { longestText, markdown, type Resolve, readInline, readingInline } from './markdown.ts'
-import { asWritten, newEnv, rendered, type ShownText } from './rendering.ts'
+import { asSource, newEnv, renderPage, type ShownText } from './rendering.ts'
 
 export type { ShownText } from './rendering.ts'
 
@@ -33,7 +33,7 @@ const turnMs = 5
 
 /** As renderText, with turns of the event loop between the steps of reading and between blocks. */
 export async function renderInTurns(text: string, title: string, resolve: Resolve): Promise<ShownText> {
-  if (text.length > longestText) return asWritten(text)
+  if (text.length > longestText) return asSource(text)
   const env = newEnv(resolve)
   const state = new markdown.core.State(withoutHead(text), markdown, env)
   let turn = performance.now()
@@ -47,5 +47,5 @@ export async function renderInTurns(text: string, title: string, resolve: Resolv
     else rule(state)
     await turned()
   }
-  return rendered(state.tokens, title, env)
+  return renderPage(state.tokens, title, env)
 }

@@ -53,7 +53,7 @@ export function newEffort(): Effort {
 }
 
 /** Undefined where too much differs to be shown in words. */
-export function compareWords(before: string, after: string, effort: Effort = newEffort()): WordDiff | undefined {
+export function diffWords(before: string, after: string, effort: Effort = newEffort()): WordDiff | undefined {
   const changes = spending(effort, (maxEditLength) => diffArrays(linesOf(before), linesOf(after), { maxEditLength }))
   if (changes === undefined) return undefined
   const rows: Row[] = []
