@@ -79,10 +79,10 @@ const environment = z.object({
   HOST: z.string().default('127.0.0.1'),
   DATA_DIR: z.string().default('./repos'),
   PUBLIC_URL: webAddress(
-    isPlain,
+    isBaseUrl,
     'is an http or https address without a query, a fragment or a user, such as https://grove.example',
   ).optional(),
-  TRUST_PROXY: z.string().transform(listed).refine(areNetworks, 'is a list such as loopback, 10.0.0.0/8').optional(),
+  TRUST_PROXY: z.string().transform(splitList).refine(areNetworks, 'is a list such as loopback, 10.0.0.0/8').optional(),
   LOG_LEVEL: oneOf(logLevels).default('info'),
   LOG_REQUESTS: oneOf(logRequests).default('all'),
   RATE_LIMIT: oneOf(['on', 'off']).default('on'),
@@ -134,7 +134,7 @@ function webAddress(isAllowed: (address: string) => boolean, allowed: string) {
 }
 
 /** A base URL; paths are appended. */
-function isPlain(address: string): boolean {
+function isBaseUrl(address: string): boolean {
   if (!URL.canParse(address)) return false
   const { username, password } = new URL(address)
   return username === '' && password === '' && !/[?#]/.test(address)
@@ -142,7 +142,7 @@ function isPlain(address: string): boolean {
 
 /** The service itself, not what a proxy makes of its paths. */
 function isOrigin(address: string): boolean {
-  return isPlain(address) && new URL(address).pathname === '/'
+  return isBaseUrl(address) && new URL(address).pathname === '/'
 }
 
 function isPostgres(address: string): boolean {
@@ -153,7 +153,7 @@ function hasKnownMode(address: string): boolean {
   return !URL.canParse(address) || tlsModes.includes(new URL(address).searchParams.get('sslmode'))
 }
 
-function listed(text: string): string[] {
+function splitList(text: string): string[] {
   return text.split(',').map((one) => one.trim())
 }
 

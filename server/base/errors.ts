@@ -1,6 +1,6 @@
 /** Refusals that a caller can act on, and the HTTP status of each error code. */
 
-import { counted } from './counted.ts'
+import { plural } from './counted.ts'
 import type { Limit } from './counters.ts'
 
 /** Why a pull request cannot merge, with the status of a merge; its `code` is the first reason. */
@@ -132,7 +132,7 @@ export class RateLimitedError extends AppError {
   readonly waitSeconds: number
 
   constructor(what: string, limit: Limit, waitSeconds: number) {
-    super('rate_limited', `Too many ${what}; try again in ${counted(waitSeconds, 'second')}`)
+    super('rate_limited', `Too many ${what}; try again in ${plural(waitSeconds, 'second')}`)
     this.limit = limit
     this.waitSeconds = waitSeconds
   }

@@ -7,7 +7,7 @@ import { ValidationError, AppError } from '../base/errors.ts'
 import { printable } from '../domain/format/texts.ts'
 import { explainFault } from '../process/faults.ts'
 import { UsageError } from './commands/command.ts'
-import { InterruptedError, type Interruption, untilInterrupted } from './interruption.ts'
+import { InterruptedError, type Interruption, createInterruption } from './interruption.ts'
 import { programOf } from './program.ts'
 
 // In a thread, what loads this calls runCommand.
@@ -28,7 +28,7 @@ export async function runCommand(args: readonly string[]): Promise<number | unde
   let interruption: Interruption | undefined
   let code: number | undefined
   const signal = () => {
-    interruption ??= untilInterrupted()
+    interruption ??= createInterruption()
     return interruption.signal
   }
   const program = programOf({

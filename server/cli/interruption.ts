@@ -25,7 +25,7 @@ export interface Interruption {
 }
 
 /** A second signal, or a clean-up that takes too long, ends the process and its gits at once. */
-export function untilInterrupted(): Interruption {
+export function createInterruption(): Interruption {
   const ending = new AbortController()
   const interrupt = (signal: NodeJS.Signals) => {
     const reason = new InterruptedError(signal)

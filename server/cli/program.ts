@@ -4,8 +4,8 @@ import { Command } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
 import { readConfig, readRemote } from '../base/config.ts'
 import { addAccountCommands } from './commands/account.ts'
-import { backUpTo } from './commands/backup.ts'
-import { type CellOptions, tellCells } from './commands/cells.ts'
+import { backup } from './commands/backup.ts'
+import { type CellOptions, cells } from './commands/cells.ts'
 import type { Run } from './commands/command.ts'
 import { checkConfiguration } from './commands/config.ts'
 import { moveToPostgres } from './commands/credentials.ts'
@@ -14,8 +14,8 @@ import { exportTo } from './commands/export.ts'
 import { type ImportOptions, importFolder } from './commands/import.ts'
 import { type InviteOptions, invite } from './commands/invite.ts'
 import { rotate } from './commands/keys.ts'
-import { type McpOptions, serveModels } from './commands/mcp.ts'
-import { putMemberAt } from './commands/member.ts'
+import { type McpOptions, serveMcp } from './commands/mcp.ts'
+import { addMember } from './commands/member.ts'
 import { moveOrgTo } from './commands/move-org.ts'
 import { type PurgeOptions, purgeTrash } from './commands/purge.ts'
 import { rebuildIndex } from './commands/reindex.ts'
@@ -94,7 +94,7 @@ function addContentCommands(program: Command, run: Run): void {
     .option('--to <address>', 'such as https://grove.example.org; otherwise GROVE_URL')
     .option('--token-file <file>', 'holds a personal access token; otherwise GROVE_TOKEN is one')
     .action(async (options: McpOptions) => {
-      run.ends(await serveModels(run.signal(), { ...readRemote(), ...options }))
+      run.ends(await serveMcp(run.signal(), { ...readRemote(), ...options }))
     })
 }
 
@@ -124,7 +124,7 @@ function addFolderCommands(program: Command, run: Run): void {
     .option('-j, --jobs <n>', 'repositories copied at a time; otherwise 2')
     .option('--full', 'looks at every mirror, also where the service has changed nothing')
     .action(async (dir: string, options: { jobs?: string; full?: boolean }) => {
-      run.ends(await backUpTo(run.call(), dir, options))
+      run.ends(await backup(run.call(), dir, options))
     })
 
   program
@@ -155,7 +155,7 @@ function addPlaceCommands(program: Command, run: Run): void {
     .option('--close', 'it takes none')
     .option('--weight <n>', 'its share of them beside the others, 0 to 1000')
     .action(async (name: string | undefined, options: CellOptions) => {
-      run.ends(await tellCells(run.call(), name, options))
+      run.ends(await cells(run.call(), name, options))
     })
 
   program
@@ -204,7 +204,7 @@ function addPeopleCommands(program: Command, run: Run): void {
     .argument('<email>')
     .argument('<role>', 'reader, editor, maintainer or owner')
     .action(async (org: string, email: string, role: string) => {
-      run.ends(await putMemberAt(run.call(), org, email, role))
+      run.ends(await addMember(run.call(), org, email, role))
     })
 }
 

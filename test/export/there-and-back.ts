@@ -7,7 +7,7 @@ import { expect } from 'chai'
 import { findAccountByEmail } from '../../index/credentials/accounts.ts'
 import { personOf } from '../../server/domain/accounts/users.ts'
 import { listNodes } from '../../server/domain/indexing/stored-repositories.ts'
-import { type ImportInput, importNodes } from '../../server/vault/apply/imports.ts'
+import { type ImportInput, applyImport } from '../../server/vault/apply/imports.ts'
 import { contentsOf, listKnownNodes, takenElsewhere } from '../../server/vault/apply/known-nodes.ts'
 import { planImport } from '../../server/vault/plan/plan.ts'
 import { readManifest } from '../../server/vault/read/export-manifest.ts'
@@ -49,7 +49,7 @@ export async function newOrg(person: PersonClient, name = 'Garden'): Promise<str
 export async function write({ deps }: Grove, orgId: string, nodes: ImportInput['nodes']): Promise<void> {
   const account = await findAccountByEmail(deps.credentials.read, 'ann@example.org')
   if (!account) throw new Error('Ann has signed up')
-  const done = await importNodes(deps, personOf(account), { orgId }, { nodes, removed: [], onProgress: () => {} })
+  const done = await applyImport(deps, personOf(account), { orgId }, { nodes, removed: [], onProgress: () => {} })
   expect(done.problems).to.deep.equal([])
 }
 

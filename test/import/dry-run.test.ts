@@ -8,7 +8,7 @@ import fc from 'fast-check'
 import { findAccountByEmail } from '../../index/credentials/accounts.ts'
 import { personOf } from '../../server/domain/accounts/users.ts'
 import { localDestination } from '../../server/vault/apply/destination.ts'
-import { importNodes } from '../../server/vault/apply/imports.ts'
+import { applyImport } from '../../server/vault/apply/imports.ts'
 import { contentsOf, takenElsewhere } from '../../server/vault/apply/known-nodes.ts'
 import { planImport } from '../../server/vault/plan/plan.ts'
 import { listFolder } from '../../server/vault/read/folder.ts'
@@ -43,7 +43,7 @@ describe('import: a dry run', () => {
       })
       const removed = prune ? plan.gone.map(({ id, path = '' }) => ({ id, path })) : []
       const write = (dryRun: boolean) =>
-        importNodes(deps, person, { orgId }, { nodes: plan.nodes, removed, dryRun, onProgress: () => {} })
+        applyImport(deps, person, { orgId }, { nodes: plan.nodes, removed, dryRun, onProgress: () => {} })
       const before = await nodesOf(orgId)
       const told = await write(true)
       expect(await nodesOf(orgId)).to.deep.equal(before)

@@ -16,7 +16,7 @@ import type { ResetToken } from '../../domain/accounts/sessions.ts'
 import { operator } from '../../domain/actor.ts'
 import type { AccountAt } from '../../domain/at.ts'
 import { isId } from '../../domain/layout.ts'
-import { type Call, type Run, requireFolder, say, UsageError, withDeps } from './command.ts'
+import { type Call, type Run, requireFolder, printLine, UsageError, withDeps } from './command.ts'
 
 /** Accounts read at a time. */
 const atOnce = 200
@@ -92,7 +92,7 @@ function listAccounts(call: Call, { disabled = false }: { readonly disabled?: bo
     const state = disabled ? 'disabled' : 'all'
     for (let offset = 0; ; offset += atOnce) {
       const { accounts, total } = await listManagedAccounts(deps, operator, { state, limit: atOnce, offset })
-      for (const account of accounts) say(lineOf(account))
+      for (const account of accounts) printLine(lineOf(account))
       if (offset + atOnce >= total) return
     }
   })
@@ -122,7 +122,7 @@ function addAccountFor(
 
 function changeAccount(call: Call, email: string, change: AccountChange): Promise<number> {
   return withAccounts(call, async (deps) => {
-    say(lineOf(await changeManagedAccount(deps, operator, await accountOf(deps, email), change)))
+    printLine(lineOf(await changeManagedAccount(deps, operator, await accountOf(deps, email), change)))
   })
 }
 
@@ -164,12 +164,12 @@ function lineOf({ id, email, name, is_admin, disabled_at, disabled_reason, last_
 }
 
 function sayToken(email: string, { reset_token, expires_at }: ResetToken): void {
-  say(`${email} sets a password by POST /auth/password with this reset_token, until ${expires_at}:`)
-  say(reset_token)
+  printLine(`${email} sets a password by POST /auth/password with this reset_token, until ${expires_at}:`)
+  printLine(reset_token)
 }
 
 function sayDeletion({ message, left, trashed }: Deletion): void {
-  say(`${message}.`)
-  for (const { id, name } of left) say(`left: ${name} (${id})`)
-  for (const { id, name } of trashed) say(`in the trash, since there was nobody else: ${name} (${id})`)
+  printLine(`${message}.`)
+  for (const { id, name } of left) printLine(`left: ${name} (${id})`)
+  for (const { id, name } of trashed) printLine(`in the trash, since there was nobody else: ${name} (${id})`)
 }

@@ -4,7 +4,7 @@ import { lexists } from '../../../gitstore/presence.ts'
 import { postgresOf } from '../../base/config.ts'
 import { backUpData, findMistake } from '../../domain/operator/backup.ts'
 import { readStamps } from '../../domain/operator/mirror-checks.ts'
-import { type Call, progressFor, requireFolder, say, sayProblems, UsageError, withDeps } from './command.ts'
+import { type Call, progressFor, requireFolder, printLine, printProblems, UsageError, withDeps } from './command.ts'
 
 interface BackupFlags {
   readonly jobs?: string
@@ -15,7 +15,7 @@ interface BackupFlags {
 const maxJobs = 64
 
 /** Exit code 1 if something could not be copied, or a copy is not sound. */
-export async function backUpTo(call: Call, target: string, { jobs = '2', full = false }: BackupFlags): Promise<number> {
+export async function backup(call: Call, target: string, { jobs = '2', full = false }: BackupFlags): Promise<number> {
   const { config, signal } = call
   const atOnce = Number(jobs)
   if (!(Number.isInteger(atOnce) && atOnce >= 1 && atOnce <= maxJobs))
@@ -36,12 +36,12 @@ export async function backUpTo(call: Call, target: string, { jobs = '2', full = 
   const done = await backUpData(source, dir, { atOnce, full, stamps }, new Date(), signal, progress.at)
   progress.end()
   const since = done.isFirst ? 'the first backup there' : `${done.fetched} of them changed since the last backup`
-  say(`${done.repositories} repositories in ${dir}, ${since}`)
-  for (const path of done.gone) say(`kept, though it is deleted: ${path}`)
-  for (const path of done.again) say(`copied again, for its mirror was not sound: ${path}`)
+  printLine(`${done.repositories} repositories in ${dir}, ${since}`)
+  for (const path of done.gone) printLine(`kept, though it is deleted: ${path}`)
+  for (const path of done.again) printLine(`copied again, for its mirror was not sound: ${path}`)
   const problems = [
     ...(opened instanceof Error ? [{ path: config.dataDir, reason: opened.message }] : []),
     ...done.problems,
   ]
-  return sayProblems(problems)
+  return printProblems(problems)
 }

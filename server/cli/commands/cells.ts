@@ -1,8 +1,8 @@
 /** `grove cells`: the services on one database, and which of them take new organisations. */
 import { postgresOf } from '../../base/config.ts'
-import { counted } from '../../base/counted.ts'
+import { plural } from '../../base/counted.ts'
 import { changeCell, readCells } from '../../domain/cells/all-cells.ts'
-import { type Call, say, UsageError } from './command.ts'
+import { type Call, printLine, UsageError } from './command.ts'
 
 export interface CellOptions {
   readonly open?: boolean
@@ -13,7 +13,7 @@ export interface CellOptions {
 const mostWeight = 1_000
 
 /** Needs no data folder, only DATABASE_URL. */
-export async function tellCells({ config }: Call, name: string | undefined, options: CellOptions): Promise<number> {
+export async function cells({ config }: Call, name: string | undefined, options: CellOptions): Promise<number> {
   const postgres = postgresOf(config)
   if (postgres === undefined) throw new UsageError('DATABASE_URL is not set: it names the database of the cells')
   const change = changeOf(options)
@@ -21,11 +21,11 @@ export async function tellCells({ config }: Call, name: string | undefined, opti
   if (name !== undefined && !(await changeCell(postgres, name, change)))
     throw new UsageError(`There is no cell ${name}; grove cells names them`)
   const cells = (await readCells(postgres)).filter((cell) => name === undefined || cell.name === name)
-  if (cells.length === 0) say('There are no cells: a service with CELL makes one')
+  if (cells.length === 0) printLine('There are no cells: a service with CELL makes one')
   for (const { name, url, epoch, until, left, open, weight, organisations } of cells) {
     const lease = left > 0 ? `lease ${epoch} until ${new Date(until).toISOString()}` : `lease ${epoch} ended`
     const takes = open === 1 ? `open, weight ${weight}` : 'closed'
-    say(`${name} ${url}: ${lease}; ${takes}; ${counted(organisations, 'organisation')}`)
+    printLine(`${name} ${url}: ${lease}; ${takes}; ${plural(organisations, 'organisation')}`)
   }
   return 0
 }

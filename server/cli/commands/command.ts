@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises'
 import { isAbsent } from '../../../gitstore/presence.ts'
 import { type Role, roles } from '../../../index/derived/schema.ts'
 import type { Config } from '../../base/config.ts'
-import { counted } from '../../base/counted.ts'
+import { plural } from '../../base/counted.ts'
 import type { Deps } from '../../base/deps.ts'
 import type { PathProblem } from '../../domain/format/path-problem.ts'
 import { printable } from '../../domain/format/texts.ts'
@@ -75,14 +75,14 @@ export function requireRoleName(text: string): Role {
 }
 
 /** Prints the problems. Returns the exit code: 1 if there are any. */
-export function sayProblems(problems: readonly PathProblem[]): number {
-  if (problems.length > 0) say(`${things(problems.length)} wrong:`)
-  for (const { path, reason } of problems) say(`  ${path}: ${reason}`)
+export function printProblems(problems: readonly PathProblem[]): number {
+  if (problems.length > 0) printLine(`${thingsAre(problems.length)} wrong:`)
+  for (const { path, reason } of problems) printLine(`  ${path}: ${reason}`)
   return problems.length > 0 ? 1 : 0
 }
 
-export function things(count: number): string {
-  return `${counted(count, 'thing')} ${count === 1 ? 'is' : 'are'}`
+export function thingsAre(count: number): string {
+  return `${plural(count, 'thing')} ${count === 1 ? 'is' : 'are'}`
 }
 
 export function progressFor(label: string): Progress {
@@ -90,6 +90,6 @@ export function progressFor(label: string): Progress {
 }
 
 /** Names, titles, reasons and what another service answers may be anybody's: no character of them commands the terminal. */
-export function say(line: string): void {
+export function printLine(line: string): void {
   process.stdout.write(`${printable(line)}\n`)
 }

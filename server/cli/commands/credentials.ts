@@ -2,7 +2,7 @@
 import { postgresOf } from '../../base/config.ts'
 import { movedCredentialsFile } from '../../domain/layout.ts'
 import { moveCredentials } from '../../domain/operator/credentials-move.ts'
-import { type Call, requireFolder, say, UsageError } from './command.ts'
+import { type Call, requireFolder, printLine, UsageError } from './command.ts'
 
 /** @throws UsageError where it cannot be done; nothing has changed then */
 export async function moveToPostgres({ config, signal }: Call): Promise<number> {
@@ -12,8 +12,8 @@ export async function moveToPostgres({ config, signal }: Call): Promise<number> 
   const refused = await moveCredentials(config.dataDir, postgres, signal)
   signal.throwIfAborted()
   if (refused !== undefined) throw new UsageError(refused)
-  say('Accounts, sessions, tokens, invitations and keys are in the database of DATABASE_URL.')
-  say('Start the service with DATABASE_URL set, and back it up by grove backup or the database’s own means.')
-  say(`${movedCredentialsFile} is the former file: remove it when a backup of the database exists.`)
+  printLine('Accounts, sessions, tokens, invitations and keys are in the database of DATABASE_URL.')
+  printLine('Start the service with DATABASE_URL set, and back it up by grove backup or the database’s own means.')
+  printLine(`${movedCredentialsFile} is the former file: remove it when a backup of the database exists.`)
   return 0
 }

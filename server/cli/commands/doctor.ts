@@ -4,10 +4,10 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { postgresOf } from '../../base/config.ts'
-import { counted } from '../../base/counted.ts'
+import { plural } from '../../base/counted.ts'
 import { examine, type Step } from '../../domain/operator/doctor.ts'
 import type { Progress } from '../progress.ts'
-import { type Call, progressFor, requireFolder, say, things, withDeps } from './command.ts'
+import { type Call, progressFor, requireFolder, printLine, thingsAre, withDeps } from './command.ts'
 
 /** Changes nothing. Exit code 1 for faults; notes do not count. */
 export async function checkHealth({ config, signal }: Call, options: { readonly json?: boolean }): Promise<number> {
@@ -31,7 +31,7 @@ export async function checkHealth({ config, signal }: Call, options: { readonly 
     const faults = findings.filter(({ kind }) => kind === 'fault')
     const lines = findings.map(({ kind, path, reason }) => `  ${kind === 'note' ? '(note) ' : ''}${path}: ${reason}`)
     if (options.json === true) {
-      say(
+      printLine(
         JSON.stringify({
           data_dir: config.dataDir,
           organisations: orgs,
@@ -42,10 +42,10 @@ export async function checkHealth({ config, signal }: Call, options: { readonly 
         }),
       )
     } else {
-      say(`${config.dataDir}: ${counted(orgs, 'organisation')} and ${counted(nodes, 'node')}`)
-      for (const [name, migration] of Object.entries(schemas)) say(`${name}: schema ${migration}`)
-      say(faults.length === 0 ? 'Nothing is wrong' : `${things(faults.length)} wrong:`)
-      for (const line of lines) say(line)
+      printLine(`${config.dataDir}: ${plural(orgs, 'organisation')} and ${plural(nodes, 'node')}`)
+      for (const [name, migration] of Object.entries(schemas)) printLine(`${name}: schema ${migration}`)
+      printLine(faults.length === 0 ? 'Nothing is wrong' : `${thingsAre(faults.length)} wrong:`)
+      for (const line of lines) printLine(line)
     }
     return faults.length === 0 ? 0 : 1
   } finally {

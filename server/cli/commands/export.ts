@@ -4,7 +4,7 @@ import { resolve, sep } from 'node:path'
 import { makeFolder } from '../../../gitstore/durable.ts'
 import { exists } from '../../../gitstore/presence.ts'
 import { findOrgsNamed, type OrgRow } from '../../../index/derived/org-queries.ts'
-import { counted } from '../../base/counted.ts'
+import { plural } from '../../base/counted.ts'
 import type { Deps } from '../../base/deps.ts'
 import { findOrg } from '../../domain/access.ts'
 import type { PathProblem } from '../../domain/format/path-problem.ts'
@@ -13,7 +13,7 @@ import { type Manifest, readManifest } from '../../vault/read/export-manifest.ts
 import { findVaultId, makeVaultId } from '../../vault/read/vault-file.ts'
 import { exportFiles } from '../../vault/write/exported-files.ts'
 import { writeFolder } from '../../vault/write/exported-folder.ts'
-import { type Call, progressFor, requireFolder, say, sayProblems, UsageError, withDeps } from './command.ts'
+import { type Call, progressFor, requireFolder, printLine, printProblems, UsageError, withDeps } from './command.ts'
 
 /** Exit code 1 if a node could not be read, or a file of the folder was kept that no export wrote. */
 export async function exportTo(call: Call, orgName: string, target: string): Promise<number> {
@@ -38,10 +38,10 @@ export async function exportTo(call: Call, orgName: string, target: string): Pro
     // An import of the folder then finds the organisation again.
     if (org.vault_id !== null && (await findVaultId(dir)) === undefined) await makeVaultId(dir, org.vault_id)
     progress.end()
-    say(
-      `${org.name} (${org.id}) in ${dir}: ${counted(done.written, 'file')} written, ${done.unchanged} unchanged, ${done.removed} removed`,
+    printLine(
+      `${org.name} (${org.id}) in ${dir}: ${plural(done.written, 'file')} written, ${done.unchanged} unchanged, ${done.removed} removed`,
     )
-    return sayProblems([...faults, ...done.problems])
+    return printProblems([...faults, ...done.problems])
   })
 }
 

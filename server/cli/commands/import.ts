@@ -18,7 +18,7 @@ import { DamagedVaultFileError } from '../../vault/read/vault-file.ts'
 import { whenChanged } from '../../vault/read/watch.ts'
 import { addressOf, connectTo, RemoteError, RemoteRefusalError, readToken } from '../../vault/remote/client.ts'
 import { remoteDestination } from '../../vault/remote/destination.ts'
-import { type Call, progressFor, requireFolder, say, UsageError, withDeps } from './command.ts'
+import { type Call, progressFor, requireFolder, printLine, UsageError, withDeps } from './command.ts'
 
 export interface ImportOptions extends SyncOptions {
   readonly as?: string
@@ -35,7 +35,7 @@ export async function importFolder(call: Call, folder: string, options: ImportOp
     const pruningCommand = (orgId: string) => commandFor(folder, to.words, options, orgId)
     const run = { to, folder, options, signal: call.signal, progressFor, pruningCommand }
     const first = await sync(run)
-    for (const line of first.summary) say(line)
+    for (const line of first.summary) printLine(line)
     if (options.watch) return watch(run, first)
     return first.isComplete ? 0 : 1
   }
@@ -79,7 +79,7 @@ function refuse(error: unknown): never {
 /** A folder that is gone is waited for: an editor or a mount may bring it back. */
 async function watch(run: Sync, first: Synced): Promise<number> {
   const { folder } = run
-  say(`Watching ${folder}`)
+  printLine(`Watching ${folder}`)
   for (let last = first; ; ) {
     await watchWhileThere(run, last)
     tell(
@@ -96,7 +96,7 @@ async function watchWhileThere(run: Sync, { listed, target, done, isStale }: Syn
   const { signal, folder } = run
   const watched = { folders: listed.folders, isBehind: done.problems.length > 0 || isStale }
   for await (const note of whenChanged(listed.dir, watched, signal)) {
-    if (note !== undefined) say(note)
+    if (note !== undefined) printLine(note)
     try {
       const synced = await sync(run, target)
       watched.folders = synced.listed.folders
@@ -133,7 +133,7 @@ async function whenBack(run: Sync, target: Target): Promise<Synced> {
 }
 
 function tell(words: string): void {
-  say(`${new Date().toISOString()} ${words}`)
+  printLine(`${new Date().toISOString()} ${words}`)
 }
 
 /** Faults that may pass by themselves: locks held by other processes, a disk, a network. */

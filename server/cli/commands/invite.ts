@@ -8,7 +8,7 @@ import {
   mostUses,
 } from '../../domain/accounts/invitations.ts'
 import { operator } from '../../domain/actor.ts'
-import { type Call, requireFolder, requireOrgId, requireRoleName, say, UsageError, withDeps } from './command.ts'
+import { type Call, requireFolder, requireOrgId, requireRoleName, printLine, UsageError, withDeps } from './command.ts'
 
 export interface InviteOptions {
   readonly org?: string
@@ -39,8 +39,8 @@ export async function invite(call: Call, { org, role, email, uses, days }: Invit
       target === undefined
         ? await createSignUpInvitation(deps, operator, bounds)
         : await createInvitation(deps, operator, target.at, { role: target.role, ...bounds })
-    say(token)
-    if (publicUrl !== undefined) say(invitationUrl(publicUrl, token))
+    printLine(token)
+    if (publicUrl !== undefined) printLine(invitationUrl(publicUrl, token))
     return 0
   })
 }

@@ -13,7 +13,7 @@ export interface McpOptions {
 const lineChars = 300
 
 /** Until the client goes. Returns the exit code: 1 where the service never took the token. @throws UsageError; the reason of the signal */
-export async function serveModels(signal: AbortSignal, options: McpOptions): Promise<number> {
+export async function serveMcp(signal: AbortSignal, options: McpOptions): Promise<number> {
   const { url, token } = await connectionOf(options)
   // The service and the other commands do without the library.
   const { serveOnStdio } = await import('../../mcp/stdio.ts')

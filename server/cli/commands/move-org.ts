@@ -1,11 +1,11 @@
 /** `grove move-org`: moves an organisation of this cell to another one. */
 import { findCell } from '../../../index/credentials/cells.ts'
-import { counted } from '../../base/counted.ts'
+import { plural } from '../../base/counted.ts'
 import { requireCell } from '../../domain/cells/cell.ts'
 import { LeftClosedError, NotMovedError } from '../../domain/cells/moves/copying.ts'
 import { moveOrg } from '../../domain/cells/moves/departure.ts'
 import { connectToCell } from '../../domain/cells/moves/other-cell.ts'
-import { type Call, progressFor, requireFolder, requireOrgId, say, UsageError, withDeps } from './command.ts'
+import { type Call, progressFor, requireFolder, requireOrgId, printLine, UsageError, withDeps } from './command.ts'
 
 interface MoveFlags {
   readonly jobs?: string
@@ -33,17 +33,17 @@ export async function moveOrgTo(call: Call, org: string, to: string, { jobs = '2
       const destination = connectToCell(deps, target, call.signal)
       const moved = await moveOrg(deps, orgId, destination, { atOnce, signal: call.signal, onProgress: progress.at })
       progress.end()
-      const took = `${counted(moved.repositories, 'repository', 'repositories')}`
+      const took = `${plural(moved.repositories, 'repository', 'repositories')}`
       if (moved.isServed) {
-        say(`${orgId} is at ${to}: ${took}; changes were refused for ${(moved.closedMs / 1000).toFixed(1)} s`)
+        printLine(`${orgId} is at ${to}: ${took}; changes were refused for ${(moved.closedMs / 1000).toFixed(1)} s`)
         return 0
       }
-      say(`${orgId} is ${to}'s, with ${took}, but that cell does not answer: it serves it once it runs`)
+      printLine(`${orgId} is ${to}'s, with ${took}, but that cell does not answer: it serves it once it runs`)
       return 1
     } catch (error) {
       progress.end()
-      if (error instanceof LeftClosedError) say(`${orgId} is not moved yet. ${error.message}`)
-      else if (error instanceof NotMovedError) say(`${orgId} was not moved, and nothing of it was changed. ${error.message}`)
+      if (error instanceof LeftClosedError) printLine(`${orgId} is not moved yet. ${error.message}`)
+      else if (error instanceof NotMovedError) printLine(`${orgId} was not moved, and nothing of it was changed. ${error.message}`)
       else throw error
       return 1
     }

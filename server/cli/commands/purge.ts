@@ -1,6 +1,6 @@
 /** `grove purge`: removes for good what was deleted long ago. */
 import { purge, type Trashed } from '../../domain/operator/trash.ts'
-import { type Call, progressFor, requireFolder, say, UsageError, withDeps } from './command.ts'
+import { type Call, progressFor, requireFolder, printLine, UsageError, withDeps } from './command.ts'
 
 export interface PurgeOptions {
   readonly olderThan: string
@@ -20,8 +20,8 @@ export async function purgeTrash(call: Call, { olderThan, force = false }: Purge
     const progress = progressFor('Removing')
     const { removed, kept } = await purge(deps, new Date(deps.now().getTime() - days * 24 * 3_600_000), progress.at)
     progress.end()
-    for (const one of removed) say(`removed ${nameOf(one)}, deleted ${one.deleted_at}`)
-    say(`${removed.length} removed, ${kept.length} kept that were deleted less than ${days} days ago`)
+    for (const one of removed) printLine(`removed ${nameOf(one)}, deleted ${one.deleted_at}`)
+    printLine(`${removed.length} removed, ${kept.length} kept that were deleted less than ${days} days ago`)
     return 0
   })
 }

@@ -1,7 +1,7 @@
 /** `grove reindex`: the index is made again from the repositories. */
-import { counted } from '../../base/counted.ts'
+import { plural } from '../../base/counted.ts'
 import { reindex } from '../../domain/indexing/reindex.ts'
-import { type Call, progressFor, requireFolder, say, withDeps } from './command.ts'
+import { type Call, progressFor, requireFolder, printLine, withDeps } from './command.ts'
 
 /** Exit code 1 if a repository could not be read. */
 export async function rebuildIndex(call: Call): Promise<number> {
@@ -11,8 +11,8 @@ export async function rebuildIndex(call: Call): Promise<number> {
     const done = await reindex(deps, progress.at)
     call.signal.throwIfAborted()
     progress.end()
-    say(`${counted(done.orgs, 'organisation')} and ${counted(done.nodes, 'node')} indexed`)
-    for (const { path, reason } of done.failed) say(`  not readable, left as it is: ${path}: ${reason}`)
+    printLine(`${plural(done.orgs, 'organisation')} and ${plural(done.nodes, 'node')} indexed`)
+    for (const { path, reason } of done.failed) printLine(`  not readable, left as it is: ${path}: ${reason}`)
     return done.failed.length > 0 ? 1 : 0
   })
 }

@@ -2,12 +2,12 @@
 import { resolve } from 'node:path'
 import { hasAccounts } from '../../../index/credentials/accounts.ts'
 import { postgresOf } from '../../base/config.ts'
-import { counted } from '../../base/counted.ts'
+import { plural } from '../../base/counted.ts'
 import type { PathProblem } from '../../domain/format/path-problem.ts'
 import { indexAll } from '../../domain/indexing/reindex.ts'
 import { createAccounts, findOccupant, putIntoPlace } from '../../domain/operator/restore.ts'
 import { stageCopies } from '../../domain/operator/staging.ts'
-import { type Call, progressFor, requireFolder, say, sayProblems, UsageError, withDeps } from './command.ts'
+import { type Call, progressFor, requireFolder, printLine, printProblems, UsageError, withDeps } from './command.ts'
 
 /** Exit code 1 if a copy was skipped because it is damaged, or a restored one is not sound. */
 export async function restoreFrom(call: Call, source: string): Promise<number> {
@@ -30,18 +30,18 @@ export async function restoreFrom(call: Call, source: string): Promise<number> {
     if (call.signal.aborted) {
       const hasFilledBoth = target.postgres !== undefined && hasCredentials && !sharesAccounts
       const filled = hasFilledBoth ? `${root} and the database of DATABASE_URL are` : `${root} is`
-      say(`${filled} restored in part: empty ${hasFilledBoth ? 'both' : 'it'} before you restore again`)
+      printLine(`${filled} restored in part: empty ${hasFilledBoth ? 'both' : 'it'} before you restore again`)
     }
     call.signal.throwIfAborted()
     const accounts = await createAccounts(deps, problems)
-    say(`${counted(staged.orgs.length, 'organisation')} and ${counted(staged.nodes, 'node')} restored from ${dir}`)
-    if (hasCredentials && sharesAccounts) say('Accounts that the database has stay as they are')
-    else if (hasCredentials) say('Accounts, passwords and sessions are those of the backup')
+    printLine(`${plural(staged.orgs.length, 'organisation')} and ${plural(staged.nodes, 'node')} restored from ${dir}`)
+    if (hasCredentials && sharesAccounts) printLine('Accounts that the database has stay as they are')
+    else if (hasCredentials) printLine('Accounts, passwords and sessions are those of the backup')
     if (accounts.length > 0)
-      say('These people set a new password by POST /auth/password with this reset_token, within 7 days:')
-    for (const { email, resetToken } of accounts) say(`${email} ${resetToken}`)
-    for (const { path, reason } of staged.left) say(`left: ${path} ${reason}`)
-    return sayProblems([...problems, ...failed])
+      printLine('These people set a new password by POST /auth/password with this reset_token, within 7 days:')
+    for (const { email, resetToken } of accounts) printLine(`${email} ${resetToken}`)
+    for (const { path, reason } of staged.left) printLine(`left: ${path} ${reason}`)
+    return printProblems([...problems, ...failed])
   })
 }
 

@@ -1,7 +1,7 @@
 /** Results of a search, without script; `?title=` leads to the node of that title. */
 
 import type { AnswerOf } from '../../http/in-process.ts'
-import { counted } from '../parts/dates.tsx'
+import { plural } from '../parts/dates.tsx'
 import { readTree, TreeSide } from '../parts/tree.tsx'
 import type { Urls } from '../urls.ts'
 import { type Page, param, redirect, type PageResult, type PageContext } from '../visit.ts'
@@ -101,7 +101,7 @@ const hints: Readonly<Record<string, string>> = {
 /** As many as were asked for may be some of many. */
 function saidOf({ matches, hint }: Found, others: number, asked: number): string {
   if (matches.length === asked) return `The best ${asked} nodes${asked < most.all ? '' : '; a word more finds others'}.`
-  if (matches.length + others > 0) return counted(matches.length + others, 'node')
+  if (matches.length + others > 0) return plural(matches.length + others, 'node')
   return `${hints[hint ?? ''] ?? 'Nothing was found'}.`
 }
 

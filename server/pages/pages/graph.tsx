@@ -2,7 +2,7 @@
 
 import type { AnswerOf } from '../../http/in-process.ts'
 import { type Area, nameOfArea, partsOf, slots } from '../client/areas.ts'
-import { counted } from '../parts/dates.tsx'
+import { plural } from '../parts/dates.tsx'
 import { Icon } from '../parts/icons.tsx'
 import type { Urls } from '../urls.ts'
 import { type Page, param, type PageContext } from '../visit.ts'
@@ -79,10 +79,10 @@ function page({ urls }: PageContext, facts: Facts): Page {
           <h1>{title}</h1>
           <p class="sub">
             {under === undefined ? (
-              counted(total, 'node')
+              plural(total, 'node')
             ) : (
               <>
-                {counted(under.inside.total, 'child', 'children')} · <a href={urls.graph(org.id)}>The whole graph</a>
+                {plural(under.inside.total, 'child', 'children')} · <a href={urls.graph(org.id)}>The whole graph</a>
               </>
             )}
           </p>
@@ -104,7 +104,7 @@ function page({ urls }: PageContext, facts: Facts): Page {
             </button>
           </form>
           <p class="sub told" role="status">
-            {words !== '' && counted(found.length, 'node')}
+            {words !== '' && plural(found.length, 'node')}
           </p>
           <details hidden>
             <summary>Edges</summary>
@@ -189,7 +189,7 @@ function NodeItem({ urls, org, id, title, inside = 0 }: NodeItemProps) {
         {title}
       </a>
       {inside > 0 && (
-        <a class="n" href={urls.graph(org, { under: id })} aria-label={`${counted(inside, 'node')} in ${title}`}>
+        <a class="n" href={urls.graph(org, { under: id })} aria-label={`${plural(inside, 'node')} in ${title}`}>
           {inside}
           <Icon name="right" size={12} />
         </a>

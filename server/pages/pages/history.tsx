@@ -1,7 +1,7 @@
 /** The commits of a node by days, and one of them with what it changed. */
 
 import type { AnswerOf } from '../../http/in-process.ts'
-import { counted, dayOf, When } from '../parts/dates.tsx'
+import { plural, dayOf, When } from '../parts/dates.tsx'
 import { Impact, readImpact } from '../parts/impact.tsx'
 import { NodePath, readAtNode } from '../parts/node-head.tsx'
 import { FileDiffs, readFileChanges } from '../text/diff.tsx'
@@ -36,7 +36,7 @@ export async function showHistory(visit: PageContext): Promise<Page> {
         <h1>History</h1>
         <div class="meta">
           <span>
-            {counted(total, 'commit')}
+            {plural(total, 'commit')}
             {revision !== 'main' && ` of ${revision}`}
           </span>
           <a href={urls.blame(org.id, node.id, revision)}>Who wrote what</a>

@@ -1,7 +1,7 @@
 /** Invitations to an organisation: what its owners give to people, with or without an account. */
 
 import type { AnswerOf } from '../../http/in-process.ts'
-import { counted, When } from '../parts/dates.tsx'
+import { plural, When } from '../parts/dates.tsx'
 import { Field, field, type Trouble } from '../parts/forms.tsx'
 import { RoleOptions, roleOf } from '../parts/roles.tsx'
 import type { PageContext } from '../visit.ts'
@@ -73,7 +73,7 @@ export function Invitations({ visit: { form }, action, open, made, trouble }: In
               <div>
                 <strong>{one.email ?? 'Who has the link'}</strong>
                 <small>
-                  {one.role} · for {counted(one.uses_left, 'more person', 'more people')} · ends{' '}
+                  {one.role} · for {plural(one.uses_left, 'more person', 'more people')} · ends{' '}
                   <When time={one.expires_at} />
                 </small>
               </div>
@@ -112,7 +112,7 @@ export function Invitations({ visit: { form }, action, open, made, trouble }: In
             <select {...tied}>
               {uses.map((count) => (
                 <option value={count} selected={String(count) === sent.get('uses')}>
-                  {counted(count, 'person', 'people')}
+                  {plural(count, 'person', 'people')}
                 </option>
               ))}
             </select>
@@ -123,7 +123,7 @@ export function Invitations({ visit: { form }, action, open, made, trouble }: In
             <select {...tied}>
               {lifetimes.map((days) => (
                 <option value={days} selected={String(days) === (sent.get('days') ?? '7')}>
-                  in {counted(days, 'day')}
+                  in {plural(days, 'day')}
                 </option>
               ))}
             </select>

@@ -2,7 +2,7 @@
 
 import { AppError } from '../../base/errors.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
-import { counted, When } from '../parts/dates.tsx'
+import { plural, When } from '../parts/dates.tsx'
 import { Field, field, showFormErrors, type Trouble, TroubleOf, submitForm } from '../parts/forms.tsx'
 import { RoleOptions, roleOf, roles } from '../parts/roles.tsx'
 import { type Page, param, type PageResult, type PageContext } from '../visit.ts'
@@ -77,7 +77,7 @@ async function membersPage(visit: PageContext, { trouble, made }: More = {}): Pr
         <h1>Members</h1>
         <SettingsTabs urls={urls} org={org.id} here="members" />
         <TroubleOf trouble={trouble} fields={isAdding || isInviting ? ['email'] : []} />
-        <p class="why">{counted(total, 'member')}</p>
+        <p class="why">{plural(total, 'member')}</p>
         <ul class="rows">
           {members.map((member) => (
             <li>

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import type { Api } from '../../../spec/client/api.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
-import { counted, When } from '../parts/dates.tsx'
+import { plural, When } from '../parts/dates.tsx'
 import { mayWrite } from '../parts/editor-form.tsx'
 import { Icon } from '../parts/icons.tsx'
 import { neighboursOf } from '../parts/neighbours.tsx'
@@ -225,12 +225,12 @@ function Meta({ visit: { urls }, node, isEditable, revision, commits, latest, ti
           </span>
         </a>
       )}
-      {commits > 1 && <a href={urls.history(org_id, id, revision)}>{counted(commits, 'commit')}</a>}
+      {commits > 1 && <a href={urls.history(org_id, id, revision)}>{plural(commits, 'commit')}</a>}
       {commits > 0 && <a href={urls.blame(org_id, id, revision)}>Who wrote what</a>}
       {all > 0 && (
         <a href={`${urls.proposals(org_id, id)}${open > 0 ? '' : '?status=all'}`}>
           <Icon name="branch" size={14} />
-          {open > 0 ? counted(open, 'open proposal') : counted(all, 'proposal')}
+          {open > 0 ? plural(open, 'open proposal') : plural(all, 'proposal')}
         </a>
       )}
       {tags.slice(0, mostTags).map((tag) => (

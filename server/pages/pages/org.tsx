@@ -2,7 +2,7 @@
 
 import type { AnswerOf } from '../../http/in-process.ts'
 import { type Area, slots } from '../client/areas.ts'
-import { counted, When } from '../parts/dates.tsx'
+import { plural, When } from '../parts/dates.tsx'
 import { unlessBusy } from '../parts/degraded.ts'
 import { mayWrite } from '../parts/editor-form.tsx'
 import { Icon } from '../parts/icons.tsx'
@@ -56,7 +56,7 @@ export async function showOrg(visit: PageContext): Promise<Page> {
 /** What an organisation that says nothing of itself is about. */
 function contentOf({ name }: Org, { nodes, total }: AnswerOf<'listNodes'>): string {
   const titles = nodes.map(({ title }) => title).join(', ')
-  return [`${name}: ${counted(total, 'node')}`, titles]
+  return [`${name}: ${plural(total, 'node')}`, titles]
     .filter((part) => part !== '')
     .join(', among them ')
     .slice(0, 200)
@@ -82,7 +82,7 @@ function Hero({ urls, org, nodes }: { readonly urls: Urls; readonly org: Org; re
           <Icon name={org.published ? 'globe' : 'lock'} size={15} />
           {org.published ? 'Published, anyone may read' : 'For its members'}
         </span>
-        <span>{counted(nodes, 'node')}</span>
+        <span>{plural(nodes, 'node')}</span>
         {org.role && <span>Your role: {org.role}</span>}
         {org.role && <a href={urls.settings(org.id, 'general')}>Settings</a>}
         {org.role && <a href={urls.settings(org.id, 'members')}>Members</a>}

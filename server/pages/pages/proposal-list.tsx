@@ -1,7 +1,7 @@
 /** The proposals of a node. */
 
 import type { AnswerOf } from '../../http/in-process.ts'
-import { counted, When } from '../parts/dates.tsx'
+import { plural, When } from '../parts/dates.tsx'
 import { Icon } from '../parts/icons.tsx'
 import { NodePath, readAtNode } from '../parts/node-head.tsx'
 import type { Page, PageContext } from '../visit.ts'
@@ -46,7 +46,7 @@ export async function showProposals(visit: PageContext): Promise<Page> {
                 </a>
                 <Pill pull={pull} />
                 <small>
-                  {pull.author}, <When time={pull.created_at} /> · {counted(pull.commits_ahead, 'commit')} from{' '}
+                  {pull.author}, <When time={pull.created_at} /> · {plural(pull.commits_ahead, 'commit')} from{' '}
                   <span class="ref">{pull.source_branch}</span>
                 </small>
               </li>

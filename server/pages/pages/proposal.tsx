@@ -3,7 +3,7 @@
 import type { ComponentChildren } from 'preact'
 import { AppError } from '../../base/errors.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
-import { counted, When } from '../parts/dates.tsx'
+import { plural, When } from '../parts/dates.tsx'
 import { Icon } from '../parts/icons.tsx'
 import { type AtNode, NodePath, readAtNode } from '../parts/node-head.tsx'
 import { changesGraph, ProposedImpact, readPullImpact } from '../parts/pull-impact.tsx'
@@ -56,7 +56,7 @@ async function proposalPage(visit: PageContext, problem?: string): Promise<Page>
             <div class="meta">
               <Pill pull={pr} />
               <span>
-                <strong>{pr.author}</strong> proposes {counted(commits.length, 'commit')} from
+                <strong>{pr.author}</strong> proposes {plural(commits.length, 'commit')} from
               </span>
               <span class="ref">{pr.source_branch}</span>
               <span>for</span>
@@ -83,7 +83,7 @@ async function proposalPage(visit: PageContext, problem?: string): Promise<Page>
             </div>
             <section class="card" id="commits">
               <header>
-                <h2>{counted(commits.length, 'commit')}</h2>
+                <h2>{plural(commits.length, 'commit')}</h2>
               </header>
               <CommitList urls={urls} org={org.id} commits={commits} />
             </section>
@@ -174,9 +174,9 @@ function Box({ visit, at: { org }, pr, problem }: BoxProps) {
       )}
       <dl class="facts">
         <dt>Ahead</dt>
-        <dd>{counted(pr.commits_ahead, 'commit')}</dd>
+        <dd>{plural(pr.commits_ahead, 'commit')}</dd>
         <dt>Behind</dt>
-        <dd>{counted(pr.commits_behind, 'commit')}</dd>
+        <dd>{plural(pr.commits_behind, 'commit')}</dd>
       </dl>
     </section>
   )

@@ -5,7 +5,7 @@ import type { Api } from '../../../spec/client/api.ts'
 import { AppError } from '../../base/errors.ts'
 import { type Changes, isEdge, readText } from '../text/diff.tsx'
 import type { Urls } from '../urls.ts'
-import { counted } from './dates.tsx'
+import { plural } from './dates.tsx'
 
 interface NodePath {
   readonly org_id: string
@@ -94,9 +94,9 @@ export function Impact({ urls, org, title, edges, children }: ImpactProps) {
   const come = edges.filter(({ sign }) => sign === '+').length
   const gone = edges.length - come
   const said = [
-    ...(come > 0 ? [`${counted(come, 'edge')} ${come === 1 ? 'appears' : 'appear'}`] : []),
+    ...(come > 0 ? [`${plural(come, 'edge')} ${come === 1 ? 'appears' : 'appear'}`] : []),
     ...(gone > 0
-      ? [`${gone === edges.length ? counted(gone, 'edge') : gone} ${gone === 1 ? 'disappears' : 'disappear'}`]
+      ? [`${gone === edges.length ? plural(gone, 'edge') : gone} ${gone === 1 ? 'disappears' : 'disappear'}`]
       : []),
   ].join(', ')
   return (
@@ -126,7 +126,7 @@ export function Impact({ urls, org, title, edges, children }: ImpactProps) {
             {edges.length > most && (
               <li>
                 <span />
-                <div>and {counted(edges.length - most, 'edge')} more</div>
+                <div>and {plural(edges.length - most, 'edge')} more</div>
               </li>
             )}
           </ul>

@@ -5,7 +5,7 @@ import type { Api } from '../../../spec/client/api.ts'
 import { AppError } from '../../base/errors.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import type { Urls } from '../urls.ts'
-import { counted } from './dates.tsx'
+import { plural } from './dates.tsx'
 import { type EdgeChange, Impact } from './impact.tsx'
 
 type PullImpact = AnswerOf<'getPullImpact'>
@@ -86,10 +86,10 @@ function factsOf({
         {title} no longer lies below {links(ancestors.lost)}.
       </>
     ),
-    below > 0 && `The path of ${counted(below, 'node')} below it changes, too.`,
+    below > 0 && `The path of ${plural(below, 'node')} below it changes, too.`,
     dangling.length > 0 && (
       <>
-        {counted(dangling.length, 'edge leads', 'edges lead')} to no node:{' '}
+        {plural(dangling.length, 'edge leads', 'edges lead')} to no node:{' '}
         {dangling
           .slice(0, most)
           .map(({ target, source, edge_type }) => (edge_type === 'parent_child' ? source : target))
@@ -97,8 +97,8 @@ function factsOf({
         {dangling.length > most && ` and ${dangling.length - most} more`}.
       </>
     ),
-    shown.appears.length > 0 && `${counted(shown.appears.length, 'edge')} of these will be public.`,
-    shown.disappears.length > 0 && `The public no longer sees ${counted(shown.disappears.length, 'edge')} of these.`,
+    shown.appears.length > 0 && `${plural(shown.appears.length, 'edge')} of these will be public.`,
+    shown.disappears.length > 0 && `The public no longer sees ${plural(shown.disappears.length, 'edge')} of these.`,
     truncated && 'There is more than can be shown here.',
   ].filter((fact) => fact !== false)
 }

@@ -3,7 +3,7 @@
 import type { AnswerOf } from '../../http/in-process.ts'
 import type { Heading } from '../text/markdown.ts'
 import type { PageContext } from '../visit.ts'
-import { counted } from './dates.tsx'
+import { plural } from './dates.tsx'
 import { Icon } from './icons.tsx'
 import { NeighbourDrawing, NeighbourList, type Neighbours } from './neighbours.tsx'
 
@@ -46,8 +46,8 @@ export function Rail({
         </section>
       )}
       <NeighbourDrawing title={node.title} from={from} to={to} />
-      <NeighbourList {...shared} title={`Linked from ${counted(from.length, 'node')}`} nodes={from} />
-      <NeighbourList {...shared} title={`Links to ${counted(to.length, 'node')}`} nodes={to} />
+      <NeighbourList {...shared} title={`Linked from ${plural(from.length, 'node')}`} nodes={from} />
+      <NeighbourList {...shared} title={`Links to ${plural(to.length, 'node')}`} nodes={to} />
       {files.length > 0 && (
         <section>
           <h2>Files</h2>

@@ -5,9 +5,9 @@ import { adoptVault, createOrg, listOrgs, readOrg } from '../../domain/orgs/orgs
 import type { KnownContent, KnownNode } from '../plan/inventory.ts'
 import type { Candidate } from '../plan/organisation.ts'
 import type { Imported } from '../plan/summary.ts'
-import { type ImportInput, importNodes } from './imports.ts'
+import { type ImportInput, applyImport } from './imports.ts'
 import { contentsOf, listKnownNodes, takenElsewhere } from './known-nodes.ts'
-import { type RememberedImport, recallImport, rememberImport, stateOfOrg } from './remembered-imports.ts'
+import { type RememberedImport, findRememberedImport, rememberImport, stateOfOrg } from './remembered-imports.ts'
 
 /** What an import asks of it, in the name of one person. Errors are sentences for that person. */
 export interface Destination {
@@ -34,7 +34,7 @@ export interface Destination {
   /** What the last import that found all unchanged has said. */
   recall(orgId: string): Promise<RememberedImport | undefined>
   remember(orgId: string, remembered: RememberedImport): Promise<void>
-  /** As importNodes. */
+  /** As applyImport. */
   write(orgId: string, input: ImportInput): Promise<Imported>
 }
 
@@ -56,8 +56,8 @@ export function localDestination(deps: Deps, person: Person): Destination {
     contentsOf: (_orgId, ids) => contentsOf(deps, ids),
     takenElsewhere: (orgId, ids) => takenElsewhere(deps, orgId, ids),
     stateOfOrg: (orgId) => stateOfOrg(deps, orgId),
-    recall: (orgId) => recallImport(deps, orgId),
+    recall: (orgId) => findRememberedImport(deps, orgId),
     remember: (orgId, remembered) => rememberImport(deps, orgId, remembered),
-    write: (orgId, input) => importNodes(deps, person, { orgId }, input),
+    write: (orgId, input) => applyImport(deps, person, { orgId }, input),
   }
 }

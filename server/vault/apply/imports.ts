@@ -47,7 +47,7 @@ export type Statuses = ReadonlyMap<string, BatchOutcome['status']>
  *
  * @throws AppError org_not_found, forbidden; GitError storage_*, DatabaseError; the reason of `deps.draining`
  */
-export async function importNodes(deps: Deps, actor: Person, at: OrgAt, input: ImportInput): Promise<Imported> {
+export async function applyImport(deps: Deps, actor: Person, at: OrgAt, input: ImportInput): Promise<Imported> {
   const { orgId } = at
   const { nodes, removed, dryRun = false, onProgress } = input
   await authorizeOrg(deps, actor, at, removed.length > 0 ? 'maintainer' : 'editor')
@@ -74,11 +74,11 @@ export async function importNodes(deps: Deps, actor: Person, at: OrgAt, input: I
     }
     onProgress(nodes.length + n + 1, steps)
   }
-  return { ...toldOf(nodes, statuses, edited), removed: gone, problems }
+  return { ...toSummaryNames(nodes, statuses, edited), removed: gone, problems }
 }
 
 /** The paths of the nodes by what became of them. */
-export function toldOf(
+export function toSummaryNames(
   nodes: readonly ImportedNode[],
   statuses: Statuses,
   edited: ReadonlySet<string>,

@@ -33,7 +33,7 @@ export async function stateOfOrg({ index }: Deps, orgId: string): Promise<string
 }
 
 /** The last one; undefined where there is none or its file is damaged. @throws system errors */
-export async function recallImport({ store }: Deps, orgId: string): Promise<RememberedImport | undefined> {
+export async function findRememberedImport({ store }: Deps, orgId: string): Promise<RememberedImport | undefined> {
   const bytes = await readRegular(fileOf(store.root, orgId), mostBytes)
   if (bytes === undefined || typeof bytes === 'string') return undefined
   return rememberedSchema.safeParse(parseJson(bytes.toString())).data

@@ -2,7 +2,7 @@
 import { basename, resolve } from 'node:path'
 import { v4 as newId } from 'uuid'
 import { codeOf } from '../../../gitstore/errors.ts'
-import { asLine } from '../format/line.ts'
+import { toSingleLine } from '../format/line.ts'
 import { chooseOrg, fitInto } from '../plan/organisation.ts'
 import { type Manifest, readManifest } from '../read/export-manifest.ts'
 import type { Folder } from '../read/folder.ts'
@@ -49,7 +49,7 @@ export async function targetOf(to: Destination, folder: Folder, options: TargetO
   const manifest = await readExport(folder.dir, notes)
   const exportOf = foundId === undefined ? manifest?.orgId : undefined
   const vaultId = foundId ?? (dryRun ? newId() : await makeId(folder.dir, notes))
-  const name = asLine(options.name ?? basename(resolve(folder.dir)), 200) || 'Imported'
+  const name = toSingleLine(options.name ?? basename(resolve(folder.dir)), 200) || 'Imported'
   const wanted = {
     ...{ vaultId, exportOf, hosts: await findHosts(folder.dir), name, isNamed: options.name !== undefined, folder },
     nodesOf: (orgId: string) => to.knownNodes(orgId, undefined),

@@ -4,15 +4,15 @@
  * `text` without control characters and halves of surrogate pairs, white space collapsed, at most `max` characters
  * (UTF-16 units, as the contract counts them).
  */
-export function asLine(text: string, max: number): string {
+export function toSingleLine(text: string, max: number): string {
   const clean = text.replace(/\p{Surrogate}/gu, '\ufffd').replace(/[\s\p{Cc}]+/gu, ' ')
   const line = clean.trim().slice(0, max)
   return line.replace(/[\ud800-\udbff]$/, '').trimEnd()
 }
 
 /** 'getting-started' → 'Getting started'; spaces, capitals or a date in front show a name that is a title already. */
-export function asTitle(name: string): string {
-  return asLine(isTitled(name) ? name : wordsOf(name), 500) || 'Untitled'
+export function toTitle(name: string): string {
+  return toSingleLine(isTitled(name) ? name : wordsOf(name), 500) || 'Untitled'
 }
 
 function isTitled(name: string): boolean {

@@ -2,7 +2,7 @@
 import type { Token } from 'markdown-it'
 import { headEnd } from './front-matter-lines.ts'
 import { headingIn, isComment } from './html.ts'
-import { asLine } from './line.ts'
+import { toSingleLine } from './line.ts'
 import { type Env, inlineTokens, markdown, withBrackets } from './markdown.ts'
 import { inHeading, inLines, inRow, type Locate, linesOf } from './positions.ts'
 import { htmlLinks, inlineLinks, targetAndText, textOf, type WrittenLink } from './written-links.ts'
@@ -148,5 +148,5 @@ const maxHeading = 10_000
 /** The words of a heading; badges and logos only where there are none. */
 function titleIn(tokens: readonly Token[]): string {
   const words = textOf(tokens, (token) => token.type === 'image')
-  return asLine((words.trim() ? words : textOf(tokens)).replace(/\{#[\w-]+\}\s*$/, ''), maxHeading)
+  return toSingleLine((words.trim() ? words : textOf(tokens)).replace(/\{#[\w-]+\}\s*$/, ''), maxHeading)
 }

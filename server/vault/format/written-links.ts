@@ -1,7 +1,7 @@
 /** Every link of a Markdown text, with its place: the one rule for what a link is, of imports and of the operation `links`. */
 import type { Token } from 'markdown-it'
 import { addressesIn } from './html.ts'
-import { asLine } from './line.ts'
+import { toSingleLine } from './line.ts'
 import { definitionLines, type Env, withBrackets } from './markdown.ts'
 import type { Locate, Position } from './positions.ts'
 import { wikilinkParts } from './wikilinks.ts'
@@ -34,10 +34,10 @@ export function inlineLinks(tokens: readonly Token[], env: Env, locate: Locate):
       const link = links[opened.link]
       // An address that is its own text has no words.
       if (link && link.form !== 'autolink')
-        links[opened.link] = { ...link, text: asLine(textOf(tokens.slice(opened.at, at)), 500) }
+        links[opened.link] = { ...link, text: toSingleLine(textOf(tokens.slice(opened.at, at)), 500) }
       opened = undefined
     } else if (token.type === 'image') {
-      const text = asLine(textOf([token]), 500)
+      const text = toSingleLine(textOf([token]), 500)
       links.push({ ...locate(place), ...formOf(token, env), embeds: true, text, target: urlOf(token, 'src') })
     } else if (token.type === 'wikilink') {
       links.push({ ...locate(place), form: 'wikilink', embeds: token.markup === '!', ...targetAndText(token.content) })
@@ -57,7 +57,7 @@ export function htmlLinks(html: string, locate: Locate): WrittenLink[] {
 /** @param inner what stands between the brackets of a wiki link */
 export function targetAndText(inner: string): { readonly target: string; readonly text: string } {
   const { target, words } = wikilinkParts(inner)
-  return { target, text: asLine(words, 500) }
+  return { target, text: toSingleLine(words, 500) }
 }
 
 function urlOf(token: Token, attribute: 'href' | 'src'): string {

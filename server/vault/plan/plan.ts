@@ -2,7 +2,7 @@
 import { posix } from 'node:path'
 import type { PathProblem } from '../../domain/format/path-problem.ts'
 import { type EdgeFolderName, edgeIdAt } from '../../domain/format/paths.ts'
-import { asLine, asTitle } from '../format/line.ts'
+import { toSingleLine, toTitle } from '../format/line.ts'
 import { linkResolver, type Resolve } from '../format/link-resolver.ts'
 import { withoutEnding } from '../format/note-names.ts'
 import { growTree, isIndex, type Place, pathOf, type Tree } from '../format/tree.ts'
@@ -259,11 +259,11 @@ function titlesIn(folder: string, documents: ReadonlyMap<string, Document>): (pl
     if (place.folder === '.') return spelled(folder)
     if (place.folder !== undefined && (place.file === undefined || isIndex(place.file)))
       return spelled(posix.basename(place.folder))
-    return asTitle(posix.basename(withoutEnding(place.file ?? '')))
+    return toTitle(posix.basename(withoutEnding(place.file ?? '')))
   }
 }
 
 /** A folder's name as it is. */
 function spelled(name: string): string {
-  return asLine(name, 500) || 'Untitled'
+  return toSingleLine(name, 500) || 'Untitled'
 }

@@ -1,5 +1,5 @@
 /** What an import says of itself when it has ended. */
-import { counted } from '../../base/counted.ts'
+import { plural } from '../../base/counted.ts'
 import type { PathProblem } from '../../domain/format/path-problem.ts'
 import type { Plan } from './plan.ts'
 import { type UnresolvedKind, unresolvedKinds } from './unresolved.ts'
@@ -42,7 +42,7 @@ export function summaryOf(run: ImportRun): string[] {
   const problems = [...plan.problems, ...done.problems]
   return [
     ...(dryRun ? ['A dry run: nothing is changed'] : []),
-    `${name} (${dryRun && isNew ? 'a new organisation' : id}): ${[counted(counts.nodes, 'node'), counted(counts.parents, 'parent edge'), counted(counts.connections, 'connection'), counted(counts.attachments, 'attachment')].join(', ')}`,
+    `${name} (${dryRun && isNew ? 'a new organisation' : id}): ${[plural(counts.nodes, 'node'), plural(counts.parents, 'parent edge'), plural(counts.connections, 'connection'), plural(counts.attachments, 'attachment')].join(', ')}`,
     ...notes.map((note) => `Note: ${note}`),
     ...(plan.foundBase === undefined
       ? []
@@ -53,7 +53,7 @@ export function summaryOf(run: ImportRun): string[] {
     ...editedIn(done),
     ...ghostsIn(run),
     ...(problems.length > 0
-      ? [`${counted(problems.length, 'thing')} could not be placed as ${problems.length === 1 ? 'it is' : 'they are'}:`]
+      ? [`${plural(problems.length, 'thing')} could not be placed as ${problems.length === 1 ? 'it is' : 'they are'}:`]
       : []),
     ...problems.map(({ path, reason }) => `  ${path}: ${reason}`),
     ...unresolvedIn(plan),
@@ -111,7 +111,7 @@ function ghostsIn({ plan, done, pruning }: ImportRun): string[] {
     .filter(({ path = '' }) => !removed.has(path))
     .sort(({ path: a = '' }, { path: b = '' }) => (a < b ? -1 : 1))
   if (gone.length === 0) return []
-  const what = counted(
+  const what = plural(
     gone.length,
     'node is kept though its file is gone',
     'nodes are kept though their files are gone',
@@ -135,5 +135,5 @@ function unresolvedIn({ unresolved }: Plan): string[] {
     const shown = some.slice(0, examples).map(({ path, target }) => `    ${path}: ${target}`)
     return some.length > 0 ? [`  ${some.length} ${words}`, ...shown] : []
   })
-  return [`${counted(unresolved.length, 'link leads', 'links lead')} to nothing here:`, ...lines]
+  return [`${plural(unresolved.length, 'link leads', 'links lead')} to nothing here:`, ...lines]
 }

@@ -1,6 +1,6 @@
 /** A canvas of Obsidian: the edges between its file cards. Source: jsoncanvas.org, version 1.0. */
 import { z } from 'zod'
-import { asLine } from '../format/line.ts'
+import { toSingleLine } from '../format/line.ts'
 
 export interface Canvas {
   readonly edges: readonly CanvasEdge[]
@@ -37,7 +37,7 @@ export function readCanvas(text: string): Canvas | undefined {
   const edges: CanvasEdge[] = []
   for (const { fromNode, toNode, label = '' } of (canvas.edges ?? []).slice(0, maxEdges)) {
     const [from, to] = [files.get(fromNode), files.get(toNode)]
-    if (from !== undefined && to !== undefined) edges.push({ from, to, label: asLine(label, 500) })
+    if (from !== undefined && to !== undefined) edges.push({ from, to, label: toSingleLine(label, 500) })
   }
   return { edges }
 }

@@ -1,8 +1,8 @@
 /** One Markdown file as read: what its front matter and its text say together. */
 
-import { counted } from '../../base/counted.ts'
+import { plural } from '../../base/counted.ts'
 import { canonicalId, isId } from '../../domain/layout.ts'
-import { asLine } from '../format/line.ts'
+import { toSingleLine } from '../format/line.ts'
 import { type Link, type Prose, readProse, wikilink } from '../format/markdown-facts.ts'
 import { sourcePathKey } from '../format/statement-format.ts'
 import { sourceFilesKey } from '../format/vault-paths.ts'
@@ -41,7 +41,7 @@ export function readDocument(path: string, text: string): Document {
   ]
   return {
     id: typeof id === 'string' && isId(canonicalId(id)) ? canonicalId(id) : undefined,
-    title: front.title || asLine(prose.heading, maxTitle),
+    title: front.title || toSingleLine(prose.heading, maxTitle),
     tags: stated?.isWhole ? front.tags : distinct([...front.tags, ...prose.tags]),
     aliases: front.aliases,
     properties: others,
@@ -63,13 +63,13 @@ function cutIn({ title, written, tags }: FrontMatter, prose: Prose): string[] {
   const whole = title === '' ? prose.heading : written.title
   const all = new Map([...written.tags, ...prose.tags].map((tag) => [tag.toLowerCase(), tag]))
   for (const tag of distinct([...tags, ...prose.tags])) all.delete(tag.toLowerCase())
-  const first = [...all.values()].slice(0, examples).map((tag) => asLine(tag, maxTag))
+  const first = [...all.values()].slice(0, examples).map((tag) => toSingleLine(tag, maxTag))
   const more = all.size > examples ? ', …' : ''
   return [
     ...(whole.length > maxTitle ? [`its title is cut to ${maxTitle} of ${whole.length} characters`] : []),
     ...(all.size > 0
       ? [
-          `${counted(all.size, 'of its tags is', 'of its tags are')} left out, since a node has ${maxTags} tags of ${maxTag} characters: ${first.join(', ')}${more}`,
+          `${plural(all.size, 'of its tags is', 'of its tags are')} left out, since a node has ${maxTags} tags of ${maxTag} characters: ${first.join(', ')}${more}`,
         ]
       : []),
   ]

@@ -1,6 +1,6 @@
 /** The head of a Markdown file: title, tags, aliases, and whatever else its YAML says as JSON properties. */
 import { beginsWithToml, yamlLines } from '../format/front-matter-lines.ts'
-import { asLine } from '../format/line.ts'
+import { toSingleLine } from '../format/line.ts'
 import { aliasesIn } from '../format/link-resolver.ts'
 import { type NodeMembers, statementKey } from '../format/statement-format.ts'
 import { maxStatementBytes, readStatement, type Statement, statementLine } from './statement.ts'
@@ -56,7 +56,7 @@ function membersOf({ title, tags, properties }: NodeMembers, { members, unsaid }
 
 function fieldsOf({ values, sourceOf }: Mapping): Omit<FrontMatter, 'body' | 'problem' | 'stated'> {
   const written = sourceOf('title')
-  const title = asLine(written ?? '', 500)
+  const title = toSingleLine(written ?? '', 500)
   const represented = new Set(written === title || values.title === null ? ['title'] : [])
   const [tags, all]: [string[], string[]] = [[], []]
   for (const key of ['tags', 'tag']) {
@@ -69,7 +69,7 @@ function fieldsOf({ values, sourceOf }: Mapping): Omit<FrontMatter, 'body' | 'pr
   return {
     title,
     tags: distinct(tags),
-    written: { title: asLine(written ?? '', Number.POSITIVE_INFINITY), tags: all },
+    written: { title: toSingleLine(written ?? '', Number.POSITIVE_INFINITY), tags: all },
     aliases: aliasesIn([values.aliases, values.alias]),
     properties: Object.fromEntries(Object.entries(values).filter(([key]) => !represented.has(key))),
   }
@@ -94,5 +94,5 @@ export function distinct(tags: readonly string[]): string[] {
 function wordsOf(value: unknown): string[] | undefined {
   const items = typeof value === 'string' ? value.split(value.includes(',') ? ',' : /\s+/) : value
   if (!Array.isArray(items) || !items.every((item) => typeof item === 'string' || typeof item === 'number')) return
-  return items.map((item) => asLine(String(item), 500).replace(/^#+/, '')).filter((word) => word !== '')
+  return items.map((item) => toSingleLine(String(item), 500).replace(/^#+/, '')).filter((word) => word !== '')
 }

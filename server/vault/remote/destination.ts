@@ -1,6 +1,6 @@
 /** A Grove elsewhere as the destination of an import, through its REST operations. */
 import type { Destination } from '../apply/destination.ts'
-import { type ImportInput, toldOf } from '../apply/imports.ts'
+import { type ImportInput, toSummaryNames } from '../apply/imports.ts'
 import type { KnownContent, KnownNode } from '../plan/inventory.ts'
 import { nodeSchema, nodesSchema, type Origin, orgSchema, orgsSchema, originOf, pagesOf } from './answers.ts'
 import { inTurn, type Remote, RemoteRefusalError, requestsAtOnce } from './client.ts'
@@ -76,7 +76,7 @@ export function remoteDestination(remote: Remote, words: readonly string[]): Des
     if (known?.orgId !== orgId) await knownNodes(orgId, undefined)
     const ids = known?.ids ?? new Set<string>()
     const { statuses, edited, removed, problems } = await writeRemotely(remote, orgPath(orgId), ids, input)
-    return { ...toldOf(input.nodes, statuses, edited), removed, problems }
+    return { ...toSummaryNames(input.nodes, statuses, edited), removed, problems }
   }
 }
 

@@ -3,7 +3,7 @@ import { connectionJson, nodeJson, parentJson } from '../../domain/format/node-f
 import { edgeIdAt, nodeFile, textFile } from '../../domain/format/paths.ts'
 import type { NodeFiles } from '../../domain/nodes/node-creation.ts'
 import { type ImportedNode, importMessage } from '../apply/imports.ts'
-import { asLine } from '../format/line.ts'
+import { toSingleLine } from '../format/line.ts'
 
 /** Bytes of the JSON of one request, of 16 MiB that a service reads. */
 export const requestBytes = 12 * 1_048_576
@@ -91,7 +91,7 @@ export function* changesOf(
 
 /** On one line, as a message of a commit over REST has to be without control characters. */
 export function messageOf(node: ImportedNode): string {
-  return asLine(importMessage(node), 65_536)
+  return toSingleLine(importMessage(node), 65_536)
 }
 
 /** As text where that is the shorter JSON. */

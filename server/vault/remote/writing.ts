@@ -1,6 +1,6 @@
 /** Writes a planned folder as nodes of a Grove elsewhere: new ones in batches, changed ones by a commit each. */
 import { objectId } from '../../../gitstore/objects/object-format.ts'
-import { counted } from '../../base/counted.ts'
+import { plural } from '../../base/counted.ts'
 import type { PathProblem } from '../../domain/format/path-problem.ts'
 import { liesIn } from '../../domain/format/paths.ts'
 import type { NodeFiles } from '../../domain/nodes/node-creation.ts'
@@ -35,7 +35,7 @@ interface Written {
 }
 
 /**
- * As importNodes; a repeated call completes an interrupted one. Every node is whole at each moment, but for edges to nodes that
+ * As applyImport; a repeated call completes an interrupted one. Every node is whole at each moment, but for edges to nodes that
  * come later, and files that are too much for one request.
  *
  * @param org the path of the organisation
@@ -67,7 +67,7 @@ export async function writeRemotely(
   } catch (error) {
     const done = [...statuses.values()].filter((status) => status !== 'unchanged').length
     if (dryRun || !(error instanceof RemoteError || error instanceof RemoteRefusalError)) throw error
-    const message = `${error.message}; ${done} of ${counted(nodes.length, 'node')} were written${continuation(error)}`
+    const message = `${error.message}; ${done} of ${plural(nodes.length, 'node')} were written${continuation(error)}`
     throw error instanceof RemoteError ? new RemoteError(message) : new RemoteRefusalError(message, error.code)
   }
   const refused = [...nodes, ...removed].flatMap(({ id, path }) => {
