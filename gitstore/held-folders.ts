@@ -18,7 +18,7 @@ export const replacedMeanwhile = 'was moved meanwhile, or a folder above it beca
 export class FolderReplacedError extends GitError {
   constructor(path: string) {
     super('busy', `${path} ${replacedMeanwhile}`)
-    this.name = 'ReplacedFolder'
+    this.name = 'FolderReplacedError'
   }
 }
 

@@ -7,7 +7,7 @@
 import { closeSync, mkdirSync, renameSync } from 'node:fs'
 import { readdir, rm, rmdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { allDone, takeSyncTurn, syncDirectory, syncFile, syncPath, writeOpen } from './durable.ts'
+import { allDone, syncDirectory, syncFile, syncPath, takeSyncTurn, writeOpen } from './durable.ts'
 import { asStorageError, codeOf, GitError } from './errors.ts'
 import { syncFileSystem } from './native.ts'
 import { newObjectDraft, type ObjectDraft, rememberObject } from './objects/object-batch.ts'

@@ -2,7 +2,7 @@
 import { constants, type Dirent } from 'node:fs'
 import { type FileHandle, lstat, open } from 'node:fs/promises'
 import { codeOf } from './errors.ts'
-import { openBelow, FolderReplacedError, replacedMeanwhile } from './held-folders.ts'
+import { FolderReplacedError, openBelow, replacedMeanwhile } from './held-folders.ts'
 
 /** Bytes of one read. */
 const chunkBytes = 1_048_576

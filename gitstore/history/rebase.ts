@@ -91,7 +91,10 @@ async function nativeMerge(
   for (const [oid, object] of batch.repo.pending ?? []) if (object.type !== 'commit') await scratch.put(oid, object)
   // merge-tree takes its base from history (--merge-base came with git 2.40): three commits give it the three trees.
   const root = await createPlaceholder(scratch, repo, base, [])
-  const sides = [await createPlaceholder(scratch, repo, ours, [root]), await createPlaceholder(scratch, repo, theirs, [root])]
+  const sides = [
+    await createPlaceholder(scratch, repo, ours, [root]),
+    await createPlaceholder(scratch, repo, theirs, [root]),
+  ]
   const options = ['--write-tree', '-z', '--name-only', '--no-messages', '--allow-unrelated-histories']
   const { code, stdout, stderr } = await runGit(repo, ['-c', 'core.fsync=none', 'merge-tree', ...options, ...sides], {
     env: repo.env,

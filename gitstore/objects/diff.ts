@@ -28,7 +28,12 @@ const maxDepth = 128
  *
  * @throws GitError limit_exceeded, and as readTree
  */
-export async function diffTrees(repo: Repo, from: Oid | null, to: Oid | null, pace = createYielder()): Promise<TreeChange[]> {
+export async function diffTrees(
+  repo: Repo,
+  from: Oid | null,
+  to: Oid | null,
+  pace = createYielder(),
+): Promise<TreeChange[]> {
   const changes: TreeChange[] = []
   let opened = 0
   let characters = 0

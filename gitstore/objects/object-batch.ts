@@ -1,7 +1,7 @@
 /** Builds objects in memory, readable at once, and writes them durably in one step. Moves no ref. */
 
 import { closeSync, futimesSync, mkdirSync, openSync, statSync } from 'node:fs'
-import { allDone, discard, nameFile, takeSyncTurn, syncDirectory, syncFile, writeOpen } from '../durable.ts'
+import { allDone, discard, nameFile, syncDirectory, syncFile, takeSyncTurn, writeOpen } from '../durable.ts'
 import { asStorageError, codeOf, GitError } from '../errors.ts'
 import type { Oid, PendingObject, Repo } from '../repo.ts'
 import { temporaryObject } from '../temporary-names.ts'

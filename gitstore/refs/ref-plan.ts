@@ -10,7 +10,7 @@ import { closeSync, renameSync } from 'node:fs'
 import { unlink } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { allDone, takeSyncTurn, syncDirectory, syncFile, syncPath, writeOpen, writeSynced } from '../durable.ts'
+import { allDone, syncDirectory, syncFile, syncPath, takeSyncTurn, writeOpen, writeSynced } from '../durable.ts'
 import { asStorageError, codeOf, GitError } from '../errors.ts'
 import { isNoFile } from '../presence.ts'
 import type { Oid } from '../repo.ts'
@@ -19,11 +19,11 @@ import { hasPackedBelow, packedRefsLock, readPackedRefs, removePackedRefs } from
 import {
   linkLock,
   lockPath,
+  ownerPath,
   type Recover,
   type RefName,
   removeEmptyFolders,
   removeLock,
-  ownerPath,
 } from './ref-lock.ts'
 import { hasLooseBelow, readRef } from './refs.ts'
 

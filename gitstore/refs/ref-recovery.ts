@@ -7,23 +7,23 @@ import type { Repo } from '../repo.ts'
 import type { Store } from '../store.ts'
 import { packedRefsLock } from './packed-refs.ts'
 import {
+  encodeOwner,
   type LockOwner,
   lockPath,
+  ownerPath,
   parseOwner,
   type Recover,
   readLock,
   removeLock,
-  ownerPath,
-  encodeOwner,
 } from './ref-lock.ts'
 import {
   executePlan,
-  withPackedRefsLock,
+  findNameConflict,
   moveOf,
   type PlannedMove,
   planPath,
   type StagedMove,
-  findNameConflict,
+  withPackedRefsLock,
   writeValues,
 } from './ref-plan.ts'
 import { readRef } from './refs.ts'

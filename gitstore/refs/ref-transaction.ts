@@ -11,21 +11,21 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join, relative, sep } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createKeyedMutex } from '../concurrency/keyed-mutex.ts'
-import { allDone, takeSyncTurn, syncPath } from '../durable.ts'
+import { allDone, syncPath, takeSyncTurn } from '../durable.ts'
 import { asStorageError, codeOf, GitError, type GitErrorCode, isGitError } from '../errors.ts'
 import type { Oid, Repo } from '../repo.ts'
 import { repoExists } from '../repo-folders.ts'
 import type { Store, TransactionOutcome, TransactionPhase } from '../store.ts'
 import { markReadOnly, refuseReadOnly } from './read-only.ts'
-import { linkLock, lockPath, type RefName, removeLock, secondsSince, ownerPath, encodeOwner } from './ref-lock.ts'
+import { encodeOwner, linkLock, lockPath, ownerPath, type RefName, removeLock, secondsSince } from './ref-lock.ts'
 import {
   executePlan,
-  withPackedRefsLock,
   type Move,
   namesAbove,
   refuseNameConflicts,
   renameRef,
   syncRefFolders,
+  withPackedRefsLock,
   writePlan,
   writeValues,
 } from './ref-plan.ts'
@@ -85,7 +85,8 @@ export async function updateRefs<T>(
           : removeFolder(folder),
     )
     // After the lock is released: a writer that builds on the ref syncs the same folder later.
-    if (unsynced) await timed(store, 'sync', () => translateStorageErrors(store, [unsynced], () => syncRefFolders([unsynced])))
+    if (unsynced)
+      await timed(store, 'sync', () => translateStorageErrors(store, [unsynced], () => syncRefFolders([unsynced])))
     if (unsynced) await requireFence(store, names)
     store.observer?.ended(moves.length > 0 ? 'moved' : 'nothing')
     return value
@@ -138,7 +139,12 @@ export async function withRefLock<T>(store: Store, name: RefName, note: string, 
  * Runs `work`, which makes, moves or removes repositories of `folder`, directly below the root: if this process dies in between,
  * recovery passes on the note, which names the folder.
  */
-export async function withRepoIntent<T>(store: Store, folder: string, note: string, work: () => Promise<T>): Promise<T> {
+export async function withRepoIntent<T>(
+  store: Store,
+  folder: string,
+  note: string,
+  work: () => Promise<T>,
+): Promise<T> {
   return withLocks(store, [], note, work, removeFolder, [folder])
 }
 

@@ -41,7 +41,7 @@ export class CutOffError extends Error {
 
   constructor(message: string, report: Buffer) {
     super(message)
-    this.name = 'CutOff'
+    this.name = 'CutOffError'
     this.report = report
   }
 }

@@ -5,7 +5,7 @@
 
 import { type Duplex, PassThrough, type Readable, type Writable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
-import { writeInput, killGroup } from '../native.ts'
+import { killGroup, writeInput } from '../native.ts'
 import type { Repo } from '../repo.ts'
 import { type ReadOptions, readFrames } from './bounded-input.ts'
 import { CutOffError, type Exchange, relayOutput } from './exchange.ts'

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Insertable, Kysely, Selectable, Transaction, Updateable } from 'kysely'
 import { branchRefs } from './branches.ts'
-import { storeLog, type NewLogPart } from './chain-layout.ts'
+import { type NewLogPart, storeLog } from './chain-layout.ts'
 import { abandonLogs, trimLog } from './chain-removal.ts'
 import { logEndOf } from './chains.ts'
 import { countMoves, forgetMoves } from './ref-moves.ts'

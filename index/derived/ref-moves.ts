@@ -54,7 +54,10 @@ export async function listReposToMaintain(db: IndexDb, limit: number): Promise<M
 }
 
 /** Maintenance has looked. A repository that moved within the last hour holds what is still young, and is looked at again. */
-export async function markMaintained(trx: Transaction<IndexSchema>, { org_id, node_id }: MovedRepository): Promise<void> {
+export async function markMaintained(
+  trx: Transaction<IndexSchema>,
+  { org_id, node_id }: MovedRepository,
+): Promise<void> {
   await sql`update ref_moves set moves = case when moved_at + ${lookAfterS} > ${now} then moves else 0 end, look_at = ${later}
     where org_id = ${org_id} and node_id = ${node_id}`.execute(trx)
 }

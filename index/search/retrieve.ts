@@ -2,9 +2,9 @@
 import type { EdgeTable } from '../derived/schema.ts'
 import {
   type Answering,
+  createDescriber,
   describeMatches,
   describeNode,
-  createDescriber,
   edgesAmong,
   type RetrievedMatch,
   type RetrievedNode,
@@ -14,7 +14,7 @@ import { type ShowText, showPassages, showWholeTexts } from './answers/shown-tex
 import { parseQuestion } from './ranking/conditions.ts'
 import type { Coverage } from './ranking/coverage.ts'
 import type { Expansion, Following } from './ranking/expansion.ts'
-import { bestHits, withoutEntityHops, addEntityHops } from './ranking/matches.ts'
+import { addEntityHops, bestHits, withoutEntityHops } from './ranking/matches.ts'
 import { parseQuery, type Query } from './ranking/query.ts'
 import { type ExpansionDepth, LEVELS, type Level, type Match, MOST_NODES, rankNodes } from './ranking/ranking.ts'
 import { createFilter, type Scope } from './ranking/scope.ts'

@@ -17,7 +17,7 @@ export class SqliteNotInstalledError extends Error {
       `SQLite is not installed for Node ${process.version} (${process.platform}-${process.arch}); ${advice}`,
       options,
     )
-    this.name = 'SqliteNotInstalled'
+    this.name = 'SqliteNotInstalledError'
   }
 }
 

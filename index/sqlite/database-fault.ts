@@ -22,7 +22,7 @@ export class DatabaseError extends Error {
 
   constructor(code: DatabaseFaultCode, message: string, options?: ErrorOptions) {
     super(message, options)
-    this.name = 'DatabaseFault'
+    this.name = 'DatabaseError'
     this.code = code
   }
 }
@@ -35,7 +35,7 @@ export function isDatabaseStorageError(error: unknown): boolean {
 export class DatabaseBusyError extends DatabaseError {
   constructor(options?: ErrorOptions) {
     super('busy', 'The database is busy', options)
-    this.name = 'DatabaseBusy'
+    this.name = 'DatabaseBusyError'
   }
 }
 

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type Sqlite from 'better-sqlite3'
 import { isSqliteError, openSqlite } from './better-sqlite3.ts'
 import { openHandle } from './connection.ts'
-import { asDatabaseError, DatabaseError, toOpenError, isBusy } from './database-fault.ts'
+import { asDatabaseError, DatabaseError, isBusy, toOpenError } from './database-fault.ts'
 
 export interface LiveProcess {
   readonly id: string

@@ -96,7 +96,7 @@ export class AppError extends Error {
 
   constructor(code: RefusalCode, detail: string, facts: Record<string, unknown> = {}, options?: ErrorOptions) {
     super(detail, options)
-    this.name = 'Refusal'
+    this.name = 'AppError'
     this.code = code
     this.facts = facts
   }
@@ -153,7 +153,7 @@ export class ValidationError extends Error {
 
   constructor(problems: readonly Problem[]) {
     super(problems.map((problem) => `${problem.loc.join('.')}: ${problem.msg}`).join('; '))
-    this.name = 'Invalid'
+    this.name = 'ValidationError'
     this.problems = problems
   }
 }
@@ -167,6 +167,6 @@ export function invalid(loc: readonly (string | number)[], msg: string, input?: 
 export class ClientDisconnectedError extends Error {
   constructor() {
     super('The client has gone')
-    this.name = 'ClientGone'
+    this.name = 'ClientDisconnectedError'
   }
 }

@@ -1,7 +1,7 @@
 /** What faults of repositories and databases mean to callers: one table for REST and for pushes. */
 import { asStorageError, GitError, type GitErrorCode } from '../../gitstore/errors.ts'
 import { DatabaseError } from '../../index/sqlite/database.ts'
-import { ValidationError, invalid, AppError } from './errors.ts'
+import { AppError, invalid, ValidationError } from './errors.ts'
 
 type Answer = AppError | ValidationError
 

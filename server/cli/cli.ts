@@ -3,11 +3,11 @@
 import { isMainThread } from 'node:worker_threads'
 import { CommanderError } from 'commander'
 import { ConfigError, readConfig } from '../base/config.ts'
-import { ValidationError, AppError } from '../base/errors.ts'
+import { AppError, ValidationError } from '../base/errors.ts'
 import { printable } from '../domain/format/texts.ts'
 import { explainFault } from '../process/faults.ts'
 import { UsageError } from './commands/command.ts'
-import { InterruptedError, type Interruption, createInterruption } from './interruption.ts'
+import { createInterruption, InterruptedError, type Interruption } from './interruption.ts'
 import { programOf } from './program.ts'
 
 // In a thread, what loads this calls runCommand.

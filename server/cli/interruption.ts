@@ -12,7 +12,7 @@ export class InterruptedError extends Error {
 
   constructor(signal: NodeJS.Signals) {
     super(`ended by ${signal} before the work was done`)
-    this.name = 'Interrupted'
+    this.name = 'InterruptedError'
     this.exitCode = 128 + constants.signals[signal]
   }
 }

@@ -18,7 +18,7 @@ import type { Actor, Person } from './actor.ts'
 import type { NodeAt, OrgAt } from './at.ts'
 import { historyOf } from './indexing/history.ts'
 import { indexNode, indexOrg } from './indexing/index-node.ts'
-import { matchesIndexed, indexedBranches } from './indexing/indexed-branches.ts'
+import { indexedBranches, matchesIndexed } from './indexing/indexed-branches.ts'
 import { branchRefs, isId, ledgerRef, main, nodeRepo, orgRepo } from './layout.ts'
 
 /** The role a use case requires. `public`: what anyone may read once the organisation is published. */
@@ -63,7 +63,12 @@ export async function authorizeNode(deps: Deps, actor: Actor, at: NodeAt, need: 
  *
  * @throws as authorizeNode, but for the organisation's refusals
  */
-export async function authorizeNodeInOrg(deps: Deps, access: OrgAccess, nodeId: string, need: Need): Promise<NodeAccess> {
+export async function authorizeNodeInOrg(
+  deps: Deps,
+  access: OrgAccess,
+  nodeId: string,
+  need: Need,
+): Promise<NodeAccess> {
   const node = await findIndexed(deps, access.org, nodeId, need)
   if (!node) throw new AppError('node_not_found', 'Node not found')
   requireRole(access, need)

@@ -1,7 +1,7 @@
 /** The processes that use a data folder now. */
 import { join } from 'node:path'
 import { lexists, listNames } from '../../gitstore/presence.ts'
-import { lockFileIn, claimDeadProcess } from '../../index/sqlite/file-lock.ts'
+import { claimDeadProcess, lockFileIn } from '../../index/sqlite/file-lock.ts'
 
 /**
  * The ids of all processes that hold their lock below `run`, without `own`, whose lock this process must not open twice.

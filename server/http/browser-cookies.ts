@@ -3,7 +3,7 @@
 import type { Request, Response } from 'express'
 import type { Deps } from '../base/deps.ts'
 import { isLoopback } from '../base/loopback.ts'
-import { deleteBrowserSession, createBrowserSession, sessionEndedError } from '../domain/accounts/browser-sessions.ts'
+import { createBrowserSession, deleteBrowserSession, sessionEndedError } from '../domain/accounts/browser-sessions.ts'
 import type { FindCredential } from './authentication.ts'
 import { baseUrl } from './connection/base-url.ts'
 

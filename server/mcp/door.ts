@@ -1,7 +1,7 @@
 /** `POST /mcp`: the Model Context Protocol over HTTP, revisions 2026-07-28 and 2025-11-25, without sessions. */
 
 import type { Response as Answering, Request as Asked, RequestHandler } from 'express'
-import { ValidationError, AppError } from '../base/errors.ts'
+import { AppError, ValidationError } from '../base/errors.ts'
 import { isTooDeep } from '../domain/format/limits.ts'
 import { credentialOf, type FindCredential } from '../http/authentication.ts'
 import { baseUrl } from '../http/connection/base-url.ts'

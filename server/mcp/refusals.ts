@@ -16,7 +16,7 @@ export class ToolError extends Error {
     currentHead?: RefusalFacts['currentHead'],
   ) {
     super(message)
-    this.name = 'ToolRefusal'
+    this.name = 'ToolError'
     this.facts = { status, code, message, problems, currentHead, isOwn: true }
   }
 }

@@ -3,7 +3,7 @@
 import type { StoreObserver } from '../../gitstore/store.ts'
 import type { DatabaseObserver } from '../../index/sqlite/connection.ts'
 import type { LimitSignIn } from '../base/counters.ts'
-import { RateLimitedError, AppError } from '../base/errors.ts'
+import { AppError, RateLimitedError } from '../base/errors.ts'
 import type { Metrics } from './metrics.ts'
 
 export function storeObserver(metrics: Metrics): StoreObserver {

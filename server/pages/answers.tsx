@@ -8,7 +8,7 @@ import { render } from 'preact-render-to-string'
 import { reserveResponse } from '../http/connection/held-bytes.ts'
 import { assetsVersion } from './assets.ts'
 import { Frame } from './parts/frame.tsx'
-import type { Page, PageResult, Text, PageContext } from './visit.ts'
+import type { Page, PageContext, PageResult, Text } from './visit.ts'
 
 /** Nothing inline, nothing from elsewhere. */
 const policy =

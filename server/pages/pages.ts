@@ -1,7 +1,7 @@
 /** Routes to pages, in one table, and what every request for one goes through. */
 
 import type { Request, RequestHandler, Response } from 'express'
-import { ValidationError, AppError } from '../base/errors.ts'
+import { AppError, ValidationError } from '../base/errors.ts'
 import { bearerToken, type FindCredential } from '../http/authentication.ts'
 import type { BrowserCookies } from '../http/browser-cookies.ts'
 import { baseUrl, publicPath } from '../http/connection/base-url.ts'
@@ -35,7 +35,7 @@ import { showProposals } from './pages/proposal-list.tsx'
 import { showReset, showSignIn, showSignUp, takeReset, takeSignIn, takeSignOut, takeSignUp } from './pages/sign-in.tsx'
 import { showTokens, takeTokens } from './pages/tokens.tsx'
 import { Urls } from './urls.ts'
-import type { PageResult, PageContext } from './visit.ts'
+import type { PageContext, PageResult } from './visit.ts'
 
 type MakePage = (visit: PageContext) => Promise<PageResult>
 

@@ -6,7 +6,7 @@ import type { Job } from '../domain/background/sweep.ts'
 import { isCell } from '../domain/cells/cell.ts'
 import { cellJobs, reconcilePlaces } from '../domain/cells/reconciliation.ts'
 import { migrationRoutes } from '../http/cells/arrivals.ts'
-import { translateMovedOrg, proxyToOwner } from '../http/cells/forwarding.ts'
+import { proxyToOwner, translateMovedOrg } from '../http/cells/forwarding.ts'
 import { limitPlaceReads, type PlaceReadLimit } from '../http/cells/place-reads.ts'
 
 interface ServiceParts {
@@ -35,5 +35,8 @@ interface HttpParts {
 
 export function httpPartsOf(deps: Deps, limit: PlaceReadLimit): HttpParts {
   if (!isCell(deps)) return { steps: [], errorSteps: [] }
-  return { steps: [proxyToOwner(deps, limitPlaceReads(limit)), migrationRoutes(deps)], errorSteps: [translateMovedOrg(deps)] }
+  return {
+    steps: [proxyToOwner(deps, limitPlaceReads(limit)), migrationRoutes(deps)],
+    errorSteps: [translateMovedOrg(deps)],
+  }
 }

@@ -25,7 +25,7 @@ export class WorkerFailedError extends Error {
 
   constructor(code: number | null, signal: string | null) {
     super(`A worker ended before it listened (${signal ?? `exit code ${code}`})`)
-    this.name = 'WorkerFailed'
+    this.name = 'WorkerFailedError'
     this.explained = code === 1
   }
 }

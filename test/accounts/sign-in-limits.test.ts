@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 import type { Attempt, Counter, Limit, LimitSignIn, NewCounter } from '../../server/base/counters.ts'
-import { RateLimitedError, AppError } from '../../server/base/errors.ts'
+import { AppError, RateLimitedError } from '../../server/base/errors.ts'
 import { issueResetToken } from '../../server/domain/accounts/sessions.ts'
 import { limitedSignIns } from '../../server/domain/accounts/sign-ins.ts'
 import { from, guess, login, startBehindProxy } from '../support/behind-proxy.ts'

@@ -202,10 +202,10 @@ async function rate(workers: number, each: number, work: (worker: number, n: num
 
 async function openStore(root: string): Promise<Store> {
   const nobody = {
-    takeOver: () => undefined,
-    recovered: async () => {},
+    claimDeadProcess: () => undefined,
+    onRecovered: async () => {},
     indexRepo: async () => {},
-    becameReadOnly: () => {},
+    onReadOnly: () => {},
   }
   const store = { root, run: join(root, 'run'), process: 'bench', ...nobody }
   await mkdir(join(store.run, store.process), { recursive: true })

@@ -29,7 +29,7 @@ describe('a move whose PostgreSQL goes away', () => {
   it('before anything is closed leaves all as it was, and says so', async () => {
     const org = await newOrg()
     const said = await moveWhileAway(org, 1)
-    expect(said.name).to.equal('NotMoved')
+    expect(said.name).to.equal('NotMovedError')
     expect(isClosed(org)).to.equal(false)
     await server.start()
     expect(await placeOf(org)).to.include({ cell: 'here', state: 'here', target: null })

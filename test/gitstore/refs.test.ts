@@ -19,10 +19,10 @@ async function newStore(root: string) {
     root,
     run,
     process: 'one',
-    takeOver: () => undefined,
-    recovered: async () => undefined,
+    claimDeadProcess: () => undefined,
+    onRecovered: async () => undefined,
     indexRepo: async () => undefined,
-    becameReadOnly: () => undefined,
+    onReadOnly: () => undefined,
   }
 }
 

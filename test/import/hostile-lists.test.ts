@@ -3,7 +3,7 @@
 import { expect } from 'chai'
 import { z } from 'zod'
 import { pagesOf } from '../../server/vault/remote/answers.ts'
-import { type Remote, AnswerTooLargeError } from '../../server/vault/remote/client.ts'
+import { AnswerTooLargeError, type Remote } from '../../server/vault/remote/client.ts'
 
 const schema = z.object({ total: z.number(), items: z.array(z.object({ name: z.string() })) })
 

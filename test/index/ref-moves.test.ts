@@ -7,8 +7,8 @@ import { indexMigrations } from '../../index/derived/migrations.ts'
 import {
   countMoves,
   forgetMoves,
-  listStamps,
   listReposToMaintain,
+  listStamps,
   markMaintained,
   ownRepository,
 } from '../../index/derived/ref-moves.ts'

@@ -26,8 +26,7 @@ describe('the difference in words', () => {
   })
 
   it('joins changes that one or two words part', () => {
-    const { parts = [] } =
-      diffWords('The old cat sat on the mat today.', 'The young cat lay on the mat today.') ?? {}
+    const { parts = [] } = diffWords('The old cat sat on the mat today.', 'The young cat lay on the mat today.') ?? {}
     const changed = flat(parts).map(({ pieces }) => pieces.filter(({ isChanged }) => isChanged).map(({ text }) => text))
     expect(changed).to.deep.equal([['old cat sat'], ['young cat lay']])
   })

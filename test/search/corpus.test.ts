@@ -12,9 +12,9 @@ import {
 import {
   type Corpus,
   createCorpus,
+  flush,
   mergeFrom,
   removeDocument,
-  flush,
   setDocument,
 } from '../../index/search/segments/corpus.ts'
 import { type CorpusDocument, shortIdOf } from '../../index/search/segments/live-index.ts'

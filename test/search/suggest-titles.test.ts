@@ -1,6 +1,6 @@
 /** Titles as they are typed: which words find them, and the order, beside a search through all titles. */
 import { expect } from 'chai'
-import { mergeFrom, flush } from '../../index/search/segments/corpus.ts'
+import { flush, mergeFrom } from '../../index/search/segments/corpus.ts'
 import { titleWords, typedWords } from '../../index/search/text/title-words.ts'
 import { ask, indexOf, link, note } from './notes.ts'
 import { alignment } from './plain-distance.ts'

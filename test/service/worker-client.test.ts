@@ -77,7 +77,7 @@ describe('the client of a worker thread', () => {
   it('throws a fault of a database as such, any other error with its text, and goes on', async () => {
     const client = open()
     expect(await errorOf(client.ask('fail', 'fault'))).to.include({
-      name: 'DatabaseFault',
+      name: 'DatabaseError',
       code: 'damaged',
       message: 'The database is damaged',
     })

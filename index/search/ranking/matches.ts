@@ -16,10 +16,10 @@ import type { Coverage } from './coverage.ts'
 import type { Expansion } from './expansion.ts'
 import type { Query } from './query.ts'
 import type { ScoreOf } from './ranking.ts'
-import { passesFilter, both } from './scope.ts'
+import { both, passesFilter } from './scope.ts'
 import {
-  type DocumentFilter,
   bestFirst,
+  type DocumentFilter,
   heapOfBest,
   type ScoredHit,
   type ScorePart,
@@ -181,7 +181,9 @@ export function addEntityHops(expansion: Expansion, coverage: Coverage, found: B
   const plain = withoutEntityHops(scores, found)
   const { hits, top, passages } = plain
   const bridges =
-    found.isByPhrase || !coverage.query.isWordy ? plain.bridges : findEntityHops(expansion, coverage, hits, found.admission)
+    found.isByPhrase || !coverage.query.isWordy
+      ? plain.bridges
+      : findEntityHops(expansion, coverage, hits, found.admission)
   if (bridges.size === 0) return plain
   const scoreOf = (id: string) => plain.scoreOf(id) + top * (bridges.get(id)?.gain ?? 0)
   const ids = new Set([...hits.map(({ id }) => id), ...bridges.keys()])

@@ -5,11 +5,11 @@ import {
   type DocumentPlace,
   documentCount,
   documentFrequency,
-  type SegmentView,
   idAt,
   idfOf,
   placeOf,
   ranksOf,
+  type SegmentView,
 } from '../segments/corpus.ts'
 import { liveLength, livePostings } from '../segments/live-index.ts'
 import { countAt, MANY, postingOf } from '../segments/segment.ts'

@@ -1,14 +1,14 @@
 /** An organisation's index as if some nodes had other contents: for one question, and without a change of the index. */
-import { addSegment, type Corpus, createCorpus, type SegmentView, flattenLive } from '../segments/corpus.ts'
+import { addSegment, type Corpus, createCorpus, flattenLive, type SegmentView } from '../segments/corpus.ts'
 import {
   addSegments,
   createOrgIndex,
+  flushIndex,
   isLarge,
   type OrgIndex,
   passageId,
   removeNode,
   type SegmentPair,
-  flushIndex,
   setNode,
 } from '../segments/org-index.ts'
 import { type DescribedNode, INDEXED_BYTES, type SearchRows, wholeLetters } from '../segments/rows.ts'

@@ -3,9 +3,9 @@ import {
   addLive,
   type CorpusDocument,
   createLive,
-  type MemTable,
   liveIdOf,
   livePostings,
+  type MemTable,
   removeLive,
   shortIdOf,
   unsortedOf,
@@ -116,7 +116,9 @@ export function* mergeFrom(
 ): Generator<undefined, Segment, undefined> {
   const parts = corpus.frozen.slice(from, to)
   const before = parts.map(({ deadList }) => deadList.length)
-  const segment = yield* merge(parts.map((part, i) => ({ segment: part.segment, dead: tombstonesOf(part, before[i] ?? 0) })))
+  const segment = yield* merge(
+    parts.map((part, i) => ({ segment: part.segment, dead: tombstonesOf(part, before[i] ?? 0) })),
+  )
   const merged = frozenOf(segment)
   // What has died meanwhile.
   for (const [
@@ -174,7 +176,8 @@ export function documentCount({ frozen, live }: Corpus): number {
 /** The mean of the documents' distinct terms in the field: a quotient of whole numbers, whatever the parts are. */
 export function averageLength(corpus: Corpus, field: number): number {
   const count = documentCount(corpus)
-  const lengthOf = ({ totalLengths, deadLengths }: SegmentView) => (totalLengths[field] ?? 0) - (deadLengths[field] ?? 0)
+  const lengthOf = ({ totalLengths, deadLengths }: SegmentView) =>
+    (totalLengths[field] ?? 0) - (deadLengths[field] ?? 0)
   const total = corpus.frozen.reduce((sum, part) => sum + lengthOf(part), corpus.live.totalLengths[field] ?? 0)
   return count === 0 ? 0 : total / count
 }

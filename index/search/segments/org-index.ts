@@ -7,11 +7,11 @@ import {
   addSegment,
   type Corpus,
   createCorpus,
+  flush,
   memoryOf,
   mergeFrom,
   placeOf,
   removeDocument,
-  flush,
   setDocument,
 } from './corpus.ts'
 import { type OrgState, type SearchRows, wholeLetters } from './rows.ts'

@@ -16,7 +16,7 @@ import type { ResetToken } from '../../domain/accounts/sessions.ts'
 import { operator } from '../../domain/actor.ts'
 import type { AccountAt } from '../../domain/at.ts'
 import { isId } from '../../domain/layout.ts'
-import { type Call, type Run, requireFolder, printLine, UsageError, withDeps } from './command.ts'
+import { type Call, printLine, type Run, requireFolder, UsageError, withDeps } from './command.ts'
 
 /** Accounts read at a time. */
 const atOnce = 200

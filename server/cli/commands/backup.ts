@@ -4,7 +4,7 @@ import { lexists } from '../../../gitstore/presence.ts'
 import { postgresOf } from '../../base/config.ts'
 import { backUpData, findMistake } from '../../domain/operator/backup.ts'
 import { readStamps } from '../../domain/operator/mirror-checks.ts'
-import { type Call, progressFor, requireFolder, printLine, printProblems, UsageError, withDeps } from './command.ts'
+import { type Call, printLine, printProblems, progressFor, requireFolder, UsageError, withDeps } from './command.ts'
 
 interface BackupFlags {
   readonly jobs?: string

@@ -5,7 +5,8 @@ import { printLine, thingsAre } from './command.ts'
 
 /** Prints the value of each variable, a secret as `set`, and each problem. Returns the exit code: 1 if there are any. */
 export async function checkConfiguration(config: Config): Promise<number> {
-  for (const { name, value, isDefault } of effectiveVariables()) printLine(`${name}=${value}${isDefault ? ' (default)' : ''}`)
+  for (const { name, value, isDefault } of effectiveVariables())
+    printLine(`${name}=${value}${isDefault ? ' (default)' : ''}`)
   const found = await checkConfig(config)
   printLine(found.length === 0 ? 'Nothing is wrong' : `${thingsAre(found.length)} wrong:`)
   for (const sentence of found) printLine(`  ${sentence}`)

@@ -2,7 +2,7 @@
 import { postgresOf } from '../../base/config.ts'
 import { movedCredentialsFile } from '../../domain/layout.ts'
 import { moveCredentials } from '../../domain/operator/credentials-move.ts'
-import { type Call, requireFolder, printLine, UsageError } from './command.ts'
+import { type Call, printLine, requireFolder, UsageError } from './command.ts'
 
 /** @throws UsageError where it cannot be done; nothing has changed then */
 export async function moveToPostgres({ config, signal }: Call): Promise<number> {

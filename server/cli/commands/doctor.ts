@@ -7,7 +7,7 @@ import { postgresOf } from '../../base/config.ts'
 import { plural } from '../../base/counted.ts'
 import { examine, type Step } from '../../domain/operator/doctor.ts'
 import type { Progress } from '../progress.ts'
-import { type Call, progressFor, requireFolder, printLine, thingsAre, withDeps } from './command.ts'
+import { type Call, printLine, progressFor, requireFolder, thingsAre, withDeps } from './command.ts'
 
 /** Changes nothing. Exit code 1 for faults; notes do not count. */
 export async function checkHealth({ config, signal }: Call, options: { readonly json?: boolean }): Promise<number> {

@@ -13,7 +13,7 @@ import { type Manifest, readManifest } from '../../vault/read/export-manifest.ts
 import { findVaultId, makeVaultId } from '../../vault/read/vault-file.ts'
 import { exportFiles } from '../../vault/write/exported-files.ts'
 import { writeFolder } from '../../vault/write/exported-folder.ts'
-import { type Call, progressFor, requireFolder, printLine, printProblems, UsageError, withDeps } from './command.ts'
+import { type Call, printLine, printProblems, progressFor, requireFolder, UsageError, withDeps } from './command.ts'
 
 /** Exit code 1 if a node could not be read, or a file of the folder was kept that no export wrote. */
 export async function exportTo(call: Call, orgName: string, target: string): Promise<number> {

@@ -2,7 +2,7 @@
 import { resolve } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { GitError } from '../../../gitstore/errors.ts'
-import { isAbsent, exists } from '../../../gitstore/presence.ts'
+import { exists, isAbsent } from '../../../gitstore/presence.ts'
 import { findAccountByEmail } from '../../../index/credentials/accounts.ts'
 import { DatabaseError } from '../../../index/sqlite/database.ts'
 import type { Deps } from '../../base/deps.ts'
@@ -10,7 +10,7 @@ import { personOf } from '../../domain/accounts/users.ts'
 import type { Person } from '../../domain/actor.ts'
 import { type Destination, localDestination } from '../../vault/apply/destination.ts'
 import { type Sync, type Synced, type SyncOptions, syncFolder } from '../../vault/apply/sync.ts'
-import { type Target, UnknownVault } from '../../vault/apply/target.ts'
+import { type Target, UnknownVaultError } from '../../vault/apply/target.ts'
 import { OnlyReaderError, SeveralOrganisationsError } from '../../vault/plan/organisation.ts'
 import { changesOf } from '../../vault/plan/summary.ts'
 import { UnreadableExclusionsError } from '../../vault/read/exclusions.ts'
@@ -18,7 +18,7 @@ import { DamagedVaultFileError } from '../../vault/read/vault-file.ts'
 import { whenChanged } from '../../vault/read/watch.ts'
 import { addressOf, connectTo, RemoteError, RemoteRefusalError, readToken } from '../../vault/remote/client.ts'
 import { remoteDestination } from '../../vault/remote/destination.ts'
-import { type Call, progressFor, requireFolder, printLine, UsageError, withDeps } from './command.ts'
+import { type Call, printLine, progressFor, requireFolder, UsageError, withDeps } from './command.ts'
 
 export interface ImportOptions extends SyncOptions {
   readonly as?: string
@@ -71,7 +71,14 @@ function sync(run: Sync, known?: Target): Promise<Synced> {
 
 /** @throws UsageError in the place of errors that the caller can correct */
 function refuse(error: unknown): never {
-  const kinds = [UnreadableExclusionsError, DamagedVaultFileError, UnknownVault, SeveralOrganisationsError, OnlyReaderError, RemoteRefusalError]
+  const kinds = [
+    UnreadableExclusionsError,
+    DamagedVaultFileError,
+    UnknownVaultError,
+    SeveralOrganisationsError,
+    OnlyReaderError,
+    RemoteRefusalError,
+  ]
   const isCallers = kinds.some((kind) => error instanceof kind)
   throw isCallers && error instanceof Error ? new UsageError(error.message) : error
 }

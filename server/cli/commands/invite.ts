@@ -8,7 +8,7 @@ import {
   mostUses,
 } from '../../domain/accounts/invitations.ts'
 import { operator } from '../../domain/actor.ts'
-import { type Call, requireFolder, requireOrgId, requireRoleName, printLine, UsageError, withDeps } from './command.ts'
+import { type Call, printLine, requireFolder, requireOrgId, requireRoleName, UsageError, withDeps } from './command.ts'
 
 export interface InviteOptions {
   readonly org?: string

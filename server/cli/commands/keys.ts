@@ -1,6 +1,6 @@
 /** `grove keys`: the keys that sign tokens. */
 import { rotateKeys } from '../../domain/accounts/key-rotation.ts'
-import { type Call, requireFolder, printLine, withDeps } from './command.ts'
+import { type Call, printLine, requireFolder, withDeps } from './command.ts'
 
 /** Services notice it within a minute. */
 export async function rotate(call: Call, { now: immediately = false }: { readonly now?: boolean }): Promise<number> {

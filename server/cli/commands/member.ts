@@ -1,7 +1,7 @@
 /** `grove member`: members of organisations, changed by the operator. */
 import { operator } from '../../domain/actor.ts'
 import { putMember } from '../../domain/orgs/members.ts'
-import { type Call, requireFolder, requireOrgId, requireRoleName, printLine, withDeps } from './command.ts'
+import { type Call, printLine, requireFolder, requireOrgId, requireRoleName, withDeps } from './command.ts'
 
 /** Commits to org.git as `operator`. Works for an organisation without an owner. */
 export async function addMember(call: Call, org: string, email: string, roleName: string): Promise<number> {

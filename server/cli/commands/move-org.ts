@@ -5,7 +5,7 @@ import { requireCell } from '../../domain/cells/cell.ts'
 import { LeftClosedError, NotMovedError } from '../../domain/cells/moves/copying.ts'
 import { moveOrg } from '../../domain/cells/moves/departure.ts'
 import { connectToCell } from '../../domain/cells/moves/other-cell.ts'
-import { type Call, progressFor, requireFolder, requireOrgId, printLine, UsageError, withDeps } from './command.ts'
+import { type Call, printLine, progressFor, requireFolder, requireOrgId, UsageError, withDeps } from './command.ts'
 
 interface MoveFlags {
   readonly jobs?: string
@@ -43,7 +43,8 @@ export async function moveOrgTo(call: Call, org: string, to: string, { jobs = '2
     } catch (error) {
       progress.end()
       if (error instanceof LeftClosedError) printLine(`${orgId} is not moved yet. ${error.message}`)
-      else if (error instanceof NotMovedError) printLine(`${orgId} was not moved, and nothing of it was changed. ${error.message}`)
+      else if (error instanceof NotMovedError)
+        printLine(`${orgId} was not moved, and nothing of it was changed. ${error.message}`)
       else throw error
       return 1
     }

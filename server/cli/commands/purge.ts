@@ -1,6 +1,6 @@
 /** `grove purge`: removes for good what was deleted long ago. */
 import { purge, type Trashed } from '../../domain/operator/trash.ts'
-import { type Call, progressFor, requireFolder, printLine, UsageError, withDeps } from './command.ts'
+import { type Call, printLine, progressFor, requireFolder, UsageError, withDeps } from './command.ts'
 
 export interface PurgeOptions {
   readonly olderThan: string

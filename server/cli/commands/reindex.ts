@@ -1,7 +1,7 @@
 /** `grove reindex`: the index is made again from the repositories. */
 import { plural } from '../../base/counted.ts'
 import { reindex } from '../../domain/indexing/reindex.ts'
-import { type Call, progressFor, requireFolder, printLine, withDeps } from './command.ts'
+import { type Call, printLine, progressFor, requireFolder, withDeps } from './command.ts'
 
 /** Exit code 1 if a repository could not be read. */
 export async function rebuildIndex(call: Call): Promise<number> {

@@ -1,7 +1,7 @@
 /** `grove restore-node`: brings a deleted node back from the trash. */
 import { isId } from '../../domain/layout.ts'
 import { restoreNode } from '../../domain/operator/trash.ts'
-import { type Call, requireFolder, printLine, UsageError, withDeps } from './command.ts'
+import { type Call, printLine, requireFolder, UsageError, withDeps } from './command.ts'
 
 /** @param path `<org id>/<node id>`, as in the node's URLs and in the trash */
 export async function restoreNodeAt(call: Call, path: string): Promise<number> {

@@ -7,7 +7,7 @@ import type { PathProblem } from '../../domain/format/path-problem.ts'
 import { indexAll } from '../../domain/indexing/reindex.ts'
 import { createAccounts, findOccupant, putIntoPlace } from '../../domain/operator/restore.ts'
 import { stageCopies } from '../../domain/operator/staging.ts'
-import { type Call, progressFor, requireFolder, printLine, printProblems, UsageError, withDeps } from './command.ts'
+import { type Call, printLine, printProblems, progressFor, requireFolder, UsageError, withDeps } from './command.ts'
 
 /** Exit code 1 if a copy was skipped because it is damaged, or a restored one is not sound. */
 export async function restoreFrom(call: Call, source: string): Promise<number> {

@@ -12,7 +12,7 @@ import {
 import { findActiveProfile, lockAccount } from '../../../index/credentials/accounts.ts'
 import type { AccessToken as Row } from '../../../index/credentials/schema.ts'
 import type { Deps } from '../../base/deps.ts'
-import { invalid, AppError } from '../../base/errors.ts'
+import { AppError, invalid } from '../../base/errors.ts'
 import { authorizeNode, authorizeOrg, requireSignedIn } from '../access.ts'
 import type { Person } from '../actor.ts'
 import type { TokenAt } from '../at.ts'

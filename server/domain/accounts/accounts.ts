@@ -11,14 +11,14 @@ import {
   useResetToken,
 } from '../../../index/credentials/sessions.ts'
 import type { Deps } from '../../base/deps.ts'
-import { ValidationError, AppError } from '../../base/errors.ts'
+import { AppError, ValidationError } from '../../base/errors.ts'
 import type { Actor, Person } from '../actor.ts'
 import { ensurePersonalOrg } from '../orgs/orgs.ts'
-import { defaultName, requireAuthorName, requireEmail, anonymousName } from './identity.ts'
+import { anonymousName, defaultName, requireAuthorName, requireEmail } from './identity.ts'
 import { requireSignUpAllowed, signUpRefusedError, takeInvitation } from './invitations.ts'
 import { completeMembership, completeMembershipsOf, isFinal, type JoinedOrg } from './memberships.ts'
 import { lockActiveAccount, lockProvedAccount, type ProvedAccount, readAccount } from './password-proof.ts'
-import { hashPassword, isPassword, requireUncommon, hashRandomPassword } from './passwords.ts'
+import { hashPassword, hashRandomPassword, isPassword, requireUncommon } from './passwords.ts'
 import {
   issueResetToken,
   openSession,

@@ -8,10 +8,10 @@ import {
   countOpenInvitations,
   deleteOpenInvitation,
   findInvitation,
-  lockInvitationsOf,
   insertInvitation,
   insertInvitationUse,
   listOpenInvitations,
+  lockInvitationsOf,
   useInvitation,
 } from '../../../index/credentials/invitations.ts'
 import { findCard } from '../../../index/credentials/org-cards.ts'
@@ -29,8 +29,8 @@ import type {
 import { findRole } from '../../../index/derived/org-queries.ts'
 import type { Role } from '../../../index/derived/schema.ts'
 import type { Deps } from '../../base/deps.ts'
-import { invalid, AppError } from '../../base/errors.ts'
-import { findOrg, includesRole, authorizeOrg } from '../access.ts'
+import { AppError, invalid } from '../../base/errors.ts'
+import { authorizeOrg, findOrg, includesRole } from '../access.ts'
 import type { Operator, Person } from '../actor.ts'
 import type { InvitationAt, OrgAt } from '../at.ts'
 import { withRoleAtLeast } from '../orgs/members.ts'
@@ -313,10 +313,15 @@ async function isGood(deps: Deps, { uses_left, expires_at, org_id, created_by }:
  *
  * @throws AppError signup_closed; invitation_not_found where sign-up is open and the invitation is not good
  */
-export async function requireSignUpAllowed(deps: Deps, email: string, token: string | undefined): Promise<Row | undefined> {
+export async function requireSignUpAllowed(
+  deps: Deps,
+  email: string,
+  token: string | undefined,
+): Promise<Row | undefined> {
   if (deps.config.signup === 'closed') throw signUpRefusedError(deps)
   const invitation = token === undefined ? undefined : await findGoodInvitation(deps, token, email)
-  if (invitation === undefined && (token !== undefined || deps.config.signup === 'invite')) throw signUpRefusedError(deps)
+  if (invitation === undefined && (token !== undefined || deps.config.signup === 'invite'))
+    throw signUpRefusedError(deps)
   return invitation
 }
 

@@ -1,8 +1,8 @@
 /** A new key takes the place of the one that signs. */
 import {
   deleteRetiredTokenKeys,
-  lockSigningKey,
   insertTokenKey,
+  lockSigningKey,
   retireOtherTokenKeys,
 } from '../../../index/credentials/token-keys.ts'
 import type { Deps } from '../../base/deps.ts'

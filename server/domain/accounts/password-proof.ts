@@ -62,7 +62,11 @@ export async function lockActiveAccount(trx: CredentialsDb, id: string): Promise
  *
  * @throws AppError account_disabled; of `refuse`: the password has changed since it was proved
  */
-export async function lockProvedAccount(trx: CredentialsDb, proved: ProvedAccount, refuse: () => AppError): Promise<void> {
+export async function lockProvedAccount(
+  trx: CredentialsDb,
+  proved: ProvedAccount,
+  refuse: () => AppError,
+): Promise<void> {
   const { password_hash } = await lockActiveAccount(trx, proved.id)
   if (password_hash !== proved.password_hash) throw refuse()
 }

@@ -7,7 +7,7 @@ import { argon2id, hash, verify } from 'argon2'
 import { createQuota } from '../../../gitstore/concurrency/quota.ts'
 import { createSemaphore, type Turn } from '../../../gitstore/concurrency/semaphore.ts'
 import type { Deps } from '../../base/deps.ts'
-import { invalid, AppError } from '../../base/errors.ts'
+import { AppError, invalid } from '../../base/errors.ts'
 
 /** Of those that are long enough to be taken. */
 const refused = 10_000

@@ -7,10 +7,10 @@ import {
   deleteEndedSessions,
   deleteResetTokens,
   findRefreshToken,
-  lockSessionOf,
   insertRefreshToken,
   insertResetToken,
   insertSession,
+  lockSessionOf,
   setRefreshTokenUsed,
   setSessionRevoked,
 } from '../../../index/credentials/sessions.ts'

@@ -6,7 +6,7 @@ import { findAddress } from '../../../index/credentials/addresses.ts'
 import type { Account } from '../../../index/credentials/schema.ts'
 import type { Attempt, Count, Counter, Limit, LimitSignIn, NewCounter } from '../../base/counters.ts'
 import type { Deps } from '../../base/deps.ts'
-import { RateLimitedError, AppError } from '../../base/errors.ts'
+import { AppError, RateLimitedError } from '../../base/errors.ts'
 
 /** Per address, for accounts that have not signed in from it before. */
 const byAddress: Limit = { name: 'sign-in', quota: 30, windowSeconds: 60 }

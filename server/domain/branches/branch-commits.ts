@@ -2,11 +2,11 @@
 
 import type { BranchName } from '../../../gitstore/names.ts'
 import { newObjectBatch, type ObjectBatch } from '../../../gitstore/objects/object-batch.ts'
-import { withRefLock, updateRefs } from '../../../gitstore/refs/ref-transaction.ts'
+import { updateRefs, withRefLock } from '../../../gitstore/refs/ref-transaction.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../base/deps.ts'
-import { ValidationError, type Problem, AppError } from '../../base/errors.ts'
+import { AppError, type Problem, ValidationError } from '../../base/errors.ts'
 import { type NodeAccess, recheckAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { excerpt } from '../format/excerpt.ts'

@@ -1,13 +1,13 @@
 /** Branches: refs with rules. */
 
 import { isGitError } from '../../../gitstore/errors.ts'
-import { parseBranchName, branchNameProblem } from '../../../gitstore/names.ts'
+import { branchNameProblem, parseBranchName } from '../../../gitstore/names.ts'
 import { readCommit } from '../../../gitstore/objects/commits.ts'
 import { updateRefs } from '../../../gitstore/refs/ref-transaction.ts'
 import { listRefs, readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../base/deps.ts'
-import { invalid, AppError } from '../../base/errors.ts'
+import { AppError, invalid } from '../../base/errors.ts'
 import { authorizeNode, recheckAccess, reloadNode } from '../access.ts'
 import type { Actor, Person } from '../actor.ts'
 import type { BranchAt, NodeAt } from '../at.ts'
@@ -18,8 +18,8 @@ import { type Page, pageOf, slice } from '../pagination.ts'
 import { problemsOf, refuseProblems } from './branch-commits.ts'
 import { shownMessage, withinPage } from './commit-views.ts'
 import { applyRefUpdates } from './ref-moves.ts'
-import { StaleRefError, countRefRoom, tooManyRefsMessage } from './ref-rules.ts'
-import { resolveCommit, resolveHead, readTree } from './revisions.ts'
+import { countRefRoom, StaleRefError, tooManyRefsMessage } from './ref-rules.ts'
+import { readTree, resolveCommit, resolveHead } from './revisions.ts'
 import { audienceOf, seesRef } from './visible-refs.ts'
 
 export interface Branch {
@@ -67,7 +67,8 @@ export async function createBranch(
   await updateRefs(deps.store, [{ repo, ref }], async (current) => {
     if (current({ repo, ref })) throw new AppError('branch_exists', 'A branch of this name exists')
     await recheckAccess(deps, actor, at.orgId, 'editor')
-    if (countRefRoom(repo, 'heads') <= 0) throw new AppError('too_many_branches', `The node ${tooManyRefsMessage('heads')}`)
+    if (countRefRoom(repo, 'heads') <= 0)
+      throw new AppError('too_many_branches', `The node ${tooManyRefsMessage('heads')}`)
     return { moves: [{ repo, ref, to: from }], value: undefined }
   }).catch((error: unknown) => {
     if (!isGitError(error, 'ref_name_taken')) throw error
@@ -80,7 +81,11 @@ export async function createBranch(
 /** The same as a push that deletes the branch: its requests close and keep their heads, requests into it go to main or close. */
 export async function deleteBranch(deps: Deps, actor: Person, at: BranchAt): Promise<void> {
   const name = parseBranchName(at.branch)
-  for (let access = await authorizeNode(deps, actor, at, 'editor'); ; access = await reloadNode(deps, access, 'editor')) {
+  for (
+    let access = await authorizeNode(deps, actor, at, 'editor');
+    ;
+    access = await reloadNode(deps, access, 'editor')
+  ) {
     if (name === undefined) throw new AppError('branch_not_found', 'Branch not found')
     const ref = branchRef(name)
     const from = readRef(access.repo, ref)

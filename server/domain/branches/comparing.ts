@@ -1,6 +1,6 @@
 /** Compares two branches, tags or commits. */
 import type { Deps } from '../../base/deps.ts'
-import { type NodeAccess, authorizeNode } from '../access.ts'
+import { authorizeNode, type NodeAccess } from '../access.ts'
 import type { RequestContext } from '../actor.ts'
 import type { NodeAt } from '../at.ts'
 import { readDiff } from './commit-views.ts'

@@ -6,7 +6,7 @@
 
 import { findCaseCollision } from '../../../gitstore/names.ts'
 import { readTree, type TreeEntry } from '../../../gitstore/objects/trees.ts'
-import { entriesPerTurn, createYielder, type Yielder } from '../../../gitstore/pace.ts'
+import { createYielder, entriesPerTurn, type Yielder } from '../../../gitstore/pace.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { isAncestor } from '../../../index/derived/edges.ts'
 import { findNode } from '../../../index/derived/node-queries.ts'

@@ -4,9 +4,9 @@ import { readBlob } from '../../../gitstore/objects/objects.ts'
 import { type FileEntry, findEntry, listFiles } from '../../../gitstore/objects/trees.ts'
 import { isOid, type Oid, type Repo } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../base/deps.ts'
-import { invalid, AppError } from '../../base/errors.ts'
-import { type NodeAccess, authorizeNode } from '../access.ts'
-import type { Actor, RequestContext, Person } from '../actor.ts'
+import { AppError, invalid } from '../../base/errors.ts'
+import { authorizeNode, type NodeAccess } from '../access.ts'
+import type { Actor, Person, RequestContext } from '../actor.ts'
 import type { BranchAt, CommitAt, FileAt, ObjectAt } from '../at.ts'
 import { entityAt } from '../format/node-format.ts'
 import { liesIn } from '../format/paths.ts'
@@ -16,10 +16,10 @@ import { commitToBranch } from './branch-commits.ts'
 import { applyFileChanges, type Change, fileChanges } from './commit-changes.ts'
 import { type CommitDetails, readCommits, readDetails } from './commit-views.ts'
 import { type ImmutableAnswer, immutableAnswer, lengthOf } from './immutable-answers.ts'
-import { type LargeRead, createLargeRead, readOfChange } from './large-reads.ts'
+import { createLargeRead, type LargeRead, readOfChange } from './large-reads.ts'
 import { type HistoryQuery, isFiltered, listFilteredCommits } from './path-history.ts'
 import { isPublicBlob } from './public-blobs.ts'
-import { requireBranchName, readTree, resolveRevision } from './revisions.ts'
+import { readTree, requireBranchName, resolveRevision } from './revisions.ts'
 import { visibleHeads } from './tags.ts'
 
 /** Bytes of a file returned as JSON; building the response takes five times as much memory. */
@@ -138,10 +138,16 @@ export async function readBranchCommit(
   return details(context, access, found)
 }
 
-function details(context: RequestContext, { node, repo }: NodeAccess, oid: Oid): Promise<ImmutableAnswer<CommitDetails>> {
+function details(
+  context: RequestContext,
+  { node, repo }: NodeAccess,
+  oid: Oid,
+): Promise<ImmutableAnswer<CommitDetails>> {
   const sizeOf = ({ changes, ...commit }: CommitDetails) =>
     lengthOf([commit]) + 400 * (changes.added.length + changes.removed.length + changes.modified.length)
-  return immutableAnswer(`commit ${node.id} ${oid}`, sizeOf, () => readDetails(repo, node.id, oid, createLargeRead(context)))
+  return immutableAnswer(`commit ${node.id} ${oid}`, sizeOf, () =>
+    readDetails(repo, node.id, oid, createLargeRead(context)),
+  )
 }
 
 export interface CommitInput {

@@ -3,10 +3,10 @@
  * refused above a size.
  */
 import { isGitError } from '../../../gitstore/errors.ts'
-import { createYielder, type Yielder, runLarge } from '../../../gitstore/pace.ts'
+import { createYielder, runLarge, type Yielder } from '../../../gitstore/pace.ts'
 import type { Deps } from '../../base/deps.ts'
-import { invalid, AppError } from '../../base/errors.ts'
-import { type RequestContext, callerOf } from '../actor.ts'
+import { AppError, invalid } from '../../base/errors.ts'
+import { callerOf, type RequestContext } from '../actor.ts'
 import { createCallerSemaphore } from '../caller-semaphore.ts'
 
 /** For reads of trees, per process. */

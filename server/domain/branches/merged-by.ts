@@ -21,7 +21,10 @@ const merges = new LRUCache<string, readonly Merge[]>({ maxSize: 20_000, sizeCal
  * The number of the request that brought the commit into main; undefined where it came without one, or is not there. Main only
  * moves forward, so of all merges the first one that contains the commit is found by halving: 50 µs for each step.
  */
-export async function openMergerSearch(deps: Deps, access: NodeAccess): Promise<(commit: Oid) => Promise<number | undefined>> {
+export async function openMergerSearch(
+  deps: Deps,
+  access: NodeAccess,
+): Promise<(commit: Oid) => Promise<number | undefined>> {
   const all = await mergesOf(deps, access)
   const { history } = access
   return async (commit) => {

@@ -5,7 +5,7 @@ import type { Deps } from '../../base/deps.ts'
 import type { NodeAccess } from '../access.ts'
 import type { RequestContext } from '../actor.ts'
 import type { Page } from '../pagination.ts'
-import { readBounded, pathIn } from './large-reads.ts'
+import { pathIn, readBounded } from './large-reads.ts'
 
 export interface HistoryQuery extends Page {
   readonly path?: string

@@ -36,7 +36,12 @@ const tooManyBlobs =
   'The tags of this node hold too many files to find one by its id; read it by its path, tree/{revision}/files/{path}'
 
 /** @throws AppError too_large (the blob is not in the part of the trees that is searched), busy */
-export async function isPublicBlob(repo: Repo, tips: readonly Oid[], oid: Oid, context: RequestContext): Promise<boolean> {
+export async function isPublicBlob(
+  repo: Repo,
+  tips: readonly Oid[],
+  oid: Oid,
+  context: RequestContext,
+): Promise<boolean> {
   const { ids, isWhole } = await blobsOf(repo, tips, context)
   if (ids.has(oid)) return true
   if (!isWhole) throw new AppError('too_large', tooManyBlobs)

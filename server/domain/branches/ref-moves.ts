@@ -15,7 +15,7 @@ import { pinMoves, reconcileMoves, writeEvents } from '../ledger/moved-branches.
 import { openPullsAt } from '../ledger/pull-ledger.ts'
 import type { BranchMove, Reconciled } from '../ledger/settle.ts'
 import { addsParents, withGraphLockIf } from './branch-commits.ts'
-import { checkLockedRef, checkRef, PushRejectedError, countRefRoom, tooManyRefsMessage } from './ref-rules.ts'
+import { checkLockedRef, checkRef, countRefRoom, PushRejectedError, tooManyRefsMessage } from './ref-rules.ts'
 import { findTree } from './revisions.ts'
 
 export interface Moved {

@@ -28,7 +28,7 @@ export class PushRejectedError extends Error {
 
   constructor(reason: string, problems: readonly ContentProblem[] = []) {
     super(reason)
-    this.name = 'Rejected'
+    this.name = 'PushRejectedError'
     this.problems = problems
   }
 }
@@ -67,7 +67,8 @@ export async function checkRef(context: PushContext, command: RefCommand): Promi
   const { ref, from, to } = command
   if (readRef(context.access.repo, ref) !== from) throw new StaleRefError()
   if (ref.startsWith(branchRefs)) await checkBranch(context, command)
-  else if (to !== null && !(await hasObject(context.access.repo, to))) throw new PushRejectedError('the tag names no object')
+  else if (to !== null && !(await hasObject(context.access.repo, to)))
+    throw new PushRejectedError('the tag names no object')
 }
 
 /** Checks under the locks what may have changed since `checkRef`. @throws PushRejectedError, StaleRefError; AppError forbidden */

@@ -1,6 +1,6 @@
 /** What a caller names: a branch, a tag or a commit id; the commit that it means, and the tree of that. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { parseBranchName, type BranchName } from '../../../gitstore/names.ts'
+import { type BranchName, parseBranchName } from '../../../gitstore/names.ts'
 import { findCommit, readCommit } from '../../../gitstore/objects/commits.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import { isOid, type Oid, type Repo } from '../../../gitstore/repo.ts'

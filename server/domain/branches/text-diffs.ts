@@ -11,13 +11,13 @@ import {
 } from '../../../gitstore/objects/patches.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../base/deps.ts'
-import { type NodeAccess, authorizeNode } from '../access.ts'
+import { authorizeNode, type NodeAccess } from '../access.ts'
 import type { RequestContext } from '../actor.ts'
 import type { RevisionAt } from '../at.ts'
 import { entityAt } from '../format/node-format.ts'
 import { type ImmutableAnswer, immutableAnswer } from './immutable-answers.ts'
-import { readBounded, pathIn } from './large-reads.ts'
-import { requireCommit, readTree } from './revisions.ts'
+import { pathIn, readBounded } from './large-reads.ts'
+import { readTree, requireCommit } from './revisions.ts'
 
 /** Of an answer that is not narrowed to a path; and of one that is, where one file may take everything. */
 const limits: DiffLimits = {

@@ -1,5 +1,5 @@
 /** The files of a node that Grove writes itself: node.json, content.md and those of edges. */
-import { ValidationError, invalid } from '../../base/errors.ts'
+import { invalid, ValidationError } from '../../base/errors.ts'
 import { membersOf } from './json-text.ts'
 import { type ConnectionEntity, isTitle, jsonLimit, type ParentEntity, textLimit } from './node-format.ts'
 import { asJson } from './signatures.ts'

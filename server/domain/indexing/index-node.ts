@@ -22,8 +22,8 @@ import { changedPulls } from '../ledger/ledger.ts'
 import { reconcileFoundRefs } from '../ledger/moved-branches.ts'
 import { fromRow, selectOpenPulls, toRow } from '../ledger/pull-ledger.ts'
 import { movesBetween } from '../ledger/settle.ts'
-import { historyOf, collectLogs } from './history.ts'
-import { matchesIndexed, indexedBranches, keepBranches } from './indexed-branches.ts'
+import { collectLogs, historyOf } from './history.ts'
+import { indexedBranches, keepBranches, matchesIndexed } from './indexed-branches.ts'
 import { nodeFields } from './node-rows.ts'
 
 /** Rounds of compare-and-swap before giving up; each lost round means that another process made progress. */
@@ -113,7 +113,8 @@ async function indexOnce(
   const node = { nodeId, repo, ledger, version: row?.version, history: historyOf(deps, nodeId, repo) }
   const open = selectOpenPulls(known, records, gone)
   const headOf = (branch: string) => branches.get(branchRef(branch)) ?? null
-  if (await reconcileFoundRefs(deps, node, { open, moves: movesBetween(indexed, branches, open), headOf })) return 'again'
+  if (await reconcileFoundRefs(deps, node, { open, moves: movesBetween(indexed, branches, open), headOf }))
+    return 'again'
   const fields = await nodeFields(repo, row, ledger, branches.get(main) ?? null)
   const change = {
     row,

@@ -7,7 +7,7 @@ import { countBranchesOf, readBranchesOf } from '../../../index/derived/branches
 import { listNodeStates } from '../../../index/derived/node-queries.ts'
 import type { Deps } from '../../base/deps.ts'
 import { branchRefs, ledgerRef, nodeRepo } from '../layout.ts'
-import { matchesIndexed, keptBranches, type RowState } from './indexed-branches.ts'
+import { keptBranches, matchesIndexed, type RowState } from './indexed-branches.ts'
 
 /** Branches compared between two turns of the event loop, or those of one node: 10 ms. */
 const branchesAtOnce = 2_000

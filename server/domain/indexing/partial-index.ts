@@ -2,7 +2,13 @@
 import type { Store } from '../../../gitstore/refs/ref-transaction.ts'
 import { repoExists } from '../../../gitstore/repo-folders.ts'
 import type { IndexSchema } from '../../../index/derived/schema.ts'
-import { requestOrg, declareOrgWhole, findRequestedOrg, isOrgRequested, isOrgWhole } from '../../../index/derived/whole-orgs.ts'
+import {
+  declareOrgWhole,
+  findRequestedOrg,
+  isOrgRequested,
+  isOrgWhole,
+  requestOrg,
+} from '../../../index/derived/whole-orgs.ts'
 import type { Database } from '../../../index/sqlite/database.ts'
 import type { DerivedDatabase } from '../../../index/sqlite/rebuildable-database.ts'
 import { isId, orgRepo } from '../layout.ts'

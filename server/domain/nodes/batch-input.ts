@@ -10,9 +10,9 @@ import { listFiles } from '../../../gitstore/objects/trees.ts'
 import { createYielder } from '../../../gitstore/pace.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../base/deps.ts'
-import { ValidationError, type Problem } from '../../base/errors.ts'
+import { type Problem, ValidationError } from '../../base/errors.ts'
 import { authorizeOrg } from '../access.ts'
-import { type RequestContext, callerOf, type Person } from '../actor.ts'
+import { callerOf, type Person, type RequestContext } from '../actor.ts'
 import type { OrgAt } from '../at.ts'
 import { applyFileChanges, type Change, type FileChange, fileChanges } from '../branches/commit-changes.ts'
 import { createCallerSemaphore } from '../caller-semaphore.ts'
@@ -79,7 +79,9 @@ async function write(
     const nodes = await batchNodes(sent)
     const options = { existing, locate: createLocator(sent, nodes) }
     const outcomes = await writeBatch(deps, actor, at, nodes, options).catch((error: unknown) => {
-      throw error instanceof ValidationError ? new ValidationError(error.problems.map(createWording(sent, nodes))) : error
+      throw error instanceof ValidationError
+        ? new ValidationError(error.problems.map(createWording(sent, nodes)))
+        : error
     })
     return outcomes.map((outcome, position) => {
       const ref = sent[position]?.ref

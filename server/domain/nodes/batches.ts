@@ -15,13 +15,13 @@ import { repoExists } from '../../../gitstore/repo-folders.ts'
 import type { NewNodeRows } from '../../../index/derived/new-nodes.ts'
 import { readOrgsOf } from '../../../index/derived/node-queries.ts'
 import type { Deps } from '../../base/deps.ts'
-import { ValidationError, type Problem, AppError } from '../../base/errors.ts'
-import { type NodeAccess, authorizeNodeInOrg, type OrgAccess, authorizeOrg, recheckAccess } from '../access.ts'
+import { AppError, type Problem, ValidationError } from '../../base/errors.ts'
+import { authorizeNodeInOrg, authorizeOrg, type NodeAccess, type OrgAccess, recheckAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
 import type { OrgAt } from '../at.ts'
-import { commitToBranch, withGraphLockOn, problemOf, refuseDirectMove } from '../branches/branch-commits.ts'
+import { commitToBranch, problemOf, refuseDirectMove, withGraphLockOn } from '../branches/branch-commits.ts'
 import { findContentProblems, newParents } from '../branches/content-rules.ts'
-import { requireBranchName, readTree } from '../branches/revisions.ts'
+import { readTree, requireBranchName } from '../branches/revisions.ts'
 import { readContent } from '../format/node-format.ts'
 import { signature } from '../format/signatures.ts'
 import { tryIndexNode } from '../indexing/index-node.ts'
@@ -31,7 +31,7 @@ import { withNodeIntent } from '../indexing/recovered.ts'
 import { ledgerRef, main, nodeRepo, orgFolder } from '../layout.ts'
 import { startLedger } from '../ledger/ledger.ts'
 import { type BatchProblem, judgeGraph, type NodeMove } from './batch-graph.ts'
-import { findTrashedElsewhere, nodeExistsError, refuseTaken, nodeTakenError } from './taken-ids.ts'
+import { findTrashedElsewhere, nodeExistsError, nodeTakenError, refuseTaken } from './taken-ids.ts'
 
 /** A node as it is to be on main. */
 export interface BatchNode {
@@ -311,7 +311,9 @@ async function withoutTrashed(batch: Batch, fresh: readonly Item[]): Promise<rea
  */
 function leaveOut({ options: { refused, locate }, lost }: Batch, at: number, id: string, error: unknown): void {
   const isOfItem =
-    error instanceof ValidationError || error instanceof AppError || (error instanceof GitError && !isStorageError(error))
+    error instanceof ValidationError ||
+    error instanceof AppError ||
+    (error instanceof GitError && !isStorageError(error))
   if (!refused || !isOfItem) throw error
   const problem = { loc: locate(at, ''), msg: error.message, type: 'value_error' as const }
   lost.add(id)
@@ -437,7 +439,8 @@ async function publishAll(deps: Deps, orgId: string, staged: StagedRepos, rows: 
     await staged.publish((name) => published.push(name.slice(0, -'.git'.length)))
   } catch (error) {
     for (const id of published) await tryIndexNode(deps, orgId, id)
-    if (isGitError(error, 'repo_exists')) throw nodeExistsError(orgId, String(error.facts.name).slice(0, -'.git'.length))
+    if (isGitError(error, 'repo_exists'))
+      throw nodeExistsError(orgId, String(error.facts.name).slice(0, -'.git'.length))
     throw error
   }
   await indexNewNodes(deps, orgId, rows)

@@ -19,7 +19,7 @@ import {
 import { listNodeRows, type NodeRow, readNodeText } from '../../../index/derived/node-queries.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
-import { type NodeAccess, authorizeNode, authorizeOrg, recheckAccess, reloadNode } from '../access.ts'
+import { authorizeNode, authorizeOrg, type NodeAccess, recheckAccess, reloadNode } from '../access.ts'
 import type { Actor, Person } from '../actor.ts'
 import type { NodeAt, OrgAt } from '../at.ts'
 import { commitToBranch } from '../branches/branch-commits.ts'

@@ -18,7 +18,7 @@ import { listStoredRepositories, type StoredRepository } from '../indexing/store
 import { arrivingFolder, credentialsFile, indexFile, orgRepository } from '../layout.ts'
 import type { Source } from './backup.ts'
 import { examinePlaces } from './place-findings.ts'
-import { examineRepository, type Finding, damageFinding } from './repository-findings.ts'
+import { damageFinding, examineRepository, type Finding } from './repository-findings.ts'
 
 export interface Examination {
   readonly orgs: number
@@ -68,7 +68,10 @@ export async function examine(
   if (credentials.fault !== undefined) findings.push(damageFinding('database', where, credentials.fault))
   else if (postgres && cell !== undefined) findings.push(...(await examinePlaces(postgres, cell, root)))
   if (!lexists(index)) {
-    findings.push({ ...damageFinding('database', indexFile, 'is missing; the next start makes it again'), kind: 'note' })
+    findings.push({
+      ...damageFinding('database', indexFile, 'is missing; the next start makes it again'),
+      kind: 'note',
+    })
   } else {
     const sickIndex = databaseFault(index)
     if (sickIndex !== undefined)
@@ -115,7 +118,9 @@ function sharedIds(repositories: readonly StoredRepository[]): Finding[] {
   return repositories.flatMap((stored) => {
     const other = stored.nodeId === undefined ? undefined : first.get(stored.nodeId)
     if (stored.nodeId !== undefined && !other) first.set(stored.nodeId, stored)
-    return other ? [damageFinding('graph', stored.path, `has the id of ${other.path}, and only one of the two is served`)] : []
+    return other
+      ? [damageFinding('graph', stored.path, `has the id of ${other.path}, and only one of the two is served`)]
+      : []
   })
 }
 

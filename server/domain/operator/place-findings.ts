@@ -7,7 +7,7 @@ import type { CredentialsDb, CredentialsSchema } from '../../../index/credential
 import { connectPostgres } from '../../../index/postgres/database.ts'
 import type { PostgresAddress } from '../../../index/postgres/pool.ts'
 import { arrivingFolder, isId } from '../layout.ts'
-import { type Finding, damageFinding } from './repository-findings.ts'
+import { damageFinding, type Finding } from './repository-findings.ts'
 
 /** Organisations of one statement. */
 const placesAtOnce = 500

@@ -3,7 +3,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { listNodesAfter, listNodeTitles } from '../../../index/derived/node-queries.ts'
 import type { Deps } from '../../base/deps.ts'
-import { type OrgAccess, authorizeOrg } from '../access.ts'
+import { authorizeOrg, type OrgAccess } from '../access.ts'
 import type { Actor } from '../actor.ts'
 import type { OrgAt } from '../at.ts'
 import { cloneUrl } from '../layout.ts'

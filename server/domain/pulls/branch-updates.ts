@@ -6,8 +6,8 @@ import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
-import { type NodeAccess, authorizeNode, recheckAccess } from '../access.ts'
-import { type RequestContext, callerOf, type Person } from '../actor.ts'
+import { authorizeNode, type NodeAccess, recheckAccess } from '../access.ts'
+import { callerOf, type Person, type RequestContext } from '../actor.ts'
 import type { PullAt } from '../at.ts'
 import {
   addsParents,
@@ -23,7 +23,7 @@ import { signature } from '../format/signatures.ts'
 import { tryIndexNode } from '../indexing/index-node.ts'
 import { branchRef, main } from '../layout.ts'
 import { type PullRequest, sentence, toPull } from './pull-state.ts'
-import { pullAfter, findPullRow } from './pulls.ts'
+import { findPullRow, pullAfter } from './pulls.ts'
 
 /** Commits that are rebased: 1 ms of CPU each, 25 ms if both sides changed the same file. */
 const maxCommits = 250

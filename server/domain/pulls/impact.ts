@@ -8,8 +8,8 @@ import { listAbove } from '../../../index/derived/edges.ts'
 import { countsOf } from '../../../index/derived/neighbours.ts'
 import { readTitles } from '../../../index/derived/node-queries.ts'
 import type { Deps } from '../../base/deps.ts'
-import { type NodeAccess, authorizeNode } from '../access.ts'
-import type { RequestContext, Person } from '../actor.ts'
+import { authorizeNode, type NodeAccess } from '../access.ts'
+import type { Person, RequestContext } from '../actor.ts'
 import type { PullAt } from '../at.ts'
 import { readDiff } from '../branches/commit-views.ts'
 import { createLargeRead } from '../branches/large-reads.ts'
@@ -33,7 +33,12 @@ export async function readPullDiff(deps: Deps, context: RequestContext<Person>, 
 }
 
 /** @throws as patchOf */
-export async function readPullPatch(deps: Deps, context: RequestContext<Person>, at: PullAt, query: DiffQuery): Promise<Buffer> {
+export async function readPullPatch(
+  deps: Deps,
+  context: RequestContext<Person>,
+  at: PullAt,
+  query: DiffQuery,
+): Promise<Buffer> {
   const { access, pair } = await readCommitPair(deps, context.actor, at)
   return patchOf(deps, context, access, pair, query)
 }

@@ -6,7 +6,7 @@ import type { PullRow } from '../../../index/derived/pulls.ts'
 import type { Role } from '../../../index/derived/schema.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
-import { type NodeAccess, authorizeNode, requireRole, recheckAccess, reloadNode } from '../access.ts'
+import { authorizeNode, type NodeAccess, recheckAccess, reloadNode, requireRole } from '../access.ts'
 import type { Person } from '../actor.ts'
 import type { PullAt } from '../at.ts'
 import { addsParents, withGraphLockIf } from '../branches/branch-commits.ts'
@@ -19,7 +19,7 @@ import { type PullRecord, readPull } from '../ledger/ledger.ts'
 import { reconcileMoves, writeEvents } from '../ledger/moved-branches.ts'
 import { openPullsAt, toRow } from '../ledger/pull-ledger.ts'
 import { type PullRequest, requireMergeable, stateOf } from './pull-state.ts'
-import { pullAfter, findPullRow } from './pulls.ts'
+import { findPullRow, pullAfter } from './pulls.ts'
 
 export interface MergeInput {
   readonly expected_source_commit?: string

@@ -10,8 +10,8 @@ import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { findPull, listPullRows, type PullRow } from '../../../index/derived/pulls.ts'
 import type { Deps } from '../../base/deps.ts'
-import { invalid, AppError } from '../../base/errors.ts'
-import { type NodeAccess, authorizeNode, recheckAccess, reloadNode } from '../access.ts'
+import { AppError, invalid } from '../../base/errors.ts'
+import { authorizeNode, type NodeAccess, recheckAccess, reloadNode } from '../access.ts'
 import type { Person } from '../actor.ts'
 import type { NodeAt, PullAt } from '../at.ts'
 import { headMovedError } from '../branches/branch-commits.ts'
@@ -112,7 +112,9 @@ export async function readPullRequest(deps: Deps, actor: Person, at: PullAt): Pr
 
 /** The request after it was changed. @throws as readResult */
 export function pullAfter(deps: Deps, access: NodeAccess, at: PullAt): Promise<PullRequest> {
-  return readResult(deps, async () => toPull(deps, await reloadNode(deps, access, 'reader'), await findPullRow(deps, at)))
+  return readResult(deps, async () =>
+    toPull(deps, await reloadNode(deps, access, 'reader'), await findPullRow(deps, at)),
+  )
 }
 
 /** @throws AppError merged (a merged request cannot change), pull_request_exists, and as branchHeads; ValidationError */

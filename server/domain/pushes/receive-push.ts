@@ -8,11 +8,11 @@ import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { pushAnswerOf } from '../../base/fault-meanings.ts'
 import { countRefusal } from '../../metrics/observers.ts'
-import { type NodeAccess, authorizeNode } from '../access.ts'
+import { authorizeNode, type NodeAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
 import type { NodeAt } from '../at.ts'
 import { applyRefUpdates } from '../branches/ref-moves.ts'
-import { PushRejectedError, findRefProblem } from '../branches/ref-rules.ts'
+import { findRefProblem, PushRejectedError } from '../branches/ref-rules.ts'
 import { excerpt } from '../format/excerpt.ts'
 import { printable } from '../format/texts.ts'
 import { tryIndexNode } from '../indexing/index-node.ts'
@@ -152,7 +152,11 @@ function refusedNames(commands: readonly RefCommand[]): Map<string, string> {
   const seen = new Set<string>()
   for (const { ref } of commands) {
     const problem =
-      commands.length > maxRefs ? `a push has at most ${maxRefs} refs` : seen.has(ref) ? 'named twice' : findRefProblem(ref)
+      commands.length > maxRefs
+        ? `a push has at most ${maxRefs} refs`
+        : seen.has(ref)
+          ? 'named twice'
+          : findRefProblem(ref)
     if (problem !== undefined) refused.set(ref, problem)
     seen.add(ref)
   }

@@ -164,7 +164,9 @@ function pushService(repo: Repo, cpuSeconds: number, judge: (push: Push) => Prom
     read: async (input, wire, hold) => {
       const head = await readPush(input, { signal: wire.signal, hold, limitBytes: pushLimitBytes })
       if (head.refs.length === 0) return { work: 'list', answer: async (output) => void output.end() }
-      const refused: ReadonlyMap<string, string | undefined> = new Map(head.refs.map((ref) => [ref, findRefProblem(ref)]))
+      const refused: ReadonlyMap<string, string | undefined> = new Map(
+        head.refs.map((ref) => [ref, findRefProblem(ref)]),
+      )
       if (isRefusedWhole(refused)) {
         const answer: Send = async (output, later) => {
           later.refused([...new Set(refused.values())])

@@ -7,12 +7,12 @@ import {
   addSegments,
   applyChanges,
   createOrgIndex,
+  flushIndex,
   isLarge,
   memoryOfIndex,
   mergeSegments,
   type OrgIndex,
   type SegmentPair,
-  flushIndex,
 } from '../../../index/search/segments/org-index.ts'
 import type { OrgState, SearchRows } from '../../../index/search/segments/rows.ts'
 import type { Snapshots } from '../../../index/search/segments/snapshots.ts'

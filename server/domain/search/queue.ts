@@ -1,7 +1,7 @@
 /** The queue in front of the search thread: callers take turns, and few orders are in the thread's hands at a time. */
 import { AppError } from '../../base/errors.ts'
 import type { OrgAccess } from '../access.ts'
-import { type RequestContext, callerOf } from '../actor.ts'
+import { callerOf, type RequestContext } from '../actor.ts'
 import { createCallerSemaphore } from '../caller-semaphore.ts'
 
 /** For an order: until its turn, and until its answer. */
@@ -28,7 +28,11 @@ const semaphore = createCallerSemaphore({
  * @throws AppError busy (too many orders, or the index takes long to make), org_not_found; what `ask` throws; the reason of the
  *   asker's signal
  */
-export async function searchInTurn<T>(context: RequestContext, { org }: OrgAccess, ask: () => Promise<T | undefined>): Promise<T> {
+export async function searchInTurn<T>(
+  context: RequestContext,
+  { org }: OrgAccess,
+  ask: () => Promise<T | undefined>,
+): Promise<T> {
   const answer = semaphore.run({ caller: callerOf(context), orgId: org.id, signal: context.signal }, ask)
   const found = await withinTime(answer)
   if (found === undefined) throw new AppError('org_not_found', 'The organisation was deleted meanwhile')

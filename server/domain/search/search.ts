@@ -4,15 +4,15 @@ import type { Suggestions, SuggestQuestion } from '../../../index/search/answers
 import type { Scope } from '../../../index/search/ranking/scope.ts'
 import type { SearchQuestion } from '../../../index/search/retrieve.ts'
 import type { Deps } from '../../base/deps.ts'
-import { invalid, AppError } from '../../base/errors.ts'
-import { type OrgAccess, authorizeOrg, requireRole } from '../access.ts'
-import { type Actor, type RequestContext, callerOf } from '../actor.ts'
+import { AppError, invalid } from '../../base/errors.ts'
+import { authorizeOrg, type OrgAccess, requireRole } from '../access.ts'
+import { type Actor, callerOf, type RequestContext } from '../actor.ts'
 import type { OrgAt } from '../at.ts'
 import { createCallerSemaphore } from '../caller-semaphore.ts'
 import { refuseLongQuery } from '../format/limits.ts'
 import { searchInTurn } from './queue.ts'
 import type { SearchAnswer } from './search-thread.ts'
-import { type Snapshot, readView } from './views.ts'
+import { readView, type Snapshot } from './views.ts'
 
 /** As in spec/openapi.yaml. */
 interface Question extends SearchQuestion {
@@ -35,7 +35,12 @@ const rounds = 5
  * @throws AppError as authorizeOrg, requireRole (another branch or a time) and searchInTurn; search_unavailable; ValidationError as readView; the
  *   reason of `signal`
  */
-export async function retrieve(deps: Deps, context: RequestContext, at: OrgAt, question: Question): Promise<SearchAnswer> {
+export async function retrieve(
+  deps: Deps,
+  context: RequestContext,
+  at: OrgAt,
+  question: Question,
+): Promise<SearchAnswer> {
   const { orgId } = at
   const access = await authorizeOrg(deps, context.actor, at, 'public')
   refuseLongQuery(question.query)
@@ -82,7 +87,12 @@ function requireMember(actor: Actor, access: OrgAccess): void {
 }
 
 /** @throws AppError as authorizeOrg and searchInTurn; search_unavailable */
-export async function suggest(deps: Deps, context: RequestContext, at: OrgAt, question: SuggestQuestion): Promise<Suggestions> {
+export async function suggest(
+  deps: Deps,
+  context: RequestContext,
+  at: OrgAt,
+  question: SuggestQuestion,
+): Promise<Suggestions> {
   const access = await authorizeOrg(deps, context.actor, at, 'public')
   const answered = deps.metrics.searchSeconds.startTimer({ expansion: 'suggest' })
   const answer = await searchInTurn(context, access, () => deps.search.suggest(at.orgId, question))

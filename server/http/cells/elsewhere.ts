@@ -2,7 +2,7 @@
 
 import type { Request } from 'express'
 import type { Deps } from '../../base/deps.ts'
-import { ValidationError, type Problem, AppError, type RefusalCode } from '../../base/errors.ts'
+import { AppError, type Problem, type RefusalCode, ValidationError } from '../../base/errors.ts'
 import { requestId } from '../log/requests.ts'
 import { forwardedHeader, signForwarded } from './forwarded.ts'
 

@@ -1,7 +1,7 @@
 /** Passes a request on to the cell that has its organisation: one hop, streamed both ways, before the credential is checked. */
 
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express'
-import { ClientDisconnectedError, ValidationError, AppError } from '../../base/errors.ts'
+import { AppError, ClientDisconnectedError, ValidationError } from '../../base/errors.ts'
 import { answerOf } from '../../base/fault-meanings.ts'
 import { decodePercent } from '../../base/percent-encoding.ts'
 import type { Cell, CellDeps } from '../../domain/cells/cell.ts'

@@ -44,7 +44,8 @@ export function reserveBody(req: Request, res: Response, person: string | undefi
   /** @throws AppError busy: this caller, or all together, send too much at once */
   return (size) => {
     if (size <= small.body || res.closed) return
-    if (!bodies.has(caller, size - held)) throw new AppError('busy', 'Too many large requests at this moment; try again')
+    if (!bodies.has(caller, size - held))
+      throw new AppError('busy', 'Too many large requests at this moment; try again')
     if (held === 0) res.once('close', release)
     bodies.acquire(caller, size - held)
     held = size

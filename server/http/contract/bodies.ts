@@ -1,7 +1,7 @@
 /** Reads request bodies: JSON of bounded size and depth, and forms. */
 
 import type { Request, RequestHandler, Response } from 'express'
-import { ValidationError, AppError } from '../../base/errors.ts'
+import { AppError, ValidationError } from '../../base/errors.ts'
 import { depthLimit } from '../../base/json-bounds.ts'
 import { isTooDeep } from '../../domain/format/limits.ts'
 import { reserveBody } from '../connection/held-bytes.ts'

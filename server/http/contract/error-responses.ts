@@ -5,13 +5,13 @@ import type { Logger } from 'pino'
 import type { components } from '../../../spec/types.ts'
 import type { Deps } from '../../base/deps.ts'
 import {
+  AppError,
   ClientDisconnectedError,
-  ValidationError,
   type Problem,
   RateLimitedError,
-  AppError,
   type RefusalCode,
   statusOf,
+  ValidationError,
 } from '../../base/errors.ts'
 import { answerOf } from '../../base/fault-meanings.ts'
 import type { PathProblem } from '../../domain/format/path-problem.ts'

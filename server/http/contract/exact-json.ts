@@ -2,7 +2,7 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Request, RequestHandler } from 'express'
-import { ValidationError, type Problem } from '../../base/errors.ts'
+import { type Problem, ValidationError } from '../../base/errors.ts'
 import { eachLoss } from '../../domain/format/json-text.ts'
 import { propertiesLimit } from '../../domain/format/limits.ts'
 import { stateOf } from '../request-state.ts'

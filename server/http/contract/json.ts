@@ -3,7 +3,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Readable, Transform } from 'node:stream'
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
-import { ValidationError, AppError } from '../../base/errors.ts'
+import { AppError, ValidationError } from '../../base/errors.ts'
 import { exceededBound } from '../../base/json-bounds.ts'
 import { findFault, type Place, placeAfter } from '../../domain/format/json-text.ts'
 

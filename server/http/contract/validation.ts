@@ -1,12 +1,12 @@
 /** Validates requests against the spec. */
 
 import type { RequestHandler } from 'express'
-import { ValidationError, type Problem } from '../../base/errors.ts'
+import { type Problem, ValidationError } from '../../base/errors.ts'
 import { contextOf } from '../context.ts'
 import { type Formats, findingsOf, openApiValidator } from './openapi-validator.ts'
 import { inputOf, toValidationErrors } from './problems.ts'
 import { memberOf, schemaOf, typesOf } from './schemas.ts'
-import { precheck, normalizeInput } from './sent-values.ts'
+import { normalizeInput, precheck } from './sent-values.ts'
 import type { Operation, OperationId } from './spec.ts'
 
 /** The validator's own formats also accept `urn:uuid:`, and 30 February. */

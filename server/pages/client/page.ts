@@ -8,7 +8,11 @@ const writing = document.querySelector<HTMLFormElement>('form[data-editor]')
 if (writing) void import('./editor.ts').then(({ openEditor }) => openEditor(writing))
 
 for (const form of document.querySelectorAll<HTMLFormElement>('form[data-search]')) {
-  form.addEventListener('focusin', () => import('./search.ts').then(({ completeSearch: suggestIn }) => suggestIn(form)), { once: true })
+  form.addEventListener(
+    'focusin',
+    () => import('./search.ts').then(({ completeSearch: suggestIn }) => suggestIn(form)),
+    { once: true },
+  )
 }
 
 const invited = document.querySelector<HTMLFormElement>('form[data-invited]')

@@ -15,7 +15,7 @@ import {
 } from '../parts/editor-form.tsx'
 import { NodePath as Above, type AtNode, readAtNode } from '../parts/node-head.tsx'
 import { type Conflict, ConflictView, readConflict } from '../parts/three-ways.tsx'
-import { type Page, param, redirect, type PageResult, type PageContext } from '../visit.ts'
+import { type Page, type PageContext, type PageResult, param, redirect } from '../visit.ts'
 import { readTitle } from './version.ts'
 
 export async function showEdit(visit: PageContext): Promise<Page> {
@@ -70,7 +70,10 @@ function headIn(text: string): string | null {
 }
 
 /** With what is there now. */
-async function comparedPage(visit: PageContext, { start, written }: { start: Source; written: Written }): Promise<Page> {
+async function comparedPage(
+  visit: PageContext,
+  { start, written }: { start: Source; written: Written },
+): Promise<Page> {
   const at = await readAtNode(visit)
   const theirs = await sourceAt(visit.api, at, at.node.head ?? null)
   if (theirs === undefined) return refused(visit, at, 'Its text is no UTF-8 any more, or too long for a page.')

@@ -4,7 +4,7 @@ import type { AnswerOf } from '../../http/in-process.ts'
 import { plural } from '../parts/dates.tsx'
 import { readTree, TreeSide } from '../parts/tree.tsx'
 import type { Urls } from '../urls.ts'
-import { type Page, param, redirect, type PageResult, type PageContext } from '../visit.ts'
+import { type Page, type PageContext, type PageResult, param, redirect } from '../visit.ts'
 import { BigSearch } from './org.tsx'
 
 type Found = AnswerOf<'searchNodes'>

@@ -1,7 +1,7 @@
 /** The page that the link of an invitation opens: it leads to a new account, to a sign-in, or at once into the organisation. */
 
-import { Field, field, type Trouble, TroubleOf, submitForm } from '../parts/forms.tsx'
-import { type Page, redirect, type PageResult, type PageContext } from '../visit.ts'
+import { Field, field, submitForm, type Trouble, TroubleOf } from '../parts/forms.tsx'
+import { type Page, type PageContext, type PageResult, redirect } from '../visit.ts'
 import { invitationIn, mostInvitation } from './invitations.tsx'
 import { signInPage, signUpPage } from './sign-in.tsx'
 

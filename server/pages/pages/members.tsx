@@ -3,9 +3,9 @@
 import { AppError } from '../../base/errors.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import { plural, When } from '../parts/dates.tsx'
-import { Field, field, showFormErrors, type Trouble, TroubleOf, submitForm } from '../parts/forms.tsx'
+import { Field, field, showFormErrors, submitForm, type Trouble, TroubleOf } from '../parts/forms.tsx'
 import { RoleOptions, roleOf, roles } from '../parts/roles.tsx'
-import { type Page, param, type PageResult, type PageContext } from '../visit.ts'
+import { type Page, type PageContext, type PageResult, param } from '../visit.ts'
 import { createInvitation, Invitations, type MadeInvitation, readInvitations } from './invitations.tsx'
 import { readSettings, SettingsTabs } from './org-settings.tsx'
 

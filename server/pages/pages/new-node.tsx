@@ -5,7 +5,7 @@ import { AppError } from '../../base/errors.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import { connectLink, createNode, nodeNamed, withLineEnds } from '../edits.ts'
 import { EditorForm, mayWrite, most, problemOf, RefusedPage, type Written, writtenIn } from '../parts/editor-form.tsx'
-import { type Page, param, redirect, type PageResult, type PageContext } from '../visit.ts'
+import { type Page, type PageContext, type PageResult, param, redirect } from '../visit.ts'
 
 type Org = AnswerOf<'getOrg'>
 

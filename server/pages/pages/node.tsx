@@ -11,7 +11,7 @@ import { Rail } from '../parts/rail.tsx'
 import { readTree, TreeSide } from '../parts/tree.tsx'
 import { resolver } from '../text/links.ts'
 import { type ShownText, showText } from '../text/texts.ts'
-import { type Page, param, redirect, type PageResult, type PageContext } from '../visit.ts'
+import { type Page, type PageContext, type PageResult, param, redirect } from '../visit.ts'
 import { readVersion, type Version } from './version.ts'
 
 type Node = AnswerOf<'getNode'>

@@ -1,10 +1,10 @@
 /** What an organisation is called, what it is about, and who may read it; and the page that makes a new one. */
 
-import { invalid, AppError } from '../../base/errors.ts'
+import { AppError, invalid } from '../../base/errors.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
-import { Field, field, Tabs, type Trouble, TroubleOf, submitForm } from '../parts/forms.tsx'
+import { Field, field, submitForm, Tabs, type Trouble, TroubleOf } from '../parts/forms.tsx'
 import type { Urls } from '../urls.ts'
-import { type Page, param, type PageResult, type PageContext } from '../visit.ts'
+import { type Page, type PageContext, type PageResult, param } from '../visit.ts'
 
 type Org = AnswerOf<'getOrg'>
 

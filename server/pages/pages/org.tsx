@@ -9,7 +9,7 @@ import { Icon } from '../parts/icons.tsx'
 import { SmallMap } from '../parts/small-map.tsx'
 import { areasOf, readTree, type Tree, TreeSide } from '../parts/tree.tsx'
 import type { Urls } from '../urls.ts'
-import { type Page, param, type PageContext } from '../visit.ts'
+import { type Page, type PageContext, param } from '../visit.ts'
 
 type Org = AnswerOf<'getOrg'>
 type Nodes = AnswerOf<'listNodes'>['nodes']

@@ -1,10 +1,10 @@
 /** A person's own password and sessions. */
 
-import { ValidationError, AppError } from '../../base/errors.ts'
+import { AppError, ValidationError } from '../../base/errors.ts'
 import { When } from '../parts/dates.tsx'
-import { Field, field, Tabs, type Trouble, TroubleOf, submitForm } from '../parts/forms.tsx'
+import { Field, field, submitForm, Tabs, type Trouble, TroubleOf } from '../parts/forms.tsx'
 import type { Urls } from '../urls.ts'
-import type { Page, PageResult, PageContext } from '../visit.ts'
+import type { Page, PageContext, PageResult } from '../visit.ts'
 
 /** Of a list. */
 const mostSessions = 50
@@ -42,7 +42,9 @@ async function change({ api }: PageContext, body: { old_password: string; new_pa
     return await api.changePassword({ body })
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'invalid_credentials') throw error
-    throw new ValidationError([{ loc: ['body', 'old_password'], msg: 'This is not your password', type: 'value_error' }])
+    throw new ValidationError([
+      { loc: ['body', 'old_password'], msg: 'This is not your password', type: 'value_error' },
+    ])
   }
 }
 

@@ -10,7 +10,7 @@ import { changesGraph, ProposedImpact, readPullImpact } from '../parts/pull-impa
 import { FileDiffs, readFileChanges } from '../text/diff.tsx'
 import { resolver } from '../text/links.ts'
 import { showText } from '../text/texts.ts'
-import { type Page, param, redirect, type PageResult, type PageContext } from '../visit.ts'
+import { type Page, type PageContext, type PageResult, param, redirect } from '../visit.ts'
 import { CommitList } from './history.tsx'
 import { Pill } from './proposal-list.tsx'
 
@@ -278,7 +278,10 @@ const told: ReadonlySet<string> = new Set([
 ])
 
 /** @throws AppError, ValidationError */
-async function perform({ api, form }: PageContext, path: { org_id: string; node_id: string; number: number }): Promise<void> {
+async function perform(
+  { api, form }: PageContext,
+  path: { org_id: string; node_id: string; number: number },
+): Promise<void> {
   const [commit, target] = [form.get('commit') ?? '', form.get('target') ?? '']
   switch (form.get('act')) {
     case 'merge':

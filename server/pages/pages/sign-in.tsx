@@ -2,10 +2,10 @@
 
 import type { ComponentChildren } from 'preact'
 import type { Api } from '../../../spec/client/api.ts'
-import { ValidationError, AppError } from '../../base/errors.ts'
+import { AppError, ValidationError } from '../../base/errors.ts'
 import { Field, field, showFormErrors, type Trouble, TroubleOf } from '../parts/forms.tsx'
 import { ownPath, type Urls } from '../urls.ts'
-import { type Page, redirect, type PageResult, type PageContext } from '../visit.ts'
+import { type Page, type PageContext, type PageResult, redirect } from '../visit.ts'
 import { invitationIn, mostInvitation } from './invitations.tsx'
 import { Password } from './password.tsx'
 
@@ -87,7 +87,11 @@ export async function takeSignOut(visit: PageContext): Promise<PageResult> {
 }
 
 /** The form again with what is wrong, or on to where it leads. */
-async function opened(visit: PageContext, again: (trouble: Trouble) => Page, act: () => Promise<string>): Promise<PageResult> {
+async function opened(
+  visit: PageContext,
+  again: (trouble: Trouble) => Page,
+  act: () => Promise<string>,
+): Promise<PageResult> {
   if (!visit.canSignIn) return { ...again({ says: 'Signing in needs HTTPS here.' }), status: 403 }
   try {
     return redirect(303, await act())

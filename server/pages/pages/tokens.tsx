@@ -3,8 +3,8 @@
 import { AppError } from '../../base/errors.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import { When } from '../parts/dates.tsx'
-import { Field, field, showFormErrors, type Trouble, TroubleOf, submitForm } from '../parts/forms.tsx'
-import type { Page, PageResult, PageContext } from '../visit.ts'
+import { Field, field, showFormErrors, submitForm, type Trouble, TroubleOf } from '../parts/forms.tsx'
+import type { Page, PageContext, PageResult } from '../visit.ts'
 import { MeTabs } from './password.tsx'
 
 type Token = AnswerOf<'listTokens'>['tokens'][number]

@@ -1,7 +1,7 @@
 /** The form in which a text is written. It needs no script; with one it becomes an editor: client/editor.ts. */
 
 import type { ComponentChildren } from 'preact'
-import { ValidationError, AppError } from '../../base/errors.ts'
+import { AppError, ValidationError } from '../../base/errors.ts'
 import { longestTitle } from '../edits.ts'
 import { asSentence, brokenField } from '../text/broken-rules.ts'
 import type { PageContext } from '../visit.ts'

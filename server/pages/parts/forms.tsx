@@ -1,9 +1,9 @@
 /** What the forms of pages share: fields with what is wrong beside them, and how one that is refused is shown again. */
 
 import type { ComponentChildren } from 'preact'
-import { ValidationError, AppError } from '../../base/errors.ts'
+import { AppError, ValidationError } from '../../base/errors.ts'
 import { asSentence, brokenField } from '../text/broken-rules.ts'
-import { type Page, redirect, type PageResult } from '../visit.ts'
+import { type Page, type PageResult, redirect } from '../visit.ts'
 
 /** Why a form was not taken. */
 export interface Trouble {
@@ -17,7 +17,10 @@ export function field(form: URLSearchParams, name: string): string {
 }
 
 /** On to where `act` leads; the form `again`, with what is wrong, where the person may mend it. @throws what else goes wrong */
-export async function submitForm(again: (trouble: Trouble) => Promise<Page>, act: () => Promise<string>): Promise<PageResult> {
+export async function submitForm(
+  again: (trouble: Trouble) => Promise<Page>,
+  act: () => Promise<string>,
+): Promise<PageResult> {
   try {
     return redirect(303, await act())
   } catch (error) {

@@ -3,7 +3,7 @@
 import type { ComponentChildren } from 'preact'
 import { assetName } from '../assets.ts'
 import type { Urls } from '../urls.ts'
-import type { Head, PagePlace, PageContext } from '../visit.ts'
+import type { Head, PageContext, PagePlace } from '../visit.ts'
 import { Icon } from './icons.tsx'
 
 interface FrameProps {

@@ -5,9 +5,9 @@ import { adoptVault, createOrg, listOrgs, readOrg } from '../../domain/orgs/orgs
 import type { KnownContent, KnownNode } from '../plan/inventory.ts'
 import type { Candidate } from '../plan/organisation.ts'
 import type { Imported } from '../plan/summary.ts'
-import { type ImportInput, applyImport } from './imports.ts'
+import { applyImport, type ImportInput } from './imports.ts'
 import { contentsOf, listKnownNodes, takenElsewhere } from './known-nodes.ts'
-import { type RememberedImport, findRememberedImport, rememberImport, stateOfOrg } from './remembered-imports.ts'
+import { findRememberedImport, type RememberedImport, rememberImport, stateOfOrg } from './remembered-imports.ts'
 
 /** What an import asks of it, in the name of one person. Errors are sentences for that person. */
 export interface Destination {

@@ -6,7 +6,14 @@ import { toSingleLine } from '../format/line.ts'
 import { chooseOrg, fitInto } from '../plan/organisation.ts'
 import { type Manifest, readManifest } from '../read/export-manifest.ts'
 import type { Folder } from '../read/folder.ts'
-import { DamagedVaultFileError, findHosts, findVaultId, makeVaultId, rememberHost, vaultFile } from '../read/vault-file.ts'
+import {
+  DamagedVaultFileError,
+  findHosts,
+  findVaultId,
+  makeVaultId,
+  rememberHost,
+  vaultFile,
+} from '../read/vault-file.ts'
 import type { Destination } from './destination.ts'
 
 export interface Target {
@@ -22,10 +29,10 @@ export interface Target {
 }
 
 /** Nodes are to be removed, and nothing tells whether the organisation is of this folder. */
-export class UnknownVault extends Error {
+export class UnknownVaultError extends Error {
   constructor() {
     super(`--prune needs a folder that has a ${vaultFile}: the organisation may be of another vault`)
-    this.name = 'UnknownVault'
+    this.name = 'UnknownVaultError'
   }
 }
 
@@ -40,7 +47,7 @@ export interface TargetOptions {
  * Chooses the organisation, or creates it; writes the vault's id to folder and organisation where they have none. A dry run
  * writes nothing.
  *
- * @throws UnknownVault, DamagedVaultFileError, SeveralOrganisationsError, OnlyReaderError; as the destination
+ * @throws UnknownVaultError, DamagedVaultFileError, SeveralOrganisationsError, OnlyReaderError; as the destination
  */
 export async function targetOf(to: Destination, folder: Folder, options: TargetOptions): Promise<Target> {
   const { dryRun = false } = options
@@ -67,7 +74,7 @@ export async function targetOf(to: Destination, folder: Folder, options: TargetO
   const { org, isGuest } = choice
   if (options.name !== undefined && org.name !== name)
     notes.push(`its name stays: --name ${name} is for a new organisation`)
-  if (options.prune && vaultId === undefined && org.vault_id !== undefined) throw new UnknownVault()
+  if (options.prune && vaultId === undefined && org.vault_id !== undefined) throw new UnknownVaultError()
   if (org.vault_id === undefined && vaultId !== undefined && !isGuest && !dryRun) {
     const note = await to.adoptVault(org.id, vaultId)
     if (note !== undefined) notes.push(note)

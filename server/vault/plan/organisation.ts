@@ -34,7 +34,7 @@ interface Wanted {
 export class SeveralOrganisationsError extends Error {
   constructor(orgs: readonly Candidate[]) {
     super(`Several organisations are of this vault: ${orgs.map(({ id }) => id).join(', ')}; choose one with --org`)
-    this.name = 'SeveralOrganisations'
+    this.name = 'SeveralOrganisationsError'
   }
 }
 
@@ -44,7 +44,7 @@ export class OnlyReaderError extends Error {
     super(
       `You may only read the organisation of this folder, ${name} (${id}): ask one of its owners for the role of editor, or give a new one another --name`,
     )
-    this.name = 'OnlyReader'
+    this.name = 'OnlyReaderError'
   }
 }
 

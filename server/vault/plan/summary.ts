@@ -111,11 +111,7 @@ function ghostsIn({ plan, done, pruning }: ImportRun): string[] {
     .filter(({ path = '' }) => !removed.has(path))
     .sort(({ path: a = '' }, { path: b = '' }) => (a < b ? -1 : 1))
   if (gone.length === 0) return []
-  const what = plural(
-    gone.length,
-    'node is kept though its file is gone',
-    'nodes are kept though their files are gone',
-  )
+  const what = plural(gone.length, 'node is kept though its file is gone', 'nodes are kept though their files are gone')
   return [
     ...namedIn(
       'kept, though its file is gone',

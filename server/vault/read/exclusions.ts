@@ -18,7 +18,7 @@ const maxIgnoreFile = 1_048_576
 export class UnreadableExclusionsError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options)
-    this.name = 'UnreadableExclusions'
+    this.name = 'UnreadableExclusionsError'
   }
 }
 
@@ -39,7 +39,9 @@ export async function excludedFiles(
   } catch (error) {
     if (!isGitError(error, 'native_failed') || signal.aborted) throw error
     const reason = String(error.facts.stderr ?? '').split('\n')[0] || error.message
-    throw new UnreadableExclusionsError(`git cannot tell what it ignores in ${workTree.dir}: ${reason}`, { cause: error })
+    throw new UnreadableExclusionsError(`git cannot tell what it ignores in ${workTree.dir}: ${reason}`, {
+      cause: error,
+    })
   }
   return excluded
 }

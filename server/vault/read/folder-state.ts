@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { lstat } from 'node:fs/promises'
 import { join, posix } from 'node:path'
-import { withHeldFolder, FolderReplacedError } from '../../../gitstore/held-folders.ts'
+import { FolderReplacedError, withHeldFolder } from '../../../gitstore/held-folders.ts'
 import { ignoreMissing } from '../../../gitstore/presence.ts'
 import type { Folder } from './folder.ts'
 

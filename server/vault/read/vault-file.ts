@@ -31,7 +31,7 @@ const maxGuests = 20
 export class DamagedVaultFileError extends Error {
   constructor(reason: string) {
     super(`${vaultFile} ${reason}; put it right, or remove it to import the folder as a vault of its own`)
-    this.name = 'DamagedVaultFile'
+    this.name = 'DamagedVaultFileError'
   }
 }
 

@@ -1,7 +1,7 @@
 /** What a Grove answers, as far as an import reads it. */
 import { z } from 'zod'
 import { guestProperty } from '../plan/inventory.ts'
-import { type Remote, RemoteError, AnswerTooLargeError } from './client.ts'
+import { AnswerTooLargeError, type Remote, RemoteError } from './client.ts'
 
 /** Of a page: the most that is answered. */
 const pageItems = 200

@@ -17,7 +17,7 @@ export class RemoteRefusalError extends Error {
 
   constructor(message: string, code?: string) {
     super(message)
-    this.name = 'RemoteRefusal'
+    this.name = 'RemoteRefusalError'
     this.code = code
   }
 }
@@ -26,7 +26,7 @@ export class RemoteRefusalError extends Error {
 export class RemoteError extends Error {
   constructor(message: string) {
     super(message)
-    this.name = 'RemoteFault'
+    this.name = 'RemoteError'
   }
 }
 
@@ -174,7 +174,8 @@ async function bodyOf(url: string, response: Response, mostBytes: number): Promi
   }
   const json = Buffer.concat(chunks)
   const exceeded = exceededBound(json, answerBounds)
-  if (exceeded === 'values') throw new AnswerTooLargeError(`${url} answers more than ${answerBounds.values} values at once`)
+  if (exceeded === 'values')
+    throw new AnswerTooLargeError(`${url} answers more than ${answerBounds.values} values at once`)
   // What reads deep JSON later would overflow the stack.
   return { body: exceeded === 'levels' ? undefined : parseJson(json.toString()), bytes }
 }
@@ -224,7 +225,9 @@ export function addressOf(text: string): string {
   if (!url || !['http:', 'https:'].includes(url.protocol))
     throw new RemoteRefusalError(`--to ${text} is no address such as https://grove.example.org`)
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '')
-    throw new RemoteRefusalError('--to takes the address of the service alone; the token is in the file of --token-file')
+    throw new RemoteRefusalError(
+      '--to takes the address of the service alone; the token is in the file of --token-file',
+    )
   if (url.protocol === 'http:' && !isLoopback(url.hostname))
     throw new RemoteRefusalError(
       `--to ${text} would send the token readable for anyone on the way: https is needed, except to this machine`,
@@ -235,7 +238,9 @@ export function addressOf(text: string): string {
 /** The token in the file of --token-file. @throws RemoteRefusalError */
 export async function readToken(path: string): Promise<string> {
   const bytes = await readRegular(path, maxTokenFileBytes).catch((error: unknown) => {
-    throw new RemoteRefusalError(`--token-file ${path} cannot be read: ${error instanceof Error ? error.message : error}`)
+    throw new RemoteRefusalError(
+      `--token-file ${path} cannot be read: ${error instanceof Error ? error.message : error}`,
+    )
   })
   if (bytes === undefined) throw new RemoteRefusalError(`--token-file ${path} is not there`)
   if (typeof bytes === 'string') throw new RemoteRefusalError(`--token-file ${path} ${bytes}`)

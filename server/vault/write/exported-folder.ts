@@ -7,7 +7,7 @@ import { lstat, open, rmdir, unlink } from 'node:fs/promises'
 import { join, posix } from 'node:path'
 import { discard, makeFolder, nameFile, syncDirectory } from '../../../gitstore/durable.ts'
 import { asStorageError, codeOf, GitError, isStorageError } from '../../../gitstore/errors.ts'
-import { withHeldFolder, FolderReplacedError, replacedMeanwhile } from '../../../gitstore/held-folders.ts'
+import { FolderReplacedError, replacedMeanwhile, withHeldFolder } from '../../../gitstore/held-folders.ts'
 import { ignoreMissing } from '../../../gitstore/presence.ts'
 import type { PathProblem } from '../../domain/format/path-problem.ts'
 import { folded } from '../format/note-names.ts'
@@ -224,7 +224,8 @@ class FolderWriter {
     const found = await ignoreMissing(lstat(join(dir, folder)))
     if (found && !found.isDirectory()) return `${folder} is no folder`
     if (!found && !isMade) return `${folder} is gone`
-    if (!found) await withHeldFolder(dir, posix.dirname(folder), (held) => makeFolder(join(held, posix.basename(folder))))
+    if (!found)
+      await withHeldFolder(dir, posix.dirname(folder), (held) => makeFolder(join(held, posix.basename(folder))))
     this.#entered.add(folder)
     return undefined
   }

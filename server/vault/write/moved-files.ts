@@ -2,7 +2,7 @@
 import type { Dirent } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { withHeldFolder, FolderReplacedError } from '../../../gitstore/held-folders.ts'
+import { FolderReplacedError, withHeldFolder } from '../../../gitstore/held-folders.ts'
 import { isAbsent, lexists } from '../../../gitstore/presence.ts'
 import { readRegular } from '../../../gitstore/regular-files.ts'
 import { folded, isMarkdown } from '../format/note-names.ts'

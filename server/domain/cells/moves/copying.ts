@@ -39,7 +39,7 @@ export interface CopyOptions {
 export class NotMovedError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options)
-    this.name = 'NotMoved'
+    this.name = 'NotMovedError'
   }
 }
 
@@ -51,7 +51,7 @@ export class LeftClosedError extends Error {
       `It takes no changes until the database of the cells answers; the service of this cell then undoes the move or finishes it. ${reason}`,
       { cause },
     )
-    this.name = 'LeftClosed'
+    this.name = 'LeftClosedError'
   }
 }
 
