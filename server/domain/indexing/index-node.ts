@@ -3,11 +3,13 @@
  * change of a node's rows is a compare-and-swap of `node.version`.
  */
 
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { GitError } from '../../../gitstore/errors.ts'
 import { listRefs, readRef } from '../../../gitstore/refs/refs.ts'
 import { listUnindexed, markIndexed } from '../../../gitstore/refs/unindexed-moves.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { repoExists } from '../../../gitstore/repo-folders.ts'
+import { insertNewNodes, type NewNodeRows } from '../../../index/derived/new-nodes.ts'
 import { deleteNodeRows, findNodeState, replaceNodeRows, StaleWriteError } from '../../../index/derived/nodes.ts'
 import { deleteOrgRow, findOrgHead, isOrgRowWhole } from '../../../index/derived/org-queries.ts'
 import { replaceOrgRows } from '../../../index/derived/orgs.ts'
@@ -186,4 +188,36 @@ async function indexOrgRows(deps: Deps, orgId: string): Promise<void> {
     await deps.index.write((trx) => replaceOrgRows(trx, before, { ...org, head }, members))
     stop()
   }
+}
+
+/** Nodes of one transaction, and edges from which on it takes no further node: other writers wait for it. */
+const atOnce = { nodes: 50, edges: 500 } as const
+
+/**
+ * Writes the rows of nodes that were just created. As after any other change, a failure is logged and the sweep retries; a node
+ * that another process has indexed meanwhile is compared with its refs.
+ */
+export async function indexNewNodes(deps: Deps, orgId: string, nodes: readonly NewNodeRows[]): Promise<void> {
+  for (let at = 0; at < nodes.length; ) {
+    const some = fitting(nodes, at)
+    at += some.length
+    const stop = deps.metrics.indexSeconds.startTimer({ kind: 'node' })
+    try {
+      await deps.index.write((trx) => insertNewNodes(trx, orgId, some))
+      stop()
+    } catch (error) {
+      if (!isDuplicate(error)) deps.log.warn({ err: error, orgId }, 'new nodes are indexed one by one')
+      for (const { node } of some) await tryIndexNode(deps, orgId, node.id)
+    }
+    await nextTurn()
+  }
+}
+
+/** The nodes from there on that one transaction takes. */
+function fitting(nodes: readonly NewNodeRows[], from: number): readonly NewNodeRows[] {
+  let edges = 0
+  let to = from
+  for (; to < nodes.length && to - from < atOnce.nodes && edges < atOnce.edges; to++)
+    edges += nodes[to]?.edges.length ?? 0
+  return nodes.slice(from, to)
 }

@@ -17,13 +17,12 @@ import { authorizeOrg, findOrg, recheckAccess } from '../access.ts'
 import type { Actor, Person } from '../actor.ts'
 import type { OrgAt } from '../at.ts'
 import { commitOrg, type OrgRecord, readRecord } from '../format/org-format.ts'
-import { indexChangedOrg } from '../indexing/changed-orgs.ts'
 import { readResult, tryUpdateCard } from '../indexing/index-node.ts'
 import { withNodeIntent } from '../indexing/recovered.ts'
 import { main, orgFolder, orgRepo, orgRepository, trashedOrgFolder, trashFolder } from '../layout.ts'
 import { type Page, pageOf } from '../pagination.ts'
 import type { OrgColumns } from '../placement.ts'
-import { changeOrg, orgIsGone, requireOwner } from './org-changes.ts'
+import { changeOrg, indexChangedOrg, orgIsGone, requireOwner } from './org-changes.ts'
 
 export interface Org {
   readonly id: string

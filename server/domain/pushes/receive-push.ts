@@ -1,6 +1,7 @@
 /** Receives a push: checks and moves each ref by itself, or all together, in the transaction that REST uses. */
 import { GitError } from '../../../gitstore/errors.ts'
 import { translateStorageErrors } from '../../../gitstore/refs/ref-transaction.ts'
+import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Repo } from '../../../gitstore/repo.ts'
 import type { Push, PushReport, RefCommand } from '../../../gitstore/transfer/proc-receive.ts'
 import { syncReceived } from '../../../gitstore/transfer/quarantine.ts'
@@ -16,9 +17,8 @@ import { findRefProblem, PushRejectedError } from '../branches/ref-rules.ts'
 import { excerpt } from '../format/excerpt.ts'
 import { printable } from '../format/texts.ts'
 import { tryIndexNode } from '../indexing/index-node.ts'
-import { main, nodeRepo } from '../layout.ts'
+import { branchName, branchRefs, main, nodeRepo } from '../layout.ts'
 import type { Reconciled } from '../ledger/settle.ts'
-import { describePush } from './push-advice.ts'
 
 /** Refs per push; a larger repository moves in by several pushes. */
 const maxRefs = 2_000
@@ -206,4 +206,23 @@ function linesOf(events: readonly Reconciled[]): string[] {
 
 function shortName(ref: string): string {
   return ref.replace(/^refs\/(heads|tags)\//, '')
+}
+
+/** Lines for the terminal. `refused`: by ref name. @throws GitError repo_missing, ref_damaged */
+function describePush(
+  repo: Repo,
+  commands: readonly RefCommand[],
+  refused: ReadonlyMap<string, string>,
+): readonly string[] {
+  const branches = commands
+    .filter(({ ref, to }) => to !== null && ref.startsWith(branchRefs) && !refused.has(ref))
+    .map(({ ref }) => branchName(ref))
+  if (branches.length === 0 || readRef(repo, main) !== null) return []
+  const [first = ''] = ['master', 'trunk'].filter((name) => branches.includes(name)).concat(branches)
+  // The line may be pasted into a shell.
+  const name = /^[\w./-]+$/.test(first) ? first : '<branch>'
+  return [
+    'This node has no branch main yet: its clones check out nothing, and graph and search do not see it.',
+    `Push one: git push origin ${name}:main`,
+  ]
 }
