@@ -105,7 +105,7 @@ export function namesOf(paths: readonly string[]): (name: string) => readonly st
  * Obsidian's choice: the one in the linking file's own folder, then the shortest path (observed on 1.13.7:
  * pvliesdonk/markdown-vault-mcp#1380). Among equals the nearest, then the one spelled alike, then the first.
  */
-export function nearest(folder: string, name: string, paths: readonly string[]): string | undefined {
+function nearest(folder: string, name: string, paths: readonly string[]): string | undefined {
   let best: { readonly path: string; readonly rank: readonly number[] } | undefined
   for (const path of paths) {
     const rank = [

@@ -49,7 +49,7 @@ export function fileOfSource(source: string): string | undefined {
 }
 
 /** Whether an import may have found a file at the path, and an export may put it there again. */
-export function isVaultPath(path: string): boolean {
+function isVaultPath(path: string): boolean {
   const isTaken = path
     .split('/')
     .every((name) => !name.startsWith('.') && name !== 'node_modules' && !device.test(name))
