@@ -122,7 +122,7 @@ module.exports = {
       'domain-has-two-neighbours',
       'Of the server the domain knows its dependencies and errors, how refusals are counted, and the format of vaults.',
       '^server/domain/',
-      '^server/(?!domain/|vault/format/|base/(deps|errors|fault-meanings|counters|json-bounds)\\.ts$|metrics/observers\\.ts$)',
+      '^server/(?!domain/|vault/format/|base/(deps|errors|error-mapping|counters|json-bounds)\\.ts$|metrics/observers\\.ts$)',
     ),
     never(
       'domain-files-know-no-folder',
@@ -152,7 +152,7 @@ module.exports = {
       'import-plans-alone',
       'A plan follows from a folder: it needs no service, no HTTP and no database; of the domain it knows what may be written.',
       '^server/vault/(format|read|plan)/',
-      `(^(index|spec)/|^server/(?!domain/format/|domain/layout\\.ts$|vault/(format|read|plan)/|base/(counted|percent-encoding)\\.ts$)|${http})`,
+      `(^(index|spec)/|^server/(?!domain/format/|domain/layout\\.ts$|vault/(format|read|plan)/|base/(plural|percent-encoding)\\.ts$)|${http})`,
     ),
     never(
       'import-is-applied-here',
@@ -176,7 +176,7 @@ module.exports = {
       'remote-asks-a-service',
       'A Grove elsewhere is known by its answers: no database and nothing of the doors of this one.',
       '^server/vault/remote/',
-      `(^(index|spec)/|^server/(?!domain/|vault/(format|plan|apply|remote)/|base/(counted|json-bounds|loopback)\\.ts$)|${http})`,
+      `(^(index|spec)/|^server/(?!domain/|vault/(format|plan|apply|remote)/|base/(plural|json-bounds|is-loopback)\\.ts$)|${http})`,
     ),
     never(
       'routes-call-the-domain',
@@ -223,7 +223,7 @@ module.exports = {
     never(
       'tools-ask-operations',
       'A tool takes an Api, as a page does; of pages it knows the addresses.',
-      '^server/mcp/(?!door\\.ts$)',
+      '^server/mcp/(?!http\\.ts$)',
       `^(gitstore|index)/|^server/(domain|routes|http|vault|pages/(?!urls\\.ts$))|${http}`,
     ),
     never(

@@ -1,8 +1,8 @@
 /** Questions to git about what a repository holds: bounded in time and output, with the errors of our own readers. */
 
 import { GitError } from './errors.ts'
+import { exists } from './fs-exists.ts'
 import { runGit } from './native.ts'
-import { exists } from './presence.ts'
 import type { Repo } from './repo.ts'
 
 /** What one reader may hold in memory beside the objects that it compares: the packs that it maps, the bases of deltas. */

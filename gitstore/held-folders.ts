@@ -6,7 +6,7 @@ import { constants, readlinkSync } from 'node:fs'
 import { type FileHandle, lstat, open } from 'node:fs/promises'
 import { dirname, join, relative, sep } from 'node:path'
 import { codeOf, GitError } from './errors.ts'
-import { exists } from './presence.ts'
+import { exists } from './fs-exists.ts'
 
 /** Names the open files of this process, where the system has it. Source: proc_pid_fd(5). */
 const openFiles = '/proc/self/fd'

@@ -3,8 +3,8 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { GitError } from './errors.ts'
+import { lexists } from './fs-exists.ts'
 import { runGit } from './native.ts'
-import { lexists } from './presence.ts'
 import { head } from './repo-folders.ts'
 
 /** For one git. */

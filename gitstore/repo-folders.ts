@@ -4,7 +4,7 @@ import { opendir, readdir, rename } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { syncDirectory } from './durable.ts'
 import { asStorageError, codeOf, GitError } from './errors.ts'
-import { ignoreMissing } from './presence.ts'
+import { ignoreMissing } from './fs-exists.ts'
 import type { Repo } from './repo.ts'
 import { isUnfinished } from './temporary-names.ts'
 

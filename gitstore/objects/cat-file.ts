@@ -6,7 +6,7 @@
 import { statSync } from 'node:fs'
 import { createSemaphore } from '../concurrency/semaphore.ts'
 import { asStorageError, GitError } from '../errors.ts'
-import { isAbsent } from '../presence.ts'
+import { isAbsent } from '../fs-exists.ts'
 import type { Oid, PendingObject, Repo } from '../repo.ts'
 import { CatFile, type CatFileAnswer, CatFileEndedError } from './cat-file-process.ts'
 import type { Allow } from './loose.ts'

@@ -1,8 +1,8 @@
 /** Which files differ between two trees. */
 
 import { GitError } from '../errors.ts'
-import { createYielder } from '../pace.ts'
 import type { Oid, Repo } from '../repo.ts'
+import { createYielder } from '../yielder.ts'
 import { compareEntries, type Mode, maxPathCharacters, readTree, type TreeEntry } from './trees.ts'
 
 interface Side {

@@ -1,7 +1,7 @@
 /** Runs git fsck on a repository. */
 import { lstat } from 'node:fs/promises'
+import { isAbsent } from '../fs-exists.ts'
 import { longestGitMs, runGit } from '../native.ts'
-import { isAbsent } from '../presence.ts'
 import type { Repo } from '../repo.ts'
 
 /**

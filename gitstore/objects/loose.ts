@@ -4,7 +4,7 @@ import { type FileHandle, open } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { constants, inflate as inflateCallback, inflateSync } from 'node:zlib'
 import { asStorageError } from '../errors.ts'
-import { isAbsent } from '../presence.ts'
+import { isAbsent } from '../fs-exists.ts'
 import type { Oid, PendingObject, Repo } from '../repo.ts'
 import { hasId, type ObjectInfo, parseHeader } from './object-format.ts'
 

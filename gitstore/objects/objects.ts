@@ -3,7 +3,7 @@
 import { stat } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { asStorageError, GitError } from '../errors.ts'
-import { exists, isAbsent, listNames } from '../presence.ts'
+import { exists, isAbsent, listNames } from '../fs-exists.ts'
 import { isOid, type Oid, type PendingObject, type Repo } from '../repo.ts'
 import { hasCatFile, readByGit, readInfoByGit } from './cat-file.ts'
 import { type Allow, LooseDamageError, readLoose, readLooseInfo } from './loose.ts'

@@ -3,8 +3,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import { GitError } from '../errors.ts'
-import { createYielder, entriesPerTurn, type Yielder } from '../pace.ts'
 import type { Oid, Repo } from '../repo.ts'
+import { createYielder, entriesPerTurn, type Yielder } from '../yielder.ts'
 import { readObject } from './objects.ts'
 import { comparePaths, decodeName, encodeName } from './tree-names.ts'
 

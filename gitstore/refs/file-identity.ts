@@ -1,6 +1,6 @@
 /** Whether a file or folder has changed, by its stat alone. */
 import { type BigIntStats, statSync } from 'node:fs'
-import { isNoFile } from '../presence.ts'
+import { isNoFile } from '../fs-exists.ts'
 
 /** Milliseconds in which two changes may get the same time: a tick of the kernel, or whole seconds (two on FAT). */
 const tickMs = 100

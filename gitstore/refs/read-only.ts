@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import pLimit from 'p-limit'
 import { syncDirectory, syncPath } from '../durable.ts'
 import { asStorageError, codeOf, GitError } from '../errors.ts'
+import { listNames } from '../fs-exists.ts'
 import { findDamage } from '../objects/fsck.ts'
-import { listNames } from '../presence.ts'
 import type { Repo } from '../repo.ts'
 
 const readOnly = new Set<string>()

@@ -7,7 +7,7 @@ import { dirname, join, relative, sep } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { syncDirectory } from '../durable.ts'
 import { asStorageError, codeOf, GitError } from '../errors.ts'
-import { exists, isAbsent, listNames } from '../presence.ts'
+import { exists, isAbsent, listNames } from '../fs-exists.ts'
 import type { Repo } from '../repo.ts'
 import type { Store } from '../store.ts'
 

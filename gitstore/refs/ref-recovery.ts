@@ -2,7 +2,7 @@
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { asStorageError, GitError } from '../errors.ts'
-import { isAbsent } from '../presence.ts'
+import { isAbsent } from '../fs-exists.ts'
 import type { Repo } from '../repo.ts'
 import type { Store } from '../store.ts'
 import { packedRefsLock } from './packed-refs.ts'

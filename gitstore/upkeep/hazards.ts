@@ -1,7 +1,7 @@
 /** Finds what makes a foreign folder unsafe to read as a repository: git opens every file that it holds or names. */
 import { lstat, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { ignoreMissing } from '../presence.ts'
+import { ignoreMissing } from '../fs-exists.ts'
 import { kindOf, readRegular } from '../regular-files.ts'
 import type { Repo } from '../repo.ts'
 import { config } from '../repo-folders.ts'

@@ -3,13 +3,13 @@ import { linkSync, readFileSync, renameSync, statSync, unlinkSync } from 'node:f
 import { dirname, join, relative } from 'node:path'
 import { replaceFile, syncDirectory } from '../durable.ts'
 import { codeOf } from '../errors.ts'
-import { createYielder } from '../pace.ts'
-import { exists, isNoFile } from '../presence.ts'
+import { exists, isNoFile } from '../fs-exists.ts'
 import { type RefName, withRefLock } from '../refs/ref-transaction.ts'
 import type { Oid, Repo } from '../repo.ts'
 import { config, head } from '../repo-folders.ts'
 import type { Store } from '../store.ts'
 import { temporaryObject } from '../temporary-names.ts'
+import { createYielder } from '../yielder.ts'
 import { entriesOf } from './stale-files.ts'
 
 /** To look at a file costs as much as so many entries that are in memory. */

@@ -2,13 +2,13 @@
 import { readdirSync, statSync } from 'node:fs'
 import { rm, stat, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { exists, isAbsent } from '../fs-exists.ts'
 import { longestGitMs } from '../native.ts'
-import { createYielder, type Yielder } from '../pace.ts'
-import { exists, isAbsent } from '../presence.ts'
 import { isStaleLock, parseOwner, readLock } from '../refs/ref-lock.ts'
 import type { Repo } from '../repo.ts'
 import type { Store } from '../store.ts'
 import { isTemporary } from '../temporary-names.ts'
+import { createYielder, type Yielder } from '../yielder.ts'
 
 /** Age at which no process uses a file any more: a push may write nothing for as long as git may run. */
 const staleAfterMs = 2 * longestGitMs

@@ -1,8 +1,8 @@
 /** The rows of several nodes that have none yet, written together: each node has one commit on main, and no pull request. */
 import type { Insertable, Transaction } from 'kysely'
 import { toBytes } from './chains.ts'
+import { countMoves } from './change-log.ts'
 import { countUp, inSlices } from './nodes.ts'
-import { countMoves } from './ref-moves.ts'
 import type { EdgeTable, IndexSchema, NodeTable } from './schema.ts'
 
 export interface NewNodeRows {

@@ -5,7 +5,7 @@ import { branchRefs } from './branches.ts'
 import { type NewLogPart, storeLog } from './chain-layout.ts'
 import { abandonLogs, trimLog } from './chain-removal.ts'
 import { logEndOf } from './chains.ts'
-import { countMoves, forgetMoves } from './ref-moves.ts'
+import { countMoves, forgetMoves } from './change-log.ts'
 import type { EdgeTable, IndexSchema, NodeTable, PullTable } from './schema.ts'
 
 type NodeFields = Pick<

@@ -2,7 +2,7 @@
 import { CompiledQuery, type ExpressionBuilder, type Selectable, type Transaction } from 'kysely'
 import { type Slice, totalOf } from '../slice.ts'
 import { compileOnce } from '../sqlite/compiled.ts'
-import { forgetMoves, ownRepository } from './ref-moves.ts'
+import { forgetMoves, ownRepository } from './change-log.ts'
 import type { IndexDb, IndexSchema, MemberTable, OrgTable, Role } from './schema.ts'
 
 export type OrgRow = Selectable<OrgTable>

@@ -1,7 +1,7 @@
 /** The rows of one organisation and its members, replaced together. */
 import { randomUUID } from 'node:crypto'
 import type { Insertable, Transaction } from 'kysely'
-import { countMoves, ownRepository } from './ref-moves.ts'
+import { countMoves, ownRepository } from './change-log.ts'
 import type { IndexSchema, MemberTable, OrgTable } from './schema.ts'
 
 export interface MemberChanges {

@@ -11,9 +11,9 @@ import {
   withinLimits,
 } from './answers/answer.ts'
 import { type ShowText, showPassages, showWholeTexts } from './answers/shown-text.ts'
-import { parseQuestion } from './ranking/conditions.ts'
-import type { Coverage } from './ranking/coverage.ts'
 import type { Expansion, Following } from './ranking/expansion.ts'
+import { parseQuestion } from './ranking/filters.ts'
+import type { Coverage } from './ranking/idf-overlap.ts'
 import { addEntityHops, bestHits, withoutEntityHops } from './ranking/matches.ts'
 import { parseQuery, type Query } from './ranking/query.ts'
 import { type ExpansionDepth, LEVELS, type Level, type Match, MOST_NODES, rankNodes } from './ranking/ranking.ts'

@@ -1,7 +1,7 @@
 /** Refusals that a caller can act on, and the HTTP status of each error code. */
 
-import { plural } from './counted.ts'
 import type { Limit } from './counters.ts'
+import { plural } from './plural.ts'
 
 /** Why a pull request cannot merge, with the status of a merge; its `code` is the first reason. */
 const mergeRefusals = {

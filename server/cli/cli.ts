@@ -4,11 +4,11 @@ import { isMainThread } from 'node:worker_threads'
 import { CommanderError } from 'commander'
 import { ConfigError, readConfig } from '../base/config.ts'
 import { AppError, ValidationError } from '../base/errors.ts'
-import { printable } from '../domain/format/texts.ts'
-import { explainFault } from '../process/faults.ts'
+import { printable } from '../domain/format/text-rules.ts'
+import { explainFault } from '../process/start-errors.ts'
 import { UsageError } from './commands/command.ts'
-import { createInterruption, InterruptedError, type Interruption } from './interruption.ts'
 import { programOf } from './program.ts'
+import { createInterruption, InterruptedError, type Interruption } from './signals.ts'
 
 // In a thread, what loads this calls runCommand.
 if (isMainThread) void main()

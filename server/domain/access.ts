@@ -15,11 +15,11 @@ import { isDatabaseStorageError } from '../../index/sqlite/database.ts'
 import type { Deps } from '../base/deps.ts'
 import { AppError } from '../base/errors.ts'
 import type { Actor, Person } from './actor.ts'
-import type { NodeAt, OrgAt } from './at.ts'
 import { historyOf } from './indexing/history.ts'
 import { indexNode, indexOrg } from './indexing/index-node.ts'
 import { indexedBranches, matchesIndexed } from './indexing/indexed-branches.ts'
 import { branchRefs, isId, ledgerRef, main, nodeRepo, orgRepo } from './layout.ts'
+import type { NodeAt, OrgAt } from './targets.ts'
 
 /** The role a use case requires. `public`: what anyone may read once the organisation is published. */
 export type Need = 'public' | Role

@@ -1,6 +1,6 @@
 /** The processes that use a data folder now. */
 import { join } from 'node:path'
-import { lexists, listNames } from '../../gitstore/presence.ts'
+import { lexists, listNames } from '../../gitstore/fs-exists.ts'
 import { claimDeadProcess, lockFileIn } from '../../index/sqlite/file-lock.ts'
 
 /**

@@ -2,7 +2,7 @@
 
 import type { Request, Response } from 'express'
 import type { Deps } from '../base/deps.ts'
-import { isLoopback } from '../base/loopback.ts'
+import { isLoopback } from '../base/is-loopback.ts'
 import { createBrowserSession, deleteBrowserSession, sessionEndedError } from '../domain/accounts/browser-sessions.ts'
 import type { FindCredential } from './authentication.ts'
 import { baseUrl } from './connection/base-url.ts'

@@ -2,8 +2,8 @@
 
 import { stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
+import { ignoreMissing } from '../../gitstore/fs-exists.ts'
 import { runningGits } from '../../gitstore/native.ts'
-import { ignoreMissing } from '../../gitstore/presence.ts'
 import { countReadOnly } from '../../gitstore/refs/read-only.ts'
 import { countUnrevokedSessions } from '../../index/credentials/sessions.ts'
 import type { Deps } from '../base/deps.ts'

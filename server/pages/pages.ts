@@ -12,9 +12,9 @@ import { type Answering, type Credential, createInProcessApi } from '../http/in-
 import { note } from '../http/log/request-notes.ts'
 import { matchPath, parseTemplate, segmentsOf } from '../http/path-templates.ts'
 import type { CountRequest } from '../http/rate-limits.ts'
-import { pageHtml, sendResult, setPageHeaders } from './answers.tsx'
 import { sendAsset } from './assets.ts'
-import { isFromPage, isNavigation } from './door.ts'
+import { isFromPage, isNavigation } from './cookie-auth.ts'
+import type { PageContext, PageResult } from './page-context.ts'
 import { showBlame } from './pages/blame.tsx'
 import { showEdit, takeEdit } from './pages/edit.tsx'
 import { showFeed, showRobots, showSitemap } from './pages/feeds.ts'
@@ -34,8 +34,8 @@ import { showProposal, takeProposal } from './pages/proposal.tsx'
 import { showProposals } from './pages/proposal-list.tsx'
 import { showReset, showSignIn, showSignUp, takeReset, takeSignIn, takeSignOut, takeSignUp } from './pages/sign-in.tsx'
 import { showTokens, takeTokens } from './pages/tokens.tsx'
+import { pageHtml, sendResult, setPageHeaders } from './render.tsx'
 import { Urls } from './urls.ts'
-import type { PageContext, PageResult } from './visit.ts'
 
 type MakePage = (visit: PageContext) => Promise<PageResult>
 

@@ -5,8 +5,8 @@ import type { Deps } from '../base/deps.ts'
 import type { Job } from '../domain/background/sweep.ts'
 import { isCell } from '../domain/cells/cell.ts'
 import { cellJobs, reconcilePlaces } from '../domain/cells/reconciliation.ts'
-import { migrationRoutes } from '../http/cells/arrivals.ts'
 import { proxyToOwner, translateMovedOrg } from '../http/cells/forwarding.ts'
+import { migrationRoutes } from '../http/cells/migration-routes.ts'
 import { limitPlaceReads, type PlaceReadLimit } from '../http/cells/place-reads.ts'
 
 interface ServiceParts {

@@ -3,7 +3,7 @@ import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeFolder, replaceFile } from '../../gitstore/durable.ts'
 import { codeOf } from '../../gitstore/errors.ts'
-import { ignoreMissing } from '../../gitstore/presence.ts'
+import { ignoreMissing } from '../../gitstore/fs-exists.ts'
 import { type Config, ConfigError } from '../base/config.ts'
 import { cellFile, runFolder } from '../domain/layout.ts'
 

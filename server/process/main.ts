@@ -7,11 +7,11 @@
 import cluster from 'node:cluster'
 import { codeOf } from '../../gitstore/errors.ts'
 import { ConfigError, isSweeper, readConfig, workerNumber } from '../base/config.ts'
-import { printable } from '../domain/format/texts.ts'
+import { printable } from '../domain/format/text-rules.ts'
 import { createLog, logWarnings } from '../http/log/log.ts'
 import { checkConfig } from './config-check.ts'
-import { explainFault } from './faults.ts'
 import { type RunningService, startService } from './service.ts'
+import { explainFault } from './start-errors.ts'
 import { startWorkers, WorkerFailedError } from './workers.ts'
 
 /** Milliseconds after which the process ends in any case; it must tolerate being killed at any moment anyway. */

@@ -5,7 +5,7 @@
 
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { ignoreMissing } from '../../gitstore/presence.ts'
+import { ignoreMissing } from '../../gitstore/fs-exists.ts'
 import { isUnfinished } from '../../gitstore/temporary-names.ts'
 import { indexMigrations } from '../../index/derived/migrations.ts'
 import manifest from '../../package.json' with { type: 'json' }

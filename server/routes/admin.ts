@@ -2,7 +2,7 @@
 import * as administration from '../domain/accounts/administration.ts'
 import type { HandlersOf } from '../http/contract/operations.ts'
 import { noStore, withHeaders } from '../http/responses/responses.ts'
-import { accountAt } from './at.ts'
+import { accountAt } from './path-params.ts'
 
 export const adminRoutes: HandlersOf<
   'listAccounts' | 'getAccount' | 'updateAccount' | 'deleteAccount' | 'resetAccount' | 'listAllOrgs' | 'listPlaces'

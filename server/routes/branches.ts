@@ -3,7 +3,7 @@ import * as branches from '../domain/branches/branches.ts'
 import { listTags } from '../domain/branches/tags.ts'
 import type { HandlersOf } from '../http/contract/operations.ts'
 import { created } from '../http/responses/responses.ts'
-import { branchAt, nodeAt } from './at.ts'
+import { branchAt, nodeAt } from './path-params.ts'
 
 export const branchRoutes: HandlersOf<'listBranches' | 'createBranch' | 'getBranch' | 'deleteBranch' | 'listTags'> = {
   listBranches: (deps, actor, { path, query }) => branches.listBranches(deps, actor, nodeAt(path), query),

@@ -6,7 +6,7 @@ import { readRaw } from '../domain/branches/raw-files.ts'
 import * as diffs from '../domain/branches/text-diffs.ts'
 import type { HandlersOf } from '../http/contract/operations.ts'
 import { bytes, created, Download, patch } from '../http/responses/responses.ts'
-import { branchAt, commitAt, fileAt, nodeAt, objectAt, revisionAt } from './at.ts'
+import { branchAt, commitAt, fileAt, nodeAt, objectAt, revisionAt } from './path-params.ts'
 
 /** An object id names its bytes for ever. */
 const immutable = { 'Cache-Control': 'private, max-age=31536000, immutable' }

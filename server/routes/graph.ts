@@ -4,7 +4,7 @@ import type { PublicGraph } from '../domain/graph/graph-drawing.ts'
 import type { GraphMap } from '../domain/graph/map-drawing.ts'
 import type { HandlersOf } from '../http/contract/operations.ts'
 import { Gzipped } from '../http/responses/responses.ts'
-import { orgAt } from './at.ts'
+import { orgAt } from './path-params.ts'
 
 export const graphRoutes: HandlersOf<'getPublicGraph' | 'getGraph' | 'getMap'> = {
   getPublicGraph: async (deps, actor, { path, from }) => {

@@ -4,7 +4,7 @@ import { acceptInvitation } from '../domain/accounts/invitations.ts'
 import type { HandlersOf } from '../http/contract/operations.ts'
 import { joinPage, joinPolicy } from '../http/responses/join-page.ts'
 import { bytes, withHeaders } from '../http/responses/responses.ts'
-import { invitationAt, orgAt } from './at.ts'
+import { invitationAt, orgAt } from './path-params.ts'
 
 export const invitationRoutes: HandlersOf<
   'createInvitation' | 'listInvitations' | 'revokeInvitation' | 'acceptInvitation' | 'getJoinPage'

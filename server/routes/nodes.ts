@@ -9,7 +9,7 @@ import * as nodes from '../domain/nodes/nodes.ts'
 import { listTree } from '../domain/nodes/tree.ts'
 import type { HandlersOf } from '../http/contract/operations.ts'
 import { created } from '../http/responses/responses.ts'
-import { connectionAt, nodeAt, orgAt, parentAt } from './at.ts'
+import { connectionAt, nodeAt, orgAt, parentAt } from './path-params.ts'
 
 export const nodeRoutes: HandlersOf<
   | 'createNode'

@@ -6,7 +6,7 @@ import * as repositories from '../domain/orgs/repositories.ts'
 import type { HandlersOf } from '../http/contract/operations.ts'
 import { Archive, type Bytes, bytes, created } from '../http/responses/responses.ts'
 import { openExport } from '../vault/write/requests.ts'
-import { memberAt, orgAt } from './at.ts'
+import { memberAt, orgAt } from './path-params.ts'
 
 export const orgRoutes: HandlersOf<
   | 'createOrg'

@@ -6,7 +6,7 @@ import { mergePull } from '../domain/pulls/merges.ts'
 import * as pulls from '../domain/pulls/pulls.ts'
 import type { HandlersOf } from '../http/contract/operations.ts'
 import { created, patch } from '../http/responses/responses.ts'
-import { nodeAt, pullAt } from './at.ts'
+import { nodeAt, pullAt } from './path-params.ts'
 
 export const pullRoutes: HandlersOf<
   | 'openPull'

@@ -1,7 +1,7 @@
 /** Retrieval and suggestions. */
 import { retrieve, suggest } from '../domain/search/search.ts'
 import type { HandlersOf } from '../http/contract/operations.ts'
-import { orgAt } from './at.ts'
+import { orgAt } from './path-params.ts'
 
 export const searchRoutes: HandlersOf<'searchNodes' | 'suggestTitles'> = {
   searchNodes: (deps, actor, { path, body, from, signal }) =>

@@ -2,7 +2,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { suggest } from '../../index/search/answers/suggest.ts'
-import { openSnapshots } from '../../index/search/segments/snapshots.ts'
+import { openSnapshots } from '../../index/search/segments/read-snapshots.ts'
 import { loadLanguages } from '../../index/search/text/languages.ts'
 import { openIndexes } from '../../server/domain/search/open-indexes.ts'
 import { interleave, turns } from './measure.ts'

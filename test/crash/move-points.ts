@@ -2,7 +2,7 @@
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import pg from 'pg'
-import { exists } from '../../gitstore/presence.ts'
+import { exists } from '../../gitstore/fs-exists.ts'
 import { randomFrom } from '../bench/repositories.ts'
 import { runGroveCommand } from '../support/command.ts'
 import { locksIn, newDataDir, transactionsIn } from '../support/data-folder.ts'

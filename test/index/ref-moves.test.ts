@@ -3,7 +3,6 @@
 import type Sqlite from 'better-sqlite3'
 import { expect } from 'chai'
 import { Kysely } from 'kysely'
-import { indexMigrations } from '../../index/derived/migrations.ts'
 import {
   countMoves,
   forgetMoves,
@@ -11,7 +10,8 @@ import {
   listStamps,
   markMaintained,
   ownRepository,
-} from '../../index/derived/ref-moves.ts'
+} from '../../index/derived/change-log.ts'
+import { indexMigrations } from '../../index/derived/migrations.ts'
 import type { IndexSchema } from '../../index/derived/schema.ts'
 import { openSqlite } from '../../index/sqlite/better-sqlite3.ts'
 import { sqliteDialect } from '../../index/sqlite/driver.ts'

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { statusOf } from '../../server/base/errors.ts'
-import { isOneLine } from '../../server/domain/format/texts.ts'
+import { isOneLine } from '../../server/domain/format/text-rules.ts'
 import document from '../../spec/openapi.json' with { type: 'json' }
 import { rights } from '../../spec/rights.ts'
 import { takenNames } from '../support/taken-names.ts'

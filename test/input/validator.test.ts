@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { stepsNamed } from '../../server/http/contract/openapi-validator.ts'
-import { toValidationErrors } from '../../server/http/contract/problems.ts'
+import { toValidationErrors } from '../../server/http/contract/validation-errors.ts'
 
 describe('the validator', () => {
   const steps = ['pathParamsMiddleware', 'metadataMiddleware', 'requestMiddleware'].map((name) => ({ name }))

@@ -2,8 +2,8 @@
 
 import { expect } from 'chai'
 import { type Changes, readFileChanges } from '../../server/pages/text/diff.tsx'
-import { merge3 } from '../../server/pages/text/merging.ts'
-import { diffWords } from '../../server/pages/text/words.ts'
+import { merge3 } from '../../server/pages/text/merge3.ts'
+import { diffWords } from '../../server/pages/text/word-diff.ts'
 import type { Api } from '../../spec/client/api.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode } from '../support/node.ts'

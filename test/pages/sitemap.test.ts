@@ -2,9 +2,9 @@
 
 import { expect } from 'chai'
 import { AppError } from '../../server/base/errors.ts'
+import type { PageContext } from '../../server/pages/page-context.ts'
 import { showSitemap } from '../../server/pages/pages/feeds.ts'
 import { Urls } from '../../server/pages/urls.ts'
-import type { PageContext } from '../../server/pages/visit.ts'
 
 describe('the sitemap', () => {
   /** What is answered for an organisation of `total` nodes, and how many times nodes were asked for. */

@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { diffWords, type Fold, newEffort, type Row } from '../../server/pages/text/words.ts'
+import { diffWords, type Fold, newEffort, type Row } from '../../server/pages/text/word-diff.ts'
 
 const flat = (parts: readonly (Row | Fold)[]): Row[] =>
   parts.flatMap((part) => (part.kind === 'fold' ? part.rows : [part]))

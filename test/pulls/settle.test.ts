@@ -3,7 +3,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import type { PullRecord } from '../../server/domain/ledger/ledger.ts'
-import { movesBetween, questionsOf, type Reconciled, reconcile } from '../../server/domain/ledger/settle.ts'
+import { movesBetween, questionsOf, type Reconciled, reconcile } from '../../server/domain/ledger/reconcile.ts'
 
 const names = ['main', 'a', 'b', 'c', 'd'] as const
 const commits = 8

@@ -2,8 +2,8 @@
 
 import { type Retrieved, retrieve, type SearchQuestion } from '../../index/search/retrieve.ts'
 import type { OrgIndex } from '../../index/search/segments/org-index.ts'
+import { openSnapshots } from '../../index/search/segments/read-snapshots.ts'
 import type { SearchRows } from '../../index/search/segments/rows.ts'
-import { openSnapshots } from '../../index/search/segments/snapshots.ts'
 import type { LanguageOf } from '../../index/search/text/languages.ts'
 import { type OpenIndexes, openIndexes } from '../../server/domain/search/open-indexes.ts'
 

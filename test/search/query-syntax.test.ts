@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { parseQuestion, type QuestionParts } from '../../index/search/ranking/conditions.ts'
+import { parseQuestion, type QuestionParts } from '../../index/search/ranking/filters.ts'
 import { anyCharacter } from '../support/any-text.ts'
 import { expectLinear } from './linear.ts'
 

@@ -1,9 +1,9 @@
 /** What an answer says of its matches and nodes, how many of them it holds, and the edges among them. */
 
 import type { EdgeTable } from '../../derived/schema.ts'
-import type { Coverage } from '../ranking/coverage.ts'
 import type { Expansion } from '../ranking/expansion.ts'
 import { explainMatch, explainNode, type MatchExplanation, type NodeExplanation } from '../ranking/explanation.ts'
+import type { Coverage } from '../ranking/idf-overlap.ts'
 import type { BridgedHits } from '../ranking/matches.ts'
 import type { Query } from '../ranking/query.ts'
 import type { RankedNode } from '../ranking/ranking.ts'

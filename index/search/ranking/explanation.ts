@@ -1,9 +1,9 @@
 /** Says of what the scores of an answer are made. */
 
 import { FIELD } from '../segments/terms.ts'
-import type { EntityHop } from './bridge.ts'
-import type { Coverage } from './coverage.ts'
+import type { EntityHop } from './entity-hop.ts'
 import type { Expansion } from './expansion.ts'
+import type { Coverage } from './idf-overlap.ts'
 import type { BestPassage } from './matches.ts'
 import type { Query } from './query.ts'
 import { noveltyOf, type RankedNode } from './ranking.ts'

@@ -3,7 +3,8 @@ import { type Corpus, type DocumentPlace, documentCount, idAt, placeOf } from '.
 import { shortIdOf } from '../segments/live-index.ts'
 import { passageId, type SearchedTexts } from '../segments/org-index.ts'
 import type { SearchRows } from '../segments/rows.ts'
-import { type EntityHop, findEntityHops } from './bridge.ts'
+import { type EntityHop, findEntityHops } from './entity-hop.ts'
+import type { Expansion } from './expansion.ts'
 import {
   conditionsOf,
   excludedPhrases,
@@ -11,9 +12,8 @@ import {
   type QuestionParts,
   READ_FOR_PHRASES,
   strictPhrases,
-} from './conditions.ts'
-import type { Coverage } from './coverage.ts'
-import type { Expansion } from './expansion.ts'
+} from './filters.ts'
+import type { Coverage } from './idf-overlap.ts'
 import type { Query } from './query.ts'
 import type { ScoreOf } from './ranking.ts'
 import { both, passesFilter } from './scope.ts'

@@ -1,6 +1,7 @@
 /** Orders matches and the nodes that an expansion reaches from them, by one score. */
-import { type Coverage, newShare, titleShare } from './coverage.ts'
+
 import { type Expansion, type Neighbour, type Neighbours, neighboursOf, type Relation } from './expansion.ts'
+import { type Coverage, newShare, titleShare } from './idf-overlap.ts'
 import { roundScore } from './scores.ts'
 
 /** The levels of expansion from the matches. */

@@ -14,8 +14,8 @@ import {
 import type { Deletion } from '../../domain/accounts/deletion.ts'
 import type { ResetToken } from '../../domain/accounts/sessions.ts'
 import { operator } from '../../domain/actor.ts'
-import type { AccountAt } from '../../domain/at.ts'
 import { isId } from '../../domain/layout.ts'
+import type { AccountAt } from '../../domain/targets.ts'
 import { type Call, printLine, type Run, requireFolder, UsageError, withDeps } from './command.ts'
 
 /** Accounts read at a time. */

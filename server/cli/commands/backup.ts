@@ -1,6 +1,6 @@
 /** `grove backup`: copies accounts and repositories to a folder. */
 import { resolve, sep } from 'node:path'
-import { lexists } from '../../../gitstore/presence.ts'
+import { lexists } from '../../../gitstore/fs-exists.ts'
 import { postgresOf } from '../../base/config.ts'
 import { backUpData, findMistake } from '../../domain/operator/backup.ts'
 import { readStamps } from '../../domain/operator/mirror-checks.ts'

@@ -1,6 +1,6 @@
 /** `grove cells`: the services on one database, and which of them take new organisations. */
 import { postgresOf } from '../../base/config.ts'
-import { plural } from '../../base/counted.ts'
+import { plural } from '../../base/plural.ts'
 import { changeCell, readCells } from '../../domain/cells/all-cells.ts'
 import { type Call, printLine, UsageError } from './command.ts'
 

@@ -1,5 +1,5 @@
 /** `grove mcp`: a Grove elsewhere, for a model on this machine that speaks the Model Context Protocol. */
-import { printable } from '../../domain/format/texts.ts'
+import { printable } from '../../domain/format/text-rules.ts'
 import { addressOf, RemoteRefusalError, readToken } from '../../vault/remote/client.ts'
 import { UsageError } from './command.ts'
 

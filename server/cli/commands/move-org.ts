@@ -1,10 +1,10 @@
 /** `grove move-org`: moves an organisation of this cell to another one. */
 import { findCell } from '../../../index/credentials/cells.ts'
-import { plural } from '../../base/counted.ts'
+import { plural } from '../../base/plural.ts'
 import { requireCell } from '../../domain/cells/cell.ts'
-import { LeftClosedError, NotMovedError } from '../../domain/cells/moves/copying.ts'
-import { moveOrg } from '../../domain/cells/moves/departure.ts'
-import { connectToCell } from '../../domain/cells/moves/other-cell.ts'
+import { LeftClosedError, NotMovedError } from '../../domain/cells/migration/copying.ts'
+import { connectToCell } from '../../domain/cells/migration/other-cell.ts'
+import { moveOrg } from '../../domain/cells/migration/send.ts'
 import { type Call, printLine, progressFor, requireFolder, requireOrgId, UsageError, withDeps } from './command.ts'
 
 interface MoveFlags {

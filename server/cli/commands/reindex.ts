@@ -1,5 +1,5 @@
 /** `grove reindex`: the index is made again from the repositories. */
-import { plural } from '../../base/counted.ts'
+import { plural } from '../../base/plural.ts'
 import { reindex } from '../../domain/indexing/reindex.ts'
 import { type Call, printLine, progressFor, requireFolder, withDeps } from './command.ts'
 

@@ -2,7 +2,7 @@
 import { resolve } from 'node:path'
 import { hasAccounts } from '../../../index/credentials/accounts.ts'
 import { postgresOf } from '../../base/config.ts'
-import { plural } from '../../base/counted.ts'
+import { plural } from '../../base/plural.ts'
 import type { PathProblem } from '../../domain/format/path-problem.ts'
 import { indexAll } from '../../domain/indexing/reindex.ts'
 import { createAccounts, findOccupant, putIntoPlace } from '../../domain/operator/restore.ts'

@@ -15,11 +15,11 @@ import type { Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
 import { authorizeNode, authorizeOrg, requireSignedIn } from '../access.ts'
 import type { Person } from '../actor.ts'
-import type { TokenAt } from '../at.ts'
 import { type Page, pageOf } from '../pagination.ts'
+import type { TokenAt } from '../targets.ts'
 import { recordLastUse } from './last-used.ts'
 import { hashOf, isAccessToken, newAccessToken } from './tokens.ts'
-import { personOf } from './users.ts'
+import { personOf } from './user-view.ts'
 
 /** Per person, expired tokens included. */
 const maxTokens = 100

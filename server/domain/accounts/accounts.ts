@@ -29,7 +29,7 @@ import {
 } from './sessions.ts'
 import { attemptOn } from './sign-ins.ts'
 import { hashOf } from './tokens.ts'
-import { personOf, type User, userOf } from './users.ts'
+import { personOf, type User, userOf } from './user-view.ts'
 
 export interface NewAccount extends SignInFrom {
   readonly email: string

@@ -10,7 +10,7 @@ import {
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import type { Person } from '../actor.ts'
-import { findSessionPerson } from './open-sessions.ts'
+import { findSessionPerson } from './session-list.ts'
 import { hashOf, newToken } from './tokens.ts'
 
 const secretForm = /^grv_browser_[\w-]{43}$/

@@ -3,7 +3,7 @@
 import { cleanIdentity, withoutCrud } from '../../../gitstore/names.ts'
 import { invalid } from '../../base/errors.ts'
 import { isHiddenEmail } from '../format/hidden-emails.ts'
-import { isOneLine } from '../format/texts.ts'
+import { isOneLine } from '../format/text-rules.ts'
 
 /** The intersection of the HTML standard and RFC 5321 (Dot-string, no quotes, no address literal), with a dotted domain. */
 const atom = "[\\w!#$%&'*+/=?^`{|}~-]+"

@@ -15,7 +15,7 @@ import type { Person } from '../actor.ts'
 import type { OrgRecord } from '../format/org-format.ts'
 import { withRoleAtLeast } from '../orgs/members.ts'
 import { changeOrg, isOwner } from '../orgs/org-changes.ts'
-import { personOf } from './users.ts'
+import { personOf } from './user-view.ts'
 
 /** An organisation that a person has joined. */
 export interface JoinedOrg {

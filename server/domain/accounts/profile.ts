@@ -17,7 +17,7 @@ import { updateMemberProfile } from '../orgs/members.ts'
 import { emailTakenError, readMe } from './accounts.ts'
 import { requireAuthorName, requireEmail } from './identity.ts'
 import { type PasswordProof, provePassword, requireStillProved } from './password-proof.ts'
-import { personOf, type User } from './users.ts'
+import { personOf, type User } from './user-view.ts'
 
 export interface ProfileChange {
   readonly name?: string

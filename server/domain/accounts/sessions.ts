@@ -16,12 +16,12 @@ import {
 } from '../../../index/credentials/sessions.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
-import { stripControls } from '../format/texts.ts'
+import { stripControls } from '../format/text-rules.ts'
 import { accessSeconds } from './keys.ts'
 import { lockProvedAccount, type ProvedAccount } from './password-proof.ts'
 import { addressLifetimeMs } from './sign-ins.ts'
 import { accessToken, hashOf, idToken, newToken, seal, unseal } from './tokens.ts'
-import { personOf, type User, userOf } from './users.ts'
+import { personOf, type User, userOf } from './user-view.ts'
 
 /** Milliseconds until an unused refresh token expires. */
 const refreshLifetimeMs = 30 * 24 * 3600 * 1000

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { isDamage } from '../../../gitstore/errors.ts'
-import { exists, listNames } from '../../../gitstore/presence.ts'
+import { exists, listNames } from '../../../gitstore/fs-exists.ts'
 import { recoverAll } from '../../../gitstore/refs/ref-transaction.ts'
 import { isUnfinished } from '../../../gitstore/temporary-names.ts'
 import { fileSystemTime, removeIfStale } from '../../../gitstore/upkeep/stale-files.ts'

@@ -2,7 +2,7 @@
 import type { Deps } from '../../base/deps.ts'
 import { authorizeNode, type NodeAccess } from '../access.ts'
 import type { RequestContext } from '../actor.ts'
-import type { NodeAt } from '../at.ts'
+import type { NodeAt } from '../targets.ts'
 import { readDiff } from './commit-views.ts'
 import { createLargeRead } from './large-reads.ts'
 import { requireCommit } from './revisions.ts'

@@ -6,8 +6,8 @@
 
 import { findCaseCollision } from '../../../gitstore/names.ts'
 import { readTree, type TreeEntry } from '../../../gitstore/objects/trees.ts'
-import { createYielder, entriesPerTurn, type Yielder } from '../../../gitstore/pace.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
+import { createYielder, entriesPerTurn, type Yielder } from '../../../gitstore/yielder.ts'
 import { isAncestor } from '../../../index/derived/edges.ts'
 import { findNode } from '../../../index/derived/node-queries.ts'
 import type { IndexDb } from '../../../index/derived/schema.ts'

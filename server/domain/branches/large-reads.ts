@@ -3,7 +3,7 @@
  * refused above a size.
  */
 import { isGitError } from '../../../gitstore/errors.ts'
-import { createYielder, runLarge, type Yielder } from '../../../gitstore/pace.ts'
+import { createYielder, runLarge, type Yielder } from '../../../gitstore/yielder.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
 import { callerOf, type RequestContext } from '../actor.ts'

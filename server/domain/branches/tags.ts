@@ -8,9 +8,9 @@ import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../base/deps.ts'
 import { authorizeNode, type NodeAccess } from '../access.ts'
 import type { Actor } from '../actor.ts'
-import type { NodeAt } from '../at.ts'
 import { branchRefs, pinRefs, tagRefs } from '../layout.ts'
 import { type Page, pageOf, slice } from '../pagination.ts'
+import type { NodeAt } from '../targets.ts'
 import { listVisibleRefs } from './visible-refs.ts'
 
 /** Tag objects followed from one to the next; a longer chain leads to no commit. */

@@ -2,7 +2,7 @@
 import { randomInt } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { GitError } from '../../../gitstore/errors.ts'
-import { exists } from '../../../gitstore/presence.ts'
+import { exists } from '../../../gitstore/fs-exists.ts'
 import type { Fence, Store } from '../../../gitstore/store.ts'
 import { findCell, listCells } from '../../../index/credentials/cells.ts'
 import {

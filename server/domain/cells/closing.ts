@@ -2,7 +2,7 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { syncDirectory, writeSynced } from '../../../gitstore/durable.ts'
-import { exists } from '../../../gitstore/presence.ts'
+import { exists } from '../../../gitstore/fs-exists.ts'
 import type { Store } from '../../../gitstore/store.ts'
 import { AppError } from '../../base/errors.ts'
 import { closedFile, orgFolder } from '../layout.ts'

@@ -1,7 +1,7 @@
 /** Compares the directory of cells with the folders: what a crash has left between them, and folders of other cells. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isGitError } from '../../../gitstore/errors.ts'
-import { exists, listNames } from '../../../gitstore/presence.ts'
+import { exists, listNames } from '../../../gitstore/fs-exists.ts'
 import { moveRepo } from '../../../gitstore/repo-folders.ts'
 import { claimNewer } from '../../../index/credentials/place-moves.ts'
 import {
@@ -19,8 +19,8 @@ import { indexOrg } from '../indexing/index-node.ts'
 import { foreignOrgFolder, isId, orgFolder, trashFolder } from '../layout.ts'
 import type { CellDeps } from './cell.ts'
 import { isClosed } from './closing.ts'
-import { activateArrival, readEpoch, removeAbandoned } from './moves/arrivals.ts'
-import { finishDepartures } from './moves/departure.ts'
+import { activateArrival, readEpoch, removeAbandoned } from './migration/receive.ts'
+import { finishDepartures } from './migration/send.ts'
 
 /** Organisations of one statement. */
 const placesAtOnce = 500

@@ -1,8 +1,8 @@
 /** The edges in a folder of a tree, cached by the folder's id. In a changed folder, only changed files are read. */
 import { LRUCache } from 'lru-cache'
 import { readTree, type TreeEntry } from '../../../gitstore/objects/trees.ts'
-import { createYielder } from '../../../gitstore/pace.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
+import { createYielder } from '../../../gitstore/yielder.ts'
 import type { ContentProblem } from './path-problem.ts'
 
 /** Edges in one folder: every commit compares them, and every graph in memory holds them. */

@@ -10,7 +10,7 @@ import { findFault, isRecord, lossesOf } from './json-text.ts'
 import { isTooDeep, propertiesLimit } from './limits.ts'
 import type { ContentProblem } from './path-problem.ts'
 import { type EdgeFolderName, edgeIdAt, nodeFile, readmeFile, textFile } from './paths.ts'
-import { fits, isOneLine } from './texts.ts'
+import { fits, isOneLine } from './text-rules.ts'
 
 export type EntityType = 'node' | 'content' | 'edge' | 'connection' | 'file'
 

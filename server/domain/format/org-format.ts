@@ -14,7 +14,7 @@ import { isId } from '../layout.ts'
 import type { PathProblem } from './path-problem.ts'
 import { memberFile, membersFolder, orgFile } from './paths.ts'
 import { type Author, asJson, laterOf, signature, timeOf } from './signatures.ts'
-import { fits } from './texts.ts'
+import { fits } from './text-rules.ts'
 
 /** `org.json`. */
 interface OrgFile {

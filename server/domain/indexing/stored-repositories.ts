@@ -1,7 +1,7 @@
 /** Lists the repositories of a data folder by their names. */
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { listNames } from '../../../gitstore/presence.ts'
+import { listNames } from '../../../gitstore/fs-exists.ts'
 import { eachRepo, listRepos } from '../../../gitstore/repo-folders.ts'
 import { eachNodeId } from '../../../index/derived/node-queries.ts'
 import { listOrgIds } from '../../../index/derived/org-queries.ts'

@@ -9,7 +9,7 @@ import { type Author, authorOf } from '../format/signatures.ts'
 import { ledgerRef, pinRef } from '../layout.ts'
 import { appendPulls, readPull } from './ledger.ts'
 import { withHeads } from './pull-ledger.ts'
-import { type Outcome, type Pin, questionsOf, type Reconciled, type ReconcileInput, reconcile } from './settle.ts'
+import { type Outcome, type Pin, questionsOf, type Reconciled, type ReconcileInput, reconcile } from './reconcile.ts'
 
 export interface RepoHistory {
   readonly repo: Repo

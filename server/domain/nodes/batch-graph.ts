@@ -1,5 +1,5 @@
 /** The graph's rules for several nodes that change together: no circle of parents among all of them, no new dangling edge. */
-import { createYielder } from '../../../gitstore/pace.ts'
+import { createYielder } from '../../../gitstore/yielder.ts'
 import { readParentsOf } from '../../../index/derived/edges.ts'
 import { readOrgsOf } from '../../../index/derived/node-queries.ts'
 import type { IndexDb } from '../../../index/derived/schema.ts'

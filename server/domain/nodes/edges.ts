@@ -10,7 +10,6 @@ import type { Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
 import { authorizeNode, type NodeAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
-import type { ConnectionAt, NodeAt, ParentAt } from '../at.ts'
 import { commitToBranch } from '../branches/branch-commits.ts'
 import { requireBranchName } from '../branches/revisions.ts'
 import { connectionJson, parentJson } from '../format/node-files.ts'
@@ -23,6 +22,7 @@ import {
 } from '../format/node-format.ts'
 import { type EdgeFolderName, edgeFile } from '../format/paths.ts'
 import { isId } from '../layout.ts'
+import type { ConnectionAt, NodeAt, ParentAt } from '../targets.ts'
 import { nodeAfter } from './nodes.ts'
 
 interface Expectation {

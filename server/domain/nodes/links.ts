@@ -13,11 +13,11 @@ import { nodeResolver, type ResolveNode } from '../../vault/format/vault-nodes.t
 import type { WrittenLink } from '../../vault/format/written-links.ts'
 import { authorizeNode, type NodeAccess } from '../access.ts'
 import { callerOf, type RequestContext } from '../actor.ts'
-import type { NodeAt } from '../at.ts'
 import { type ImmutableAnswer, immutableAnswer } from '../branches/immutable-answers.ts'
 import { readTree, resolveRevision } from '../branches/revisions.ts'
 import { createCallerSemaphore } from '../caller-semaphore.ts'
 import { readContent } from '../format/node-format.ts'
+import type { NodeAt } from '../targets.ts'
 import { type Destination, destinationsOf } from './link-destinations.ts'
 
 /** Of a text whose links are listed. */

@@ -21,7 +21,6 @@ import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { authorizeNode, authorizeOrg, type NodeAccess, recheckAccess, reloadNode } from '../access.ts'
 import type { Actor, Person } from '../actor.ts'
-import type { NodeAt, OrgAt } from '../at.ts'
 import { commitToBranch } from '../branches/branch-commits.ts'
 import { requireBranchName } from '../branches/revisions.ts'
 import { changedJson, type NodeFields, nodeJson, requireTitle, textBytes } from '../format/node-files.ts'
@@ -32,6 +31,7 @@ import { indexNode, readResult } from '../indexing/index-node.ts'
 import { withNodeIntent } from '../indexing/recovered.ts'
 import { ledgerRef, trashedNodeRepo } from '../layout.ts'
 import { type Page, pageOf } from '../pagination.ts'
+import type { NodeAt, OrgAt } from '../targets.ts'
 
 export interface NodePatch extends Partial<NodeFields> {
   readonly text_content?: string

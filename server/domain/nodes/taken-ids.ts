@@ -1,6 +1,6 @@
 /** Ids that a new node cannot have. Nodes in the trash keep theirs, so that they can be restored. */
 import { join } from 'node:path'
-import { listNames } from '../../../gitstore/presence.ts'
+import { listNames } from '../../../gitstore/fs-exists.ts'
 import { repoExists } from '../../../gitstore/repo-folders.ts'
 import type { Store } from '../../../gitstore/store.ts'
 import { readOrgsOf } from '../../../index/derived/node-queries.ts'

@@ -7,8 +7,8 @@ import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { authorizeOrg } from '../access.ts'
 import type { Actor } from '../actor.ts'
-import type { OrgAt } from '../at.ts'
 import { type Page, pageOf, slice } from '../pagination.ts'
+import type { OrgAt } from '../targets.ts'
 
 /** Levels in order, by organisation, its version, and parent: 100,000 nodes of 250 bytes. A new title moves the version alone. */
 const levels = new LRUCache<string, readonly TreeNode[]>({

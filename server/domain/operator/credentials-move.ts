@@ -2,7 +2,7 @@
 import { rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { syncDirectory } from '../../../gitstore/durable.ts'
-import { lexists } from '../../../gitstore/presence.ts'
+import { lexists } from '../../../gitstore/fs-exists.ts'
 import { copyToPostgres } from '../../../index/credentials/copies.ts'
 import type { PostgresAddress } from '../../../index/postgres/pool.ts'
 import { findDatabaseDamage } from '../../../index/sqlite/backup.ts'

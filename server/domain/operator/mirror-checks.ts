@@ -1,10 +1,10 @@
 /** Which mirrors of a backup need no look by git: nothing has changed on either side since git found them sound, days ago at most. */
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
-import { isAbsent } from '../../../gitstore/presence.ts'
+import { isAbsent } from '../../../gitstore/fs-exists.ts'
 import { listRefs } from '../../../gitstore/refs/refs.ts'
 import { stateOf } from '../../../gitstore/upkeep/state.ts'
-import { listStamps, ownRepository } from '../../../index/derived/ref-moves.ts'
+import { listStamps, ownRepository } from '../../../index/derived/change-log.ts'
 import type { Deps } from '../../base/deps.ts'
 import { sameBranches } from '../indexing/indexed-branches.ts'
 import { orgRepository } from '../layout.ts'

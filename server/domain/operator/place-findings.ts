@@ -1,7 +1,7 @@
 /** Looks at the directory of cells against the folders of one of them, and changes nothing. */
 import { readdir } from 'node:fs/promises'
 import { join, relative } from 'node:path'
-import { lexists, listNames } from '../../../gitstore/presence.ts'
+import { lexists, listNames } from '../../../gitstore/fs-exists.ts'
 import { listPlaces, listPlacesOf } from '../../../index/credentials/places.ts'
 import type { CredentialsDb, CredentialsSchema } from '../../../index/credentials/schema.ts'
 import { connectPostgres } from '../../../index/postgres/database.ts'

@@ -2,8 +2,8 @@
 
 import { join, relative } from 'node:path'
 import { GitError } from '../../../gitstore/errors.ts'
+import { lexists } from '../../../gitstore/fs-exists.ts'
 import { findDamage } from '../../../gitstore/objects/fsck.ts'
-import { lexists } from '../../../gitstore/presence.ts'
 import { listRefs } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { findOddEntry } from '../../../gitstore/upkeep/hazards.ts'

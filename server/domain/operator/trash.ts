@@ -1,17 +1,17 @@
 /** Restores or purges deleted repositories. */
 import { mkdir, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { listNames } from '../../../gitstore/presence.ts'
+import { listNames } from '../../../gitstore/fs-exists.ts'
 import { moveRepo, repoExists } from '../../../gitstore/repo-folders.ts'
 import { isUnfinished, unfinishedName } from '../../../gitstore/temporary-names.ts'
 import { hasPersonalOrg } from '../../../index/credentials/accounts.ts'
 import { findNode } from '../../../index/derived/node-queries.ts'
 import { deleteTombstones } from '../../../index/derived/nodes.ts'
 import type { Deps } from '../../base/deps.ts'
-import type { NodeAt } from '../at.ts'
 import { indexNode } from '../indexing/index-node.ts'
 import { withNodeIntent } from '../indexing/recovered.ts'
 import { isId, ledgerRef, nodeRepo, orgRepo, trashFolder } from '../layout.ts'
+import type { NodeAt } from '../targets.ts'
 
 /** The reason why a node is not restored. `mistake`: the node exists, or has no copy or no organisation. `conflict`: another node has its id. */
 export interface NotRestored {

@@ -10,11 +10,11 @@ import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { authorizeOrg, includesRole } from '../access.ts'
 import type { Operator, Person } from '../actor.ts'
-import type { MemberAt, OrgAt } from '../at.ts'
 import { emailInGit, parseHiddenEmail } from '../format/hidden-emails.ts'
 import type { OrgRecord } from '../format/org-format.ts'
 import type { Author } from '../format/signatures.ts'
 import { type Page, pageOf } from '../pagination.ts'
+import type { MemberAt, OrgAt } from '../targets.ts'
 import { changeOrg, isOwner, requireOwner } from './org-changes.ts'
 
 export type Member = MemberRow

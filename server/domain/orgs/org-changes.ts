@@ -7,11 +7,11 @@ import { newObjectBatch } from '../../../gitstore/objects/object-batch.ts'
 import { updateRefs } from '../../../gitstore/refs/ref-transaction.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
-import type { OrgAt } from '../at.ts'
 import { commitOrg, type OrgRecord, readRecord } from '../format/org-format.ts'
 import type { Author } from '../format/signatures.ts'
 import { indexOrg } from '../indexing/index-node.ts'
 import { main, orgRepo } from '../layout.ts'
+import type { OrgAt } from '../targets.ts'
 
 /**
  * Changes org.git under its lock and indexes it: a change may revoke access, so it must be in force on return. Without a

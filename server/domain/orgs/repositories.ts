@@ -5,9 +5,9 @@ import { listNodesAfter, listNodeTitles } from '../../../index/derived/node-quer
 import type { Deps } from '../../base/deps.ts'
 import { authorizeOrg, type OrgAccess } from '../access.ts'
 import type { Actor } from '../actor.ts'
-import type { OrgAt } from '../at.ts'
 import { cloneUrl } from '../layout.ts'
 import { type Page, pageOf } from '../pagination.ts'
+import type { OrgAt } from '../targets.ts'
 
 export interface Repository {
   /** Absent for the organisation's own, `org.git`. */

@@ -8,7 +8,6 @@ import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { authorizeNode, type NodeAccess, recheckAccess } from '../access.ts'
 import { callerOf, type Person, type RequestContext } from '../actor.ts'
-import type { PullAt } from '../at.ts'
 import {
   addsParents,
   headMovedError,
@@ -22,6 +21,7 @@ import { createCallerSemaphore } from '../caller-semaphore.ts'
 import { signature } from '../format/signatures.ts'
 import { tryIndexNode } from '../indexing/index-node.ts'
 import { branchRef, main } from '../layout.ts'
+import type { PullAt } from '../targets.ts'
 import { type PullRequest, sentence, toPull } from './pull-state.ts'
 import { findPullRow, pullAfter } from './pulls.ts'
 

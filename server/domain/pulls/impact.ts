@@ -3,20 +3,20 @@
  * graph: edges, what is above the node, what the public sees.
  */
 
-import { createYielder } from '../../../gitstore/pace.ts'
+import { createYielder } from '../../../gitstore/yielder.ts'
 import { listAbove } from '../../../index/derived/edges.ts'
 import { countsOf } from '../../../index/derived/neighbours.ts'
 import { readTitles } from '../../../index/derived/node-queries.ts'
 import type { Deps } from '../../base/deps.ts'
 import { authorizeNode, type NodeAccess } from '../access.ts'
 import type { Person, RequestContext } from '../actor.ts'
-import type { PullAt } from '../at.ts'
 import { readDiff } from '../branches/commit-views.ts'
 import { createLargeRead } from '../branches/large-reads.ts'
 import { findTree } from '../branches/revisions.ts'
 import { type CommitPair, type DiffQuery, patchOf, textDiff } from '../branches/text-diffs.ts'
 import { type NodeContent, readContent } from '../format/node-format.ts'
 import { edgeName, type NamedEdge } from '../format/paths.ts'
+import type { PullAt } from '../targets.ts'
 import { toPull } from './pull-state.ts'
 import { findPullRow } from './pulls.ts'
 

@@ -22,10 +22,10 @@ import { AppError } from '../../base/errors.ts'
 import { authorizeNode, authorizeOrg } from '../access.ts'
 import { type Credential, isWithin } from '../accounts/access-tokens.ts'
 import { anonymous } from '../actor.ts'
-import type { RepositoryAt } from '../at.ts'
 import { findRefProblem } from '../branches/ref-rules.ts'
 import { type Audience, audienceOf, listVisibleRefs, visiblePlaces } from '../branches/visible-refs.ts'
 import { main, orgRepo } from '../layout.ts'
+import type { RepositoryAt } from '../targets.ts'
 import { type PushOutcome, receivePush } from './receive-push.ts'
 export type GitService = Exchange['service']
 

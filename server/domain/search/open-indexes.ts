@@ -14,8 +14,8 @@ import {
   type OrgIndex,
   type SegmentPair,
 } from '../../../index/search/segments/org-index.ts'
+import type { Snapshots } from '../../../index/search/segments/read-snapshots.ts'
 import type { OrgState, SearchRows } from '../../../index/search/segments/rows.ts'
-import type { Snapshots } from '../../../index/search/segments/snapshots.ts'
 import { ANALYZER_VERSION } from '../../../index/search/text/analyzer.ts'
 import type { LanguageOf } from '../../../index/search/text/languages.ts'
 import { type Range, readSegments, writeSegments } from './segment-files.ts'

@@ -7,12 +7,12 @@ import type { Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
 import { authorizeOrg, type OrgAccess, requireRole } from '../access.ts'
 import { type Actor, callerOf, type RequestContext } from '../actor.ts'
-import type { OrgAt } from '../at.ts'
 import { createCallerSemaphore } from '../caller-semaphore.ts'
 import { refuseLongQuery } from '../format/limits.ts'
+import type { OrgAt } from '../targets.ts'
 import { searchInTurn } from './queue.ts'
 import type { SearchAnswer } from './search-thread.ts'
-import { readView, type Snapshot } from './views.ts'
+import { readView, type Snapshot } from './snapshots.ts'
 
 /** As in spec/openapi.yaml. */
 interface Question extends SearchQuestion {

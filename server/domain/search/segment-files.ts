@@ -2,7 +2,7 @@
 import { readFile, rm, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeFolder, replaceFile } from '../../../gitstore/durable.ts'
-import { ignoreMissing, listNames } from '../../../gitstore/presence.ts'
+import { ignoreMissing, listNames } from '../../../gitstore/fs-exists.ts'
 import { isTemporary } from '../../../gitstore/temporary-names.ts'
 import type { SegmentPair } from '../../../index/search/segments/org-index.ts'
 import { decodeSegments, encodeSegments, type Origin } from '../../../index/search/segments/segment-file.ts'

@@ -7,7 +7,7 @@ import type { Request, Response } from 'express'
 import { ClientDisconnectedError } from '../../base/errors.ts'
 import { type Framing, framingOf, statedLength } from '../connection/framing.ts'
 import { requestId } from '../log/requests.ts'
-import { cellTimeoutError } from './elsewhere.ts'
+import { cellTimeoutError } from './cell-client.ts'
 import { forwardedHeader } from './forwarded.ts'
 
 /** Milliseconds until another cell must have taken a connection. */

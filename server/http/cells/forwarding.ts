@@ -1,15 +1,15 @@
 /** Passes a request on to the cell that has its organisation: one hop, streamed both ways, before the credential is checked. */
 
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express'
+import { answerOf } from '../../base/error-mapping.ts'
 import { AppError, ClientDisconnectedError, ValidationError } from '../../base/errors.ts'
-import { answerOf } from '../../base/fault-meanings.ts'
 import { decodePercent } from '../../base/percent-encoding.ts'
 import type { Cell, CellDeps } from '../../domain/cells/cell.ts'
 import { canonicalId, isId } from '../../domain/layout.ts'
 import { note } from '../log/request-notes.ts'
 import { chain } from '../middleware-chain.ts'
+import { recordUnknownOrg } from './cell-client.ts'
 import { type Outcome, pipeRequest } from './cell-exchange.ts'
-import { recordUnknownOrg } from './elsewhere.ts'
 import { acceptForwarded, isForwarded, signForwarded } from './forwarded.ts'
 import type { LimitPlaceRead } from './place-reads.ts'
 

@@ -4,6 +4,7 @@ import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'exp
 import type { Logger } from 'pino'
 import type { components } from '../../../spec/types.ts'
 import type { Deps } from '../../base/deps.ts'
+import { answerOf } from '../../base/error-mapping.ts'
 import {
   AppError,
   ClientDisconnectedError,
@@ -13,7 +14,6 @@ import {
   statusOf,
   ValidationError,
 } from '../../base/errors.ts'
-import { answerOf } from '../../base/fault-meanings.ts'
 import type { PathProblem } from '../../domain/format/path-problem.ts'
 import { countRefusal } from '../../metrics/observers.ts'
 import { publicPath } from '../connection/base-url.ts'
@@ -23,9 +23,9 @@ import { note } from '../log/request-notes.ts'
 import { requestId } from '../log/requests.ts'
 import { setLimitHeaders } from '../rate-limits.ts'
 import { type ErrorPage, stateOf } from '../request-state.ts'
-import { hideSecrets, maxProblems } from './problems.ts'
-import { normalizeInput } from './sent-values.ts'
+import { normalizeInput } from './normalize-input.ts'
 import { findPath, type PathMatch } from './spec.ts'
+import { hideSecrets, maxProblems } from './validation-errors.ts'
 
 type DocumentedProblem = Pick<components['schemas']['ValidationProblem'], 'type'>
 

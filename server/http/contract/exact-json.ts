@@ -6,7 +6,7 @@ import { type Problem, ValidationError } from '../../base/errors.ts'
 import { eachLoss } from '../../domain/format/json-text.ts'
 import { propertiesLimit } from '../../domain/format/limits.ts'
 import { stateOf } from '../request-state.ts'
-import { maxProblems } from './problems.ts'
+import { maxProblems } from './validation-errors.ts'
 
 /** Keeps the text of a body that holds free JSON. */
 export function keepText(req: Request, body: unknown, text: string): void {

@@ -9,10 +9,10 @@ import type { OpenApiRequest } from 'express-openapi-validator/dist/framework/ty
 import { OpenApiValidator } from 'express-openapi-validator/dist/openapi.validator.js'
 import { contextOf } from '../context.ts'
 import { chain } from '../middleware-chain.ts'
-import type { Finding } from './problems.ts'
+import { isLongText } from './normalize-input.ts'
 import { schemaOf } from './schemas.ts'
-import { isLongText } from './sent-values.ts'
 import { type OperationId, spec } from './spec.ts'
+import type { Finding } from './validation-errors.ts'
 
 /** The functions that validate, by their names. */
 const requestStep = 'requestMiddleware'

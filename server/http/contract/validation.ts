@@ -3,11 +3,11 @@
 import type { RequestHandler } from 'express'
 import { type Problem, ValidationError } from '../../base/errors.ts'
 import { contextOf } from '../context.ts'
+import { normalizeInput, precheck } from './normalize-input.ts'
 import { type Formats, findingsOf, openApiValidator } from './openapi-validator.ts'
-import { inputOf, toValidationErrors } from './problems.ts'
 import { memberOf, schemaOf, typesOf } from './schemas.ts'
-import { normalizeInput, precheck } from './sent-values.ts'
 import type { Operation, OperationId } from './spec.ts'
+import { inputOf, toValidationErrors } from './validation-errors.ts'
 
 /** The validator's own formats also accept `urn:uuid:`, and 30 February. */
 const formats: Formats = { uuid: (text) => uuid.test(text), 'date-time': isDateTime }

@@ -6,7 +6,7 @@ import type { Request, Response } from 'express'
 import { type Pack, pack } from 'tar-stream'
 import type { ExportedFile } from '../../vault/write/exported-files.ts'
 import { networkOf } from '../connection/addresses.ts'
-import { readingSignal } from '../connection/client-clock.ts'
+import { readingSignal } from '../connection/slow-client.ts'
 import { stateOf } from '../request-state.ts'
 import type { Archive } from './responses.ts'
 

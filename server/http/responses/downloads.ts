@@ -3,7 +3,7 @@
 import type { Request, Response } from 'express'
 import { AppError } from '../../base/errors.ts'
 import { networkOf } from '../connection/addresses.ts'
-import { readingSignal } from '../connection/client-clock.ts'
+import { readingSignal } from '../connection/slow-client.ts'
 import { stateOf } from '../request-state.ts'
 import type { Download } from './responses.ts'
 

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { pipeline, Readable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Request, Response } from 'express'
-import { reserveResponse } from '../connection/held-bytes.ts'
+import { reserveResponse } from '../connection/memory-budget.ts'
 
 /** Characters of JSON, approximately, that are serialised at once: 10 ms. */
 const piecesAboveCharacters = 1_048_576

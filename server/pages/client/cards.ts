@@ -1,8 +1,8 @@
 /** A card beside a link to a node: its title, its first words, its numbers of nodes below and connections. The link works without it. */
 
 import type { Schemas } from '../../../spec/client/api.ts'
-import { fetchJson } from './asking.ts'
-import { excerpt } from './beginning.ts'
+import { excerpt } from './excerpt.ts'
+import { fetchJson } from './fetch.ts'
 
 type Node = Schemas['NodeDetails']
 

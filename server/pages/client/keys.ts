@@ -28,7 +28,7 @@ function focusSearch(event: KeyboardEvent): void {
 }
 
 function perform(key: string): void {
-  void import('./key-acts.ts').then(({ shortcuts: acts }) => acts[key]?.())
+  void import('./shortcuts.ts').then(({ shortcuts: acts }) => acts[key]?.())
 }
 
 /** Also of a field in a shadow root, whose host alone is the event's target here. */

@@ -3,7 +3,7 @@
 import type { MultiGraph } from 'graphology'
 import type { Schemas } from '../../../spec/client/api.ts'
 import { slotOf } from './areas.ts'
-import { fetchJson } from './asking.ts'
+import { fetchJson } from './fetch.ts'
 import type { Colours } from './map-colours.ts'
 
 type Edges = Schemas['PublicGraph']['edges']

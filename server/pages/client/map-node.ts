@@ -2,8 +2,8 @@
 
 import type { Schemas } from '../../../spec/client/api.ts'
 import { slotOf } from './areas.ts'
-import { pathOf } from './asking.ts'
-import { excerpt } from './beginning.ts'
+import { excerpt } from './excerpt.ts'
+import { pathOf } from './fetch.ts'
 
 type Node = Schemas['NodeDetails']
 

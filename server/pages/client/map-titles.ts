@@ -4,7 +4,7 @@ import type { MultiGraph } from 'graphology'
 import type Sigma from 'sigma'
 import type { Schemas } from '../../../spec/client/api.ts'
 import type { Area } from './areas.ts'
-import { fetchJson } from './asking.ts'
+import { fetchJson } from './fetch.ts'
 
 /** Milliseconds without movement; nodes of an area whose titles are shown; the share of the window that its disk takes. */
 const rest = 400

@@ -3,7 +3,7 @@
 import Sigma from 'sigma'
 import type { Schemas } from '../../../spec/client/api.ts'
 import type { Area } from './areas.ts'
-import { fetchJson } from './asking.ts'
+import { fetchJson } from './fetch.ts'
 import { watchColours } from './map-colours.ts'
 import { Dots, fitDots, type GraphMap, pixelsOfUnit } from './map-dots.ts'
 import { fewNames, nameAreas, nameDots, namedFrom, spreadNames } from './map-names.ts'

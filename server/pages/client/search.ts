@@ -1,7 +1,7 @@
 /** Results while a search is typed: titles at once, texts after a pause. Arrows choose, Enter opens; without a choice the form is sent. */
 
 import { grove } from '../../../spec/client/client.ts'
-import { pathOf } from './asking.ts'
+import { pathOf } from './fetch.ts'
 
 interface Hit {
   readonly id: string

@@ -2,9 +2,9 @@
 
 import { AppError } from '../../base/errors.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
+import type { Page, PageContext } from '../page-context.ts'
 import { dayOf, When } from '../parts/dates.tsx'
 import { NodePath, readAtNode } from '../parts/node-head.tsx'
-import type { Page, PageContext } from '../visit.ts'
 
 type Blame = AnswerOf<'getBlame'>
 

@@ -3,6 +3,8 @@
 import type { Api } from '../../../spec/client/api.ts'
 import { AppError } from '../../base/errors.ts'
 import { hasDosLines, type NodePath, proposeEdit, type Source, saveEdit, withLineEnds } from '../edits.ts'
+import { type Page, type PageContext, type PageResult, param, redirect } from '../page-context.ts'
+import { type Conflict, ConflictView, readConflict } from '../parts/conflict-view.tsx'
 import {
   type Act,
   EditorForm,
@@ -14,8 +16,6 @@ import {
   writtenIn,
 } from '../parts/editor-form.tsx'
 import { NodePath as Above, type AtNode, readAtNode } from '../parts/node-head.tsx'
-import { type Conflict, ConflictView, readConflict } from '../parts/three-ways.tsx'
-import { type Page, type PageContext, type PageResult, param, redirect } from '../visit.ts'
 import { readTitle } from './version.ts'
 
 export async function showEdit(visit: PageContext): Promise<Page> {

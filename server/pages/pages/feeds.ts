@@ -1,7 +1,7 @@
 /** What programs read of published organisations: the Atom feed of changes, the list of pages for crawlers, and what these may visit. */
 
 import { AppError } from '../../base/errors.ts'
-import { type PageContext, param, type Text } from '../visit.ts'
+import { type PageContext, param, type Text } from '../page-context.ts'
 
 /** Changes in the feed; nodes in all lists for crawlers, and in one of them, which one request asks for; nodes asked for at once. */
 const most = { changes: 50, listed: 50_000, part: 2_000, atOnce: 200 } as const

@@ -1,10 +1,10 @@
 /** Results of a search, without script; `?title=` leads to the node of that title. */
 
 import type { AnswerOf } from '../../http/in-process.ts'
+import { type Page, type PageContext, type PageResult, param, redirect } from '../page-context.ts'
 import { plural } from '../parts/dates.tsx'
 import { readTree, TreeSide } from '../parts/tree.tsx'
 import type { Urls } from '../urls.ts'
-import { type Page, type PageContext, type PageResult, param, redirect } from '../visit.ts'
 import { BigSearch } from './org.tsx'
 
 type Found = AnswerOf<'searchNodes'>

@@ -2,10 +2,10 @@
 
 import type { AnswerOf } from '../../http/in-process.ts'
 import { type Area, nameOfArea, partsOf, slots } from '../client/areas.ts'
+import { type Page, type PageContext, param } from '../page-context.ts'
 import { plural } from '../parts/dates.tsx'
 import { Icon } from '../parts/icons.tsx'
 import type { Urls } from '../urls.ts'
-import { type Page, type PageContext, param } from '../visit.ts'
 
 /** Areas in the list, those of them whose nodes are named, nodes of each; nodes of a page about one area; results. */
 const most = { areas: 100, open: 12, nodes: 12, inside: 200, found: 20 } as const

@@ -1,12 +1,12 @@
 /** The commits of a node by days, and one of them with what it changed. */
 
 import type { AnswerOf } from '../../http/in-process.ts'
+import { type Page, type PageContext, param } from '../page-context.ts'
 import { dayOf, plural, When } from '../parts/dates.tsx'
 import { Impact, readImpact } from '../parts/impact.tsx'
 import { NodePath, readAtNode } from '../parts/node-head.tsx'
 import { FileDiffs, readFileChanges } from '../text/diff.tsx'
 import type { Urls } from '../urls.ts'
-import { type Page, type PageContext, param } from '../visit.ts'
 
 /** Commits on a page. */
 const pageSize = 50

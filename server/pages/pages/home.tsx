@@ -1,7 +1,7 @@
 /** The first page: the organisations of a person; for everybody else, what this is. */
 
+import type { Page, PageContext } from '../page-context.ts'
 import { Icon } from '../parts/icons.tsx'
-import type { Page, PageContext } from '../visit.ts'
 
 /** Organisations on the page. */
 const mostOrgs = 100

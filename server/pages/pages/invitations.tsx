@@ -1,10 +1,10 @@
 /** Invitations to an organisation: what its owners give to people, with or without an account. */
 
 import type { AnswerOf } from '../../http/in-process.ts'
+import type { PageContext } from '../page-context.ts'
 import { plural, When } from '../parts/dates.tsx'
 import { Field, field, type Trouble } from '../parts/forms.tsx'
 import { RoleOptions, roleOf } from '../parts/roles.tsx'
-import type { PageContext } from '../visit.ts'
 
 type Invitation = AnswerOf<'listInvitations'>['invitations'][number]
 export type MadeInvitation = AnswerOf<'createInvitation'>

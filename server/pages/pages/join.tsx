@@ -1,7 +1,7 @@
 /** The page that the link of an invitation opens: it leads to a new account, to a sign-in, or at once into the organisation. */
 
+import { type Page, type PageContext, type PageResult, redirect } from '../page-context.ts'
 import { Field, field, submitForm, type Trouble, TroubleOf } from '../parts/forms.tsx'
-import { type Page, type PageContext, type PageResult, redirect } from '../visit.ts'
 import { invitationIn, mostInvitation } from './invitations.tsx'
 import { signInPage, signUpPage } from './sign-in.tsx'
 

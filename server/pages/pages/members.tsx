@@ -2,10 +2,10 @@
 
 import { AppError } from '../../base/errors.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
+import { type Page, type PageContext, type PageResult, param } from '../page-context.ts'
 import { plural, When } from '../parts/dates.tsx'
 import { Field, field, showFormErrors, submitForm, type Trouble, TroubleOf } from '../parts/forms.tsx'
 import { RoleOptions, roleOf, roles } from '../parts/roles.tsx'
-import { type Page, type PageContext, type PageResult, param } from '../visit.ts'
 import { createInvitation, Invitations, type MadeInvitation, readInvitations } from './invitations.tsx'
 import { readSettings, SettingsTabs } from './org-settings.tsx'
 

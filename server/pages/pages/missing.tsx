@@ -1,8 +1,8 @@
 /** What a page shows where it cannot be shown: an error of the operations that it asks. */
 
 import type { ShownError } from '../../http/request-state.ts'
+import type { Page, PageContext } from '../page-context.ts'
 import { asSentence } from '../text/broken-rules.ts'
-import type { Page, PageContext } from '../visit.ts'
 import { SignInForm } from './sign-in.tsx'
 
 const titles: Readonly<Record<number, string>> = {

@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto'
 import type { Api } from '../../../spec/client/api.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
+import { type Page, type PageContext, type PageResult, param, redirect } from '../page-context.ts'
 import { plural, When } from '../parts/dates.tsx'
 import { mayWrite } from '../parts/editor-form.tsx'
 import { Icon } from '../parts/icons.tsx'
@@ -11,7 +12,6 @@ import { Rail } from '../parts/rail.tsx'
 import { readTree, TreeSide } from '../parts/tree.tsx'
 import { resolver } from '../text/links.ts'
 import { type ShownText, showText } from '../text/texts.ts'
-import { type Page, type PageContext, type PageResult, param, redirect } from '../visit.ts'
 import { readVersion, type Version } from './version.ts'
 
 type Node = AnswerOf<'getNode'>

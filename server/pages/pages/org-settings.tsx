@@ -2,9 +2,9 @@
 
 import { AppError, invalid } from '../../base/errors.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
+import { type Page, type PageContext, type PageResult, param } from '../page-context.ts'
 import { Field, field, submitForm, Tabs, type Trouble, TroubleOf } from '../parts/forms.tsx'
 import type { Urls } from '../urls.ts'
-import { type Page, type PageContext, type PageResult, param } from '../visit.ts'
 
 type Org = AnswerOf<'getOrg'>
 

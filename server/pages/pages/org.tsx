@@ -2,6 +2,7 @@
 
 import type { AnswerOf } from '../../http/in-process.ts'
 import { type Area, slots } from '../client/areas.ts'
+import { type Page, type PageContext, param } from '../page-context.ts'
 import { plural, When } from '../parts/dates.tsx'
 import { unlessBusy } from '../parts/degraded.ts'
 import { mayWrite } from '../parts/editor-form.tsx'
@@ -9,7 +10,6 @@ import { Icon } from '../parts/icons.tsx'
 import { SmallMap } from '../parts/small-map.tsx'
 import { areasOf, readTree, type Tree, TreeSide } from '../parts/tree.tsx'
 import type { Urls } from '../urls.ts'
-import { type Page, type PageContext, param } from '../visit.ts'
 
 type Org = AnswerOf<'getOrg'>
 type Nodes = AnswerOf<'listNodes'>['nodes']

@@ -1,10 +1,10 @@
 /** A person's own password and sessions. */
 
 import { AppError, ValidationError } from '../../base/errors.ts'
+import type { Page, PageContext, PageResult } from '../page-context.ts'
 import { When } from '../parts/dates.tsx'
 import { Field, field, submitForm, Tabs, type Trouble, TroubleOf } from '../parts/forms.tsx'
 import type { Urls } from '../urls.ts'
-import type { Page, PageContext, PageResult } from '../visit.ts'
 
 /** Of a list. */
 const mostSessions = 50

@@ -1,10 +1,10 @@
 /** The proposals of a node. */
 
 import type { AnswerOf } from '../../http/in-process.ts'
+import type { Page, PageContext } from '../page-context.ts'
 import { plural, When } from '../parts/dates.tsx'
 import { Icon } from '../parts/icons.tsx'
 import { NodePath, readAtNode } from '../parts/node-head.tsx'
-import type { Page, PageContext } from '../visit.ts'
 
 type Pull = AnswerOf<'listPulls'>['pull_requests'][number]
 

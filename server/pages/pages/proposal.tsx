@@ -3,6 +3,7 @@
 import type { ComponentChildren } from 'preact'
 import { AppError } from '../../base/errors.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
+import { type Page, type PageContext, type PageResult, param, redirect } from '../page-context.ts'
 import { plural, When } from '../parts/dates.tsx'
 import { Icon } from '../parts/icons.tsx'
 import { type AtNode, NodePath, readAtNode } from '../parts/node-head.tsx'
@@ -10,7 +11,6 @@ import { changesGraph, ProposedImpact, readPullImpact } from '../parts/pull-impa
 import { FileDiffs, readFileChanges } from '../text/diff.tsx'
 import { resolver } from '../text/links.ts'
 import { showText } from '../text/texts.ts'
-import { type Page, type PageContext, type PageResult, param, redirect } from '../visit.ts'
 import { CommitList } from './history.tsx'
 import { Pill } from './proposal-list.tsx'
 

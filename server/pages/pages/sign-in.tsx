@@ -3,9 +3,9 @@
 import type { ComponentChildren } from 'preact'
 import type { Api } from '../../../spec/client/api.ts'
 import { AppError, ValidationError } from '../../base/errors.ts'
+import { type Page, type PageContext, type PageResult, redirect } from '../page-context.ts'
 import { Field, field, showFormErrors, type Trouble, TroubleOf } from '../parts/forms.tsx'
 import { ownPath, type Urls } from '../urls.ts'
-import { type Page, type PageContext, type PageResult, redirect } from '../visit.ts'
 import { invitationIn, mostInvitation } from './invitations.tsx'
 import { Password } from './password.tsx'
 

@@ -2,9 +2,9 @@
 
 import { AppError } from '../../base/errors.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
+import type { Page, PageContext, PageResult } from '../page-context.ts'
 import { When } from '../parts/dates.tsx'
 import { Field, field, showFormErrors, submitForm, type Trouble, TroubleOf } from '../parts/forms.tsx'
-import type { Page, PageContext, PageResult } from '../visit.ts'
 import { MeTabs } from './password.tsx'
 
 type Token = AnswerOf<'listTokens'>['tokens'][number]

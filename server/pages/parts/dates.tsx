@@ -1,6 +1,6 @@
 /** Times and numbers as people read them. */
 
-export { plural } from '../../base/counted.ts'
+export { plural } from '../../base/plural.ts'
 
 const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' })
 

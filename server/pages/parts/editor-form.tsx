@@ -3,8 +3,8 @@
 import type { ComponentChildren } from 'preact'
 import { AppError, ValidationError } from '../../base/errors.ts'
 import { longestTitle } from '../edits.ts'
+import type { PageContext } from '../page-context.ts'
 import { asSentence, brokenField } from '../text/broken-rules.ts'
-import type { PageContext } from '../visit.ts'
 import { Icon } from './icons.tsx'
 
 /** What is in the form, as it stands in a node or as it was sent. */

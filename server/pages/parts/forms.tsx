@@ -2,8 +2,8 @@
 
 import type { ComponentChildren } from 'preact'
 import { AppError, ValidationError } from '../../base/errors.ts'
+import { type Page, type PageResult, redirect } from '../page-context.ts'
 import { asSentence, brokenField } from '../text/broken-rules.ts'
-import { type Page, type PageResult, redirect } from '../visit.ts'
 
 /** Why a form was not taken. */
 export interface Trouble {

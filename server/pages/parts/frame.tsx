@@ -2,8 +2,8 @@
 
 import type { ComponentChildren } from 'preact'
 import { assetName } from '../assets.ts'
+import type { Head, PageContext, PagePlace } from '../page-context.ts'
 import type { Urls } from '../urls.ts'
-import type { Head, PageContext, PagePlace } from '../visit.ts'
 import { Icon } from './icons.tsx'
 
 interface FrameProps {

@@ -2,7 +2,7 @@
 
 import type { Api } from '../../../spec/client/api.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
-import { type PageContext, param } from '../visit.ts'
+import { type PageContext, param } from '../page-context.ts'
 
 export interface AtNode {
   readonly path: { readonly org_id: string; readonly node_id: string }

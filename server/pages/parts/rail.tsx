@@ -1,8 +1,8 @@
 /** What stands beside the text of a node: its headings, what lies around it, its files, how to take it along. */
 
 import type { AnswerOf } from '../../http/in-process.ts'
+import type { PageContext } from '../page-context.ts'
 import type { Heading } from '../text/markdown.ts'
-import type { PageContext } from '../visit.ts'
 import { plural } from './dates.tsx'
 import { Icon } from './icons.tsx'
 import { NeighbourDrawing, NeighbourList, type Neighbours } from './neighbours.tsx'

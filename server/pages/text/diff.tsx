@@ -4,7 +4,7 @@ import type { Api } from '../../../spec/client/api.ts'
 import { AppError } from '../../base/errors.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import { Icon } from '../parts/icons.tsx'
-import { diffWords, type Effort, type Fold, newEffort, type Piece, type Row, type WordDiff } from './words.ts'
+import { diffWords, type Effort, type Fold, newEffort, type Piece, type Row, type WordDiff } from './word-diff.ts'
 
 export type Changes = AnswerOf<'getPullChanges'>
 

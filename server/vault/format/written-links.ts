@@ -1,9 +1,9 @@
 /** Every link of a Markdown text, with its place: the one rule for what a link is, of imports and of the operation `links`. */
 import type { Token } from 'markdown-it'
 import { addressesIn } from './html.ts'
-import { toSingleLine } from './line.ts'
 import { definitionLines, type Env, withBrackets } from './markdown.ts'
 import type { Locate, Position } from './positions.ts'
+import { toSingleLine } from './single-line.ts'
 import { wikilinkParts } from './wikilinks.ts'
 
 type LinkForm = 'wikilink' | 'inline' | 'reference' | 'autolink' | 'html'

@@ -1,5 +1,5 @@
 /** What an import says of itself when it has ended. */
-import { plural } from '../../base/counted.ts'
+import { plural } from '../../base/plural.ts'
 import type { PathProblem } from '../../domain/format/path-problem.ts'
 import type { Plan } from './plan.ts'
 import { type UnresolvedKind, unresolvedKinds } from './unresolved.ts'

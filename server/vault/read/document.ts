@@ -1,9 +1,9 @@
 /** One Markdown file as read: what its front matter and its text say together. */
 
-import { plural } from '../../base/counted.ts'
+import { plural } from '../../base/plural.ts'
 import { canonicalId, isId } from '../../domain/layout.ts'
-import { toSingleLine } from '../format/line.ts'
 import { type Link, type Prose, readProse, wikilink } from '../format/markdown-facts.ts'
+import { toSingleLine } from '../format/single-line.ts'
 import { sourcePathKey } from '../format/statement-format.ts'
 import { sourceFilesKey } from '../format/vault-paths.ts'
 import { wikilinkAt } from '../format/wikilinks.ts'

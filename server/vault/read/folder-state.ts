@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto'
 import { lstat } from 'node:fs/promises'
 import { join, posix } from 'node:path'
+import { ignoreMissing } from '../../../gitstore/fs-exists.ts'
 import { FolderReplacedError, withHeldFolder } from '../../../gitstore/held-folders.ts'
-import { ignoreMissing } from '../../../gitstore/presence.ts'
 import type { Folder } from './folder.ts'
 
 /** Raised with whatever changes what an import makes of the same files, or says of them. */

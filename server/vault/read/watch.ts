@@ -5,7 +5,7 @@
 import { type FSWatcher, watch } from 'node:fs'
 import { join, posix } from 'node:path'
 import { codeOf } from '../../../gitstore/errors.ts'
-import { isAbsent } from '../../../gitstore/presence.ts'
+import { isAbsent } from '../../../gitstore/fs-exists.ts'
 
 /** Milliseconds from the last change until it is reported: an editor may still be writing. */
 const quietMs = 500

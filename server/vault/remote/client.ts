@@ -6,8 +6,8 @@ import { z } from 'zod'
 import { allDone } from '../../../gitstore/durable.ts'
 import { codeOf } from '../../../gitstore/errors.ts'
 import { readRegular } from '../../../gitstore/regular-files.ts'
+import { isLoopback } from '../../base/is-loopback.ts'
 import { answerBounds, exceededBound } from '../../base/json-bounds.ts'
-import { isLoopback } from '../../base/loopback.ts'
 import { parseJson } from '../../domain/format/json-text.ts'
 
 /** The service refuses, or the address or the token cannot be used: the caller can correct it. */

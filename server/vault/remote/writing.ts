@@ -1,6 +1,6 @@
 /** Writes a planned folder as nodes of a Grove elsewhere: new ones in batches, changed ones by a commit each. */
 import { objectId } from '../../../gitstore/objects/object-format.ts'
-import { plural } from '../../base/counted.ts'
+import { plural } from '../../base/plural.ts'
 import type { PathProblem } from '../../domain/format/path-problem.ts'
 import { liesIn } from '../../domain/format/paths.ts'
 import type { NodeFiles } from '../../domain/nodes/node-creation.ts'

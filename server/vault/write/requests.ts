@@ -2,9 +2,9 @@
 import type { Deps } from '../../base/deps.ts'
 import { authorizeOrg } from '../../domain/access.ts'
 import { type Actor, callerOf } from '../../domain/actor.ts'
-import type { OrgAt } from '../../domain/at.ts'
 import { createCallerSemaphore } from '../../domain/caller-semaphore.ts'
 import { slugOf } from '../../domain/format/slug.ts'
+import type { OrgAt } from '../../domain/targets.ts'
 import { type ExportedFile, exportFiles } from './exported-files.ts'
 
 /** Exports of this process; a slow client holds its slot. */

@@ -3,8 +3,8 @@
 import type { Problem } from '../../base/errors.ts'
 import { isRecord } from '../../domain/format/json-text.ts'
 import { canonicalId } from '../../domain/layout.ts'
-import { extra, inputOf, maxProblems, tooManyItems } from './problems.ts'
 import { type Schema, schemaOf, typesOf } from './schemas.ts'
+import { extra, inputOf, maxProblems, tooManyItems } from './validation-errors.ts'
 
 type Steps = readonly (string | number)[]
 

@@ -4,8 +4,8 @@ import { documentCount, documentFrequency } from '../segments/corpus.ts'
 import { FIELD, languageIn } from '../segments/terms.ts'
 import { visitWords } from '../text/analyzer.ts'
 import { proseOf } from '../text/prose.ts'
-import { type Coverage, conceptsIn, titleShare } from './coverage.ts'
 import { type Expansion, hasEdges } from './expansion.ts'
+import { type Coverage, conceptsIn, titleShare } from './idf-overlap.ts'
 import { type DocumentFilter, type ScoredHit, SEARCHED, scoreTerms } from './scores.ts'
 
 /** What a node gains by the names that a match leads with. */

@@ -12,10 +12,10 @@ import {
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import type { Person } from '../actor.ts'
-import type { SessionAt } from '../at.ts'
 import { type Page, pageOf } from '../pagination.ts'
+import type { SessionAt } from '../targets.ts'
 import { recordLastUse } from './last-used.ts'
-import { personOf } from './users.ts'
+import { personOf } from './user-view.ts'
 
 export interface OpenSession {
   readonly id: string

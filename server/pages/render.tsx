@@ -5,10 +5,10 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { Request, Response } from 'express'
 import { render } from 'preact-render-to-string'
-import { reserveResponse } from '../http/connection/held-bytes.ts'
+import { reserveResponse } from '../http/connection/memory-budget.ts'
 import { assetsVersion } from './assets.ts'
+import type { Page, PageContext, PageResult, Text } from './page-context.ts'
 import { Frame } from './parts/frame.tsx'
-import type { Page, PageContext, PageResult, Text } from './visit.ts'
 
 /** Nothing inline, nothing from elsewhere. */
 const policy =

@@ -4,7 +4,7 @@ import type { Request, Response } from 'express'
 import { AppError } from '../../base/errors.ts'
 import { networkOf } from './addresses.ts'
 import { type Caller, createCallerQuota } from './caller-quota.ts'
-import { readingSignal } from './client-clock.ts'
+import { readingSignal } from './slow-client.ts'
 
 /** Bytes of large bodies, and of large answers, that this process holds. */
 const heldBytes = 384 * 2 ** 20

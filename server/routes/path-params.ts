@@ -15,7 +15,7 @@ import type {
   RevisionAt,
   SessionAt,
   TokenAt,
-} from '../domain/at.ts'
+} from '../domain/targets.ts'
 
 interface OrgPath {
   readonly org_id: string

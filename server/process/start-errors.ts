@@ -5,7 +5,7 @@ import { DatabaseError } from '../../index/sqlite/database.ts'
 import { ConfigError } from '../base/config.ts'
 import { openFilesLimit } from '../base/open-files.ts'
 import { LeaseError } from '../domain/cells/lease.ts'
-import { printable } from '../domain/format/texts.ts'
+import { printable } from '../domain/format/text-rules.ts'
 import { RemoteError } from '../vault/remote/client.ts'
 
 /** Files that the service opens before its first request. */

@@ -1,6 +1,6 @@
 /** What moves with an organisation: its repositories, and those of its deleted nodes. */
 import { join } from 'node:path'
-import { listNames } from '../../../../gitstore/presence.ts'
+import { listNames } from '../../../../gitstore/fs-exists.ts'
 import { listRepos } from '../../../../gitstore/repo-folders.ts'
 import { isId, orgRepository, trashName } from '../../layout.ts'
 

@@ -2,8 +2,8 @@
 
 import type { Source } from '../edits.ts'
 import { FileDiff } from '../text/diff.tsx'
-import { merge3 } from '../text/merging.ts'
-import { newEffort } from '../text/words.ts'
+import { merge3 } from '../text/merge3.ts'
+import { newEffort } from '../text/word-diff.ts'
 import type { Written } from './editor-form.tsx'
 
 export interface Conflict {
