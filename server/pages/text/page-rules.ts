@@ -140,7 +140,10 @@ function makeCallouts(state: Core): void {
     if (mark === undefined || kind === undefined || words?.children == null) continue
     token.tag = 'div'
     token.attrSet('class', `callout ${kind.toLowerCase()}`)
-    const end = words.children.findIndex(({ type }) => type === 'softbreak' || type === 'hardbreak')
+    // A break within a link or emphasis would leave one half of it in the title.
+    const end = words.children.findIndex(
+      ({ type, level }) => level === 0 && (type === 'softbreak' || type === 'hardbreak'),
+    )
     const title = words.children.slice(0, end < 0 ? undefined : end)
     words.children = end < 0 ? [] : words.children.slice(end + 1)
     if (first) first.content = first.content.slice(mark.length)
