@@ -58,7 +58,7 @@ async function blobsOf(repo: Repo, heads: readonly Oid[], context: RequestContex
   return shared ?? collecting.get(key) ?? beginCollecting(key, repo, { heads, tips }, context)
 }
 
-/** On the share of `asker`, but without their signal: others may wait for the result. */
+/** On the share of `context`, but without their signal: others may wait for the result. */
 function beginCollecting(
   key: string,
   repo: Repo,

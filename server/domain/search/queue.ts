@@ -26,7 +26,7 @@ const semaphore = createCallerSemaphore({
  * The result of `ask`, which orders once from the thread; undefined from it means that the organisation does not exist.
  *
  * @throws AppError busy (too many orders, or the index takes long to make), org_not_found; what `ask` throws; the reason of the
- *   asker's signal
+ *   caller's signal
  */
 export async function searchInTurn<T>(
   context: RequestContext,
