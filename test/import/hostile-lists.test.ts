@@ -40,24 +40,24 @@ async function refusal(...args: Parameters<typeof read>): Promise<string> {
 describe('the lists of another Grove', () => {
   it('have at most 10,000 pages', async () => {
     expect(await refusal(() => ({ names: ['a'] }))).to.equal(
-      'RemoteFault: http://hostile.example/list has more than 10000 pages',
+      'RemoteError: http://hostile.example/list has more than 10000 pages',
     )
   })
 
   it('have at most 1 GiB of answers, and 256 MiB of names', async () => {
     const many = Array.from({ length: 200 }, () => 'a')
     expect(await refusal(() => ({ names: many, bytes: 4_194_304 }))).to.equal(
-      'RemoteFault: http://hostile.example/list has more than 1024 MiB',
+      'RemoteError: http://hostile.example/list has more than 1024 MiB',
     )
     const long = 'x'.repeat(1_048_576)
     expect(await refusal(() => ({ names: [long] }))).to.equal(
-      'RemoteFault: http://hostile.example/list has more than 256 MiB of names',
+      'RemoteError: http://hostile.example/list has more than 256 MiB of names',
     )
   })
 
   it('have no page with more items than were asked for', async () => {
     expect(await refusal((limit) => ({ names: Array.from({ length: limit + 1 }, () => 'a') }))).to.equal(
-      'RemoteFault: http://hostile.example does not answer as a Grove does: GET /list?limit=200&offset=0',
+      'RemoteError: http://hostile.example does not answer as a Grove does: GET /list?limit=200&offset=0',
     )
   })
 
