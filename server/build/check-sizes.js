@@ -5,7 +5,7 @@ import { buildAssets } from './build-assets.js'
 const limits = kibibytes({
   theme: 1,
   page: 1,
-  'key-acts': 2,
+  shortcuts: 2,
   cards: 2,
   invitation: 1,
   copy: 1,

@@ -43,9 +43,10 @@ describe('the package', () => {
         'dist/assets/assets.json',
         ...['cards.js', 'chunk.js', 'copy.js', 'editor.js', 'invitation.js'].flatMap(withCompressed),
         'dist/assets/inter-latin-wght-normal.woff2',
-        ...withCompressed('key-acts.js'),
         'dist/assets/leaf.svg',
-        ...['map.js', 'map-edges.js', 'map-titles.js', 'page.js', 'preview.js', 'search.js'].flatMap(withCompressed),
+        ...['map.js', 'map-edges.js', 'map-titles.js', 'page.js', 'preview.js', 'search.js', 'shortcuts.js'].flatMap(
+          withCompressed,
+        ),
         'dist/assets/source-serif-4-latin-wght-italic.woff2',
         'dist/assets/source-serif-4-latin-wght-normal.woff2',
         ...['style.css', 'theme.js'].flatMap(withCompressed),
