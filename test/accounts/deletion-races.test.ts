@@ -62,10 +62,13 @@ describe('while an account, or an organisation, is deleted', () => {
       await gate.opened
       return index.write(change)
     }
-    const working = work({ ...here.deps, index: { ...index, write } })
-    working.catch(() => {})
+    const working = work({ ...here.deps, index: { read: index.read, write, close: () => index.close() } })
+    let hasFailed = false
+    working.catch(() => {
+      hasFailed = true
+    })
     try {
-      await until(() => isHeld)
+      await until(() => isHeld || hasFailed)
       await meanwhile()
     } finally {
       gate.open()
