@@ -80,6 +80,9 @@ describe('searches of published organisations by one address', () => {
     return { counts, end }
   }
 
+  /** The thread may still have orders of an earlier flood, whose places these clients then lack: more of them are refused. */
+  const isFull = ({ refused }: { readonly refused: number }) => refused >= 80 - share
+
   it('leave the thread to a member of another organisation, and to another address', async () => {
     const { counts, end } = flood()
     await until(() => counts.found > 0)
@@ -98,14 +101,16 @@ describe('searches of published organisations by one address', () => {
 
   it('are refused beyond what may wait of one address', async () => {
     const { counts, end } = flood()
-    await until(() => counts.refused === 80 - share)
-    expect((await find(client('127.0.0.1'), orgs[0])).status).to.equal(503)
+    await until(() => isFull(counts))
+    // One of the flood may be between two searches just then.
+    const agent = client('127.0.0.1')
+    await until(async () => (await find(agent, orgs[0])).status === 503)
     await end()
   })
 
   it('leave the queue with their clients', async () => {
     const { counts, end } = flood()
-    await until(() => counts.refused === 80 - share)
+    await until(() => isFull(counts))
     await end()
     const before = await answered()
     // The orders that were taken out are in no count, and leave their places at once.
