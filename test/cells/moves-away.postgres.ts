@@ -40,7 +40,7 @@ describe('a move whose PostgreSQL goes away', () => {
     const org = await newOrg()
     const said = await moveWhileAway(org, 2)
     expect([said.name, said.message.split('. ')[0]]).to.deep.equal([
-      'LeftClosed',
+      'LeftClosedError',
       'It takes no changes until the database of the cells answers; the service of this cell then undoes the move or finishes it',
     ])
     expect(said.message).to.match(/\. PostgreSQL/)
