@@ -18,7 +18,7 @@ export class InterruptedError extends Error {
 }
 
 export interface Interruption {
-  /** Aborted with an Interrupted by the first termination signal. */
+  /** Aborted with an InterruptedError by the first termination signal. */
   readonly signal: AbortSignal
   /** From now on a signal does what the system does. */
   end(): void

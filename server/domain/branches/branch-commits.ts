@@ -144,7 +144,7 @@ function requireHead(head: Oid | null, expected: string | null | undefined, ref:
   throw new AppError('branch_not_found', hint)
 }
 
-/** Refusal head_moved, with the current head if there is one. */
+/** AppError head_moved, with the current head if there is one. */
 export function headMovedError(detail: string, head: Oid | null): AppError {
   return new AppError('head_moved', detail, head ? { current_head: head } : {})
 }

@@ -12,7 +12,7 @@ import type { Deps } from '../../../base/deps.ts'
 import { orgFolder, trashFolder } from '../../layout.ts'
 import { listMovable, movableAt } from './movable.ts'
 
-/** The cell that an organisation moves to. Each method throws Refusal or the fault of the way there. */
+/** The cell that an organisation moves to. Each method throws AppError or the fault of the way there. */
 export interface Destination {
   readonly name: string
   /** The digest of the refs of each repository that has arrived, by its path. */
