@@ -7,7 +7,7 @@
 export interface KeyedMutex {
   /** Runs `work` once all earlier work on one of `keys` has ended, well or not. @throws what `work` throws */
   run<T>(keys: readonly string[], work: () => Promise<T>): Promise<T>
-  /** Whether work on `key` runs or waits. */
+  /** True while work on `key` runs or waits. */
   isBusy(key: string): boolean
 }
 

@@ -4,7 +4,7 @@
 export type Share = readonly [name: string, most: number]
 
 export interface Quota<Holder> {
-  /** Whether every share of `holder` has room for `amount` more. */
+  /** True if every share of `holder` has room for `amount` more. */
   has(holder: Holder, amount?: number): boolean
   /** Counts `amount` in every share of `holder`, whether or not there is room. */
   acquire(holder: Holder, amount?: number): void

@@ -22,7 +22,7 @@ interface Lane {
 }
 
 export interface SemaphoreOptions<T extends Turn> {
-  /** What runs at once, in all or by shares. A quota counts for this semaphore alone. */
+  /** The limit of turns that run at once, in all or by shares. Only this semaphore may use the quota. */
   readonly running: number | Quota<T>
   /** Default: any number waits, for any time. */
   readonly waiting?: WaitLimits<T>
@@ -31,7 +31,7 @@ export interface SemaphoreOptions<T extends Turn> {
 }
 
 interface WaitLimits<T> {
-  /** What waits at once. Several semaphores may have the same quota. Default: any number. */
+  /** The limit of turns that wait at once. Several semaphores may share it. Default: no limit. */
   readonly quota?: Quota<T>
   /** Default: no limit, for work that always ends soon. */
   readonly timeoutMs?: number
