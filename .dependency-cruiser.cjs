@@ -120,9 +120,9 @@ module.exports = {
     ),
     never(
       'domain-has-two-neighbours',
-      'Of the server the domain knows its dependencies and errors, how refusals are counted, and the format of vaults.',
+      'Of the server the domain knows its dependencies and errors, how refusals are counted, and Markdown.',
       '^server/domain/',
-      '^server/(?!domain/|vault/format/|base/(deps|errors|error-mapping|counters|json-bounds)\\.ts$|metrics/observers\\.ts$)',
+      '^server/(?!domain/|markdown/|base/(deps|errors|error-mapping|counters|json-bounds)\\.ts$|metrics/observers\\.ts$)',
     ),
     never(
       'domain-files-know-no-folder',
@@ -137,46 +137,46 @@ module.exports = {
       '^server/domain/cells/',
     ),
     never(
-      'vault-format-stands-alone',
-      'The format of a vault is for its reader, its writer, the domain and browsers.',
-      '^server/vault/format/',
-      '^server/vault/(?!format/)',
+      'markdown-stands-alone',
+      'Pages, links and vaults share one Markdown: it knows none of them. Of the domain it knows what may be written.',
+      '^server/markdown/',
+      `^(index|spec)/|^server/(?!markdown/|domain/format/|base/percent-encoding\\.ts$)|${http}`,
     ),
     never(
       'vault-readers-know-no-plan',
       'What a folder holds does not depend on what an import makes of it.',
       '^server/vault/read/',
-      '^server/vault/(?!format/|read/)',
+      '^server/vault/(?!read/)',
     ),
     never(
       'import-plans-alone',
       'A plan follows from a folder: it needs no service, no HTTP and no database; of the domain it knows what may be written.',
-      '^server/vault/(format|read|plan)/',
-      `(^(index|spec)/|^server/(?!domain/format/|domain/layout\\.ts$|vault/(format|read|plan)/|base/(plural|percent-encoding)\\.ts$)|${http})`,
+      '^server/vault/(read|plan)/',
+      `(^(index|spec)/|^server/(?!domain/format/|domain/layout\\.ts$|markdown/|vault/(read|plan)/|base/(plural|percent-encoding)\\.ts$)|${http})`,
     ),
     never(
       'import-is-applied-here',
       'What is planned is written by the domain, in this service.',
       '^server/vault/apply/',
-      `(^spec/|^server/(?!domain/|vault/(format|read|plan|apply)/|base/(deps|errors)\\.ts$)|${http})`,
+      `(^spec/|^server/(?!domain/|markdown/|vault/(read|plan|apply)/|base/(deps|errors)\\.ts$)|${http})`,
     ),
     never(
       'export-reads-repositories',
       'An export follows from repositories and the index: it knows no import.',
       '^server/vault/write/',
-      `(^spec/|^server/(?!domain/|vault/(format|read|write)/|base/deps\\.ts$)|${http})`,
+      `(^spec/|^server/(?!domain/|markdown/|vault/(read|write)/|base/deps\\.ts$)|${http})`,
     ),
     never(
       'export-writes-a-folder',
       'The writer of a folder is given files: it needs no service, no HTTP and no database.',
       '^server/vault/write/(exported-folder|file-hashes|moved-files)\\.ts$',
-      `(^(index|spec)/|^server/(?!domain/format/|vault/(format|read|write)/)|${http})`,
+      `(^(index|spec)/|^server/(?!domain/format/|markdown/|vault/(read|write)/)|${http})`,
     ),
     never(
       'remote-asks-a-service',
       'A Grove elsewhere is known by its answers: no database and nothing of the doors of this one.',
       '^server/vault/remote/',
-      `(^(index|spec)/|^server/(?!domain/|vault/(format|plan|apply|remote)/|base/(plural|json-bounds|is-loopback)\\.ts$)|${http})`,
+      `(^(index|spec)/|^server/(?!domain/|markdown/|vault/(plan|apply|remote)/|base/(plural|json-bounds|is-loopback)\\.ts$)|${http})`,
     ),
     never(
       'routes-call-the-domain',
@@ -198,9 +198,9 @@ module.exports = {
     ),
     never(
       'pages-ask-operations',
-      'A page takes an Api: it can show nothing that REST would refuse. It knows how a vault writes links and names of notes.',
+      'A page takes an Api: it can show nothing that REST would refuse. It shares Markdown with vaults.',
       '^server/pages/',
-      '^(gitstore|index)/|^server/(domain/|routes/|vault/(?!format/))',
+      '^(gitstore|index)/|^server/(domain/|routes/|vault/)',
     ),
     never(
       'pages-are-made-of-parts',
@@ -210,9 +210,9 @@ module.exports = {
     ),
     never(
       'client-runs-in-browsers',
-      'What browsers run knows the client, of pages what an edit, a text and a broken rule are, of the format its grammar and names.',
+      'What browsers run knows the client, of pages what an edit, a text and a broken rule are, of Markdown its grammar and names.',
       '^server/pages/client/',
-      '^(server/(?!vault/format/(note-names|rough-grammar|wikilinks)\\.ts$|pages/(client/|(edits|urls)\\.ts$|text/(broken-rules|links|rendering|markdown|page-rules)\\.ts$))|gitstore|index|spec/(?!client/)|node:)',
+      '^(server/(?!markdown/(note-names|rough-grammar|wikilinks)\\.ts$|pages/(client/|(edits|urls)\\.ts$|text/(broken-rules|links|rendering|markdown|page-rules)\\.ts$))|gitstore|index|spec/(?!client/)|node:)',
     ),
     never(
       'pages-stay-outside',

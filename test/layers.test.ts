@@ -28,7 +28,7 @@ const violations = [
   ['domain-has-two-neighbours', 'server/domain/layout.ts', "import type { Config } from '../base/config.ts'"],
   ['domain-files-know-no-folder', 'server/domain/caller-semaphore.ts', "import type {} from './format/text-rules.ts'"],
   ['cells-are-behind-placement', 'server/domain/orgs/orgs.ts', "import type {} from '../cells/cell.ts'"],
-  ['vault-format-stands-alone', 'server/vault/format/single-line.ts', "import type {} from '../read/yaml.ts'"],
+  ['markdown-stands-alone', 'server/markdown/single-line.ts', "import type {} from '../vault/read/yaml.ts'"],
   ['vault-readers-know-no-plan', 'server/vault/read/yaml.ts', "import type {} from '../plan/renames.ts'"],
   ['import-plans-alone', 'server/vault/read/document.ts', "import type { Deps } from '../../base/deps.ts'"],
   ['import-is-applied-here', 'server/vault/apply/known-nodes.ts', "import type {} from '../remote/items.ts'"],

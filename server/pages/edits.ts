@@ -1,9 +1,9 @@
 /** What an edit sends, from the form of a page and from its script alike: operations of the contract, and nothing that one of them would refuse. */
 
 import type { Api, Input, Output } from '../../spec/client/api.ts'
-import { connectionId, keyOfName, slugIn, slugOf } from '../vault/format/connection-ids.ts'
-import { folded } from '../vault/format/note-names.ts'
-import { namesBegun } from '../vault/format/wikilinks.ts'
+import { connectionId, keyOfName, slugIn, slugOf } from '../markdown/connection-ids.ts'
+import { folded } from '../markdown/note-names.ts'
+import { namesBegun } from '../markdown/wikilinks.ts'
 
 export interface NodePath {
   readonly org_id: string

@@ -2,8 +2,8 @@
 
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { folded } from '../../server/vault/format/note-names.ts'
-import { fileOfSource, filePath } from '../../server/vault/format/vault-paths.ts'
+import { folded } from '../../server/markdown/note-names.ts'
+import { fileOfSource, filePath } from '../../server/markdown/vault-paths.ts'
 import { type LaidNode, layOut, TakenPaths } from '../../server/vault/write/layout.ts'
 
 const title = fc.oneof(

@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { piecesOf } from '../../server/vault/format/markdown-facts.ts'
+import { piecesOf } from '../../server/markdown/markdown-facts.ts'
 import { expectLinear } from '../search/linear.ts'
 import { expecting } from '../support/node.ts'
 import { ann, folderOf, importAs, nodesOf, orgIn, useService } from './command.ts'

@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto'
 import { expect } from 'chai'
-import { connectionId } from '../../server/vault/format/connection-ids.ts'
+import { connectionId } from '../../server/markdown/connection-ids.ts'
 import { made } from '../support/cast.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'

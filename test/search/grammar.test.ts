@@ -2,8 +2,8 @@
 
 import { expect } from 'chai'
 import { proseOf } from '../../index/search/text/prose.ts'
-import { headEnd, withoutHead, yamlLines } from '../../server/vault/format/front-matter-lines.ts'
-import { wikilinkAt, wikilinkParts } from '../../server/vault/format/wikilinks.ts'
+import { headEnd, withoutHead, yamlLines } from '../../server/markdown/front-matter-lines.ts'
+import { wikilinkAt, wikilinkParts } from '../../server/markdown/wikilinks.ts'
 
 /** What stands between brackets. */
 const inners = [

@@ -38,7 +38,7 @@ const TAG = /<\/?[a-z][a-z0-9-]*(?:\s[^<>]*)?\/?>/iy
 const AUTOLINK = /<(?:[a-z][a-z0-9+.-]*:[^\s<>]*|[^\s<>@]+@[^\s<>@]+)>/iy
 const ADDRESS = /\]\([ \t]*(?:<[^<>\n]*>|[^\s()<>]*(?:\([^\s()]*\)[^\s()<>]*)*)(?:\s+(?:"[^"]*"|'[^']*'))?\s*\)/y
 const REFERENCE = /\]\[([^[\]\n]*)\]/y
-/** As server/vault/format/wikilinks.ts has it (test/search/grammar.test.ts compares them); not a footnote. */
+/** As server/markdown/wikilinks.ts has it (test/search/grammar.test.ts compares them); not a footnote. */
 const WIKILINK = /(!?\[\[)(?!\^)([^[\]\r\n]{1,1000})\]\](?!\()/y
 /** Words of an embedded file that are its width, and its height. */
 const SIZE = /^\d+(?:x\d+)?$/

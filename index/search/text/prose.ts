@@ -22,7 +22,7 @@ interface Run {
   length: number
 }
 
-/** As server/vault/format/front-matter-lines.ts has it; test/search/grammar.test.ts compares them. */
+/** As server/markdown/front-matter-lines.ts has it; test/search/grammar.test.ts compares them. */
 const FRONT_MATTER = /^---[ \t]*\r?\n(?=[\w-]+[ \t]*:|#)/
 const FRONT_MATTER_END = /\n(?:---|\.\.\.)[ \t]*(?:\r?\n|$)/g
 const FENCE = /^ {0,3}(`{3,}|~{3,})[^`]*$/

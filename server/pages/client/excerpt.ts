@@ -1,6 +1,6 @@
 /** The first words of a text, for scripts that show a node in small. */
 
-import { roughHead, roughLinks } from '../../vault/format/rough-grammar.ts'
+import { roughHead, roughLinks } from '../../markdown/rough-grammar.ts'
 
 /** Characters of a text that are looked at. */
 const mostRead = 4_000

@@ -1,7 +1,7 @@
 /** A text as its page will show it, by the same rules. Loaded when a preview is opened. */
 
 import type { Grove, Output } from '../../../spec/client/client.ts'
-import { folded } from '../../vault/format/note-names.ts'
+import { folded } from '../../markdown/note-names.ts'
 import { linkNames, nameOf, nodeNamed } from '../edits.ts'
 import { resolver } from '../text/links.ts'
 import type { Resolve } from '../text/markdown.ts'

@@ -10,7 +10,7 @@ import {
 import { defaultKeymap, history, historyKeymap } from '@codemirror/commands'
 import { EditorState, type Extension } from '@codemirror/state'
 import { EditorView, keymap } from '@codemirror/view'
-import { isLinkable, typedLink } from '../../vault/format/wikilinks.ts'
+import { isLinkable, typedLink } from '../../markdown/wikilinks.ts'
 import { markdownLook } from './markdown-look.ts'
 
 type Suggest = (words: string) => Promise<readonly { readonly node_id: string; readonly title: string }[]>

@@ -4,8 +4,8 @@
  */
 
 import type { Token } from 'markdown-it'
-import { newMarkdown } from '../../vault/format/dialect.ts'
-import { wikilinkParts } from '../../vault/format/wikilinks.ts'
+import { newMarkdown } from '../../markdown/dialect.ts'
+import { wikilinkParts } from '../../markdown/wikilinks.ts'
 import { addPageRules } from './page-rules.ts'
 
 /** UTF-16 units: a longer text is shown as it is written, as is a longer paragraph, whose links may take a time that is their square. */

@@ -1,7 +1,7 @@
 /** Rules of Markdown that only pages have: comments, a few elements of HTML, ids of blocks, boxes of tasks, callouts. */
 
 import type { Token } from 'markdown-it'
-import { type Markdown, nextOf, wasMissing } from '../../vault/format/dialect.ts'
+import { type Markdown, nextOf, wasMissing } from '../../markdown/dialect.ts'
 
 type Core = InstanceType<Markdown['core']['State']>
 type Inline = InstanceType<Markdown['inline']['State']>

@@ -1,6 +1,6 @@
 /** The text of a node as HTML. It runs on the server, and in the editor to show a text before it is sent. */
 
-import { withoutHead } from '../../vault/format/front-matter-lines.ts'
+import { withoutHead } from '../../markdown/front-matter-lines.ts'
 import { type Env, type Heading, longestText, markdown, plainText, type Resolve } from './markdown.ts'
 
 export interface ShownText {

@@ -2,7 +2,7 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
-import { withoutHead } from '../../vault/format/front-matter-lines.ts'
+import { withoutHead } from '../../markdown/front-matter-lines.ts'
 import { longestText, markdown, type Resolve, readInline, readingInline } from './markdown.ts'
 import { asSource, newEnv, renderPage, type ShownText } from './rendering.ts'
 

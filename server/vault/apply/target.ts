@@ -2,7 +2,7 @@
 import { basename, resolve } from 'node:path'
 import { v4 as newId } from 'uuid'
 import { codeOf } from '../../../gitstore/errors.ts'
-import { toSingleLine } from '../format/single-line.ts'
+import { toSingleLine } from '../../markdown/single-line.ts'
 import { chooseOrg, fitInto } from '../plan/organisation.ts'
 import { type Manifest, readManifest } from '../read/export-manifest.ts'
 import type { Folder } from '../read/folder.ts'

@@ -2,9 +2,9 @@
 import { posix } from 'node:path'
 import { pathProblem } from '../../../gitstore/names.ts'
 import type { PathProblem } from '../../domain/format/path-problem.ts'
-import { folded } from '../format/note-names.ts'
-import { type Place, pathOf, type Tree } from '../format/tree.ts'
-import { attachments } from '../format/vault-paths.ts'
+import { folded } from '../../markdown/note-names.ts'
+import { type Place, pathOf, type Tree } from '../../markdown/tree.ts'
+import { attachments } from '../../markdown/vault-paths.ts'
 import type { ShownBy } from './connections.ts'
 
 /** A node that gets a file, and the path that it has in the node's repository. */

@@ -1,9 +1,9 @@
 /** Follows the links of all documents: connections between nodes, nodes that show a file, unresolved links. */
 
-import type { Resolve } from '../format/link-resolver.ts'
-import type { Link } from '../format/markdown-facts.ts'
-import type { Place, Tree } from '../format/tree.ts'
-import { namedPath } from '../format/vault-paths.ts'
+import type { Resolve } from '../../markdown/link-resolver.ts'
+import type { Link } from '../../markdown/markdown-facts.ts'
+import type { Place, Tree } from '../../markdown/tree.ts'
+import { namedPath } from '../../markdown/vault-paths.ts'
 import type { Canvas } from '../read/canvas.ts'
 import type { Document } from '../read/document.ts'
 import { shortened, type Unresolved, type UnresolvedKind } from './unresolved.ts'

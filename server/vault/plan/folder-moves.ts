@@ -1,8 +1,8 @@
 /** Folders that were renamed: a new one that holds most of what a folder held that is gone. */
 import { posix } from 'node:path'
 import type { PathProblem } from '../../domain/format/path-problem.ts'
-import { isMarkdown } from '../format/note-names.ts'
-import { isIndex, type Place, pathOf } from '../format/tree.ts'
+import { isMarkdown } from '../../markdown/note-names.ts'
+import { isIndex, type Place, pathOf } from '../../markdown/tree.ts'
 import type { KnownNode } from './inventory.ts'
 
 interface Moved {

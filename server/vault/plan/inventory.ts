@@ -1,5 +1,5 @@
 /** What an organisation has of a vault: all that a plan needs to find its nodes again. */
-import { fileOfSource } from '../format/vault-paths.ts'
+import { fileOfSource } from '../../markdown/vault-paths.ts'
 
 export interface KnownNode {
   readonly id: string

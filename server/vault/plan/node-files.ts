@@ -2,8 +2,8 @@
 
 import { connectionJson, parentJson } from '../../domain/format/node-files.ts'
 import { edgeFile, nodeFile, textFile } from '../../domain/format/paths.ts'
-import { connectionId } from '../format/connection-ids.ts'
-import type { Place } from '../format/tree.ts'
+import { connectionId } from '../../markdown/connection-ids.ts'
+import type { Place } from '../../markdown/tree.ts'
 import type { Document } from '../read/document.ts'
 import type { Connection } from './connections.ts'
 

@@ -1,9 +1,9 @@
 /** What a node's properties say of where its note and its files lie in the vault, so that an export puts them back there. */
 import { propertiesLimit } from '../../domain/format/limits.ts'
-import { sourcePathKey } from '../format/statement-format.ts'
-import { type Place, pathOf } from '../format/tree.ts'
-import { fileOfSource, placeBeside, sourceFilesIn, sourceFilesKey } from '../format/vault-paths.ts'
+import { type Place, pathOf } from '../../markdown/tree.ts'
+import { fileOfSource, placeBeside, sourceFilesIn, sourceFilesKey } from '../../markdown/vault-paths.ts'
 import type { Document } from '../read/document.ts'
+import { sourcePathKey } from '../read/statement.ts'
 import type { Attached } from './attachments.ts'
 import { guestProperty } from './inventory.ts'
 

@@ -1,9 +1,9 @@
 /** Notes that an export wrote: their nodes as they are stated, their files where they lie, and no folders that none of them has. */
 import { connectionJson, parentJson } from '../../domain/format/node-files.ts'
 import { edgeFile, nodeFile, textFile } from '../../domain/format/paths.ts'
-import { slugIn } from '../format/connection-ids.ts'
-import { linkTypes } from '../format/markdown-facts.ts'
-import type { Place, Tree } from '../format/tree.ts'
+import { slugIn } from '../../markdown/connection-ids.ts'
+import { linkTypes } from '../../markdown/markdown-facts.ts'
+import type { Place, Tree } from '../../markdown/tree.ts'
 import type { Document } from '../read/document.ts'
 import type { Sources } from '../read/sources.ts'
 import type { Statement } from '../read/statement.ts'

@@ -1,7 +1,7 @@
 /** Links that lead to no node and no file of the folder, and why. */
 import { posix } from 'node:path'
-import { decoded, namesOf } from '../format/link-resolver.ts'
-import type { Link } from '../format/markdown-facts.ts'
+import { decoded, namesOf } from '../../markdown/link-resolver.ts'
+import type { Link } from '../../markdown/markdown-facts.ts'
 
 export type UnresolvedKind = 'missing' | 'outside' | 'ambiguous' | 'site' | 'hugo'
 

@@ -1,6 +1,6 @@
 /** A canvas of Obsidian: the edges between its file cards. Source: jsoncanvas.org, version 1.0. */
 import { z } from 'zod'
-import { toSingleLine } from '../format/single-line.ts'
+import { toSingleLine } from '../../markdown/single-line.ts'
 
 export interface Canvas {
   readonly edges: readonly CanvasEdge[]

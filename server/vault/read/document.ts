@@ -2,13 +2,13 @@
 
 import { plural } from '../../base/plural.ts'
 import { canonicalId, isId } from '../../domain/layout.ts'
-import { type Link, type Prose, readProse, wikilink } from '../format/markdown-facts.ts'
-import { toSingleLine } from '../format/single-line.ts'
-import { sourcePathKey } from '../format/statement-format.ts'
-import { sourceFilesKey } from '../format/vault-paths.ts'
-import { wikilinkAt } from '../format/wikilinks.ts'
+import { type Link, type Prose, readProse, wikilink } from '../../markdown/markdown-facts.ts'
+import { toSingleLine } from '../../markdown/single-line.ts'
+import { sourceFilesKey } from '../../markdown/vault-paths.ts'
+import { wikilinkAt } from '../../markdown/wikilinks.ts'
 import { distinct, type FrontMatter, maxTag, maxTags, readFrontMatter } from './front-matter.ts'
 import type { Statement } from './statement.ts'
+import { sourcePathKey } from './statement.ts'
 
 export interface Document {
   /** The id of a node that the front matter names. */

@@ -7,7 +7,7 @@ import { replaceFile } from '../../../gitstore/durable.ts'
 import { isAbsent } from '../../../gitstore/fs-exists.ts'
 import { openRegular, readRegular } from '../../../gitstore/regular-files.ts'
 import { parseJson } from '../../domain/format/json-text.ts'
-import { folded } from '../format/note-names.ts'
+import { folded } from '../../markdown/note-names.ts'
 
 /** Below the exported folder. Imports and Obsidian leave out what begins with a dot. */
 export const ownFolder = '.grove'

@@ -1,9 +1,15 @@
 /** The head of a Markdown file: title, tags, aliases, and whatever else its YAML says as JSON properties. */
-import { beginsWithToml, yamlLines } from '../format/front-matter-lines.ts'
-import { aliasesIn } from '../format/link-resolver.ts'
-import { toSingleLine } from '../format/single-line.ts'
-import { type NodeMembers, statementKey } from '../format/statement-format.ts'
-import { maxStatementBytes, readStatement, type Statement, statementLine } from './statement.ts'
+import { beginsWithToml, yamlLines } from '../../markdown/front-matter-lines.ts'
+import { aliasesIn } from '../../markdown/link-resolver.ts'
+import { toSingleLine } from '../../markdown/single-line.ts'
+import {
+  maxStatementBytes,
+  type NodeMembers,
+  readStatement,
+  type Statement,
+  statementKey,
+  statementLine,
+} from './statement.ts'
 import { type Mapping, maxJsonBytes, maxYaml, readMapping } from './yaml.ts'
 
 export interface FrontMatter {

@@ -1,7 +1,7 @@
 /** A folder, its Markdown read: documents, the other files, the other names that files go by. */
 import type { PathProblem } from '../../domain/format/path-problem.ts'
-import type { Aliases } from '../format/link-resolver.ts'
-import { folded, isMarkdown } from '../format/note-names.ts'
+import type { Aliases } from '../../markdown/link-resolver.ts'
+import { folded, isMarkdown } from '../../markdown/note-names.ts'
 import { type Document, readDocument } from './document.ts'
 import { type Folder, readListed, removedMeanwhile } from './folder.ts'
 

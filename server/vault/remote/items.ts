@@ -2,8 +2,8 @@
 import { connectionJson, nodeJson, parentJson } from '../../domain/format/node-files.ts'
 import { edgeIdAt, nodeFile, textFile } from '../../domain/format/paths.ts'
 import type { NodeFiles } from '../../domain/nodes/node-creation.ts'
+import { toSingleLine } from '../../markdown/single-line.ts'
 import { type ImportedNode, importMessage } from '../apply/imports.ts'
-import { toSingleLine } from '../format/single-line.ts'
 
 /** Bytes of the JSON of one request, of 16 MiB that a service reads. */
 export const requestBytes = 12 * 1_048_576

@@ -15,9 +15,9 @@ import { jsonLimit, type NodeContent, readContent, readText } from '../../domain
 import { edgeIdAt, nodeFile, textFile } from '../../domain/format/paths.ts'
 import { main, nodeRepo } from '../../domain/layout.ts'
 import type { OrgAt } from '../../domain/targets.ts'
-import { withoutEnding } from '../format/note-names.ts'
-import { type StatedSource, sourcePathKey } from '../format/statement-format.ts'
-import { attachments, filePath, placeBeside, sourceFilesIn, sourceFilesKey } from '../format/vault-paths.ts'
+import { withoutEnding } from '../../markdown/note-names.ts'
+import { attachments, filePath, placeBeside, sourceFilesIn, sourceFilesKey } from '../../markdown/vault-paths.ts'
+import { type StatedSource, sourcePathKey } from '../read/statement.ts'
 import { type ExportedNote, headOf } from './exported-note.ts'
 import { type LaidNode, layOut, TakenPaths } from './layout.ts'
 

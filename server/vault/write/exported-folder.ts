@@ -10,7 +10,7 @@ import { asStorageError, codeOf, GitError, isStorageError } from '../../../gitst
 import { ignoreMissing } from '../../../gitstore/fs-exists.ts'
 import { FolderReplacedError, replacedMeanwhile, withHeldFolder } from '../../../gitstore/held-folders.ts'
 import type { PathProblem } from '../../domain/format/path-problem.ts'
-import { folded } from '../format/note-names.ts'
+import { folded } from '../../markdown/note-names.ts'
 import {
   type Announce,
   hashOf,

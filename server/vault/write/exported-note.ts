@@ -3,7 +3,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Document, isScalar, Scalar, visit } from 'yaml'
 import type { ConnectionEntity } from '../../domain/format/node-format.ts'
-import { digestOf, type NodeMembers, type StatedNode, statementKey } from '../format/statement-format.ts'
+import { digestOf, type NodeMembers, type StatedNode, statementKey } from '../read/statement.ts'
 
 export interface ExportedNote extends NodeMembers, StatedNode {
   /** The blob id of the text, '' for none. */

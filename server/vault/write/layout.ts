@@ -1,9 +1,9 @@
 /** Where each node of an export lies: where an import found it, else by its title below its first parent. */
 import { posix } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { folded, withoutEnding } from '../format/note-names.ts'
-import { isIndex } from '../format/tree.ts'
-import { fileOfSource, noteName } from '../format/vault-paths.ts'
+import { folded, withoutEnding } from '../../markdown/note-names.ts'
+import { isIndex } from '../../markdown/tree.ts'
+import { fileOfSource, noteName } from '../../markdown/vault-paths.ts'
 
 export interface LaidNode {
   readonly id: string

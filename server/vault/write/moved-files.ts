@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { isAbsent, lexists } from '../../../gitstore/fs-exists.ts'
 import { FolderReplacedError, withHeldFolder } from '../../../gitstore/held-folders.ts'
 import { readRegular } from '../../../gitstore/regular-files.ts'
-import { folded, isMarkdown } from '../format/note-names.ts'
+import { folded, isMarkdown } from '../../markdown/note-names.ts'
 import { hashOf, type Manifest } from '../read/export-manifest.ts'
 import { readFrontMatter } from '../read/front-matter.ts'
 

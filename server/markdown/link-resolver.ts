@@ -1,6 +1,6 @@
 /** Where a link leads: by path as GitHub and docs sites read it, by name as Obsidian does. */
 import { posix } from 'node:path'
-import { decodePercent } from '../../base/percent-encoding.ts'
+import { decodePercent } from '../base/percent-encoding.ts'
 import type { Link } from './markdown-facts.ts'
 import { folded, markdownEndings, withoutEnding } from './note-names.ts'
 import { isIndex, type Tree } from './tree.ts'

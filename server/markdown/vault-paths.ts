@@ -1,7 +1,7 @@
 /** Names and paths of files: such that any file system takes them, in a vault, and in the repository of a node. */
 import { posix } from 'node:path'
-import { pathProblem } from '../../../gitstore/names.ts'
-import { isReserved } from '../../domain/format/paths.ts'
+import { pathProblem } from '../../gitstore/names.ts'
+import { isReserved } from '../domain/format/paths.ts'
 import { decoded } from './link-resolver.ts'
 import type { Link } from './markdown-facts.ts'
 import { isMarkdown } from './note-names.ts'
