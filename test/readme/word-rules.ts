@@ -1,0 +1,42 @@
+/** How this repository is written: the table of `CONTRIBUTING.md`, and the lengths of sentences. */
+
+import { readFile } from 'node:fs/promises'
+import { type Sentence, type Surface, wordsOf } from './prose.ts'
+
+export interface WordRule {
+  readonly name: string
+  /** What to write instead. */
+  readonly say: string
+  breaks(sentence: Sentence): boolean
+}
+
+const everywhere: readonly Surface[] = ['documents', 'headings', 'descriptions', 'messages', 'comments', 'docstrings']
+const inComments: readonly Surface[] = ['comments', 'docstrings']
+
+const lengths: readonly WordRule[] = [
+  { name: 'over 40 words', say: 'two sentences or more', breaks: ({ text }) => wordsOf(text) > 40 },
+  { name: 'over 25 words', say: 'two sentences', breaks: ({ text }) => wordsOf(text) > 25 },
+  {
+    name: 'a docstring begins with over 15 words',
+    say: 'a short first sentence',
+    breaks: ({ text, isFirst }) => isFirst && wordsOf(text) > 15,
+  },
+  {
+    name: 'two semicolons',
+    say: 'full stops or a list',
+    breaks: ({ text }) => (text.match(/;/g) ?? []).length > 1,
+  },
+]
+
+/** @throws Error: the table is missing, or a row of it is no rule */
+export async function readWordRules(): Promise<WordRule[]> {
+  const page = await readFile('CONTRIBUTING.md', 'utf8')
+  const rows = [...page.matchAll(/^\| `(.+?)` \| (.+?) \| (everywhere|comments) \|$/gm)]
+  if (rows.length === 0) throw new Error('CONTRIBUTING.md has no table of words to avoid')
+  const avoided = rows.map(([, pattern = '', say = '', place]): WordRule => {
+    const regex = new RegExp(pattern.replaceAll('\\|', '|'), 'iu')
+    const surfaces = place === 'everywhere' ? everywhere : inComments
+    return { name: regex.source, say, breaks: ({ text, surface }) => surfaces.includes(surface) && regex.test(text) }
+  })
+  return [...avoided, ...lengths]
+}
