@@ -1,7 +1,7 @@
 /** How this repository is written: the table of `CONTRIBUTING.md`, and the lengths of sentences. */
 
 import { readFile } from 'node:fs/promises'
-import { type Sentence, type Surface, wordsOf } from './prose.ts'
+import { type Sentence, wordsOf } from './prose.ts'
 
 export interface WordRule {
   readonly name: string
@@ -9,9 +9,6 @@ export interface WordRule {
   readonly say: string
   breaks(sentence: Sentence): boolean
 }
-
-const everywhere: readonly Surface[] = ['documents', 'headings', 'descriptions', 'messages', 'comments', 'docstrings']
-const inComments: readonly Surface[] = ['comments', 'docstrings']
 
 const lengths: readonly WordRule[] = [
   { name: 'over 40 words', say: 'two sentences or more', breaks: ({ text }) => wordsOf(text) > 40 },
@@ -31,12 +28,17 @@ const lengths: readonly WordRule[] = [
 /** @throws Error: the table is missing, or a row of it is no rule */
 export async function readWordRules(): Promise<WordRule[]> {
   const page = await readFile('CONTRIBUTING.md', 'utf8')
-  const rows = [...page.matchAll(/^\| `(.+?)` \| (.+?) \| (everywhere|comments) \|$/gm)]
+  const rows = [...page.matchAll(/^\| `(.+?)` \| (.+?) \| (everywhere|sentences|comments) \|$/gm)]
   if (rows.length === 0) throw new Error('CONTRIBUTING.md has no table of words to avoid')
   const avoided = rows.map(([, pattern = '', say = '', place]): WordRule => {
     const regex = new RegExp(pattern.replaceAll('\\|', '|'), 'iu')
-    const surfaces = place === 'everywhere' ? everywhere : inComments
-    return { name: regex.source, say, breaks: ({ text, surface }) => surfaces.includes(surface) && regex.test(text) }
+    return { name: regex.source, say, breaks: (sentence) => reaches(place, sentence) && regex.test(sentence.text) }
   })
   return [...avoided, ...lengths]
+}
+
+/** True if a rule for `place`, the last column of the table, is about the sentence. */
+function reaches(place = '', { surface, text }: Sentence): boolean {
+  if (place === 'comments') return surface === 'comments' || surface === 'docstrings'
+  return place === 'everywhere' || (surface !== 'headings' && wordsOf(text) >= 5)
 }
