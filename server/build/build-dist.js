@@ -20,8 +20,9 @@ const mainOutside = {
 }
 
 /**
- * Writes large tables of data as JSON strings. As object literals they take V8 longer to read, and more memory: 40 MiB in
- * the search thread.
+ * Writes large tables of data as JSON strings.
+ *
+ * V8 reads object literals more slowly, and they take more memory: 40 MiB in the search thread.
  */
 const dataAsJson = {
   name: 'data as JSON',
