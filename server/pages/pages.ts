@@ -96,7 +96,7 @@ export function pages(parts: Parts): RequestHandler {
     const path = req.url.split('?', 1)[0] ?? ''
     if (path.startsWith('/assets/')) {
       note(req, { op: 'asset' })
-      if (!sendAsset(req, res, path.slice('/assets/'.length))) throw new AppError('not_found', 'There is nothing here')
+      if (!sendAsset(req, res, path.slice('/assets/'.length))) throw new AppError('not_found', 'Not found')
       return
     }
     if (!isPage(req, path)) {
@@ -146,13 +146,13 @@ async function answer(parts: Parts, req: Request, res: Response, path: string): 
     return
   }
   // A reader is known first, so that the page that says so is theirs.
-  if (found === undefined && !isRead) throw new AppError('not_found', 'No page has this address')
+  if (found === undefined && !isRead) throw new AppError('not_found', 'There is no page at this URL')
   if (found !== undefined && make === undefined) {
     res.set('Allow', [...(found.route.show ? ['GET', 'HEAD'] : []), ...(found.route.take ? ['POST'] : [])].join(', '))
-    throw new AppError('method_not_allowed', `${req.method} is not possible here`)
+    throw new AppError('method_not_allowed', `This page does not accept ${req.method} requests`)
   }
   const isOurs = isFromPage(req, deps.config.publicUrl)
-  if (!isRead && !isOurs) throw new AppError('forbidden', 'This form was not sent by a page of this service')
+  if (!isRead && !isOurs) throw new AppError('forbidden', 'Forms are accepted only from pages of this service')
   const form = isRead ? undefined : await readForm(req, res, found?.route.formBytes)
   // What a form is answered with may hold a secret.
   if (!isRead) res.set('Cache-Control', 'no-store')
@@ -160,7 +160,7 @@ async function answer(parts: Parts, req: Request, res: Response, path: string): 
   await parts.countRequest(req, res, credential?.person.id)
   const visit = visitOf(parts, { ...asking, credential }, { params: found?.params ?? {}, ...(form && { form }) })
   showErrorsTo(visit, res)
-  if (make === undefined) throw new AppError('not_found', 'No page has this address')
+  if (make === undefined) throw new AppError('not_found', 'There is no page at this URL')
   await sendResult(req, res, visit, await make(visit).catch(asMissing))
 }
 
@@ -176,7 +176,7 @@ function showErrorsTo(visit: PageContext, res: Response): void {
 /** An address that cannot be one is one where nothing is. */
 function asMissing(error: unknown): never {
   const isAddress = error instanceof ValidationError && error.problems.every(({ loc }) => loc[0] === 'path')
-  throw isAddress ? new AppError('not_found', 'No page has this address') : error
+  throw isAddress ? new AppError('not_found', 'There is no page at this URL') : error
 }
 
 /** @throws AppError invalid_token: of an Authorization; a cookie that is no good is removed, and the visit is the public's */
@@ -189,7 +189,7 @@ async function credentialOf(
   const secret = cookies.read(req)
   if (req.headers.authorization !== undefined && bearerToken(req) !== secret) {
     const credential = await findCredential(bearerToken(req) ?? '')
-    if (credential === undefined) throw new AppError('invalid_token', 'The token is bad, expired or revoked')
+    if (credential === undefined) throw new AppError('invalid_token', 'The token is invalid, expired or revoked')
     return credential
   }
   if (secret === undefined || !isLetIn) return undefined

@@ -24,7 +24,7 @@ describe('an address of pages', () => {
     for (const path of ['/nope', '/me', '/settings', '/o', '/nope/deeper?x=1', '//nope', '/%', '/sign-in/none']) {
       const { status, body, headers } = await get(path)
       expect([status, headers['content-type']], path).to.deep.equal([404, 'text/html; charset=utf-8'])
-      expect(body, path).to.contain('<header class="top">').and.contain('There is nothing here')
+      expect(body, path).to.contain('<header class="top">').and.contain('<h1>Not found</h1>')
       expect(headers.vary, path).to.match(/\bAccept\b/)
     }
     const { status, body } = await ann.get('/nope', html)

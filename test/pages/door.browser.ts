@@ -139,7 +139,7 @@ describe('the door of browsers', () => {
       formOfOurs,
     )
     expect(short.status).to.equal(422)
-    expect(short.body).to.include('This is too short: it takes at least 8 characters.')
+    expect(short.body).to.include('This is too short. Enter at least 8 characters.')
     const taken = await client(grove).post('/sign-up', fields({ email: ann.user.email, password }), formOfOurs)
     expect(taken.status).to.equal(409)
   })

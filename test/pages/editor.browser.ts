@@ -115,10 +115,10 @@ describe('the editor', () => {
     await editor.open(`/o/${strict}/n/${node}`)
     await editor.page.keyboard.press('e')
     await field(editor.page).waitFor()
-    expect(await editor.page.locator('.editor-acts button').allTextContents()).to.deep.equal(['Propose'])
+    expect(await editor.page.locator('.editor-acts button').allTextContents()).to.deep.equal(['Propose changes'])
     await field(editor.page).press('Control+End')
     await editor.page.keyboard.type('They sing.')
-    await tabTo(editor.page, 'Propose')
+    await tabTo(editor.page, 'Propose changes')
     await editor.page.keyboard.press('Enter')
     await reached(editor.page, 'Edit Whales #1')
     expect(await editor.page.getByRole('button', { name: 'Merge into main' }).count()).to.equal(0)
@@ -139,7 +139,7 @@ describe('the editor', () => {
     await edit(node)
     await visitor.page.keyboard.type('They sing.')
     await made(ann.patch(`/orgs/${org}/nodes/${node}`, { title: 'Cetacea' }))
-    await press('Propose')
+    await press('Propose changes')
     await visitor.page.getByRole('heading', { name: 'main has moved' }).waitFor()
     await press('Update from main')
     await visitor.page.getByRole('heading', { name: 'Ready to merge' }).waitFor()
@@ -152,14 +152,14 @@ describe('the editor', () => {
     await page.keyboard.type('They sing.')
     await made(ann.patch(`/orgs/${org}/nodes/${node}`, { text_content: text.replace('large', 'vast') }))
     await page.keyboard.press('Control+s')
-    await page.getByRole('heading', { name: 'Others have changed it meanwhile' }).waitFor()
-    expect(await focused(page)).to.equal('Others have changed it meanwhile')
+    await page.getByRole('heading', { name: 'This node has changed since you opened it' }).waitFor()
+    expect(await focused(page)).to.equal('This node has changed since you opened it')
     expect(await field(page).textContent())
       .to.include('vast mammals')
       .and.include('They sing.')
     await made(ann.patch(`/orgs/${org}/nodes/${node}`, { text_content: `${text}They swim.` }))
     await press('Save')
-    await page.getByText('You both changed the same place').waitFor()
+    await page.getByText('The changes overlap').waitFor()
     expect(await field(page).textContent()).to.include('They sing.')
     await press('Save')
     await reached(visitor.page, 'Whales')
@@ -175,11 +175,11 @@ describe('the editor', () => {
     await page.keyboard.type('Not saved.')
     await open('/')
     await open(`/o/${org}/n/${node}/edit`)
-    await press('Take it back')
+    await press('Restore draft')
     expect(await field(page).textContent()).to.include('Not saved.')
     await context.setOffline(true)
     await press('Save')
-    await page.getByText('There is no answer').waitFor()
+    await page.getByText('The service does not respond').waitFor()
     expect(await field(page).textContent()).to.include('Not saved.')
     await context.setOffline(false)
     await press('Save')
@@ -187,7 +187,7 @@ describe('the editor', () => {
     expect((await read(node)).text_content).to.equal(`${text}Not saved.`)
     await open(`/o/${org}/n/${node}/edit`)
     await field(page).waitFor()
-    expect(await page.getByRole('button', { name: 'Take it back' }).count()).to.equal(0)
+    expect(await page.getByRole('button', { name: 'Restore draft' }).count()).to.equal(0)
   })
 
   it('says each refusal and keeps the text', async () => {
@@ -197,9 +197,9 @@ describe('the editor', () => {
     await page.keyboard.type('Kept.')
     const answers = [
       [401, 'unauthenticated', 'Your session has ended'],
-      [413, 'too_large', 'The text stays here'],
-      [422, 'invalid', 'The text stays here'],
-      [503, 'busy', 'Not just now'],
+      [413, 'too_large', 'Your text is still here'],
+      [422, 'invalid', 'Your text is still here'],
+      [503, 'busy', 'Not saved yet'],
     ] as const
     for (const [status, code, said] of answers) {
       const headers = { 'retry-after': '60' }
@@ -224,7 +224,7 @@ describe('the editor', () => {
       data.items.add(new File([new Uint8Array([1, 2, 255])], 'a whale.png', { type: 'image/png' }))
       element.dispatchEvent(new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true }))
     })
-    await page.getByText('files/a-whale.png goes along').waitFor()
+    await page.getByText('files/a-whale.png will be uploaded').waitFor()
     await press('Save')
     await reached(visitor.page, 'Whales')
     expect((await read(node)).text_content).to.equal(`${text}![a whale.png](files/a-whale.png)`)

@@ -59,7 +59,7 @@ describe('who opens the link of an invitation', () => {
     const { page } = await arrive()
     const dora = await signUp(grove, 'Dora')
     await page.goto(link)
-    await page.getByRole('button', { name: 'I have an account' }).click()
+    await page.getByRole('button', { name: 'Use an existing account' }).click()
     await reached(page, 'Sign in')
     await page.getByLabel('E-mail').fill(dora.user.email)
     await page.getByLabel('Password').fill(password)
@@ -76,7 +76,7 @@ describe('who opens the link of an invitation', () => {
   it('pastes the link where no script runs', async () => {
     const { page } = await arrive({ javaScriptEnabled: false })
     await page.goto(link)
-    await page.getByText('Copy the whole link out of the address bar').waitFor()
+    await page.getByText('Copy the whole link from the address bar').waitFor()
     await page.getByLabel('Invitation').fill(page.url())
     await page.getByRole('button', { name: 'Create an account' }).click()
     await page.getByLabel('E-mail').fill('eve@example.org')
@@ -90,8 +90,8 @@ describe('who opens the link of an invitation', () => {
     const { page } = visitor
     await signIn(visitor)
     await visitor.open(`/o/${org}/settings/members`)
-    await page.getByRole('button', { name: 'Make the invitation' }).click()
-    await page.getByRole('button', { name: 'Copy the link' }).click()
+    await page.getByRole('button', { name: 'Create invitation' }).click()
+    await page.getByRole('button', { name: 'Copy link' }).click()
     await page.getByRole('button', { name: 'Copied' }).waitFor()
     const copied = await page.evaluate(() => navigator.clipboard.readText())
     expect(copied).to.equal(await page.locator('[data-invitation]').textContent())

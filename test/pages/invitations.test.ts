@@ -35,7 +35,7 @@ describe('the link of an invitation', () => {
     expect(headers.vary).to.match(/\bAccept\b/)
     for (const part of ['<header class="top">', '<main id="main"', '<form method="post" action="/join"', 'theme'])
       expect(body).to.contain(part)
-    expect(body).to.contain('Copy the whole link out of the address bar')
+    expect(body).to.contain('Copy the whole link from the address bar')
     expect((await client(grove).get('/join')).body).to.contain('curl -X POST')
     const { status: moved, headers: to } = await client(grove).get('/me/invitation', { accept: 'text/html' })
     expect([moved, to.location]).to.deep.equal([301, '/join'])

@@ -99,7 +99,7 @@ describe('keys', () => {
     await open(`/o/${org}/n/${node}`)
     await page.getByRole('link', { name: 'Edit', exact: true }).focus()
     await page.keyboard.press('?')
-    await page.getByRole('dialog', { name: 'Keys' }).waitFor()
+    await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor()
     expect(await page.locator('dialog kbd').allTextContents()).to.include.members(['/', 'j', 'k', 'e', 'h', 'd', '?'])
     await expectSound(page)
     await page.keyboard.press('Escape')

@@ -45,7 +45,7 @@ describe('a page of long texts', () => {
     const node = await newNode(grove, bob, { title: 'Long', text_content: '€'.repeat(1_048_577) })
     const page = await client(grove).get(`/o/${node.org}/n/${node.id}/long`, html)
     expect(/<pre class="long"[^>]*>(€*)<\/pre>/.exec(page.body)?.[1]).to.have.length(1_048_576)
-    const whole = /href="([^"]*)">all of it</.exec(page.body)?.[1] ?? ''
+    const whole = /href="([^"]*)">read the whole text</.exec(page.body)?.[1] ?? ''
     expect((await client(grove).get(whole)).headers['content-length']).to.equal(String(3 * 1_048_577))
   })
 

@@ -32,7 +32,7 @@ describe('a text that others changed meanwhile', () => {
     const { status, body } = await send(`/o/${node.org}/n/${node.id}/edit`, fields)
     expect(status).to.equal(409)
     const text = /<textarea[^>]*name="text"[^>]*>\n?([^<]*)<\/textarea>/.exec(body)?.[1] ?? ''
-    return { isMerged: body.includes('so the text above now has both'), text }
+    return { isMerged: body.includes('so the text above now contains both'), text }
   }
 
   it('has what both wrote where 300 lines differ, and is left to the person, unchanged, where 301 do', async () => {

@@ -78,10 +78,10 @@ describe('a page says what holds', () => {
       .to.match(/by Ann/)
       .and.not.match(/commits/)
     const shown = await page(`/o/${org}/n/${id}?at=better`)
-    expect(shown).to.contain('As it is on').and.contain(`/n/${id}/blame?at=better"`)
-    expect(textOf(await page(`/o/${org}/n/${id}/history?at=better`))).to.contain('3 commits of better')
+    expect(shown).to.contain('You are viewing').and.contain(`/n/${id}/blame?at=better"`)
+    expect(textOf(await page(`/o/${org}/n/${id}/history?at=better`))).to.contain('3 commits on better')
     expect(textOf(await page(`/o/${org}/n/${id}/blame?at=better`))).to.contain('Three.')
-    expect(textOf(await page(`/o/${org}/n/${id}/history`))).to.match(/2 commits(?! of)/)
+    expect(textOf(await page(`/o/${org}/n/${id}/history`))).to.match(/2 commits(?! on)/)
   })
 
   it('of proposals, also when none is open', async () => {
@@ -99,9 +99,9 @@ describe('a page says what holds', () => {
 
   it('of the rule of proposals: it does not hold for new nodes', async () => {
     const { id } = await made(ann.post('/orgs', { name: 'Ruled', require_pull_requests: true }))
-    expect(await page(`/o/${id}/settings/general`)).to.contain('a new node is saved at once')
-    expect(await page(`/o/${id}/new`)).to.contain('A new node is saved at once.')
-    expect(await page(`/o/${org}/new`)).to.not.contain('A new node is saved at once.')
+    expect(await page(`/o/${id}/settings/general`)).to.contain('A new node is saved directly.')
+    expect(await page(`/o/${id}/new`)).to.contain('A new node is saved directly.')
+    expect(await page(`/o/${org}/new`)).to.not.contain('A new node is saved directly.')
   })
 
   it('of how many nodes a search has found, and offers more of them', async () => {
@@ -122,7 +122,7 @@ describe('a page says what holds', () => {
     const [says, more = ''] = await found('q=krill')
     expect([says, more]).to.deep.equal(['The best 20 nodes.', '?q=krill&amp;top=50'])
     expect(await found(more.slice(1).replace('&amp;', '&'))).to.deep.equal([
-      'The best 50 nodes; a word more finds others.',
+      'The best 50 nodes; add a word to find others.',
       undefined,
     ])
     expect((await page(`/o/${id}/find${more.replace('&amp;', '&')}`)).match(/class="t"/g)).to.have.length.of.at.least(

@@ -116,7 +116,7 @@ describe('pages to read', () => {
     await open(`/o/${org}/find?q=tag:sea`)
     expect(await page.locator('.results .t').allTextContents()).to.deep.equal(['Whales'])
     await open(`/o/${org}/find?q=zzzz`)
-    expect(await page.locator('.said').textContent()).to.equal('No text has any of these words.')
+    expect(await page.locator('.said').textContent()).to.equal('No text contains any of these words.')
     const { status, headers } = await client(grove).get(`/o/${org}/find?title=krill`)
     expect([status, headers.location]).to.deep.equal([302, `/o/${org}/n/${krill}`])
   })
@@ -128,7 +128,7 @@ describe('pages to read', () => {
     await open(`/o/${org}/n/${krill}/history`)
     await page.getByRole('link', { name: 'Say how they taste' }).click()
     expect(await page.locator('.diff ins').allTextContents()).to.deep.equal(['and tasty '])
-    await page.getByRole('link', { name: 'Read it as it was' }).click()
+    await page.getByRole('link', { name: 'View this version' }).click()
     expect(await page.locator('.prose').textContent()).to.include('Small and tasty')
     await open(`/o/${org}/n/${krill}/blame`)
     expect(await page.locator('.blame .who').textContent()).to.include('Ann')
@@ -223,7 +223,7 @@ describe('pages to read', () => {
   it('are missing where an address cannot be one', async () => {
     for (const path of ['/o/none', `/o/${org}/n/whales`, '/me/nothing']) {
       const { status, body } = await client(grove).get(path)
-      expect([status, body.includes('There is nothing here')], path).to.deep.equal([404, true])
+      expect([status, body.includes('<h1>Not found</h1>')], path).to.deep.equal([404, true])
     }
   })
 

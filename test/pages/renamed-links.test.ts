@@ -100,7 +100,7 @@ describe('a link that was written in the editor', () => {
     const marten = await add('Marten')
     const [, to = ''] = (await shown(from)).match(/href="([^"]*\/new\?title=[^"]*)"/) ?? []
     const asked = await ann.get(to.replaceAll('&amp;', '&'), { accept: 'text/html' }).then(expecting(200))
-    expect(asked.body).to.contain('A node of this title is there already')
+    expect(asked.body).to.contain('A node with this title already exists')
     expect(asked.body).to.contain(`name="existing" value="${marten}"`)
     const answer = await send(`/o/${ann.org}/new`, { act: 'link', from, named: 'Marten', existing: marten })
     expect([answer.status, answer.headers.location]).to.deep.equal([303, page(from)])

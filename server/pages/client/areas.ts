@@ -43,5 +43,5 @@ export function partOfEach(areas: readonly Area[], parts: readonly number[]): nu
 /** What an area is called; the one without a node by what is around it. */
 export function nameOfArea({ node_id, title }: Area, areas: readonly Area[]): string {
   if (node_id !== undefined) return title
-  return areas.length === 1 ? 'All nodes' : 'Not in an area'
+  return areas.length === 1 ? 'All nodes' : 'Outside all areas'
 }

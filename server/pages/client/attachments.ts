@@ -17,14 +17,15 @@ interface Attached {
 export async function attachFile(file: File, others: readonly Attachment[]): Promise<Attached> {
   const name = file.name || 'file'
   const size = others.reduce((sum, { content }) => sum + content.length * 0.75, file.size)
-  if (file.size > most.file) return { problem: `${name} is over 10 MiB; send it with git.`, link: '' }
-  if (size > most.all) return { problem: `${name} is too much for one commit; save first.`, link: '' }
+  if (file.size > most.file) return { problem: `${name} is larger than 10 MiB. Push it with Git instead.`, link: '' }
+  if (size > most.all)
+    return { problem: `${name} does not fit into this commit. Save first, then attach it.`, link: '' }
   const path = freePath(name, new Set(others.map((other) => other.path)))
   const mark = file.type.startsWith('image/') ? '!' : ''
   try {
     return { attachment: { path, content: await asBase64(file) }, link: `${mark}[${labelOf(name)}](${path})` }
   } catch {
-    return { problem: `${name} cannot be read.`, link: '' }
+    return { problem: `${name} could not be read.`, link: '' }
   }
 }
 

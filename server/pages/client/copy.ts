@@ -10,7 +10,7 @@ export function copyBy(button: HTMLButtonElement): void {
       await navigator.clipboard.writeText(source.textContent?.trim() ?? '')
       button.textContent = 'Copied'
     } catch {
-      button.textContent = 'Not copied: select the text instead'
+      button.textContent = 'Could not copy. Select the text instead'
     }
   })
 }

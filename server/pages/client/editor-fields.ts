@@ -99,9 +99,9 @@ export class Form {
   offer(at: string, hasMoved: boolean, acts: { take(): void; drop(): void }): void {
     const notice = document.createElement('p')
     notice.className = 'notice'
-    const since = hasMoved ? '; it was changed by others since' : ''
+    const since = hasMoved ? ' The node has changed since then.' : ''
     const said = document.createElement('span')
-    said.textContent = `A text of yours was not saved (${new Date(at).toLocaleString('en')}${since}).`
+    said.textContent = `You have an unsaved draft from ${new Date(at).toLocaleString('en')}.${since}`
     const button = (label: string, act: () => void) => {
       const made = document.createElement('button')
       Object.assign(made, { type: 'button', className: 'btn small', textContent: label })
@@ -111,7 +111,7 @@ export class Form {
       })
       return made
     }
-    notice.append(said, button('Take it back', acts.take), button('Throw it away', acts.drop))
+    notice.append(said, button('Restore draft', acts.take), button('Discard draft', acts.drop))
     this.element.prepend(notice)
   }
 
@@ -121,7 +121,8 @@ export class Form {
     const answer = await fetch(this.element.action, { method: 'POST', body })
     const other = new DOMParser().parseFromString(await answer.text(), 'text/html')
     const form = other.querySelector<HTMLFormElement>('form[data-editor]')
-    if (answer.status !== 409 || !form?.querySelector('#ways')) throw new Error('Others have changed it meanwhile')
+    if (answer.status !== 409 || !form?.querySelector('#ways'))
+      throw new Error('This node has changed since you opened it')
     return new Form(form)
   }
 
@@ -135,7 +136,7 @@ export class Form {
     const problem = this.element.querySelector('[data-problem]')
     if (!ways || !problem) return
     problem.before(document.adoptNode(ways))
-    this.tell('Others have changed it meanwhile; nothing is saved yet.')
+    this.tell('This node has changed since you opened it. Nothing is saved yet.')
     ways.focus()
   }
 }

@@ -2,7 +2,7 @@
 
 import { Conflict, GroveError, grove, Invalid } from '../../../spec/client/client.ts'
 import { type Attachment, createNode, type Edit, proposeEdit, saveEdit, withLineEnds } from '../edits.ts'
-import { brokenField } from '../text/broken-rules.ts'
+import { asSentence, brokenField } from '../text/broken-rules.ts'
 import { attachFile } from './attachments.ts'
 import { Drafts } from './drafts.ts'
 import { type Begun, Form } from './editor-fields.ts'
@@ -128,7 +128,7 @@ class Editor {
       else if (attachment) {
         files.set(attachment.path, attachment)
         this.field.insert(link)
-        form.tell(`${attachment.path} goes along when this is saved.`)
+        form.tell(`${attachment.path} will be uploaded when you save.`)
       }
     }
   }
@@ -207,22 +207,23 @@ function messageOf(error: unknown, root: string): string | Node {
   if (!(error instanceof GroveError)) return `${error instanceof Error ? error.message : error}. Nothing is saved yet.`
   const { status, code, message } = error
   if (status === 401) return signIn(root)
-  if (status === 0)
-    return 'There is no answer: the network or the service is away. The text stays here; save again later.'
-  if (status === 413) return `${message}. The text stays here.`
-  if (status === 429 || status === 503) return `Not just now: ${message}. The text stays here; save again in a moment.`
-  if (code === 'pull_request_required') return 'Changes are proposed here: use Propose. The text stays here.'
+  if (status === 0) return 'The service does not respond. Your text is still here. Save again in a moment.'
+  if (status === 413) return `${asSentence(message)} Your text is still here.`
+  if (status === 429 || status === 503)
+    return `Not saved yet. ${asSentence(message)} Your text is still here. Save again in a moment.`
+  if (code === 'pull_request_required')
+    return 'This organisation accepts changes only as proposals. Use “Propose changes”. Your text is still here.'
   if (error instanceof Invalid) {
     const { field, says } = brokenField(error.fields)
-    return `${field === 'title' ? 'Title: ' : ''}${says} The text stays here.`
+    return `${field === 'title' ? 'Title: ' : ''}${says} Your text is still here.`
   }
-  return `${message}. The text stays here.`
+  return `${asSentence(message)} Your text is still here.`
 }
 
 function signIn(root: string): Node {
   const said = document.createDocumentFragment()
   const link = document.createElement('a')
-  Object.assign(link, { href: `${root}/sign-in`, target: '_blank', textContent: 'Sign in in another tab' })
-  said.append('Your session has ended. ', link, ', then save again: the text stays here.')
+  Object.assign(link, { href: `${root}/sign-in`, target: '_blank', textContent: 'Sign in from another tab' })
+  said.append('Your session has ended. ', link, ', then save again. Your text is still here.')
   return said
 }

@@ -29,7 +29,7 @@ export async function offerEdges(
   }
   const largest = [...types].sort(([, a], [, b]) => b.length - a.length)
   box.append(...largest.slice(0, 12).map(([type, edges]) => choice(type, edges)))
-  if (largest.length === 0) box.append('There are none.')
+  if (largest.length === 0) box.append('There are no edges.')
 
   function choice(type: string, edges: Edges): HTMLElement {
     const label = document.createElement('label')

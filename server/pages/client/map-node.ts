@@ -60,7 +60,7 @@ export function showNode(peek: HTMLElement, node: Node, edges: readonly Edge[], 
   read.href = pathOf(node.id)
   row.append(read)
   if (around !== undefined) {
-    const only = make('a', 'btn', 'Only around it')
+    const only = make('a', 'btn', 'Show only this area')
     only.href = `${pathOf()}/graph?${new URLSearchParams({ under: around, focus: node.id })}`
     row.append(only)
   }
@@ -68,7 +68,7 @@ export function showNode(peek: HTMLElement, node: Node, edges: readonly Edge[], 
   close.type = 'button'
   close.ariaLabel = 'Close'
   close.addEventListener('click', () => choose(''))
-  const sum = make('p', 'sub', `${met.toLocaleString('en')} ${met === 1 ? 'edge meets' : 'edges meet'} here`)
+  const sum = make('p', 'sub', `${met.toLocaleString('en')} ${met === 1 ? 'edge' : 'edges'} in total`)
   peek.replaceChildren(
     close,
     make('h2', '', node.title),

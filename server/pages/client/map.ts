@@ -20,10 +20,11 @@ export async function showMap(main: HTMLElement): Promise<void> {
     main.dataset.flat = ''
     say(text)
   }
-  if (!document.createElement('canvas').getContext('webgl2')) return flat('This browser draws no map: it has no WebGL.')
+  if (!document.createElement('canvas').getContext('webgl2'))
+    return flat('This browser cannot draw the map, because it does not support WebGL 2.')
   const under = main.dataset.map ?? ''
   const map = await fetchJson<GraphMap>(`map${under && `?under=${under}`}`)
-  if (!map) return flat('The map could not be read.')
+  if (!map) return flat('The map could not be loaded.')
   if (map.ids.length > 0) draw(main, map, say)
 }
 

@@ -3,14 +3,14 @@
 /** What keys are for; of those that follow a link, `data-key` names it. */
 const names: Readonly<Record<string, string>> = {
   '/': 'Search',
-  j: 'Down the list',
-  k: 'Up the list',
+  j: 'Next item',
+  k: 'Previous item',
   e: 'Edit',
   n: 'New node',
   h: 'History',
-  g: 'Map',
-  d: 'Light or dark',
-  '?': 'This list',
+  g: 'Graph',
+  d: 'Switch between light and dark',
+  '?': 'Show this list',
 }
 export const shortcuts: Readonly<Record<string, () => void>> = {
   d: switchTheme,
@@ -45,9 +45,9 @@ function isShown({ offsetParent }: HTMLElement): boolean {
 function listKeys(): void {
   const dialog = document.createElement('dialog')
   dialog.className = 'keys'
-  dialog.setAttribute('aria-label', 'Keys')
+  dialog.setAttribute('aria-label', 'Keyboard shortcuts')
   const title = document.createElement('h2')
-  title.textContent = 'Keys'
+  title.textContent = 'Keyboard shortcuts'
   const rows = document.createElement('dl')
   for (const [key, name] of Object.entries(names)) {
     if (!isThere(key)) continue

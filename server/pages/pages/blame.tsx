@@ -17,16 +17,16 @@ export async function showBlame(visit: PageContext): Promise<Page> {
   const commits = new Map(blame?.commits.map((commit) => [commit.id, commit]))
   return {
     ...{ kind: 'page', place: { org, crumb: node.title }, facts: { at, blame } },
-    head: { title: `Who wrote ${node.title} · ${org.name}`, noIndex: true },
+    head: { title: `Authors of ${node.title} · ${org.name}`, noIndex: true },
     body: () => (
       <main id="main" class="wide">
         <NodePath visit={visit} at={at} />
-        <h1>Who wrote what</h1>
+        <h1>Authors</h1>
         <div class="meta">
           <a href={urls.history(org.id, node.id, revision)}>History</a>
-          <a href={urls.node(org.id, node.id, node.slug)}>Read it</a>
+          <a href={urls.node(org.id, node.id, node.slug)}>View the node</a>
         </div>
-        {blame === undefined && <p class="why">There is no text here yet.</p>}
+        {blame === undefined && <p class="why">This node has no text yet.</p>}
         <ol class="blame">
           {blame?.paragraphs.map(({ text, commit_id, commit_ids, first_line }, index, all) => {
             const commit = commits.get(commit_id)

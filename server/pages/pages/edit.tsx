@@ -21,10 +21,10 @@ import { readTitle } from './version.ts'
 export async function showEdit(visit: PageContext): Promise<Page> {
   if (visit.person === undefined) throw new AppError('unauthenticated', 'Sign in to edit')
   const at = await readAtNode(visit)
-  if (!mayWrite(at.org.role)) return refused(visit, at, 'Editors change it; your role here is to read.')
+  if (!mayWrite(at.org.role)) return refused(visit, at, 'You need the editor role to edit this node.')
   const source = await sourceAt(visit.api, at, at.node.head ?? null)
   if (source === undefined)
-    return refused(visit, at, 'Its text is no UTF-8, or too long for a page: edit it in a clone.')
+    return refused(visit, at, 'This text is not UTF-8, or too long to edit here. Edit it in a clone.')
   return editPage(visit, at, { source, written: { ...source, message: '' } })
 }
 
@@ -36,16 +36,17 @@ export async function takeEdit(visit: PageContext): Promise<PageResult> {
   const head = headIn(form.get('head') ?? '')
   const start = await sourceAt(api, at, head)
   if (start === undefined)
-    return refused(visit, at, 'Its text is no UTF-8, or too long for a page: edit it in a clone.')
+    return refused(visit, at, 'This text is not UTF-8, or too long to edit here. Edit it in a clone.')
   const written = { ...sent, text: asBegun(sent.text, start.text) }
   const again = (problem: string, status: number) => editPage(visit, at, { source: start, written, problem, status })
   try {
     if (form.get('act') === 'propose') {
-      if (head === null) return again('There is nothing yet to propose a change of.', 409)
+      if (head === null)
+        return again('This node has no commits yet. Save a first version instead of proposing one.', 409)
       const number = await proposeEdit(api, at.path, { ...start, head, slug: at.node.slug }, { ...written, files: [] })
       return redirect(303, urls.proposal(at.org.id, at.node.id, number))
     }
-    if (form.get('act') === 'compare') throw new AppError('head_moved', 'It has changed meanwhile')
+    if (form.get('act') === 'compare') throw new AppError('head_moved', 'This node has changed since you opened it')
     await saveEdit(api, at.path, start, { ...written, files: [] })
   } catch (error) {
     if (error instanceof AppError && error.code === 'head_moved') return comparedPage(visit, { start, written })
@@ -65,7 +66,7 @@ function asBegun(sent: string, before: string): string {
 /** @throws AppError bad_request */
 function headIn(text: string): string | null {
   if (text === '') return null
-  if (!/^[0-9a-f]{40}$/.test(text)) throw new AppError('bad_request', 'The form names no commit')
+  if (!/^[0-9a-f]{40}$/.test(text)) throw new AppError('bad_request', 'The form does not name a valid commit')
   return text
 }
 
@@ -76,7 +77,8 @@ async function comparedPage(
 ): Promise<Page> {
   const at = await readAtNode(visit)
   const theirs = await sourceAt(visit.api, at, at.node.head ?? null)
-  if (theirs === undefined) return refused(visit, at, 'Its text is no UTF-8 any more, or too long for a page.')
+  if (theirs === undefined)
+    return refused(visit, at, 'This text is no longer UTF-8, or has become too long to edit here.')
   const ways = readConflict(start, theirs, written)
   return editPage(visit, at, { source: theirs, written: ways.next, ways, status: 409 })
 }
@@ -113,7 +115,7 @@ function editPage(visit: PageContext, at: AtNode, { source, written, problem, wa
         <Above visit={visit} at={at} />
         <h1>Edit {node.title}</h1>
         {org.require_pull_requests && source.head !== null && (
-          <p class="why">A change here is proposed, and a maintainer merges it.</p>
+          <p class="why">You propose changes here, and a maintainer merges them.</p>
         )}
         <EditorForm
           {...{ written, acts, data, problem }}
@@ -131,7 +133,7 @@ function editPage(visit: PageContext, at: AtNode, { source, written, problem, wa
 /** The first is what Enter in a field does. */
 function actsOf({ require_pull_requests }: AtNode['org'], head: string | null): readonly Act[] {
   const save = { name: 'save', label: 'Save' } as const
-  const propose = { name: 'propose', label: 'Propose' } as const
+  const propose = { name: 'propose', label: 'Propose changes' } as const
   if (head === null) return [save]
   return require_pull_requests ? [propose] : [save, propose]
 }
@@ -153,7 +155,7 @@ function refused(visit: PageContext, at: AtNode, says: string): Page {
 function signedOutPage(visit: PageContext, written: Written): Page {
   const { urls, form } = visit
   const [org, node] = [param(visit, 'org'), param(visit, 'node')]
-  const problem = 'Your session has ended. Sign in in another tab, then save again: the text is kept here.'
+  const problem = 'Your session has ended. Sign in from another tab, then save again. Your text is still here.'
   return {
     ...{ kind: 'page', status: 401, facts: undefined, place: {} },
     head: { title: 'Edit', noIndex: true },
@@ -163,7 +165,9 @@ function signedOutPage(visit: PageContext, written: Written): Page {
         <EditorForm
           {...{ written, problem, data: {} }}
           acts={[
-            form.get('act') === 'propose' ? { name: 'propose', label: 'Propose' } : { name: 'save', label: 'Save' },
+            form.get('act') === 'propose'
+              ? { name: 'propose', label: 'Propose changes' }
+              : { name: 'save', label: 'Save' },
           ]}
           action={urls.edit(org, node)}
           back={urls.node(org, node)}

@@ -40,7 +40,7 @@ export async function showSitemap(visit: PageContext): Promise<Text> {
   const asked = query.get('part')
   const part = Number(asked ?? 1)
   if (asked !== null && !(/^[1-9]\d?$/.test(asked) && part <= parts))
-    throw new AppError('not_found', 'No page has this address')
+    throw new AppError('not_found', 'There is no page at this URL')
   if (asked === null && parts > 1) {
     const lists = Array.from({ length: parts }, (_, at) => `${urls.sitemap(org.id)}?part=${at + 1}`)
     return listOf(

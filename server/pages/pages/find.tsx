@@ -93,14 +93,15 @@ function page({ urls }: PageContext, facts: Facts): Page {
 }
 
 const hints: Readonly<Record<string, string>> = {
-  only_stop_words: 'These words stand in almost every text; add one that says more',
-  no_term_known: 'No text has any of these words',
+  only_stop_words: 'Almost every text contains these words. Add a more specific one',
+  no_term_known: 'No text contains any of these words',
   scope_is_empty: 'There is nothing to search yet',
 }
 
 /** As many as were asked for may be some of many. */
 function saidOf({ matches, hint }: Found, others: number, asked: number): string {
-  if (matches.length === asked) return `The best ${asked} nodes${asked < most.all ? '' : '; a word more finds others'}.`
+  if (matches.length === asked)
+    return `The best ${asked} nodes${asked < most.all ? '' : '; add a word to find others'}.`
   if (matches.length + others > 0) return plural(matches.length + others, 'node')
   return `${hints[hint ?? ''] ?? 'Nothing was found'}.`
 }

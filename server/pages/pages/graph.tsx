@@ -75,14 +75,15 @@ function page({ urls }: PageContext, facts: Facts): Page {
     body: () => (
       <main id="main" class="graph" data-map={under?.id ?? ''}>
         <div id="canvas" aria-hidden="true" />
-        <section class="panel" aria-label="What is shown">
+        <section class="panel" aria-label="Nodes and areas">
           <h1>{title}</h1>
           <p class="sub">
             {under === undefined ? (
               plural(total, 'node')
             ) : (
               <>
-                {plural(under.inside.total, 'child', 'children')} · <a href={urls.graph(org.id)}>The whole graph</a>
+                {plural(under.inside.total, 'child', 'children')} ·{' '}
+                <a href={urls.graph(org.id)}>Show the whole graph</a>
               </>
             )}
           </p>
@@ -127,7 +128,7 @@ function page({ urls }: PageContext, facts: Facts): Page {
             {total === 0 && <p class="sub">There are no nodes yet.</p>}
           </div>
         </section>
-        <section class="peek" id="peek" aria-label="The chosen node" aria-live="polite" hidden />
+        <section class="peek" id="peek" aria-label="Selected node" aria-live="polite" hidden />
       </main>
     ),
   }

@@ -37,9 +37,9 @@ export async function showHistory(visit: PageContext): Promise<Page> {
         <div class="meta">
           <span>
             {plural(total, 'commit')}
-            {revision !== 'main' && ` of ${revision}`}
+            {revision !== 'main' && ` on ${revision}`}
           </span>
-          <a href={urls.blame(org.id, node.id, revision)}>Who wrote what</a>
+          <a href={urls.blame(org.id, node.id, revision)}>Authors</a>
         </div>
         {byDay(history).map(([day, commits]) => (
           <section class="card">
@@ -94,7 +94,7 @@ export function CommitList({ urls, org, commits }: CommitListProps) {
 }
 
 function firstLine(message: string): string {
-  return message.split('\n', 1)[0]?.trim().slice(0, 200) || 'without a message'
+  return message.split('\n', 1)[0]?.trim().slice(0, 200) || 'No message'
 }
 
 interface PagesProps {
@@ -145,7 +145,7 @@ export async function showCommit(visit: PageContext): Promise<Page> {
             {commit.author}, <When time={commit.created_at} />
           </span>
           <span class="ref">{commit.id}</span>
-          <a href={`${urls.node(org.id, node.id)}?at=${commit.id}`}>Read it as it was</a>
+          <a href={`${urls.node(org.id, node.id)}?at=${commit.id}`}>View this version</a>
         </div>
         {rest.join('\n').trim() && <p class="message">{rest.join('\n').trim()}</p>}
         {edges.length > 0 && <Impact urls={urls} org={org.id} title={node.title} edges={edges} />}

@@ -13,7 +13,7 @@ export async function showHome(visit: PageContext): Promise<Page> {
 function welcome({ urls }: PageContext): Page {
   const head = {
     title: 'Grove',
-    description: 'A graph of texts, each in a Git repository of its own: to read, to link, to propose.',
+    description: 'A content service that stores every document in its own Git repository.',
     canonical: urls.absolute(urls.home()),
     kind: 'website',
   } as const
@@ -24,10 +24,10 @@ function welcome({ urls }: PageContext): Page {
         <p class="mark">
           <Icon name="leaf" size={44} />
         </p>
-        <h1>Write together, keep every word’s history</h1>
+        <h1>Write together and keep the history of every word</h1>
         <p class="lede">
-          Grove keeps a graph of texts. Each is a Git repository of its own: read it here, clone it, push to it, propose
-          a change, and merge it where the words that change are shown.
+          Grove stores every document in its own Git repository. Read and edit it here, clone it or push to it. Propose
+          a change (a pull request), review it word by word, and merge it.
         </p>
         <p class="acts">
           <a class="btn go" href={urls.signIn()}>
@@ -37,7 +37,7 @@ function welcome({ urls }: PageContext): Page {
             Sign up
           </a>
           <a class="btn quiet" href={`${urls.root}/docs`}>
-            The API
+            API
           </a>
         </p>
       </main>
@@ -74,7 +74,7 @@ async function mine({ api, urls, person }: PageContext): Promise<Page> {
                 {org.description && <p>{org.description}</p>}
                 <small>
                   <Icon name={org.published ? 'globe' : 'lock'} size={14} />
-                  {org.published ? 'Published' : 'For its members'} · {org.role}
+                  {org.published ? 'Published' : 'Members only'} · {org.role}
                 </small>
               </a>
             </li>

@@ -50,18 +50,18 @@ export function Invitations({ visit: { form }, action, open, made, trouble }: In
   return (
     <section>
       <h2>Invite people</h2>
-      <p class="why">People join by a link, with or without an account.</p>
+      <p class="why">People join with a link. They do not need an account yet.</p>
       {made && (
-        <section class="made" aria-label="The new invitation">
+        <section class="made" aria-label="New invitation">
           <p>
-            Send this link now: it is shown this once. It ends on <When time={made.expires_at} />.
+            Send this link now. It is shown only once, and expires on <When time={made.expires_at} />.
           </p>
           <p class="copy" data-invitation>
             {made.url}
           </p>
           <p>
             <button type="button" class="btn" data-copy="[data-invitation]" hidden>
-              Copy the link
+              Copy link
             </button>
           </p>
         </section>
@@ -71,9 +71,9 @@ export function Invitations({ visit: { form }, action, open, made, trouble }: In
           {open.map((one) => (
             <li>
               <div>
-                <strong>{one.email ?? 'Who has the link'}</strong>
+                <strong>{one.email ?? 'Anyone with the link'}</strong>
                 <small>
-                  {one.role} · for {plural(one.uses_left, 'more person', 'more people')} · ends{' '}
+                  {one.role} · for {plural(one.uses_left, 'more person', 'more people')} · expires{' '}
                   <When time={one.expires_at} />
                 </small>
               </div>
@@ -91,7 +91,7 @@ export function Invitations({ visit: { form }, action, open, made, trouble }: In
         <input type="hidden" name="act" value="invite" />
         <Field
           label="Only for"
-          hint="an address; empty: for who has the link"
+          hint="one e-mail address; leave empty for anyone with the link"
           name="email"
           of="invite"
           trouble={trouble}
@@ -100,14 +100,14 @@ export function Invitations({ visit: { form }, action, open, made, trouble }: In
             <input {...tied} type="email" autocomplete="off" maxLength={most.email} value={field(sent, 'email')} />
           )}
         </Field>
-        <Field label="They become" name="role" of="invite">
+        <Field label="Their role" name="role" of="invite">
           {(tied) => (
             <select {...tied}>
               <RoleOptions chosen={sent.get('role') ?? 'editor'} />
             </select>
           )}
         </Field>
-        <Field label="How many may join by it" name="uses" of="invite">
+        <Field label="Number of people" name="uses" of="invite">
           {(tied) => (
             <select {...tied}>
               {uses.map((count) => (
@@ -118,7 +118,7 @@ export function Invitations({ visit: { form }, action, open, made, trouble }: In
             </select>
           )}
         </Field>
-        <Field label="Ends" name="days" of="invite">
+        <Field label="Expires" name="days" of="invite">
           {(tied) => (
             <select {...tied}>
               {lifetimes.map((days) => (
@@ -130,7 +130,7 @@ export function Invitations({ visit: { form }, action, open, made, trouble }: In
           )}
         </Field>
         <button class="btn go" type="submit">
-          Make the invitation
+          Create invitation
         </button>
       </form>
     </section>

@@ -35,22 +35,27 @@ const noInvitation: Trouble = { field: 'invitation', says: 'Paste the link of yo
 async function joinPage({ api, person, form, urls }: PageContext, trouble?: Trouble): Promise<Page> {
   const { signup } = await api.getAuthConfig({})
   return {
-    ...{ kind: 'page', place: {}, facts: { trouble, signup }, head: { title: 'An invitation · Grove', noIndex: true } },
+    ...{ kind: 'page', place: {}, facts: { trouble, signup }, head: { title: 'Invitation · Grove', noIndex: true } },
     body: () => (
       <main id="main" class="sheet">
         <h1>Join by invitation</h1>
         <p class="lede">
           {person === undefined
-            ? 'You are invited to write with others in Grove. Join with a new account, or with the one that you have.'
-            : `You are signed in as ${person.name}. Join the organisation that invites you.`}
+            ? 'You are invited to write together in Grove. Join with a new account, or with your existing one.'
+            : `You are signed in as ${person.name}. Join the organisation that invited you.`}
         </p>
         <TroubleOf trouble={trouble} fields={['invitation']} />
         <form method="post" action={urls.join()} class="fields" data-invited>
           <div class="field" data-by-hand>
             <p class="notice without-script">
-              Copy the whole link out of the address bar of your browser, and paste it here.
+              Copy the whole link from the address bar of your browser, and paste it here.
             </p>
-            <Field label="Invitation" hint="the whole link" name="invitation" trouble={trouble}>
+            <Field
+              label="Invitation"
+              hint="the whole link, or the token (grv_invite_…)"
+              name="invitation"
+              trouble={trouble}
+            >
               {(tied) => (
                 <input
                   {...tied}
@@ -69,7 +74,7 @@ async function joinPage({ api, person, form, urls }: PageContext, trouble?: Trou
           )}
           {person === undefined && (
             <button class="btn" type="submit" name="act" value="sign-in">
-              I have an account
+              Use an existing account
             </button>
           )}
           {person !== undefined && (

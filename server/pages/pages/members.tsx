@@ -43,7 +43,7 @@ export async function takeMembers(visit: PageContext): Promise<PageResult> {
         await api.revokeInvitation({ path: { ...path, invitation_id: field(form, 'invitation') } })
         break
       default:
-        throw new AppError('bad_request', 'The members cannot do that')
+        throw new AppError('bad_request', 'The form does not name a known action')
     }
     return urls.settings(path.org_id, 'members')
   })
@@ -97,7 +97,7 @@ async function membersPage(visit: PageContext, { trouble, made }: More = {}): Pr
         {offset + members.length < total && (
           <p>
             <a class="btn" href={`${action}?page=${offset / pageMembers + 2}`}>
-              More members
+              Show more members
             </a>
           </p>
         )}
@@ -110,7 +110,7 @@ async function membersPage(visit: PageContext, { trouble, made }: More = {}): Pr
             <form method="post" action={action} class="fields">
               <input type="hidden" name="act" value="put" />
               <input type="hidden" name="adding" value="1" />
-              <Field label="E-mail" hint="of a person who has signed up here" name="email" trouble={added}>
+              <Field label="E-mail" hint="of a user who has signed up here" name="email" trouble={added}>
                 {(tied) => (
                   <input
                     {...tied}
@@ -130,7 +130,7 @@ async function membersPage(visit: PageContext, { trouble, made }: More = {}): Pr
                 )}
               </Field>
               <button class="btn go" type="submit">
-                Add
+                Add member
               </button>
             </form>
           </section>
@@ -180,8 +180,8 @@ function Removal({ member, action, isMe }: MemberProps & { readonly isMe: boolea
       <form method="post" action={action} class="ask">
         <p>
           {isMe
-            ? 'What is not published is closed to you at once.'
-            : `${member.name} loses access at once. What they wrote stays.`}
+            ? 'You immediately lose access to everything that is not published.'
+            : `${member.name} loses access immediately. Their contributions stay.`}
         </p>
         <input type="hidden" name="email" value={member.email} />
         <button type="submit" class="btn stop" name="act" value="remove">

@@ -6,11 +6,11 @@ import { asSentence } from '../text/broken-rules.ts'
 import { SignInForm } from './sign-in.tsx'
 
 const titles: Readonly<Record<number, string>> = {
-  403: 'This is not open to you',
-  404: 'There is nothing here',
-  409: 'That did not work',
+  403: 'You do not have access',
+  404: 'Not found',
+  409: 'Conflict',
   429: 'Too many requests',
-  503: 'Not just now',
+  503: 'Temporarily unavailable',
 }
 
 export function errorPage(visit: PageContext, error: ShownError): Page {
@@ -21,18 +21,18 @@ export function errorPage(visit: PageContext, error: ShownError): Page {
     const trouble = code === 'unauthenticated' ? undefined : { says: asSentence(detail) }
     return { ...page, head, body: () => <SignInForm visit={visit} next={visit.here} trouble={trouble} /> }
   }
-  const title = titles[status] ?? (status < 500 ? 'This cannot be done' : 'Something went wrong')
+  const title = titles[status] ?? (status < 500 ? 'This is not possible' : 'Something went wrong')
   return {
     ...page,
     head: { title: `${title} · Grove`, noIndex: true },
     body: () => (
       <main id="main" class="page narrow">
         <h1>{title}</h1>
-        <p class="lede">{detail}.</p>
-        {status >= 500 && <p class="why">The log has it as {request_id}.</p>}
+        <p class="lede">{asSentence(detail)}</p>
+        {status >= 500 && <p class="why">Request id: {request_id}</p>}
         <p>
           <a class="btn" href={visit.urls.home()}>
-            To the first page
+            Home
           </a>
         </p>
       </main>

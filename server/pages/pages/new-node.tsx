@@ -17,7 +17,7 @@ interface Beginning {
 }
 
 export async function showNew(visit: PageContext): Promise<Page> {
-  if (visit.person === undefined) throw new AppError('unauthenticated', 'Sign in to make a node')
+  if (visit.person === undefined) throw new AppError('unauthenticated', 'Sign in to create a node')
   const beginning = await readBeginning(visit, visit.query)
   const { org } = beginning
   if (!mayWrite(org.role)) return refused(visit, org)
@@ -91,7 +91,7 @@ function newPage(visit: PageContext, beginning: Beginning, making: Making): Page
     head: { title: `New node · ${org.name}`, noIndex: true },
     body: () => (
       <main id="main" class="wide editing">
-        <nav class="path" aria-label="Above">
+        <nav class="path" aria-label="Path to this page">
           <a href={urls.org(org.id)}>{org.name}</a>
           {near && (
             <>
@@ -102,7 +102,7 @@ function newPage(visit: PageContext, beginning: Beginning, making: Making): Page
         </nav>
         <h1>{parent ? `New node below ${parent.title}` : 'New node'}</h1>
         {org.require_pull_requests && (
-          <p class="why">A new node is saved at once. Changes of it are then proposed, and a maintainer merges them.</p>
+          <p class="why">A new node is saved directly. You propose later changes, and a maintainer merges them.</p>
         )}
         {existing && <Existing {...{ visit, beginning, existing, named }} />}
         <EditorForm
@@ -134,15 +134,17 @@ interface ExistingProps {
 function Existing({ visit: { urls }, beginning: { org, from }, existing, named }: ExistingProps) {
   return (
     <form class="notice" method="post" action={urls.newNode(org.id)}>
-      A node of this title is there already: <a href={urls.node(org.id, existing)}>{named}</a>.
-      {from && org.require_pull_requests && ` Edit ${from.title} and propose it: its link then leads there.`}
+      A node with this title already exists: <a href={urls.node(org.id, existing)}>{named}</a>.
+      {from &&
+        org.require_pull_requests &&
+        ` Edit ${from.title} and propose the change. Its link will then lead to this node.`}
       {from && !org.require_pull_requests && (
         <p>
           {Object.entries({ from: from.id, existing, named }).map(([name, value]) => (
             <input type="hidden" name={name} value={value} />
           ))}
           <button class="btn small" type="submit" name="act" value="link">
-            Let the link in {from.title} lead there
+            Link {from.title} to this node
           </button>
         </p>
       )}
@@ -151,7 +153,7 @@ function Existing({ visit: { urls }, beginning: { org, from }, existing, named }
 }
 
 function refused({ urls }: PageContext, org: Org): Page {
-  const says = 'Editors make nodes; your role here is to read.'
+  const says = 'You need the editor role to create nodes here.'
   return {
     ...{ kind: 'page', status: 403, facts: { org }, place: { org } },
     head: { title: `New node · ${org.name}`, noIndex: true },
@@ -171,7 +173,7 @@ function signedOutPage(visit: PageContext, { id, written }: Making): Page {
         <h1>New node</h1>
         <EditorForm
           {...{ written, data: {} }}
-          problem="Your session has ended. Sign in in another tab, then save again: the text is kept here."
+          problem="Your session has ended. Sign in from another tab, then save again. Your text is still here."
           acts={[{ name: 'create', label: 'Save' }]}
           action={urls.newNode(org)}
           back={urls.org(org)}

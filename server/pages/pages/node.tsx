@@ -78,8 +78,8 @@ export async function showNode(visit: PageContext): Promise<PageResult> {
               <div class="prose" dangerouslySetInnerHTML={{ __html: shown.html }} />
               {version.wholeText !== undefined && (
                 <p class="why">
-                  The text is longer than a page:{' '}
-                  <a href={urls.raw(org.id, node.id, revision, version.wholeText)}>all of it</a>
+                  This text is too long to show in full:{' '}
+                  <a href={urls.raw(org.id, node.id, revision, version.wholeText)}>read the whole text</a>
                 </p>
               )}
               <Below visit={visit} node={node} isEmpty={version.text.trim() === ''} />
@@ -152,7 +152,7 @@ function headOf({ urls }: PageContext, { node, org, canonical, revision, version
   const said = description(node) ?? beginning(text)
   const feed = { type: 'application/atom+xml', title: `Changes of ${org.name}`, href: urls.feed(org.id) }
   const raw = (file: string) => urls.raw(org.id, node.id, revision, file)
-  const source = textPath ? [{ type: 'text/markdown', title: 'As Markdown', href: raw(textPath) }] : []
+  const source = textPath ? [{ type: 'text/markdown', title: 'Markdown file', href: raw(textPath) }] : []
   const head = { title, canonical, alternates: [...(org.published ? [feed] : []), ...source] }
   if (!org.published || revision !== 'main') return { ...head, noIndex: true }
   const data = {
@@ -188,7 +188,7 @@ function Above({
   path: readonly { id: string; title: string }[]
 }) {
   return (
-    <nav class="path" aria-label="Above">
+    <nav class="path" aria-label="Path to this page">
       <a href={urls.org(org.id)}>{org.name}</a>
       {path.map(({ id, title }) => (
         <>
@@ -226,7 +226,7 @@ function Meta({ visit: { urls }, node, isEditable, revision, commits, latest, ti
         </a>
       )}
       {commits > 1 && <a href={urls.history(org_id, id, revision)}>{plural(commits, 'commit')}</a>}
-      {commits > 0 && <a href={urls.blame(org_id, id, revision)}>Who wrote what</a>}
+      {commits > 0 && <a href={urls.blame(org_id, id, revision)}>Authors</a>}
       {all > 0 && (
         <a href={`${urls.proposals(org_id, id)}${open > 0 ? '' : '?status=all'}`}>
           <Icon name="branch" size={14} />
@@ -241,7 +241,7 @@ function Meta({ visit: { urls }, node, isEditable, revision, commits, latest, ti
       {isEditable && (
         <span class="act">
           <a class="btn small" href={urls.newNode(org_id, { parent: id })}>
-            New below
+            New child node
           </a>
           <a class="btn small" href={urls.edit(org_id, id)} data-key="e">
             <Icon name="pen" size={14} />
@@ -257,19 +257,19 @@ function AsItWas({ visit: { urls }, node, revision }: { visit: PageContext; node
   const isCommit = /^[0-9a-f]{40}$/.test(revision)
   return (
     <p class="notice">
-      {isCommit ? 'As it was at ' : 'As it is on '}
+      {isCommit ? 'You are viewing commit ' : 'You are viewing '}
       <span class="ref">{isCommit ? revision.slice(0, 8) : revision}</span>.{' '}
-      <a href={urls.node(node.org_id, node.id)}>To the text of main</a>
+      <a href={urls.node(node.org_id, node.id)}>View main</a>
     </p>
   )
 }
 
 /** The children, where the text does not lead to them. */
 function Below({ visit: { urls }, node, isEmpty }: { visit: PageContext; node: Node; isEmpty: boolean }) {
-  if (node.children.length === 0) return isEmpty ? <p class="why">There is no text here yet.</p> : null
+  if (node.children.length === 0) return isEmpty ? <p class="why">This node has no text yet.</p> : null
   return (
     <section class="below">
-      <h2>{isEmpty ? 'In here' : 'Below'}</h2>
+      <h2>Child nodes</h2>
       <ul>
         {node.children.map(({ id, title, label }) => (
           <li>

@@ -39,13 +39,13 @@ async function newOrgPage({ person, form, urls }: PageContext, trouble?: Trouble
       <main id="main" class="sheet">
         <h1>New organisation</h1>
         <p class="why">
-          An organisation holds nodes and has members. It is open to its members alone until it is published.
+          An organisation contains nodes and has members. Only members can read it until you publish it.
         </p>
         <TroubleOf trouble={trouble} fields={['name', 'description']} />
         <form method="post" action={urls.newOrg()} class="fields">
           <Names name={field(form, 'name')} description={field(form, 'description')} trouble={trouble} />
           <button class="btn go" type="submit">
-            Create
+            Create organisation
           </button>
         </form>
       </main>
@@ -65,7 +65,7 @@ function Names({ name, description, trouble }: NamesProps) {
       <Field label="Name" name="name" trouble={trouble}>
         {(tied) => <input {...tied} required maxLength={most.name} value={name} autocomplete="off" />}
       </Field>
-      <Field label="Description" hint="what it is about" name="description" trouble={trouble}>
+      <Field label="Description" hint="a few words about it" name="description" trouble={trouble}>
         {(tied) => (
           <textarea {...tied} rows={3} maxLength={most.description}>
             {`\n${description}`}
@@ -97,7 +97,7 @@ export async function takeGeneral(visit: PageContext): Promise<PageResult> {
 async function deleteOrg({ api, form, urls }: PageContext, path: { org_id: string }): Promise<string> {
   const { name } = await api.getOrg({ path })
   if (field(form, 'repeated').trim() !== name)
-    throw invalid(['body', 'repeated'], 'This is not its name: nothing is deleted')
+    throw invalid(['body', 'repeated'], 'This is not the name of the organisation. Nothing was deleted')
   await api.deleteOrg({ path })
   return urls.home()
 }
@@ -114,7 +114,7 @@ function changeOf(form: URLSearchParams) {
     case 'rules':
       return { require_pull_requests: form.has('require_pull_requests') }
     default:
-      throw new AppError('bad_request', 'An organisation cannot do that')
+      throw new AppError('bad_request', 'The form does not name a known action')
   }
 }
 
@@ -123,8 +123,8 @@ export async function readSettings({ api, person, params }: PageContext): Promis
   const org = await api.getOrg({ path: { org_id: params.org ?? '' } })
   if (org.role !== undefined) return org
   throw person === undefined
-    ? new AppError('unauthenticated', 'Sign in')
-    : new AppError('forbidden', 'The settings are for members')
+    ? new AppError('unauthenticated', 'Sign in to see the settings')
+    : new AppError('forbidden', 'Only members can see the settings')
 }
 
 async function generalPage(visit: PageContext, trouble?: Trouble): Promise<Page> {
@@ -157,7 +157,7 @@ async function generalPage(visit: PageContext, trouble?: Trouble): Promise<Page>
             <Deletion org={org} action={action} trouble={trouble} />
           </>
         ) : (
-          <p>Owners change the name, who may read, and how texts are changed. Your role: {org.role}.</p>
+          <p>Only owners can change these settings. Your role: {org.role}.</p>
         )}
       </main>
     ),
@@ -168,30 +168,29 @@ function Publishing({ org, urls, action }: { readonly org: Org; readonly urls: U
   const address = urls.absolute(urls.org(org.id))
   return (
     <section>
-      <h2>Who may read</h2>
+      <h2>Visibility</h2>
       {org.published ? (
         <>
-          <p>Published: anyone may read it, without an account, at</p>
+          <p>Published: anyone can read it, without an account, at</p>
           <p class="copy">
             <a href={urls.org(org.id)}>{address}</a>
           </p>
         </>
       ) : (
-        <p>Only members may read it.</p>
+        <p>Only members can read it.</p>
       )}
       <details>
         <summary class="btn">{org.published ? 'Unpublish…' : 'Publish…'}</summary>
         <form method="post" action={action} class="ask">
           {org.published ? (
             <p>
-              From the next request on, only members may read it. The feed and the sitemap end. Copies that others made
-              stay theirs.
+              Only members will be able to read it, starting immediately. The feed and the sitemap disappear. Clones
+              that exist stay as they are.
             </p>
           ) : (
             <p>
-              Anyone may then read, search and clone all of its nodes, with their whole history on main and their tags.
-              The names and e-mail addresses of the authors in that history become public, too. The address will be{' '}
-              {address}
+              Anyone will be able to read, search and clone all its nodes, with the full history of main and all tags.
+              This includes the names and e-mail addresses of the authors. The URL will be {address}
             </p>
           )}
           <button
@@ -200,7 +199,7 @@ function Publishing({ org, urls, action }: { readonly org: Org; readonly urls: U
             name="act"
             value={org.published ? 'unpublish' : 'publish'}
           >
-            {org.published ? 'Unpublish it' : 'Publish it'}
+            {org.published ? 'Unpublish' : 'Publish'}
           </button>
         </form>
       </details>
@@ -211,15 +210,15 @@ function Publishing({ org, urls, action }: { readonly org: Org; readonly urls: U
 function Rules({ org, action }: { readonly org: Org; readonly action: string }) {
   return (
     <section>
-      <h2>How texts are changed</h2>
+      <h2>Changes</h2>
       <form method="post" action={action} class="ask">
         <label class="check">
           <input type="checkbox" name="require_pull_requests" checked={org.require_pull_requests} />
-          <span>Only by proposals, which a maintainer or an owner merges</span>
+          <span>Accept changes only as proposals, merged by a maintainer or an owner</span>
         </label>
-        <p class="why">The rule is about nodes that are there: a new node is saved at once.</p>
+        <p class="why">This applies to existing nodes. A new node is saved directly.</p>
         <button type="submit" class="btn" name="act" value="rules">
-          Save the rule
+          Save rule
         </button>
       </form>
     </section>
@@ -235,20 +234,19 @@ interface DeletionProps {
 function Deletion({ org, action, trouble }: DeletionProps) {
   return (
     <section>
-      <h2>Delete it</h2>
+      <h2>Delete this organisation</h2>
       <details open={trouble?.field === 'repeated'}>
         <summary class="btn">Delete…</summary>
         <form method="post" action={action} class="fields">
           <p>
-            From the next request on nobody reads it, members neither: its nodes, their history and proposals are gone
-            from here. The repositories lie in the trash of the service until its operator empties it, by custom after
-            30 days. Nobody but the operator can take them out of there.
+            Everyone, including members, loses access immediately. The operator can restore the repositories from the
+            trash until they are purged, usually after 30 days.
           </p>
-          <Field label="Its name, to be sure" hint={org.name} name="repeated" trouble={trouble}>
+          <Field label="Type its name to confirm" hint={org.name} name="repeated" trouble={trouble}>
             {(tied) => <input {...tied} required autocomplete="off" maxLength={most.name} />}
           </Field>
           <button type="submit" class="btn stop" name="act" value="delete">
-            Delete the organisation
+            Delete organisation
           </button>
         </form>
       </details>

@@ -80,7 +80,7 @@ function Hero({ urls, org, nodes }: { readonly urls: Urls; readonly org: Org; re
       <div class="meta">
         <span>
           <Icon name={org.published ? 'globe' : 'lock'} size={15} />
-          {org.published ? 'Published, anyone may read' : 'For its members'}
+          {org.published ? 'Published: anyone can read' : 'Members only'}
         </span>
         <span>{plural(nodes, 'node')}</span>
         {org.role && <span>Your role: {org.role}</span>}
@@ -127,7 +127,7 @@ function Changes({ urls, org, nodes }: { readonly urls: Urls; readonly org: Org;
   return (
     <section class="card">
       <header>
-        <h2>What changed</h2>
+        <h2>Recent changes</h2>
         {org.published && (
           <span class="r">
             <a href={urls.feed(org.id)}>Feed</a>

@@ -30,7 +30,7 @@ export async function takePassword(visit: PageContext): Promise<PageResult> {
           await api.endOtherSessions({})
           return `${urls.me('password')}?saved=sessions`
         default:
-          throw new AppError('bad_request', 'That cannot be done here')
+          throw new AppError('bad_request', 'The form does not name a known action')
       }
     },
   )
@@ -43,7 +43,7 @@ async function change({ api }: PageContext, body: { old_password: string; new_pa
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'invalid_credentials') throw error
     throw new ValidationError([
-      { loc: ['body', 'old_password'], msg: 'This is not your password', type: 'value_error' },
+      { loc: ['body', 'old_password'], msg: 'This is not your current password', type: 'value_error' },
     ])
   }
 }
@@ -60,25 +60,25 @@ async function passwordPage({ api, urls, query }: PageContext, trouble?: Trouble
         <h1>Password</h1>
         <MeTabs urls={urls} here="password" />
         {saved === 'password' && (
-          <p class="notice">The password is changed. All other sessions have ended; tokens go on.</p>
+          <p class="notice">Your password was changed. All other sessions have ended. Tokens stay valid.</p>
         )}
         {saved === 'sessions' && <p class="notice">All other sessions have ended.</p>}
         <TroubleOf trouble={trouble} fields={['old_password', 'new_password']} />
         <form method="post" action={action} class="fields">
           <input type="hidden" name="act" value="change" />
-          <Password label="Password until now" name="old_password" autocomplete="current-password" trouble={trouble} />
+          <Password label="Current password" name="old_password" autocomplete="current-password" trouble={trouble} />
           <Password label="New password" name="new_password" autocomplete="new-password" trouble={trouble} />
           <button class="btn go" type="submit">
-            Change the password
+            Change password
           </button>
         </form>
         <section>
-          <h2>Where you are signed in</h2>
+          <h2>Sessions</h2>
           <ul class="rows">
             {sessions.map(({ current, created_at, user_agent, address }) => (
               <li>
                 <div>
-                  <strong>{current ? 'This browser' : (user_agent ?? 'A program')}</strong>
+                  <strong>{current ? 'This browser' : (user_agent ?? 'Unknown client')}</strong>
                   <small>
                     since <When time={created_at} />
                     {address && ` · ${address}`}
@@ -91,7 +91,7 @@ async function passwordPage({ api, urls, query }: PageContext, trouble?: Trouble
             <details>
               <summary class="btn">Sign out everywhere else…</summary>
               <form method="post" action={action} class="ask">
-                <p>Every session but this one ends at once. Tokens go on.</p>
+                <p>All other sessions end immediately. Tokens stay valid.</p>
                 <button type="submit" class="btn stop" name="act" value="end">
                   Sign out everywhere else
                 </button>

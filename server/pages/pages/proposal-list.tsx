@@ -25,8 +25,8 @@ export async function showProposals(visit: PageContext): Promise<Page> {
     body: () => (
       <main id="main" class="wide">
         <NodePath visit={visit} at={at} />
-        <h1>Proposals</h1>
-        <nav class="tabs" aria-label="Which proposals">
+        <h1>Proposals (pull requests)</h1>
+        <nav class="tabs" aria-label="Filter proposals">
           {states.map((one) => (
             <a
               href={one === 'open' ? base : `${base}?status=${one}`}
@@ -37,7 +37,7 @@ export async function showProposals(visit: PageContext): Promise<Page> {
           ))}
         </nav>
         <section class="card">
-          {told.pull_requests.length === 0 && <p class="empty">There is none.</p>}
+          {told.pull_requests.length === 0 && <p class="empty">There are no proposals here.</p>}
           <ul class="commits">
             {told.pull_requests.map((pull) => (
               <li>

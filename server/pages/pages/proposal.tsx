@@ -8,6 +8,7 @@ import { plural, When } from '../parts/dates.tsx'
 import { Icon } from '../parts/icons.tsx'
 import { type AtNode, NodePath, readAtNode } from '../parts/node-head.tsx'
 import { changesGraph, ProposedImpact, readPullImpact } from '../parts/pull-impact.tsx'
+import { asSentence } from '../text/broken-rules.ts'
 import { FileDiffs, readFileChanges } from '../text/diff.tsx'
 import { resolver } from '../text/links.ts'
 import { showText } from '../text/texts.ts'
@@ -59,7 +60,7 @@ async function proposalPage(visit: PageContext, problem?: string): Promise<Page>
                 <strong>{pr.author}</strong> proposes {plural(commits.length, 'commit')} from
               </span>
               <span class="ref">{pr.source_branch}</span>
-              <span>for</span>
+              <span>into</span>
               <span class="ref">{pr.target_branch}</span>
               <When time={pr.created_at} />
             </div>
@@ -75,7 +76,7 @@ async function proposalPage(visit: PageContext, problem?: string): Promise<Page>
               <a href="#commits">
                 Commits <span class="n">{commits.length}</span>
               </a>
-              <a href={`${urls.node(org.id, node.id)}?at=${encodeURIComponent(readableAt(pr))}`}>Read it as proposed</a>
+              <a href={`${urls.node(org.id, node.id)}?at=${encodeURIComponent(readableAt(pr))}`}>View as proposed</a>
             </nav>
             <div id="changes" class="changes">
               <ProposedImpact urls={urls} org={org.id} title={node.title} impact={impact} />
@@ -88,9 +89,9 @@ async function proposalPage(visit: PageContext, problem?: string): Promise<Page>
               <CommitList urls={urls} org={org.id} commits={commits} />
             </section>
           </div>
-          <aside class="aside" aria-label="What can be done">
+          <aside class="aside" aria-label="Actions">
             <Box visit={visit} at={at} pr={pr} problem={problem} />
-            <h2>With git</h2>
+            <h2>With Git</h2>
             <p class="sha">git fetch origin {pr.source_branch}</p>
           </aside>
         </div>
@@ -161,7 +162,13 @@ function Box({ visit, at: { org }, pr, problem }: BoxProps) {
           {acts[act].replace('{target}', pr.target_branch)}
         </Act>
       )}
-      {act && !may && <p>{act === 'merge' && needsMaintainer ? 'Maintainers merge it.' : 'Editors may do so.'}</p>}
+      {act && !may && (
+        <p>
+          {act === 'merge' && needsMaintainer
+            ? 'You need the maintainer role to merge this.'
+            : 'You need the editor role to do this.'}
+        </p>
+      )}
       {pr.status === 'open' && isEditor && (
         <Act visit={visit} pr={pr} act="close">
           Close
@@ -169,7 +176,7 @@ function Box({ visit, at: { org }, pr, problem }: BoxProps) {
       )}
       {pr.status === 'closed' && isEditor && (
         <Act visit={visit} pr={pr} act="reopen">
-          Open it again
+          Reopen
         </Act>
       )}
       <dl class="facts">
@@ -182,7 +189,7 @@ function Box({ visit, at: { org }, pr, problem }: BoxProps) {
   )
 }
 
-const acts = { merge: 'Merge into {target}', update: 'Update from {target}', ready: 'Ready for review' } as const
+const acts = { merge: 'Merge into {target}', update: 'Update from {target}', ready: 'Mark ready for review' } as const
 
 interface State {
   readonly title: string
@@ -197,7 +204,7 @@ function stateOf({ merge_reason, target_branch, source_branch, source_commit, me
       const head = <span class="sha">{source_commit.slice(0, 8)}</span>
       const says = (
         <>
-          {target_branch} has not moved since: merging only moves it forward to {head}, and every clone can follow.
+          {target_branch} has no newer commits. Merging moves it forward to {head}, and every clone can follow.
         </>
       )
       return { title: 'Ready to merge', says, act: 'merge' }
@@ -205,23 +212,27 @@ function stateOf({ merge_reason, target_branch, source_branch, source_commit, me
     case 'diverged':
       return {
         title: `${target_branch} has moved`,
-        says: `It has commits that this proposal lacks. An update puts the commits of ${source_branch} on top of them.`,
+        says: `It has commits that this proposal does not have. Updating rebases ${source_branch} onto them.`,
         act: 'update',
       }
     case 'draft':
-      return { title: 'A draft', says: 'It is not ready for review yet, so it cannot be merged.', act: 'ready' }
+      return {
+        title: 'Draft',
+        says: 'This proposal is not ready for review yet, so it cannot be merged.',
+        act: 'ready',
+      }
     case 'already_merged':
       return { title: 'Merged', says: `Merged${by(merged_by)}.` }
     case 'closed':
-      return { title: 'Closed', says: `Closed${by(closed_by)} without a merge.` }
+      return { title: 'Closed', says: `Closed${by(closed_by)} without merging.` }
     case 'source_branch_missing':
-      return { title: 'The branch is gone', says: `${source_branch} is no more.` }
+      return { title: 'Branch deleted', says: `The branch ${source_branch} was deleted.` }
     case 'target_branch_missing':
-      return { title: 'The target is gone', says: `${target_branch} is no more.` }
+      return { title: 'Target branch deleted', says: `The branch ${target_branch} was deleted.` }
     case 'no_commits_ahead':
-      return { title: 'Nothing to merge', says: `${target_branch} has all commits of ${source_branch}.` }
+      return { title: 'Nothing to merge', says: `${source_branch} has no commits that ${target_branch} does not have.` }
     case 'invalid_content':
-      return { title: 'Something is wrong with a file', says: `${target_branch} does not take it as it is.` }
+      return { title: 'Invalid files', says: `Some files on ${source_branch} are not valid, so they cannot be merged.` }
   }
 }
 
@@ -255,8 +266,8 @@ export async function takeProposal(visit: PageContext): Promise<PageResult> {
   } catch (error) {
     // The page says what is the matter now, beside what was tried.
     if (!(error instanceof AppError) || !told.has(error.code)) throw error
-    const paths = Array.isArray(error.facts.paths) ? ` In conflict: ${error.facts.paths.join(', ')}.` : ''
-    return { ...(await proposalPage(visit, `${error.message}.${paths}`)), status: 409 }
+    const paths = Array.isArray(error.facts.paths) ? ` Conflicting files: ${error.facts.paths.join(', ')}.` : ''
+    return { ...(await proposalPage(visit, `${asSentence(error.message)}${paths}`)), status: 409 }
   }
   return redirect(303, urls.proposal(path.org_id, path.node_id, path.number))
 }
@@ -300,6 +311,6 @@ async function perform(
       await api.updatePull({ path, body: { status: 'open' } })
       return
     default:
-      throw new AppError('bad_request', 'A proposal cannot do that')
+      throw new AppError('bad_request', 'The form does not name a known action')
   }
 }

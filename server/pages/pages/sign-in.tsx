@@ -92,7 +92,7 @@ async function opened(
   again: (trouble: Trouble) => Page,
   act: () => Promise<string>,
 ): Promise<PageResult> {
-  if (!visit.canSignIn) return { ...again({ says: 'Signing in needs HTTPS here.' }), status: 403 }
+  if (!visit.canSignIn) return { ...again({ says: 'You can sign in here only over HTTPS.' }), status: 403 }
   try {
     return redirect(303, await act())
   } catch (error) {
@@ -131,7 +131,7 @@ export function SignInForm({ visit: { urls, form }, next, trouble }: SignInProps
             No account yet? <a href={urls.signUp(next)}>Sign up</a>.{' '}
           </>
         )}
-        Forgotten the password? The operator gives out a token for <a href={urls.reset()}>a new one</a>.
+        Forgot your password? Ask the operator for a reset token, then <a href={urls.reset()}>set a new one</a>.
       </p>
       {invitation !== '' && (
         <OtherWay urls={urls} invitation={invitation} act="sign-up" says="No account yet?" label="Create one" />
@@ -140,7 +140,7 @@ export function SignInForm({ visit: { urls, form }, next, trouble }: SignInProps
   )
 }
 
-const goesAlong = 'Your invitation goes along: this leads into its organisation.'
+const goesAlong = 'Your invitation is included. You will join its organisation.'
 const signUpFields = ['email', 'name', 'password', 'invitation']
 
 type Signup = 'open' | 'invite' | 'closed'
@@ -152,13 +152,13 @@ export function signUpPage({ urls, form, query }: PageContext, signup: Signup, t
   return page('Sign up', { next, trouble, signup }, () => (
     <Sheet title="Sign up" trouble={trouble} fields={signup === 'closed' ? [] : signUpFields}>
       {signup === 'closed' ? (
-        <p>The operator makes the accounts here.</p>
+        <p>Sign-up is closed. Ask the operator for an account.</p>
       ) : (
         <form method="post" action={urls.signUp()} class="fields">
           <input type="hidden" name="next" value={next} />
           {isGiven && <p class="notice">{goesAlong}</p>}
           <Email value={field(form, 'email')} trouble={trouble} />
-          <Field label="Name" hint="stands as the author of what you write" name="name" trouble={trouble}>
+          <Field label="Name" hint="shown as the author of your changes" name="name" trouble={trouble}>
             {(tied) => <input {...tied} autocomplete="name" maxLength={most.name} value={field(form, 'name')} />}
           </Field>
           <Password label="Password" name="password" autocomplete="new-password" trouble={trouble} />
@@ -167,7 +167,7 @@ export function signUpPage({ urls, form, query }: PageContext, signup: Signup, t
           ) : (
             <Field
               label="Invitation"
-              hint={signup === 'open' ? 'its link, if you have one' : 'its whole link'}
+              hint={signup === 'open' ? 'the link, if you have one' : 'the whole link'}
               name="invitation"
               trouble={trouble}
             >
@@ -188,10 +188,10 @@ export function signUpPage({ urls, form, query }: PageContext, signup: Signup, t
         </form>
       )}
       {isGiven ? (
-        <OtherWay urls={urls} invitation={invitation} act="sign-in" says="You have an account?" label="Sign in" />
+        <OtherWay urls={urls} invitation={invitation} act="sign-in" says="Already have an account?" label="Sign in" />
       ) : (
         <p class="why">
-          You have an account? <a href={urls.signIn(next)}>Sign in</a>.
+          Already have an account? <a href={urls.signIn(next)}>Sign in</a>.
         </p>
       )}
     </Sheet>
@@ -220,8 +220,8 @@ function OtherWay({ urls, invitation, act, says, label }: OtherWayProps) {
 }
 
 function resetPage({ urls, form }: PageContext, trouble?: Trouble): Page {
-  return page('A new password', { trouble }, () => (
-    <Sheet title="A new password" trouble={trouble} fields={['reset_token', 'new_password']}>
+  return page('Set a new password', { trouble }, () => (
+    <Sheet title="Set a new password" trouble={trouble} fields={['reset_token', 'new_password']}>
       <form method="post" action={urls.reset()} class="fields">
         <Field label="Token" hint="from the operator; works once" name="reset_token" trouble={trouble}>
           {(tied) => (
@@ -230,7 +230,7 @@ function resetPage({ urls, form }: PageContext, trouble?: Trouble): Page {
         </Field>
         <Password label="New password" name="new_password" autocomplete="new-password" trouble={trouble} />
         <button class="btn go" type="submit">
-          Set the password
+          Set password
         </button>
       </form>
     </Sheet>

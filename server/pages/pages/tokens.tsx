@@ -37,7 +37,7 @@ export async function takeTokens(visit: PageContext): Promise<PageResult> {
         return urls.me('tokens')
       })
     default:
-      throw new AppError('bad_request', 'Tokens cannot do that')
+      throw new AppError('bad_request', 'The form does not name a known action')
   }
 }
 
@@ -92,11 +92,11 @@ async function tokensPage(visit: PageContext, { trouble, made, lines = [] }: Mor
       <main id="main" class="page settings">
         <h1>Tokens</h1>
         <MeTabs urls={urls} here="tokens" />
-        <p class="why">Git and programs show a token in place of your password.</p>
+        <p class="why">Use a token instead of your password with Git and other programs.</p>
         {made && (
-          <section class="made" aria-label="The new token">
+          <section class="made" aria-label="New token">
             <h2>{made.name}</h2>
-            <p>Copy it now: it is shown this once.</p>
+            <p>Copy it now. It is shown only once.</p>
             <p class="copy" data-token>
               {made.token}
             </p>
@@ -106,7 +106,11 @@ async function tokensPage(visit: PageContext, { trouble, made, lines = [] }: Mor
           </section>
         )}
         <TroubleOf trouble={trouble} fields={['name', 'org_id', 'node_id']} />
-        {tokens.length === 0 ? <p>There are none yet.</p> : <TokenList tokens={tokens} orgs={orgs} action={action} />}
+        {tokens.length === 0 ? (
+          <p>You have no tokens yet.</p>
+        ) : (
+          <TokenList tokens={tokens} orgs={orgs} action={action} />
+        )}
         <section>
           <h2>Create a token</h2>
           <TokenForm typed={typed} orgs={orgs} action={action} trouble={trouble} />
@@ -118,9 +122,9 @@ async function tokensPage(visit: PageContext, { trouble, made, lines = [] }: Mor
 
 function TokenList({ tokens, orgs, action }: { tokens: readonly Token[]; orgs: Orgs; action: string }) {
   const reach = ({ org_id, node_id }: Token) => {
-    if (org_id === undefined) return 'everything of mine'
+    if (org_id === undefined) return 'all your organisations'
     const org = orgs.find(({ id }) => id === org_id)?.name ?? org_id
-    return node_id === undefined ? org : `node ${node_id} of ${org}`
+    return node_id === undefined ? org : `node ${node_id} in ${org}`
   }
   return (
     <ul class="rows">
@@ -129,18 +133,18 @@ function TokenList({ tokens, orgs, action }: { tokens: readonly Token[]; orgs: O
           <div>
             <strong>{token.name}</strong> <span class="ref">…{token.hint}</span>
             <small>
-              {token.access === 'write' ? 'reads and changes' : 'reads'} {reach(token)} ·{' '}
+              {token.access === 'write' ? 'can read and change' : 'can read'} {reach(token)} ·{' '}
               {token.expires_at ? (
                 <>
-                  {Date.parse(token.expires_at) < Date.now() ? 'ended' : 'ends'} <When time={token.expires_at} />
+                  {Date.parse(token.expires_at) < Date.now() ? 'expired' : 'expires'} <When time={token.expires_at} />
                 </>
               ) : (
-                'does not end by itself'
+                'never expires'
               )}{' '}
               ·{' '}
               {token.last_used_at ? (
                 <>
-                  used <When time={token.last_used_at} />
+                  last used <When time={token.last_used_at} />
                 </>
               ) : (
                 'never used'
@@ -152,7 +156,7 @@ function TokenList({ tokens, orgs, action }: { tokens: readonly Token[]; orgs: O
               Revoke…
             </summary>
             <form method="post" action={action} class="ask">
-              <p>What uses it is refused from the next request on.</p>
+              <p>Anything that uses this token loses access immediately.</p>
               <input type="hidden" name="token" value={token.id} />
               <button type="submit" class="btn stop" name="act" value="revoke">
                 Revoke {token.name}
@@ -176,10 +180,10 @@ function TokenForm({ typed, orgs, action, trouble }: TokenFormProps) {
   return (
     <form method="post" action={action} class="fields">
       <input type="hidden" name="act" value="create" />
-      <Field label="Name" hint="where it is used" name="name" trouble={trouble}>
+      <Field label="Name" hint="the device or program that uses it" name="name" trouble={trouble}>
         {(tied) => <input {...tied} required maxLength={200} value={field(typed, 'name')} autocomplete="off" />}
       </Field>
-      <Field label="It may" name="access">
+      <Field label="Access" name="access">
         {(tied) => (
           <select {...tied}>
             <option value="read">read</option>
@@ -192,7 +196,7 @@ function TokenForm({ typed, orgs, action, trouble }: TokenFormProps) {
       <Field label="Organisation" name="org_id" trouble={trouble}>
         {(tied) => (
           <select {...tied}>
-            <option value="">all of mine</option>
+            <option value="">all your organisations</option>
             {orgs.map(({ id, name }) => (
               <option value={id} selected={id === typed.get('org_id')}>
                 {name}
@@ -201,15 +205,10 @@ function TokenForm({ typed, orgs, action, trouble }: TokenFormProps) {
           </select>
         )}
       </Field>
-      <Field
-        label="Node"
-        hint="its id, if it is for one node of that organisation alone"
-        name="node_id"
-        trouble={trouble}
-      >
+      <Field label="Node" hint="the id of a node, to limit the token to it" name="node_id" trouble={trouble}>
         {(tied) => <input {...tied} maxLength={64} value={field(typed, 'node_id')} autocomplete="off" />}
       </Field>
-      <Field label="Ends" name="days">
+      <Field label="Expires" name="days">
         {(tied) => (
           <select {...tied}>
             {lifetimes.map((days) => (
@@ -218,13 +217,13 @@ function TokenForm({ typed, orgs, action, trouble }: TokenFormProps) {
               </option>
             ))}
             <option value="never" selected={typed.get('days') === 'never'}>
-              when it is revoked
+              never
             </option>
           </select>
         )}
       </Field>
       <button class="btn go" type="submit">
-        Create
+        Create token
       </button>
     </form>
   )

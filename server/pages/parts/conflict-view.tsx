@@ -27,26 +27,26 @@ export function readConflict(start: Source, theirs: Source, yours: Written): Con
 export function ConflictView({ ways: { start, theirs, yours, isMerged } }: { readonly ways: Conflict }) {
   const title = (one: string) => (one === start.title ? '' : ` · title: ${one}`)
   const sides = [
-    { path: `What others changed${title(theirs.title)}`, before: start.text, after: theirs.text },
-    { path: `What you changed${title(yours.title)}`, before: start.text, after: yours.text },
+    { path: `Their changes${title(theirs.title)}`, before: start.text, after: theirs.text },
+    { path: `Your changes${title(yours.title)}`, before: start.text, after: yours.text },
   ]
   const effort = newEffort()
   return (
     <section id="ways" class="ways" tabIndex={-1} aria-labelledby="ways-title">
-      <h2 id="ways-title">Others have changed it meanwhile</h2>
+      <h2 id="ways-title">This node has changed since you opened it</h2>
       <p>
         {isMerged
-          ? 'You changed other lines than they did, so the text above now has both. Read it, then save.'
-          : 'You both changed the same place, or more than can be put together. What stands above is yours, letter by letter; take over what they wrote, then save.'}
+          ? 'You changed different lines, so the text above now contains both changes. Check it, then save.'
+          : 'The changes overlap, or there are too many to merge. The text above is yours, unchanged. Copy what you need from their version, then save.'}
       </p>
       <div class="ways-sides">
         {sides.map((side) => (
           <FileDiff file={{ ...side, kind: 'modified' }} effort={effort} />
         ))}
       </div>
-      <Whole title="Their text" text={theirs.text} data-theirs />
-      <Whole title="Your text, as you sent it" text={yours.text} />
-      <Whole title="Where both began" text={start.text} />
+      <Whole title="Their version" text={theirs.text} data-theirs />
+      <Whole title="Your version, as you sent it" text={yours.text} />
+      <Whole title="The version you both started from" text={start.text} />
     </section>
   )
 }

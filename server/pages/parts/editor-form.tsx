@@ -50,7 +50,7 @@ export function EditorForm({ written, action, back, acts, hidden, data, problem,
       <div class="writing">
         <div class="writing-head">
           <label for="text">Text</label>
-          <span class="why">Markdown; [[ links to a node</span>
+          <span class="why">Markdown; type [[ to link a node</span>
           <span class="writing-tools" data-tools hidden>
             <button class="btn small" type="button" data-attach>
               <Icon name="file" size={14} />
@@ -70,7 +70,7 @@ export function EditorForm({ written, action, back, acts, hidden, data, problem,
         </div>
       </div>
       <label>
-        What has changed <small>in a line; stands in the history</small>
+        Summary of changes <small>one line, shown in the history</small>
         <input name="message" maxLength={most.message} value={message} autocomplete="off" />
       </label>
       {children}
@@ -84,7 +84,7 @@ export function EditorForm({ written, action, back, acts, hidden, data, problem,
           </button>
         ))}
         <a class="btn quiet" href={back}>
-          Leave
+          Cancel
         </a>
         <p class="why" role="status" data-status />
       </div>
@@ -117,7 +117,7 @@ export function problemOf(error: unknown): [says: string, status: number] {
   return [asSentence(error.message), statuses[error.code] ?? 409]
 }
 
-const labels: Readonly<Record<string, string>> = { title: 'Title: ', message: 'What has changed: ' }
+const labels: Readonly<Record<string, string>> = { title: 'Title: ', message: 'Summary of changes: ' }
 
 const statuses: Readonly<Partial<Record<AppError['code'], number>>> = { forbidden: 403, too_large: 413, busy: 503 }
 

@@ -73,13 +73,7 @@ function Bar({ visit: { urls, person, here, query }, head, place }: Omit<FramePr
             <Icon name="menu" size={18} />
           </a>
         )}
-        <a
-          class="logo"
-          href={urls.home()}
-          aria-label="Grove"
-          data-key={org ? undefined : 'h'}
-          data-key-name="First page"
-        >
+        <a class="logo" href={urls.home()} aria-label="Grove" data-key={org ? undefined : 'h'} data-key-name="Home">
           <Icon name="leaf" size={19} />
           {!org && <span>Grove</span>}
         </a>
@@ -117,12 +111,18 @@ function Bar({ visit: { urls, person, here, query }, head, place }: Omit<FramePr
           class="icon"
           type="button"
           aria-label="Switch between light and dark"
-          title="Light or dark (d)"
+          title="Switch between light and dark (d)"
           data-theme-toggle
         >
           <Icon name="moon" size={17} />
         </button>
-        <button class="icon wide-only" type="button" aria-label="Keys" title="Keys (?)" data-show-keys>
+        <button
+          class="icon wide-only"
+          type="button"
+          aria-label="Keyboard shortcuts"
+          title="Keyboard shortcuts (?)"
+          data-show-keys
+        >
           ?
         </button>
         {person ? (

@@ -57,7 +57,7 @@ function edgeOf(file: string, text: string): Pick<EdgeChange, 'role' | 'id' | 't
   const { target, type, label } = parsed(text)
   const name = /([^/]+)\.json$/.exec(file)?.[1] ?? ''
   const said = typeof label === 'string' ? label : ''
-  if (file.startsWith('parents/')) return { role: 'parent', id: name, type: 'lies under', label: said }
+  if (file.startsWith('parents/')) return { role: 'parent', id: name, type: 'child of', label: said }
   const kind = typeof type === 'string' ? type : 'related_to'
   return { role: 'connection', id: typeof target === 'string' ? target : name, type: kind, label: said }
 }
@@ -94,15 +94,13 @@ export function Impact({ urls, org, title, edges, children }: ImpactProps) {
   const come = edges.filter(({ sign }) => sign === '+').length
   const gone = edges.length - come
   const said = [
-    ...(come > 0 ? [`${plural(come, 'edge')} ${come === 1 ? 'appears' : 'appear'}`] : []),
-    ...(gone > 0
-      ? [`${gone === edges.length ? plural(gone, 'edge') : gone} ${gone === 1 ? 'disappears' : 'disappear'}`]
-      : []),
+    ...(come > 0 ? [`${plural(come, 'edge')} added`] : []),
+    ...(gone > 0 ? [`${gone === edges.length ? plural(gone, 'edge') : gone} removed`] : []),
   ].join(', ')
   return (
     <section class="card" id="graph">
       <header>
-        <h2>What changes in the graph</h2>
+        <h2>Changes to the graph</h2>
         <span class="r">{said}</span>
       </header>
       {edges.length > 0 && (

@@ -31,7 +31,7 @@ export function NodePath({ visit: { urls }, at: { org, node }, between = [] }: N
     ...between,
   ]
   return (
-    <nav class="path" aria-label="Above">
+    <nav class="path" aria-label="Path to this page">
       {steps.map(({ title, href }, at) => (
         <>
           {at > 0 && <span aria-hidden="true">›</span>}

@@ -39,7 +39,7 @@ interface ProposedImpactProps {
 }
 
 export function ProposedImpact({ urls, org, title, impact }: ProposedImpactProps) {
-  if (impact === undefined) return <p class="notice">What changes in the graph could not be read just now.</p>
+  if (impact === undefined) return <p class="notice">The changes to the graph could not be loaded.</p>
   const edges = [
     ...impact.edges_added.map((edge) => toChange('+', edge, impact.node_id)),
     ...impact.edges_removed.map((edge) => toChange('-', edge, impact.node_id)),
@@ -62,7 +62,7 @@ export function ProposedImpact({ urls, org, title, impact }: ProposedImpactProps
 function toChange(sign: EdgeChange['sign'], edge: Edge, node: string): EdgeChange {
   const { label } = edge
   if (edge.edge_type === 'parent_child' && edge.target === node)
-    return { sign, role: 'parent', id: edge.source, title: edge.source_title || edge.source, type: 'lies under', label }
+    return { sign, role: 'parent', id: edge.source, title: edge.source_title || edge.source, type: 'child of', label }
   const { target: id, target_title, connection_type: type } = edge
   return { sign, role: 'connection', id, title: target_title || id, type, label }
 }
@@ -78,18 +78,18 @@ function factsOf({
   return [
     ancestors.gained.length > 0 && (
       <>
-        {title} comes to lie below {links(ancestors.gained)}.
+        {title} moves below {links(ancestors.gained)}.
       </>
     ),
     ancestors.lost.length > 0 && (
       <>
-        {title} no longer lies below {links(ancestors.lost)}.
+        {title} is no longer below {links(ancestors.lost)}.
       </>
     ),
-    below > 0 && `The path of ${plural(below, 'node')} below it changes, too.`,
+    below > 0 && `The path of ${plural(below, 'node')} below it also changes.`,
     dangling.length > 0 && (
       <>
-        {plural(dangling.length, 'edge leads', 'edges lead')} to no node:{' '}
+        {plural(dangling.length, 'edge points to a missing node', 'edges point to missing nodes')}:{' '}
         {dangling
           .slice(0, most)
           .map(({ target, source, edge_type }) => (edge_type === 'parent_child' ? source : target))
@@ -97,9 +97,9 @@ function factsOf({
         {dangling.length > most && ` and ${dangling.length - most} more`}.
       </>
     ),
-    shown.appears.length > 0 && `${plural(shown.appears.length, 'edge')} of these will be public.`,
-    shown.disappears.length > 0 && `The public no longer sees ${plural(shown.disappears.length, 'edge')} of these.`,
-    truncated && 'There is more than can be shown here.',
+    shown.appears.length > 0 && `${shown.appears.length} of these edges will be public.`,
+    shown.disappears.length > 0 && `${shown.disappears.length} of these edges will no longer be public.`,
+    truncated && 'Some changes are not shown.',
   ].filter((fact) => fact !== false)
 }
 

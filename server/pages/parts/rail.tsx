@@ -64,13 +64,13 @@ export function Rail({
         </section>
       )}
       <section>
-        <h2>Take it with you</h2>
+        <h2>Download or clone</h2>
         <ul>
           {textPath !== undefined && (
             <li>
               <a href={urls.raw(org_id, id, revision, textPath)}>
                 <Icon name="file" size={15} />
-                As Markdown
+                Markdown file
               </a>
             </li>
           )}

@@ -6,10 +6,10 @@ import type { AnswerOf } from '../../http/in-process.ts'
 export type Role = AnswerOf<'listMembers'>['members'][number]['role']
 
 export const roles: readonly { readonly role: Role; readonly may: string }[] = [
-  { role: 'reader', may: 'reads' },
-  { role: 'editor', may: 'changes and proposes' },
-  { role: 'maintainer', may: 'merges, too' },
-  { role: 'owner', may: 'decides on members and settings, too' },
+  { role: 'reader', may: 'can read' },
+  { role: 'editor', may: 'can also edit and propose changes' },
+  { role: 'maintainer', may: 'can also merge when proposals are required' },
+  { role: 'owner', may: 'can also manage members and settings' },
 ]
 
 /** @throws AppError bad_request */

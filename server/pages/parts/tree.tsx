@@ -94,7 +94,7 @@ export function TreeSide(props: TreeProps) {
   return (
     <nav class="side tree" id="side" aria-label="Contents">
       <a class="close only-m" href="#main">
-        Close the contents
+        Close contents
       </a>
       <Branch {...props} under="" />
     </nav>

@@ -14,13 +14,13 @@ const empty = 'This must not be empty.'
 const sentences: Readonly<Record<string, (limits: Readonly<Record<string, unknown>>) => string>> = {
   missing: () => empty,
   string_too_short: ({ min_length: least }) =>
-    least === 1 ? empty : `This is too short: it takes at least ${shown(least)} characters.`,
-  string_too_long: ({ max_length: most }) => `This is too long: it takes at most ${shown(most)} characters.`,
-  string_pattern_mismatch: () => 'This is blank, or holds a character that cannot be shown.',
-  uuid_parsing: () => 'This is no id.',
-  datetime_parsing: () => 'This is no date with a time.',
-  int_parsing: () => 'This is no whole number.',
-  int_type: () => 'This is no whole number.',
+    least === 1 ? empty : `This is too short. Enter at least ${shown(least)} characters.`,
+  string_too_long: ({ max_length: most }) => `This is too long. Enter at most ${shown(most)} characters.`,
+  string_pattern_mismatch: () => 'This is blank, or contains a character that cannot be displayed.',
+  uuid_parsing: () => 'This is not a valid id.',
+  datetime_parsing: () => 'Enter a date and time.',
+  int_parsing: () => 'Enter a whole number.',
+  int_type: () => 'Enter a whole number.',
   greater_than_equal: ({ ge }) => `This must be ${shown(ge)} or more.`,
   less_than_equal: ({ le }) => `This must be ${shown(le)} or less.`,
   enum: ({ expected }) => `This must be one of ${expected}.`,
@@ -29,7 +29,7 @@ const sentences: Readonly<Record<string, (limits: Readonly<Record<string, unknow
 /** The field at fault, as the operation calls it, and what is wrong with it; undefined: the whole form. */
 export function brokenField(problems: readonly Broken[]): { readonly field?: string; readonly says: string } {
   const [first] = problems
-  if (first === undefined) return { says: 'The form is not complete.' }
+  if (first === undefined) return { says: 'The form is incomplete.' }
   const field = first.loc
     .slice(1)
     .filter((part) => typeof part === 'string')
@@ -38,12 +38,12 @@ export function brokenField(problems: readonly Broken[]): { readonly field?: str
 }
 
 function sentenceOf({ type, msg, ctx = {} }: Broken): string {
-  return sentences[type]?.(ctx) ?? asSentence(msg.replace(/^Value error, /, ''))
+  return sentences[type]?.(ctx) ?? asSentence(msg)
 }
 
 /** Begins with a capital, ends with a full stop. */
 export function asSentence(words: string): string {
-  const whole = words.charAt(0).toUpperCase() + words.slice(1)
+  const whole = words.replace(/^[a-z]+(?= |$)/, (word) => word.charAt(0).toUpperCase() + word.slice(1))
   return /[.!?]$/.test(whole) ? whole : `${whole}.`
 }
 

@@ -128,10 +128,10 @@ function Told({ file: { path, kind }, diff }: ToldProps) {
         <span class="r">{kind}</span>
       </header>
       {diff === undefined ? (
-        <p class="empty">This cannot be told in words: it is no text, or too much of it differs.</p>
+        <p class="empty">This file cannot be compared word by word. It is not text, or too much of it differs.</p>
       ) : (
         <div class="diff">
-          {diff.parts.length === 0 && <p class="empty">No word differs.</p>}
+          {diff.parts.length === 0 && <p class="empty">No words differ.</p>}
           {diff.parts.map((part) => (part.kind === 'fold' ? <Folded fold={part} /> : <Line row={part} />))}
         </div>
       )}

@@ -131,8 +131,8 @@ function code(token: Token | undefined): string {
   return `<pre tabindex="0"><code>${escapeHtml(token?.content ?? '')}</code></pre>\n`
 }
 
-const toBeMade = ' title="No node has this name yet; make it"'
-const missing = '<span class="missing" title="This link leads to no node or file yet">'
+const toBeMade = ' title="No node has this name yet. Create it"'
+const missing = '<span class="missing" title="No node or file has this name yet">'
 
 function opening({ href, kind }: Target): string {
   const rel = kind === 'outside' ? ' rel="nofollow noopener"' : ''
