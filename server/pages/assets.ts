@@ -1,9 +1,9 @@
-/** The built files that pages load, read once at the first request for a page. Each has the hash of its content in its name. */
+/** The built files that pages load, with a content hash in their names. The first request for a page reads them. */
 
 import { readdirSync, readFileSync } from 'node:fs'
 import type { Request, Response } from 'express'
 
-/** Beside the bundle; the sources use what the last build has made. */
+/** Next to the bundle. When the sources run directly, the output of the last build. */
 const folder = new URL(import.meta.url.endsWith('.ts') ? '../../dist/assets/' : './assets/', import.meta.url)
 
 const types: Readonly<Record<string, string>> = {
@@ -14,14 +14,14 @@ const types: Readonly<Record<string, string>> = {
 }
 
 interface Assets {
-  /** Names with hash by names without. */
+  /** Hashed names by plain names. */
   readonly names: Readonly<Record<string, string>>
   readonly files: ReadonlyMap<string, Buffer>
 }
 
 let read: Assets | undefined
 
-/** @throws Error where the project was not built */
+/** Reads the files once. @throws Error if the project was not built */
 function assets(): Assets {
   read ??= {
     names: JSON.parse(readFileSync(new URL('assets.json', folder), 'utf8')),
@@ -30,19 +30,19 @@ function assets(): Assets {
   return read
 }
 
-/** The name of the file with its hash. */
+/** Returns the file name with its hash. */
 export function assetName(name: string): string {
   const file = assets().names[name]
   if (file === undefined) throw new Error(`There is no asset ${name}`)
   return file
 }
 
-/** Changes with every file that a page names. */
+/** Returns a string that changes when any file that a page loads changes. */
 export function assetsVersion(): string {
   return Object.values(assets().names).join(' ')
 }
 
-/** False where there is no such file. */
+/** Sends an asset. Returns false if there is no such file. */
 export function sendAsset(req: Request, res: Response, name: string): boolean {
   const { files } = assets()
   const type = types[/\.(\w+)$/.exec(name)?.[1] ?? '']

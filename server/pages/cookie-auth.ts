@@ -1,12 +1,12 @@
-/** A browser's cookie becomes the Authorization of its person, if the request is ours: made by a page of this service, or to see one. */
+/** Authenticates browsers by a session cookie, but only for requests of our own pages. */
 
 import type { Request, RequestHandler } from 'express'
 import type { BrowserCookies } from '../http/browser-cookies.ts'
 import { baseUrl } from '../http/connection/base-url.ts'
 
 /**
- * Whether a page of this service has sent the request. A browser says so in a header that no script can set; one from before
- * 2023 sends the origin with everything but plain reads. Source: Fetch Metadata Request Headers, 2.3.
+ * True if a page of this service sent the request. Browsers say so in a header that no script can set. Browsers from before
+ * 2023 instead send the origin with everything except plain reads. Source: Fetch Metadata Request Headers, 2.3.
  */
 export function isFromPage(req: Request, publicUrl: string | undefined): boolean {
   const site = req.headers['sec-fetch-site']
@@ -14,12 +14,12 @@ export function isFromPage(req: Request, publicUrl: string | undefined): boolean
   return req.headers.origin === new URL(baseUrl(publicUrl, req)).origin
 }
 
-/** Whether a person has followed a link to a page, from anywhere. */
+/** True if the browser navigates to a page, from any site. */
 export function isNavigation({ method, headers }: Request): boolean {
   return (method === 'GET' || method === 'HEAD') && headers['sec-fetch-mode'] === 'navigate'
 }
 
-/** Lets pages ask operations for their person. Never lets in what another site has sent: such a request is anonymous. */
+/** Authenticates API requests from our pages by the cookie. Requests from other sites stay anonymous. */
 export function cookieToBearer(cookies: BrowserCookies, publicUrl: string | undefined): RequestHandler {
   return (req, _res, next) => {
     if (req.headers.cookie !== undefined && req.headers.authorization === undefined && isFromPage(req, publicUrl)) {

@@ -1,4 +1,4 @@
-/** What an edit sends, from the form of a page and from its script alike: operations of the contract, and nothing that one of them would refuse. */
+/** Builds the API calls for an edit. The form of the page and its script share it. */
 
 import type { Api, Input, Output } from '../../spec/client/api.ts'
 import { connectionId, keyOfName, slugIn, slugOf } from '../markdown/connection-ids.ts'
@@ -10,49 +10,49 @@ export interface NodePath {
   readonly node_id: string
 }
 
-/** A file that goes along. */
+/** A file that is committed with the text. */
 export interface Attachment {
   readonly path: string
   /** Base64. */
   readonly content: string
 }
 
-/** A node as an edit began. */
+/** A node when the edit began. */
 export interface Source {
-  /** The commit; null where there is none yet. */
+  /** The commit; null before the first one. */
   readonly head: string | null
   readonly title: string
   readonly text: string
-  /** The file of the text. */
+  /** The path of the file with the text. */
   readonly textPath: string
 }
 
 export interface Edit {
   readonly title: string
   readonly text: string
-  /** Of the commit; blank: one is made. */
+  /** The commit message. If it is blank, one is generated. */
   readonly message: string
   readonly files: readonly Attachment[]
 }
 
 export interface NewNode extends Edit {
-  /** So that the same node, sent twice, is one. */
+  /** Chosen by the client, so that a repeated request does not create a second node. */
   readonly id: string
   readonly parent: string | undefined
-  /** The node whose text leads to it. */
+  /** The node whose text links to it. */
   readonly from: string | undefined
-  /** The name of the link in that text; undefined: the title. */
+  /** The name in that link; undefined: the title. */
   readonly named?: string | undefined
 }
 
 type Changes = Input<'createCommit'>['body']['changes']
 
-/** Names of links that are looked up, the last of a text; random letters in the name of a branch. */
+/** `names`: links of a text that are resolved, the last ones. `letters`: random letters in a branch name. */
 const most = { names: 20, letters: 4 } as const
-/** Characters of a title, also of a proposal. */
+/** Maximum length in characters of a node's or a proposal's title. */
 export const longestTitle = 500
 
-/** One commit on main. @throws head_moved, no_changes, pull_request_required and what else createCommit refuses */
+/** Makes one commit on main. @throws head_moved, no_changes, pull_request_required and other errors of createCommit */
 export async function saveEdit(api: Api, path: NodePath, source: Source, edit: Edit): Promise<void> {
   const changes = await changesOf(api, path, source, edit)
   const body = { message: messageOf(edit), changes, expected_head: source.head }
@@ -60,8 +60,8 @@ export async function saveEdit(api: Api, path: NodePath, source: Source, edit: E
 }
 
 /**
- * A branch that begins where the edit did, so that nothing can be in its way, and a proposal of it. The branch goes again if one
- * of them is refused.
+ * Commits an edit to a new branch and opens a proposal. The branch starts where the edit began, so that the commit cannot
+ * conflict. It is deleted again if a later step is refused.
  *
  * @returns the number of the proposal
  */
@@ -90,7 +90,7 @@ export async function proposeEdit(
   }
 }
 
-/** With the connections of its links. @throws node_exists: it was made before, and changed since */
+/** Creates a node with the connections of its links. @throws node_exists: created before, and changed since */
 export async function createNode(
   api: Api,
   org_id: string,
@@ -108,19 +108,19 @@ export async function createNode(
     if (codeOf(error) !== 'node_exists') throw error
     return completeNode(api, { org_id, node_id: id }, edit, error)
   })
-  // Where main moves by proposals alone, the link is connected when its text is next proposed.
+  // If main changes only by proposals, the next proposal of that text creates the connection.
   if (from !== undefined)
     await connectLink(api, { org_id, node_id: from }, named ?? edit.title, id).catch(() => undefined)
 }
 
-/** Connects the node at `path` by a link of this name in its text. @throws pull_request_required and what else addConnection refuses */
+/** Adds the connection of a link with this name. @throws pull_request_required and other errors of addConnection */
 export async function connectLink(api: Api, path: NodePath, name: string, target: string): Promise<void> {
   await api.addConnection({ path, body: connectionOf({ name, type: 'links_to' }, target) }).catch((error: unknown) => {
     if (codeOf(error) !== 'connection_exists') throw error
   })
 }
 
-/** Of a node that was made although no answer came, what was written after. */
+/** Saves the latest text of a node whose creation succeeded although its response was lost. */
 async function completeNode(api: Api, path: NodePath, edit: Edit, error: unknown): Promise<void> {
   const { title, text_content: text, head = null, created_at, updated_at } = await api.getNode({ path })
   if (title === edit.title && text === edit.text) return
@@ -133,7 +133,7 @@ async function changesOf(api: Api, path: NodePath, source: Source, edit: Edit): 
   const connections = head === null ? [] : await newConnections(api, path, edit.text, await connectionsOf(api, path))
   const put = (at: string, content: string) => ({ action: 'put', path: at, content }) as const
   return [
-    // Also where nothing differs: the service says so.
+    // If nothing differs, the text is sent anyway, so that the service answers no_changes.
     ...(edit.text === text && edit.title !== title ? [] : [put(textPath, edit.text)]),
     ...(edit.title === title && head !== null ? [] : [put('node.json', await nodeJson(api, path, head, edit.title))]),
     ...connections.map(({ id, ...connection }) => put(`connections/${id}.json`, asJson(connection))),
@@ -141,7 +141,7 @@ async function changesOf(api: Api, path: NodePath, source: Source, edit: Edit): 
   ]
 }
 
-/** node.json with this title; what else it says stays. */
+/** Returns node.json with this title and its other fields unchanged. */
 async function nodeJson(api: Api, path: NodePath, head: string | null, title: string): Promise<string> {
   if (head === null) return asJson({ title })
   const json = await api.getFile({ path: { ...path, branch: head, path: 'node.json' } }).catch((error: unknown) => {
@@ -155,7 +155,7 @@ async function nodeJson(api: Api, path: NodePath, head: string | null, title: st
   }
 }
 
-/** Of a refusal, in process or over HTTP. */
+/** Returns the code of an API error, in process or over HTTP. */
 function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error ? String(error.code) : undefined
 }
@@ -166,15 +166,15 @@ function asJson(value: object): string {
 
 type Connection = Output<'getNode'>['connections'][number]
 
-/** Those that the node holds. */
+/** Returns the outgoing connections of the node. */
 async function connectionsOf(api: Api, path: NodePath): Promise<readonly Connection[]> {
   const { connections } = await api.getNode({ path })
   return connections.filter(({ source }) => source === path.node_id)
 }
 
 /**
- * The connections of links of the text that name nodes by their titles, and that none of `held` explains: what names lead to.
- * Each carries the name of its link, which then leads there also when the node has another title.
+ * Returns connections for links by title that `held` does not cover yet. Each connection stores the name of its link, so the
+ * link still works after the node is renamed.
  */
 async function newConnections(api: Api, path: NodePath, text: string, held: readonly Connection[]) {
   const links = namedLinks(text).filter((link) => !held.some((one) => isOf(one, link)))
@@ -187,7 +187,7 @@ async function newConnections(api: Api, path: NodePath, text: string, held: read
   return [...new Map(found.flat().map((one) => [one.id, one])).values()]
 }
 
-/** Whether the link has made the connection: in the editor, or in an import, which names it by the path of the node. */
+/** True if the link created the connection, in the editor or in an import. An import names it by the node's path. */
 function isOf(connection: Connection, { name, type }: NamedLink): boolean {
   const slug = connection.type === type ? slugIn(connection) : undefined
   if (slug === undefined) return false
@@ -198,7 +198,7 @@ function connectionOf({ name, type }: NamedLink, target: string) {
   return { id: connectionId(keyOfName(name), type, target), target, type }
 }
 
-/** Undefined where no node, or more than one, has this title. */
+/** Returns the id of the only node with this title; undefined without exactly one. */
 export async function nodeNamed(api: Api, org_id: string, name: string): Promise<string | undefined> {
   const { suggestions } = await api.suggestTitles({ path: { org_id }, query: { q: name, limit: 5 } })
   const [one, ...others] = suggestions.filter(({ title }) => folded(title) === folded(name))
@@ -207,11 +207,11 @@ export async function nodeNamed(api: Api, org_id: string, name: string): Promise
 
 interface NamedLink {
   readonly name: string
-  /** As an import calls what it makes of the link. */
+  /** The type that an import gives the link's connection. */
   readonly type: 'links_to' | 'embeds'
 }
 
-/** What wiki links of a text name, each once; not what stands in code. */
+/** Returns the names in the wiki links of a text, without duplicates. Ignores code. */
 export function linkNames(text: string): string[] {
   return [...new Set(namedLinks(text).map(({ name }) => name))]
 }
@@ -226,7 +226,7 @@ function namedLinks(text: string): NamedLink[] {
   return [...links.values()]
 }
 
-/** The title that a link means, of `folder/Title.md`. */
+/** Returns the title in a link target such as `folder/Title.md`. */
 export function nameOf(target: string): string {
   const name = target.split('/').at(-1) ?? ''
   return name.replace(/\\$/, '').replace(/\.md$/i, '').trim()
@@ -236,18 +236,18 @@ function messageOf({ message, title }: Edit): string {
   return message.trim() || `Edit ${title}`
 }
 
-/** At random. */
+/** Returns random letters. */
 function letters(count: number): string {
   const bytes = crypto.getRandomValues(new Uint8Array(count))
   return [...bytes].map((byte) => String.fromCharCode(97 + (byte % 26))).join('')
 }
 
-/** Whether every line ends with CR and LF. */
+/** True if every line ends with CR LF. */
 export function hasDosLines(text: string): boolean {
   return text.includes('\r\n') && !/(^|[^\r])\n/.test(text)
 }
 
-/** A text as it was typed, with the ends of lines that the node has: browsers make others. */
+/** Returns the typed text with the node's line endings, because browsers change them. */
 export function withLineEnds(typed: string, isDos: boolean): string {
   const text = typed.replace(/\r\n?/g, '\n')
   return isDos ? text.replaceAll('\n', '\r\n') : text

@@ -1,4 +1,4 @@
-/** A visit of a page: who comes, what the page may ask, and what it can answer. */
+/** A visit of a page: the user, the API, and the possible results. */
 
 import type { VNode } from 'preact'
 import type { Api } from '../../spec/client/api.ts'
@@ -7,30 +7,30 @@ import type { Urls } from './urls.ts'
 
 export interface PageContext {
   readonly api: Api
-  /** Who has signed in. */
+  /** The signed-in user. */
   readonly person: NonNullable<Credential>['person'] | undefined
-  /** What the address of the page names, decoded. */
+  /** The parameters in the page's path, decoded. */
   readonly params: Readonly<Record<string, string>>
   readonly query: URLSearchParams
-  /** The fields of a form; empty where none was sent. */
+  /** The fields of the form; empty if no form was sent. */
   readonly form: URLSearchParams
   readonly urls: Urls
-  /** The path and query of the request, as a browser would ask for it. */
+  /** The path and query of the request, as the browser sees them. */
   readonly here: string
-  /** Signs a browser in with an access token that a login has given; answers what the person may ask from then on. */
+  /** Signs the browser in with the access token of a login. Returns the API for that user. */
   signIn(accessToken: string): Promise<{ readonly api: Api }>
   signOut(): Promise<void>
-  /** Whether a browser would keep the cookie. */
+  /** True if a browser would keep the cookie. */
   readonly canSignIn: boolean
 }
 
-/** What stands in the head of a page, and around it. */
+/** The metadata of a page. */
 export interface Head {
   readonly title: string
   readonly description?: string
-  /** The one address of what is shown. */
+  /** The canonical URL. */
   readonly canonical?: string
-  /** Of a page that anyone may read: `article` or `website`. */
+  /** The Open Graph type of a page that anyone may read. */
   readonly kind?: 'article' | 'website'
   /** JSON-LD. */
   readonly data?: object
@@ -38,14 +38,14 @@ export interface Head {
   readonly noIndex?: boolean
 }
 
-/** The organisation that the bar at the top names. */
+/** The position of the page, which the bar at the top shows. */
 export interface PagePlace {
   readonly org?: { readonly id: string; readonly name: string }
-  /** The node that is shown, by its id. */
+  /** The id of the node that is shown. */
   readonly node?: string
-  /** After the organisation. */
+  /** The breadcrumb after the organisation. */
   readonly crumb?: string
-  /** Whether there is a tree to open on a small screen. */
+  /** True if the page has a tree to open on a small screen. */
   readonly hasSide?: boolean
 }
 
@@ -55,9 +55,9 @@ export interface Page {
   readonly status?: number
   readonly head: Head
   readonly place: PagePlace
-  /** Everything that the page shows: the same facts are the same page. */
+  /** All data that the page shows, for its ETag. The same facts make the same page. */
   readonly facts: unknown
-  /** Called only where the browser does not have the page yet; `prepare` before `body`. */
+  /** Runs before `body`. Both run only if the browser does not have the page yet. */
   prepare?(): Promise<void>
   body(): VNode
 }
@@ -68,7 +68,7 @@ export interface Redirect {
   readonly to: string
 }
 
-/** What is no HTML: a feed, a list for crawlers. */
+/** A response that is not HTML: a feed or a sitemap. */
 export interface Text {
   readonly kind: 'text'
   readonly type: string
@@ -81,7 +81,7 @@ export function redirect(status: Redirect['status'], to: string): Redirect {
   return { kind: 'redirect', status, to }
 }
 
-/** @throws Error where the address of the page names nothing so */
+/** Returns a parameter of the path. @throws Error if the path has no parameter of this name */
 export function param({ params }: PageContext, name: string): string {
   const value = params[name]
   if (value === undefined) throw new Error(`The page has no parameter ${name}`)

@@ -1,4 +1,4 @@
-/** Routes to pages, in one table, and what every request for one goes through. */
+/** The table of page routes, and the steps that every page request goes through. */
 
 import type { Request, RequestHandler, Response } from 'express'
 import { AppError, ValidationError } from '../base/errors.ts'
@@ -40,16 +40,16 @@ import { Urls } from './urls.ts'
 type MakePage = (visit: PageContext) => Promise<PageResult>
 
 interface Route {
-  /** A template of paths. */
+  /** Path template. */
   readonly at: string
   readonly show?: MakePage
-  /** Takes a form. */
+  /** Handles a form that was sent. */
   readonly take?: MakePage
-  /** Of a form that holds more than fields. */
+  /** Limit of the form's body in bytes, if the default is too small. */
   readonly formBytes?: number
 }
 
-/** Of a form with a text of 262,144 UTF-16 units, each of which takes 9 bytes at most. */
+/** Maximum bytes of a form with a text. The text has 262,144 UTF-16 units of at most 9 bytes each. */
 const mostTextBytes = 2_621_440
 
 const routes: readonly Route[] = [
@@ -90,7 +90,7 @@ interface Parts extends Answering {
   readonly countRequest: CountRequest
 }
 
-/** Answers requests for pages and for what they load; all others go on. */
+/** Answers requests for pages and their assets, and passes on all other requests. */
 export function pages(parts: Parts): RequestHandler {
   return async (req, res, next) => {
     const path = req.url.split('?', 1)[0] ?? ''
@@ -108,7 +108,7 @@ export function pages(parts: Parts): RequestHandler {
   }
 }
 
-/** Operations have these, too: they are pages for browsers alone. */
+/** Paths that the API also has. Only browsers get pages there. */
 const shared: ReadonlySet<string> = new Set(['/', '/join'])
 
 function isPage(req: Request, path: string): boolean {
@@ -117,7 +117,7 @@ function isPage(req: Request, path: string): boolean {
   return req.accepts(['json', 'html']) === 'html'
 }
 
-/** Where nothing is, a browser is told so by a page; programs go on to the answer of the interface. */
+/** Answers a browser with a page if the path is unknown. Programs get the answer of the API. */
 export function missingPages(parts: Parts): RequestHandler {
   return async (req, res, next) => {
     const path = req.url.split('?', 1)[0] ?? ''
@@ -145,7 +145,7 @@ async function answer(parts: Parts, req: Request, res: Response, path: string): 
     res.redirect(301, publicPath(res, plain + req.url.slice(path.length)))
     return
   }
-  // A reader is known first, so that the page that says so is theirs.
+  // For reads, the error is thrown after the user is known, so that the error page shows them as signed in.
   if (found === undefined && !isRead) throw new AppError('not_found', 'There is no page at this URL')
   if (found !== undefined && make === undefined) {
     res.set('Allow', [...(found.route.show ? ['GET', 'HEAD'] : []), ...(found.route.take ? ['POST'] : [])].join(', '))
@@ -154,7 +154,7 @@ async function answer(parts: Parts, req: Request, res: Response, path: string): 
   const isOurs = isFromPage(req, deps.config.publicUrl)
   if (!isRead && !isOurs) throw new AppError('forbidden', 'Forms are accepted only from pages of this service')
   const form = isRead ? undefined : await readForm(req, res, found?.route.formBytes)
-  // What a form is answered with may hold a secret.
+  // The answer to a form may contain a secret.
   if (!isRead) res.set('Cache-Control', 'no-store')
   const credential = await credentialOf(parts, req, res, isOurs || isNavigation(req))
   await parts.countRequest(req, res, credential?.person.id)
@@ -173,13 +173,17 @@ function showErrorsTo(visit: PageContext, res: Response): void {
   })
 }
 
-/** An address that cannot be one is one where nothing is. */
+/** Turns an invalid path into 404. */
 function asMissing(error: unknown): never {
   const isAddress = error instanceof ValidationError && error.problems.every(({ loc }) => loc[0] === 'path')
   throw isAddress ? new AppError('not_found', 'There is no page at this URL') : error
 }
 
-/** @throws AppError invalid_token: of an Authorization; a cookie that is no good is removed, and the visit is the public's */
+/**
+ * Finds who makes the request. Removes a cookie that is not valid, and treats the visit as anonymous.
+ *
+ * @throws AppError invalid_token: the Authorization header has an invalid token
+ */
 async function credentialOf(
   { findCredential, cookies }: Parts,
   req: Request,

@@ -1,4 +1,4 @@
-/** Sends what a page shows: 304 where the browser has it, else rendered and compressed. */
+/** Renders, compresses and sends pages, or answers 304 if the browser has the page. */
 
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
@@ -10,19 +10,19 @@ import { assetsVersion } from './assets.ts'
 import type { Page, PageContext, PageResult, Text } from './page-context.ts'
 import { Frame } from './parts/frame.tsx'
 
-/** Nothing inline, nothing from elsewhere. */
+/** Allows nothing inline and nothing from other hosts. */
 const policy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; " +
   "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
-/** Bytes from which compression is worth its time. */
+/** The size in bytes at which compression pays off. */
 const compressedFrom = 1_024
 
 export function setPageHeaders(res: Response): void {
   res.set({
     'Content-Security-Policy': policy,
     'Cross-Origin-Resource-Policy': 'same-origin',
-    // A form of ours names its origin, another site learns nothing.
+    // Our own forms send their origin; other sites get no referrer.
     'Referrer-Policy': 'same-origin',
     'Cache-Control': 'private, no-cache',
   })
@@ -48,9 +48,9 @@ async function sendPage(req: Request, res: Response, visit: PageContext, page: P
   await sendText(req, res.status(status), visit, { type: 'text/html; charset=utf-8', text: html })
 }
 
-/** 304 where the browser has what the ETag names. */
+/** Answers 304 and returns true if the browser has the version that the ETag names. */
 function sendUnchanged(req: Request, res: Response): boolean {
-  // As for operations: fetch adds `no-cache`, which is meant for caches.
+  // The API does the same: fetch adds `no-cache`, which is meant for caches.
   delete req.headers['cache-control']
   if (!req.fresh) return false
   res.status(304).end()
@@ -66,7 +66,7 @@ export function pageHtml(visit: PageContext, { head, place, body }: Page): strin
   return `<!doctype html>${html}`
 }
 
-/** The same person, facts and assets are the same page. */
+/** Computes the ETag. The same user, facts and assets make the same page. */
 function tagOf({ person, here, canSignIn }: PageContext, { head, place, facts }: Page): string {
   const all = JSON.stringify([assetsVersion(), person?.id, person?.name, here, canSignIn, head, place, facts])
   return weakTag(all)
@@ -76,7 +76,7 @@ function weakTag(text: string): string {
   return `W/"${createHash('sha256').update(text).digest('base64url')}"`
 }
 
-/** @throws AppError as reserveResponse, without the headers of what was to be sent */
+/** Sends a text, compressed if that pays off. @throws AppError as `reserveResponse` does, after removing its headers */
 async function sendText(
   req: Request,
   res: Response,

@@ -1,14 +1,14 @@
-/** Addresses of pages and operations, below the path under which a proxy serves the service. */
+/** URLs of pages and the API, below the path where a proxy serves Grove. */
 
 const segment = encodeURIComponent
 
-/** What stands in place of a slug for the other pages of a node. */
+/** Path segments of a node's other pages. They cannot be slugs. */
 const pagesOfNodes: ReadonlySet<string> = new Set(['history', 'commits', 'blame', 'edit', 'proposals'])
 
 export class Urls {
-  /** The path before every other; empty where there is none. */
+  /** The prefix of every path; '' without a prefix. */
   readonly root: string
-  /** The address of the service, without a slash at its end. */
+  /** The URL of the service, without a trailing slash. */
   readonly base: string
 
   constructor(root: string, base: string) {
@@ -16,7 +16,7 @@ export class Urls {
     this.base = base
   }
 
-  /** The whole address of a path that this class has made. */
+  /** Returns the absolute URL of a path that this class built. */
   absolute(path: string): string {
     return this.base + path.slice(this.root.length)
   }
@@ -27,12 +27,12 @@ export class Urls {
   readonly signUp = (next?: string) => `${this.root}/sign-up${next === undefined ? '' : `?next=${segment(next)}`}`
   readonly signOut = () => `${this.root}/sign-out`
   readonly reset = () => `${this.root}/reset`
-  /** With an invitation. */
+  /** The page for joining with an invitation. */
   readonly join = () => `${this.root}/join`
   readonly newOrg = () => `${this.root}/new`
   readonly me = (page: 'tokens' | 'password') => `${this.root}/me/${page}`
   readonly org = (org: string) => `${this.root}/o/${segment(org)}`
-  /** `title`: as a link names it; `from`: the node that the link stands in. */
+  /** `title`: the name in a link. `from`: the node that contains the link. */
   readonly newNode = (org: string, fields: { title?: string; parent?: string; from?: string } = {}) => {
     const query = new URLSearchParams(fields)
     return `${this.org(org)}/new${query.size > 0 ? `?${query}` : ''}`
@@ -47,15 +47,15 @@ export class Urls {
   readonly sitemap = (org: string) => `${this.org(org)}/sitemap.xml`
   readonly node = (org: string, node: string, slug?: string) =>
     `${this.org(org)}/n/${segment(node)}${slug === undefined || pagesOfNodes.has(slug) ? '' : `/${segment(slug)}`}`
-  /** Of `main`, or of the branch, tag or commit `at`. */
+  /** `at`: a branch, tag or commit. */
   readonly history = (org: string, node: string, at = 'main') => `${this.node(org, node)}/history${atRevision(at)}`
   readonly commit = (org: string, node: string, id: string) => `${this.node(org, node)}/commits/${segment(id)}`
-  /** As history. */
+  /** `at`: as for `history`. */
   readonly blame = (org: string, node: string, at = 'main') => `${this.node(org, node)}/blame${atRevision(at)}`
   readonly edit = (org: string, node: string) => `${this.node(org, node)}/edit`
   readonly proposals = (org: string, node: string) => `${this.node(org, node)}/proposals`
   readonly proposal = (org: string, node: string, number: number) => `${this.proposals(org, node)}/${number}`
-  /** The bytes of a file. */
+  /** The raw bytes of a file. */
   readonly raw = (org: string, node: string, revision: string, path: string) =>
     `${this.root}/orgs/${segment(org)}/nodes/${segment(node)}/tree/${segment(revision)}/raw/${segment(path)}`
 }
@@ -64,7 +64,7 @@ function atRevision(revision: string): string {
   return revision === 'main' ? '' : `?at=${segment(revision)}`
 }
 
-/** A path of this service to go back to; the home page for anything else. */
+/** Returns `sent` if it is a path of this service, else the home page. Prevents open redirects. */
 export function ownPath(urls: Urls, sent: string | null): string {
   if (sent === null || !/^\/(?![/\\])[^\\\p{Cc}]*$/u.test(sent)) return urls.home()
   return sent.startsWith(`${urls.root}/`) ? sent : urls.home()

@@ -1,13 +1,13 @@
-/** For the server and the browser: which areas of a map have colours of their own, and which colours. */
+/** Areas of a map that have their own colours, and those colours. Shared by server and browser. */
 
 import type { Schemas } from '../../../spec/client/api.ts'
 
 export type Area = Schemas['MapArea']
 
-/** Colours that there are, as `data-c`. */
+/** Number of colours, which `data-c` selects. */
 export const slots = 12
 
-/** The colour of a type of connection: the same on every page. */
+/** Returns the colour slot of a connection type, the same on every page. */
 export function slotOf(type: string): number {
   let hash = 0
   for (const letter of type) hash = (hash * 31 + (letter.codePointAt(0) ?? 0)) % 9_973
@@ -15,8 +15,8 @@ export function slotOf(type: string): number {
 }
 
 /**
- * The places in `areas` of those that the map is divided into, those with the most nodes first: the outermost, or where there
- * is but one, those in it, as long as there are some.
+ * Returns the indexes of the parts of the map, largest first. Parts are the outermost areas. If there is only one, they are
+ * the areas inside it, and so on.
  */
 export function partsOf(areas: readonly Area[]): number[] {
   const inside = (outer: number) => [...areas.keys()].filter((at) => areas[at]?.within === outer)
@@ -30,7 +30,7 @@ export function partsOf(areas: readonly Area[]): number[] {
   return parts.sort((a, b) => sizeOf(b) - sizeOf(a) || a - b)
 }
 
-/** Of each area the place in `parts` of the one that it is or lies in; -1 of what is around them. */
+/** Returns for each area the index in `parts` of its part; -1 outside all parts. */
 export function partOfEach(areas: readonly Area[], parts: readonly number[]): number[] {
   const found: number[] = []
   for (const [at, { within }] of areas.entries()) {
@@ -40,7 +40,7 @@ export function partOfEach(areas: readonly Area[], parts: readonly number[]): nu
   return found
 }
 
-/** What an area is called; the one without a node by what is around it. */
+/** Returns the name of an area. The area without a node is named by what it contains. */
 export function nameOfArea({ node_id, title }: Area, areas: readonly Area[]): string {
   if (node_id !== undefined) return title
   return areas.length === 1 ? 'All nodes' : 'Outside all areas'

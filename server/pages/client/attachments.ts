@@ -1,16 +1,16 @@
-/** Files that are pasted or dropped into a text: each becomes `files/<name>` and a link to it. */
+/** Attaches files that are pasted or dropped into a text, as `files/<name>` with a link. */
 
 import type { Attachment } from '../edits.ts'
 
-/** Bytes of a file, and of all that go with one commit: a request has 16 MiB, and base64 takes a third more. */
+/** Maximum bytes of one file, and of all files of a commit. A request may have 16 MiB, and base64 adds a third. */
 const most = { file: 10 * 1_048_576, all: 11 * 1_048_576 } as const
-/** Characters of a name. */
+/** Maximum characters of a name. */
 const longestName = 100
 
 interface Attached {
   readonly problem?: string
   readonly attachment?: Attachment
-  /** Markdown. */
+  /** The Markdown to insert. */
   readonly link: string
 }
 
@@ -29,7 +29,7 @@ export async function attachFile(file: File, others: readonly Attachment[]): Pro
   }
 }
 
-/** A name that needs no escape in Markdown; the time in pasted pictures, which are all called image.png. */
+/** Returns a free path that needs no escaping in Markdown. Adds the time to pasted pictures, all called image.png. */
 function freePath(name: string, taken: ReadonlySet<string>): string {
   const plain = name.normalize('NFC').replace(/[^\p{L}\p{M}\p{N}._-]+/gu, '-')
   const trimmed = plain.replace(/^[.-]+/, '') || 'file'
@@ -49,7 +49,7 @@ function labelOf(name: string): string {
 async function asBase64(file: File): Promise<string> {
   const bytes = new Uint8Array(await file.arrayBuffer())
   let binary = ''
-  // As many arguments as a call takes.
+  // The number of arguments of one call is limited.
   for (let from = 0; from < bytes.length; from += 32_768)
     binary += String.fromCharCode(...bytes.subarray(from, from + 32_768))
   return btoa(binary)

@@ -1,4 +1,4 @@
-/** A card beside a link to a node: its title, its first words, its numbers of nodes below and connections. The link works without it. */
+/** A card for a link to a node: title, first words, and counts. The link works without it. */
 
 import type { Schemas } from '../../../spec/client/api.ts'
 import { excerpt } from './excerpt.ts'
@@ -6,14 +6,14 @@ import { fetchJson } from './fetch.ts'
 
 type Node = Schemas['NodeDetails']
 
-/** Milliseconds until a card opens, and until it closes after the pointer has gone: on its way to the card, say. */
+/** Milliseconds until a card opens or closes. The pointer needs time to move from the link to the card. */
 const waits = { open: 150, close: 200 } as const
-/** Answers that are kept; characters of the text. */
+/** Maximum cached answers; maximum characters of the text. */
 const most = { kept: 50, text: 180 } as const
 /** Pixels between link and card, and between card and window. */
 const gap = 8
 
-/** Undefined where there is none to read. */
+/** Nodes by id; undefined if the user cannot read the node. */
 const known = new Map<string, Promise<Node | undefined>>()
 let current: HTMLAnchorElement | undefined
 let timer: ReturnType<typeof setTimeout> | undefined
@@ -25,7 +25,7 @@ card.addEventListener('pointerenter', () => clearTimeout(timer))
 card.addEventListener('pointerleave', scheduleClose)
 document.addEventListener('keydown', ({ key }) => key === 'Escape' && close())
 
-/** Opens when `link` keeps the pointer or the focus that `event` brought. A finger follows the link. */
+/** Opens the card if `link` keeps the pointer or the focus. A touch follows the link instead. */
 export function cardOf(link: HTMLAnchorElement, event: Event): void {
   const id = event instanceof PointerEvent && event.pointerType === 'touch' ? undefined : nodeOf(link)
   if (link === current || id === undefined || id === nodeOf(location)) return
@@ -35,7 +35,7 @@ export function cardOf(link: HTMLAnchorElement, event: Event): void {
   timer = setTimeout(() => void open(link, id), waits.open)
 }
 
-/** The node whose page, or one of whose pages, this is. */
+/** Returns the id of the node in the URL of a page. */
 function nodeOf({ pathname }: Location | HTMLAnchorElement): string | undefined {
   return /\/n\/([^/]+)/.exec(pathname)?.[1]
 }
@@ -66,9 +66,9 @@ function countsOf(below: number, met: number): string {
     .join(' · ')
 }
 
-/** Below the link, or above it where the window ends. */
+/** Places the card below the link, or above it if there is no room. */
 function place(link: HTMLAnchorElement): void {
-  // Of a link over several lines, the first.
+  // If the link spans several lines, the first one counts.
   const [at = link.getBoundingClientRect()] = link.getClientRects()
   const { offsetWidth: width, offsetHeight: height } = card
   const isBelow = at.bottom + gap + height <= innerHeight || at.top < height + gap

@@ -1,8 +1,8 @@
-/** A button that copies the text of an element of the page. */
+/** Makes a button copy the text of an element of the page. */
 
 export function copyBy(button: HTMLButtonElement): void {
   const source = document.querySelector(button.dataset.copy ?? '')
-  // Without HTTPS browsers have no clipboard.
+  // Without HTTPS, browsers do not offer the clipboard.
   if (source === null || !('clipboard' in navigator)) return
   button.hidden = false
   button.addEventListener('click', async () => {

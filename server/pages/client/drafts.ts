@@ -1,4 +1,4 @@
-/** What a person has written and not saved, kept in their browser: by person and node, with the commit at which it began. */
+/** Unsaved drafts in the browser's storage, by user and node. `head`: the commit they began at. */
 
 interface Draft {
   readonly head: string | null
@@ -14,7 +14,7 @@ const prefix = 'draft '
 export class Drafts {
   private readonly key: string | undefined
 
-  /** Nothing is kept without a key. */
+  /** Without a key, nothing is stored. */
   constructor(key: string | undefined) {
     this.key = key === undefined ? undefined : prefix + key
   }
@@ -36,7 +36,7 @@ export class Drafts {
     })
   }
 
-  /** Undefined where the browser keeps nothing, or has no more room. */
+  /** Runs `act`; undefined if the storage is disabled or full. */
   private tried<T>(act: (storage: Storage, key: string) => T): T | undefined {
     if (this.key === undefined) return undefined
     try {

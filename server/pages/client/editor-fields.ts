@@ -1,9 +1,9 @@
-/** The form of a text as the editor uses it: its fields, what it says, and the answer that shows both sides. */
+/** The editor's form: its fields, its messages, and the comparison after a conflict. */
 
 import type { Edit, Source } from '../edits.ts'
 import { withLineEnds } from '../edits.ts'
 
-/** A text as it was when its editing began. */
+/** A text as it was when the edit began. */
 export interface Begun extends Source {
   readonly isDos: boolean
 }
@@ -42,7 +42,7 @@ export class Form {
     return this.element.dataset.slug ?? ''
   }
 
-  /** What stands in the fields when they come from the service; of both sides, theirs. */
+  /** Reads the node from the form that the service sent. After a conflict, that is their version. */
   source(): Begun {
     const { title = '', path = 'content.md', lines } = this.element.dataset
     const isDos = lines === 'dos'
@@ -50,20 +50,20 @@ export class Form {
     return { head: this.head.value || null, title, text: withLineEnds(text, isDos), textPath: path, isDos }
   }
 
-  /** Of a new node. */
+  /** Reads the position of a new node. */
   place(): { parent: string | undefined; from: string | undefined; named: string | undefined } {
     const value = (name: string) => this.element.querySelector<HTMLInputElement>(`[name=${name}]`)?.value || undefined
     return { parent: value('parent'), from: value('from'), named: value('named') }
   }
 
-  /** The buttons that need a script. */
+  /** Shows the buttons that need a script. */
   open(): void {
     const tools = this.element.querySelector<HTMLElement>('[data-tools]')
     if (tools) tools.hidden = false
     this.preview.tabIndex = 0
   }
 
-  /** What is wrong; '' for nothing. It may hold one link. */
+  /** Shows an error, or none with ''. It may contain a link. */
   say(problem: string | Node): void {
     const place = this.element.querySelector<HTMLElement>('[data-problem]')
     if (!place) return
@@ -72,20 +72,20 @@ export class Form {
     place.scrollIntoView({ block: 'nearest' })
   }
 
-  /** The state of the form, for screen readers. */
+  /** Announces the state of the form to screen readers. */
   tell(news: string): void {
     const place = this.element.querySelector('[data-status]')
     if (place) place.textContent = news
   }
 
   sending(isSending: boolean): void {
-    // Not disabled: the focus would be lost.
+    // `disabled` would lose the focus.
     for (const button of this.acts) button.ariaDisabled = isSending ? 'true' : null
     this.tell(isSending ? 'Sending…' : '')
     if (isSending) this.say('')
   }
 
-  /** Files that a person chooses. */
+  /** Calls `take` with files that the user chooses. */
   onFiles(take: (files: readonly File[]) => void): void {
     this.element.querySelector('[data-attach]')?.addEventListener('click', () => {
       const chooser = document.createElement('input')
@@ -95,7 +95,7 @@ export class Form {
     })
   }
 
-  /** Offers what was not saved. */
+  /** Offers an unsaved draft. */
   offer(at: string, hasMoved: boolean, acts: { take(): void; drop(): void }): void {
     const notice = document.createElement('p')
     notice.className = 'notice'
@@ -115,7 +115,7 @@ export class Form {
     this.element.prepend(notice)
   }
 
-  /** This page with both sides, as it answers a form whose commit was overtaken. @throws Error, TypeError without an answer */
+  /** Fetches this form with both sides after a conflict. @throws Error, TypeError if the request fails */
   async compared({ title, text, message }: Edit): Promise<Form> {
     const body = new URLSearchParams({ title, text, message, head: this.head.value, act: 'compare' })
     const answer = await fetch(this.element.action, { method: 'POST', body })
@@ -126,7 +126,7 @@ export class Form {
     return new Form(form)
   }
 
-  /** What the other has, but for the editor. */
+  /** Takes over the fields of `other`, except the text, and its comparison. */
   takeOver(other: Form): void {
     this.title.value = other.title.value
     this.head.value = other.head.value

@@ -1,4 +1,4 @@
-/** The editor in place of the text's plain field: it completes links, shows a preview, takes files, keeps what is unsaved, and sends without leaving. */
+/** The text editor that replaces the plain field: completion, preview, attachments, drafts and saving. */
 
 import { Conflict, GroveError, grove, Invalid } from '../../../spec/client/client.ts'
 import { type Attachment, createNode, type Edit, proposeEdit, saveEdit, withLineEnds } from '../edits.ts'
@@ -8,7 +8,7 @@ import { Drafts } from './drafts.ts'
 import { type Begun, Form } from './editor-fields.ts'
 import { type TextField, textField } from './text-field.ts'
 
-/** Milliseconds after the last change. */
+/** Milliseconds to wait after the last change. */
 const pauses = { draft: 300, preview: 150 } as const
 
 const { root = '', org = '' } = document.body.dataset
@@ -23,7 +23,7 @@ class Editor {
   private readonly drafts: Drafts
   private readonly files = new Map<string, Attachment>()
   private readonly field: TextField
-  /** What the form began with. */
+  /** The node as it was when the edit began. */
   private source: Begun
   private isSending = false
   private isSent = false
@@ -72,7 +72,7 @@ class Editor {
     const text = withLineEnds(this.field.text(), this.source.isDos)
     return {
       ...{ title: form.title.value.trim(), text, message: form.message.value },
-      // A file whose link was removed stays behind.
+      // A file whose link was removed from the text is not uploaded.
       files: [...this.files.values()].filter(({ path }) => text.includes(path)),
     }
   }
@@ -98,7 +98,7 @@ class Editor {
     if (!draft || (draft.text === source.text && draft.title === source.title)) return
     form.offer(draft.at, draft.head !== source.head, {
       take: () => {
-        // As it was begun: should main have moved since, sending it shows both sides.
+        // Keeps the commit that the draft started from. If main has moved since, saving shows both sides.
         this.source = { ...this.source, head: draft.head }
         form.head.value = draft.head ?? ''
         form.title.value = draft.title
@@ -153,7 +153,7 @@ class Editor {
     }
   }
 
-  /** The page to go on to. */
+  /** Saves the edit and returns the URL of the next page. */
   private async perform(act: string, edit: Edit): Promise<string> {
     const { form, source } = this
     const path = { org_id: org, node_id: form.node }
@@ -171,7 +171,7 @@ class Editor {
     return page
   }
 
-  /** The server renders both sides: sends the form as a browser would, and shows the page of the answer. */
+  /** Shows both sides after a conflict. The server renders them in its answer to the plain form. */
   private async compare(): Promise<void> {
     const { form } = this
     try {
@@ -186,7 +186,7 @@ class Editor {
   }
 }
 
-/** Runs it once, some time after the last call. */
+/** Debounces `run`: runs it once, `ms` after the last call of `soon`. */
 function later(ms: number, run: () => unknown): { soon(): void; now(): void } {
   let timer: ReturnType<typeof setTimeout> | undefined
   const now = () => {
@@ -202,7 +202,7 @@ function later(ms: number, run: () => unknown): { soon(): void; now(): void } {
   }
 }
 
-/** What went wrong while a text was sent. */
+/** Returns the message for an error while saving. */
 function messageOf(error: unknown, root: string): string | Node {
   if (!(error instanceof GroveError)) return `${error instanceof Error ? error.message : error}. Nothing is saved yet.`
   const { status, code, message } = error

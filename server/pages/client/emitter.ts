@@ -1,9 +1,9 @@
-/** Stands in for the package `events` in what browsers load: as much of it as graphology and sigma use, in a tenth of its size. */
+/** Replaces the package `events` in browsers. It has only what graphology and sigma use, in a tenth of the size. */
 
 type Listener = (...values: unknown[]) => void
 
 export class EventEmitter {
-  /** Made at the first listener: graphology's classes do not call constructors. */
+  /** Created with the first listener, because graphology's classes do not call constructors. */
   declare private lists: Map<string, readonly Listener[]> | undefined
 
   on(name: string, listener: Listener): this {

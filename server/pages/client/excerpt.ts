@@ -1,11 +1,11 @@
-/** The first words of a text, for scripts that show a node in small. */
+/** The first words of a text, for scripts that preview a node. */
 
 import { roughHead, roughLinks } from '../../markdown/rough-grammar.ts'
 
-/** Characters of a text that are looked at. */
+/** Maximum characters of a text that are read. */
 const mostRead = 4_000
 
-/** Without headings and the marks that stand most often. `most`: characters. */
+/** Returns the first words without headings and the most common markup. `most`: characters. */
 export function excerpt(text: string, most: number): string {
   const words = text
     .slice(0, mostRead)

@@ -1,17 +1,17 @@
-/** Asks the service for what lies under the organisation of the page. */
+/** Fetches from the API, below the organisation of the page. */
 
 const { root = '', org = '' } = document.body.dataset
 
-/** The path of a page of the organisation, or of a node's. */
+/** Returns the path of the organisation's page, or of a node's. */
 export function pathOf(node?: string): string {
   return `${root}/o/${org}${node === undefined ? '' : `/n/${node}`}`
 }
 
-/** Undefined where nothing comes: the page goes on without it. */
+/** Fetches JSON; undefined if the request fails, because pages work without it. */
 export async function fetchJson<T>(path: string, init?: RequestInit): Promise<T | undefined> {
   try {
     const answer = await fetch(`${root}/orgs/${org}/${path}`, init)
-    return answer.ok ? ((await answer.json()) as T) : undefined // as the spec says of this operation
+    return answer.ok ? ((await answer.json()) as T) : undefined // the caller names the spec's type of the response
   } catch {
     return undefined
   }

@@ -1,4 +1,4 @@
-/** Takes the invitation along that stands behind the `#` of the page's address; then there is nothing to paste. */
+/** Copies the invitation from the URL's fragment into the form. The user need not paste it. */
 
 export function takeInvitation(form: HTMLFormElement): void {
   const take = () => {
@@ -10,6 +10,6 @@ export function takeInvitation(form: HTMLFormElement): void {
     byHand.hidden = true
   }
   take()
-  // Another link in the same tab changes no more than this.
+  // Opening another invitation link in the same tab changes only the fragment.
   addEventListener('hashchange', take)
 }

@@ -1,4 +1,4 @@
-/** Stands in for the package `graphology-utils/is-graph`, which is CommonJS: whether sigma can draw a value. */
+/** Replaces `graphology-utils/is-graph`, which is CommonJS. True if sigma can draw the value. */
 
 export default function isGraph(value: unknown): boolean {
   return typeof value === 'object' && value !== null && 'addUndirectedEdgeWithKey' in value && 'multi' in value

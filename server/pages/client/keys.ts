@@ -1,6 +1,6 @@
-/** Keys that act on the whole page, none of them inside a field. Each is a link or a button as well. */
+/** Keyboard shortcuts of pages. They do not act inside fields. Each is also a link or a button. */
 
-/** `data-key` names the key that follows a link; what the others do loads when one is pressed. */
+/** Listens for shortcuts. `data-key` on a link is its key. The code of other keys loads on demand. */
 export function listenForShortcuts(): void {
   document.addEventListener('keydown', (event) => {
     const { key } = event
@@ -18,7 +18,7 @@ export function listenForShortcuts(): void {
       button.addEventListener('click', () => perform(key))
 }
 
-/** At once: what is typed next belongs to the search. Browsers have one of their own at this key. */
+/** Focuses the search immediately, because the next keys belong to it. Replaces the browser's search at this key. */
 function focusSearch(event: KeyboardEvent): void {
   const fields = [...document.querySelectorAll<HTMLInputElement>('[data-search] input')]
   const shown = fields.find(({ offsetParent }) => offsetParent)
@@ -31,7 +31,7 @@ function perform(key: string): void {
   void import('./shortcuts.ts').then(({ shortcuts: acts }) => acts[key]?.())
 }
 
-/** Also of a field in a shadow root, whose host alone is the event's target here. */
+/** True if the event comes from a field. For a field in a shadow root, `target` is only the host. */
 function isField(event: Event): boolean {
   const [target] = event.composedPath()
   return target instanceof Element && target.matches('input, textarea, select, [contenteditable]')

@@ -1,19 +1,19 @@
-/** The colours of the style sheet as a canvas takes them. */
+/** The colours of the style sheet, for drawing on a canvas. */
 
 import { slots } from './areas.ts'
 
 export interface Colours {
   readonly ink: string
   readonly paper: string
-  /** By slot; dimmed. */
+  /** Colours by slot. `dim`: the same, dimmed. */
   readonly of: readonly string[]
   readonly dim: readonly string[]
-  /** Of what lies in no part; dimmed. */
+  /** The colour of nodes outside all parts. `restDim`: the same, dimmed. */
   readonly rest: string
   readonly restDim: string
 }
 
-/** Of the colour that is left when it is dimmed. */
+/** Share of the colour that is left when it is dimmed. */
 const share = 0.28
 
 export function readColours(): Colours {
@@ -31,13 +31,13 @@ export function readColours(): Colours {
   return { ink, paper, rest, restDim: dim(rest), of, dim: of.map(dim) }
 }
 
-/** Calls back when light becomes dark. */
+/** Calls `act` when the theme changes. */
 export function watchColours(act: () => void): void {
   new MutationObserver(act).observe(document.documentElement, { attributeFilter: ['data-theme'] })
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', act)
 }
 
-/** Of `#rgb` or `#rrggbb`. */
+/** Mixes two colours, each `#rgb` or `#rrggbb`. */
 function mixed(colour: string, paper: string): string {
   const [one, other] = [parts(colour), parts(paper)]
   const sum = one.map((value, at) => Math.round(value * share + (other[at] ?? 0) * (1 - share)))

@@ -1,4 +1,4 @@
-/** The dots of the map: a graph of them with its colours, and how they are fitted into the canvas. */
+/** The dots of the map, their colours, and how they fit into the canvas. */
 
 import { MultiGraph } from 'graphology'
 import type Sigma from 'sigma'
@@ -9,21 +9,21 @@ import type { Edge } from './map-node.ts'
 
 export type GraphMap = Schemas['GraphMap']
 
-/** Pixels: the greatest radius of a dot as the map opens. */
+/** The largest radius of a dot in pixels when the map opens. */
 const largestAtFirst = 40
 
-/** The nodes as a graph, painted by what is chosen, near and found. A node has its place in the map as its key. */
+/** The nodes as a graph, coloured by selection, neighbours and search. The key of a node is its index in the map. */
 export class Dots {
   readonly graph: MultiGraph = new MultiGraph()
-  /** By id. */
+  /** Keys of nodes by id. */
   readonly places: ReadonlyMap<string, string>
   colours = readColours()
-  /** The chosen node; '' without one. */
+  /** The key of the selected node; '' without one. */
   focus = ''
-  /** Undefined without a search. */
+  /** Keys of found nodes; undefined without a search. */
   found: ReadonlySet<string> | undefined
   private near = new Set<string>()
-  /** The colour of each node; -1: it lies in no part. */
+  /** The colour slot of each node; -1: outside all parts. */
   private readonly slot: Int8Array
 
   constructor({ areas, ids, titles, area, x, y, weight }: GraphMap) {
@@ -31,7 +31,7 @@ export class Dots {
     const part = partOfEach(areas, parts)
     this.slot = Int8Array.from(area, (at) => Math.max(part[at] ?? -1, -1) % slots)
     this.places = new Map(ids.map((id, at) => [id, String(at)]))
-    // The names of these stand above the canvas.
+    // The names of these are drawn above the canvas.
     const named = new Set(areas.map(({ node_id }) => node_id))
     for (const [at, id] of ids.entries()) {
       const label = named.has(id) ? '' : (titles[at] ?? '')
@@ -40,7 +40,7 @@ export class Dots {
     this.paint()
   }
 
-  /** All colours at once; moving the camera sets none. */
+  /** Recolours all nodes. Camera moves do not need it. */
   paint(): void {
     const { colours, focus, near, found } = this
     const isShown = (node: string) =>
@@ -58,13 +58,13 @@ export class Dots {
     )
   }
 
-  /** After light has become dark. */
+  /** Recolours all nodes after the theme has changed. */
   repaint(): void {
     this.colours = readColours()
     this.paint()
   }
 
-  /** Chooses a node without its edges, by its id, and returns its place; '' if the map lacks it. */
+  /** Selects a node by id, without its edges. Returns its key; '' if it is not on the map. */
   choose(id: string): string {
     this.focus = this.places.get(id) ?? ''
     this.near = new Set()
@@ -73,7 +73,7 @@ export class Dots {
     return this.focus
   }
 
-  /** Draws the edges of the chosen node. `isNamed`: they bring the titles of their nodes, which the map lacks. */
+  /** Draws the edges of the selected node. `isNamed`: take titles from them, because the map has none. */
   connect({ title: own }: { readonly title: string }, edges: readonly Edge[], isNamed: boolean): void {
     const { graph, colours, focus, near } = this
     if (isNamed) graph.setNodeAttribute(focus, 'label', own)
@@ -89,7 +89,7 @@ export class Dots {
   }
 }
 
-/** Fits whole dots, of which a few may be most of the map, and leaves room around few: no dot fills what is seen. */
+/** Fits all dots into the view. If there are only a few, adds space around them, so that none is too large. */
 export function fitDots(sigma: Sigma, graph: MultiGraph): void {
   const none: [number, number] = [Infinity, -Infinity]
   const ends = { x: none, y: none }
@@ -106,7 +106,7 @@ export function fitDots(sigma: Sigma, graph: MultiGraph): void {
 
 function show(sigma: Sigma, box: { readonly x: [number, number]; readonly y: [number, number] }): void {
   sigma.setCustomBBox(box)
-  // The box counts from the next time that nodes are processed; a frame that is only drawn leaves them where they were.
+  // The box applies only when nodes are processed again; a redraw alone would keep their positions.
   sigma.refresh()
 }
 

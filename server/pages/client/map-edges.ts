@@ -1,4 +1,4 @@
-/** Edges of one type, drawn on demand: the graph is read once. */
+/** Draws the edges of one type on demand. The graph is fetched once. */
 
 import type { MultiGraph } from 'graphology'
 import type { Schemas } from '../../../spec/client/api.ts'
@@ -8,10 +8,10 @@ import type { Colours } from './map-colours.ts'
 
 type Edges = Schemas['PublicGraph']['edges']
 
-/** Edges that are drawn. */
+/** Maximum edges that are drawn. */
 const mostEdges = 20_000
 
-/** Fills `box` with a choice of types. */
+/** Fills `box` with a checkbox for each of the most frequent types. */
 export async function offerEdges(
   box: HTMLElement,
   graph: MultiGraph,

@@ -1,4 +1,4 @@
-/** Names on the map: those of dots inside or beside them, those of areas above the canvas. */
+/** Names on the map: of dots on the canvas, of areas above it. */
 
 import type { MultiGraph } from 'graphology'
 import type Sigma from 'sigma'
@@ -6,28 +6,31 @@ import type { NodeLabelDrawingFunction } from 'sigma/rendering'
 import { type Area, nameOfArea, partOfEach, partsOf } from './areas.ts'
 import { pixelsOfUnit } from './map-dots.ts'
 
-/** Pixels: the smallest radius of a dot that is named, that of one with room for its name inside, and the height of a line. */
+/** Pixels. `named`, `inside`: smallest radius of a dot with a name, and with its name inside. `line`: line height. */
 const dotPixels = { named: 20, inside: 30, line: 14 } as const
-/** Lines of a name in its dot; how much longer a single word may be. */
+/** Maximum lines of a name inside its dot. `longWord`: factor by which a single word may be wider than a line. */
 const mostLines = 4
 const longWord = 1.25
-/** Names that may stand: where dots are small, few of them, so that they leave one another in sight. */
+/** Label density and cell size. If dots are small, few names are drawn, so that dots stay visible. */
 const spread = { few: [0.5, 140], all: [1, 2 * dotPixels.inside] } as const
 
 export const namedFrom: number = dotPixels.named
-/** As a map of small dots begins. */
+/** The initial settings, for small dots. */
 export const fewNames = { labelDensity: spread.few[0], labelGridCellSize: spread.few[1] }
 
-/** Names of areas at once; pixels: the smallest radius of a disk that is named, the height of a row, the width of a letter, half of that of a name. */
+/**
+ * Maximum names of areas at once. `radius`: smallest radius of a disk with a name. `row` and `letter`: the height of a row and
+ * the width of a letter. `least`: smallest half width of a name.
+ */
 const mostAreas = 40
 const areaPixels = { radius: 26, row: 24, letter: 8.5, least: 60 } as const
 
-/** Whether names stand in their dots. */
+/** True if names are inside their dots. */
 export type AreInside = () => boolean
 
 /**
- * All names where they have room inside their dots, some where they stand beside them. `above`: of dots whose names stand above
- * the canvas as long as they have no room inside.
+ * Draws all names if they fit inside their dots, else only some. `above`: names of dots that are above the canvas until they
+ * fit inside.
  */
 export function spreadNames(
   sigma: Sigma,
@@ -49,7 +52,7 @@ export function spreadNames(
   return () => isInside
 }
 
-/** Writes a name into its dot, else beside it where the map has room. */
+/** Writes a name into its dot. A small dot has it on the right or left. */
 export function nameDots(
   widthOf: () => number,
   colours: () => { readonly paper: string; readonly ink: string },
@@ -80,7 +83,7 @@ export function nameDots(
   }
 }
 
-/** The words in lines of this length, the last one shortened where there are more. */
+/** Wraps words into at most `most` lines and shortens the last one. */
 function wrapped(text: string, length: number, most: number, lengthOf: (text: string) => number): string[] {
   const lines: string[] = []
   let rest = text.trim()
@@ -94,7 +97,7 @@ function wrapped(text: string, length: number, most: number, lengthOf: (text: st
   return lines
 }
 
-/** A single word may be a little longer than the line; of one that is longer still, the letters that fit. */
+/** Returns the words that fit into the line. A single word may exceed it by `longWord`, else it is cut. */
 function firstWords(text: string, length: number, lengthOf: (text: string) => number): string {
   const words = text.split(' ')
   let count = words.length
@@ -108,7 +111,7 @@ function shortened(text: string, length: number, lengthOf: (text: string) => num
   return `${firstLetters(text, length - lengthOf('…'), lengthOf).trimEnd()}…`
 }
 
-/** One at the least. */
+/** Returns the first letters that fit, at least one. */
 function firstLetters(text: string, length: number, lengthOf: (text: string) => number): string {
   const letters = [...text.slice(0, 100)]
   while (letters.length > 1 && lengthOf(letters.join('')) > length) letters.pop()
@@ -116,9 +119,9 @@ function firstLetters(text: string, length: number, lengthOf: (text: string) => 
 }
 
 /**
- * Names of the largest disks that are in sight, none where another stands.
+ * Draws the names of the largest visible disks, without overlaps.
  *
- * @param dotOf where the own dot of an area is, which bears its name where the disk fills what is seen
+ * @param dotOf the position of the area's own dot, where its name is drawn if the disk fills the view
  */
 export function nameAreas(
   sigma: Sigma,
@@ -132,7 +135,7 @@ export function nameAreas(
   canvas.append(layer)
   const parts = new Set(partsOf(areas))
   const part = partOfEach(areas, [...parts])
-  // An area of all nodes is the map itself.
+  // A single area without a node is the whole map, so it needs no name.
   const isWhole = areas.length === 1 && areas[0]?.node_id === undefined
   const named = isWhole ? [] : [...areas.keys()].filter((at) => (part[at] ?? -1) >= 0)
   const largest = named.sort((a, b) => (areas[b]?.r ?? 0) - (areas[a]?.r ?? 0))
@@ -142,7 +145,7 @@ export function nameAreas(
     const taken: { readonly x: number; readonly y: number; readonly half: number }[] = []
     for (const at of largest) {
       const area = areas[at]
-      // Dots with room for names have those of their areas, too.
+      // If dots contain names, the dots of areas do so too.
       if (!area || taken.length === mostAreas || areInside()) break
       const middle = sigma.graphToViewport({ x: area.x, y: -area.y })
       const r = Math.abs(sigma.graphToViewport({ x: area.x + area.r, y: -area.y }).x - middle.x)
@@ -150,7 +153,7 @@ export function nameAreas(
       if (r < areaPixels.radius) break
       const name = nameOfArea(area, areas)
       const whole = (Math.min(name.length, 28) * areaPixels.letter) / 2
-      // A name that is much wider than its disk tells nothing of it; those of the parts always stand, as wide as there is room.
+      // A name much wider than its disk does not help. Names of parts are always drawn, as wide as there is room.
       const isFitting = whole < 1.4 * r || parts.has(at)
       const half = Math.min(whole, Math.max(1.4 * r, areaPixels.least), x, width - x)
       const isSeen = x > 0 && y > 0 && x < width && y < height

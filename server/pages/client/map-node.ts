@@ -1,4 +1,4 @@
-/** The chosen node beside the map: its title, its first words, its edges. */
+/** The selected node next to the map: title, first words and edges. */
 
 import type { Schemas } from '../../../spec/client/api.ts'
 import { slotOf } from './areas.ts'
@@ -7,17 +7,17 @@ import { pathOf } from './fetch.ts'
 
 type Node = Schemas['NodeDetails']
 
-/** The edges of a node. */
+/** An edge of the selected node. */
 export interface Edge {
   readonly other: string
   readonly title: string
-  /** Of a connection; empty of a parent and a child. */
+  /** The type of a connection; '' for parents and children. */
   readonly type: string
   readonly isOut: boolean
   readonly words: string
 }
 
-/** Edges in the list; characters of the text. */
+/** Maximum edges in the list; maximum characters of the text. */
 const most = { edges: 14, text: 220 } as const
 
 export function edgesOf({ id, parents, children, connections }: Node): Edge[] {
@@ -32,9 +32,9 @@ export function edgesOf({ id, parents, children, connections }: Node): Edge[] {
 }
 
 interface Choices {
-  /** The area that it lies in, where that is not all that is shown. */
+  /** The id of the node's area, if the map shows more than that area. */
   readonly around: string | undefined
-  /** Another one, or with '' none. */
+  /** Selects another node, or none with ''. */
   choose(id: string): void
 }
 

@@ -1,4 +1,4 @@
-/** Titles of a map that came without them: those of the area in which the camera is, once it has come to rest. */
+/** Loads titles on demand: those of the area where the camera rests. Large maps have no titles. */
 
 import type { MultiGraph } from 'graphology'
 import type Sigma from 'sigma'
@@ -6,7 +6,7 @@ import type { Schemas } from '../../../spec/client/api.ts'
 import type { Area } from './areas.ts'
 import { fetchJson } from './fetch.ts'
 
-/** Milliseconds without movement; nodes of an area whose titles are shown; the share of the window that its disk takes. */
+/** `rest`: milliseconds without movement. `mostNodes`: of an area. `share`: smallest disk relative to the window. */
 const rest = 400
 const mostNodes = 20_000
 const share = 0.3

@@ -1,4 +1,4 @@
-/** The map in a browser: dots that sigma draws, the chosen node with its edges, what is searched, and the address of all that. */
+/** The interactive map: drawing, selection, search, and its state in the URL. */
 
 import Sigma from 'sigma'
 import type { Schemas } from '../../../spec/client/api.ts'
@@ -9,9 +9,9 @@ import { Dots, fitDots, type GraphMap, pixelsOfUnit } from './map-dots.ts'
 import { fewNames, nameAreas, nameDots, namedFrom, spreadNames } from './map-names.ts'
 import { edgesOf, showNode } from './map-node.ts'
 
-/** Milliseconds of a flight; without typing before the search. */
+/** Milliseconds: of a camera flight; without typing before the search. */
 const times = { fly: matchMedia('(prefers-reduced-motion: reduce)').matches ? 0 : 450, pause: 150 } as const
-/** Results of a search by the service, where the map has no titles. */
+/** Maximum results of a search by the service, if the map has no titles. */
 const mostFound = 50
 
 export async function showMap(main: HTMLElement): Promise<void> {
@@ -50,7 +50,7 @@ function draw(main: HTMLElement, map: GraphMap, say: (text: string) => void): vo
   canvas.dataset.drawn = String(map.ids.length)
 }
 
-/** Draws the dots, fitted into the canvas, with the names of nodes and areas. */
+/** Draws the dots, fitted to the canvas, and the names of nodes and areas. */
 function openSigma(canvas: HTMLElement, map: GraphMap, dots: Dots): Sigma {
   const { areas } = map
   const { graph, places } = dots
@@ -83,7 +83,7 @@ function openSigma(canvas: HTMLElement, map: GraphMap, dots: Dots): Sigma {
   return sigma
 }
 
-/** The page around the drawing: chosen node, search, camera and address. The address names the node and the words. */
+/** The page around the drawing: selected node, search, camera and URL. The URL contains the node and the query. */
 class MapView {
   private readonly elements: Elements
   private readonly map: GraphMap
@@ -99,7 +99,7 @@ class MapView {
     this.say = say
   }
 
-  /** Chooses a node, or with '' none, and puts it into the address. */
+  /** Selects a node, or none with '', and updates the URL. */
   private go(id: string, isFlown: boolean): void {
     put('focus', id, 'pushState')
     void this.choose(id, isFlown)
@@ -143,7 +143,7 @@ class MapView {
     this.fly(this.map.x[at] ?? 0, this.map.y[at] ?? 0, Math.max(r, 200))
   }
 
-  /** Clicks on dots, on the canvas and on links to nodes and areas choose; so does Escape. */
+  /** Selects by clicks on dots, canvas and links, and deselects with Escape. */
   followChoices(): void {
     const { sigma, dots } = this
     const { main, canvas, input } = this.elements
@@ -209,7 +209,7 @@ class MapView {
     return new Set((told?.matches ?? []).flatMap(({ node_id }) => this.dots.places.get(node_id) ?? []))
   }
 
-  /** Shows what the address names, now and after each step back or forward. */
+  /** Shows the state in the URL, now and after each step in the browser's history. */
   followAddress(): void {
     const { input } = this.elements
     const follow = () => {
@@ -222,7 +222,7 @@ class MapView {
     if (location.search !== '') follow()
   }
 
-  /** Offers edges by type where the map has titles; otherwise loads titles as the camera comes near. */
+  /** Offers edges by type if the map has titles. Otherwise loads titles near the camera. */
   loadMore(): void {
     const { sigma, dots, map } = this
     const { graph, places } = dots
@@ -240,7 +240,7 @@ function smallestOf(sizes: readonly number[]): number {
   return sizes.reduce((least, size) => Math.min(least, size), Infinity)
 }
 
-/** A part of the address, gone where it is empty. */
+/** Sets a query parameter of the URL, or removes it if the value is ''. */
 function put(name: string, value: string, how: 'pushState' | 'replaceState'): void {
   const url = new URL(location.href)
   if (value === '') url.searchParams.delete(name)

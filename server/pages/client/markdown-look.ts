@@ -1,4 +1,4 @@
-/** How Markdown looks while it is written: marked by the language alone, without those that may stand in it. */
+/** Highlights Markdown in the editor, without the languages of its code blocks. */
 
 import { defineLanguageFacet, HighlightStyle, Language, syntaxHighlighting } from '@codemirror/language'
 import type { Extension } from '@codemirror/state'
@@ -6,7 +6,7 @@ import { EditorView } from '@codemirror/view'
 import { styleTags, tags } from '@lezer/highlight'
 import { type MarkdownConfig, parser, Strikethrough, Table, TaskList } from '@lezer/markdown'
 
-/** Characters of a link. */
+/** Maximum characters of a wiki link. */
 const longest = 1_000
 
 const wikilinks: MarkdownConfig = {
@@ -50,7 +50,7 @@ const look = EditorView.theme({
   '&': { color: 'var(--ink)', backgroundColor: 'transparent', minHeight: '22rem' },
   '&.cm-focused': { outline: 'none' },
   '.cm-scroller': { fontFamily: 'var(--serif)', fontSize: '1.09rem', lineHeight: '1.62', minHeight: '22rem' },
-  // All of the box, so that a click below the text is a click into it.
+  // Fills the box, so that a click below the text sets the cursor.
   '.cm-content': { padding: '0.85rem 0', caretColor: 'var(--accent)', minHeight: '22rem' },
   '.cm-line': { padding: '0 1.1rem' },
   '.cm-tooltip': {

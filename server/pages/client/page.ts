@@ -1,4 +1,4 @@
-/** What every page does in a browser that runs scripts: keys, the colours, the search once it is touched, invitations, and cards of links to nodes. */
+/** The script of every page. It loads the other scripts when the page or the user needs them. */
 
 import { listenForShortcuts } from './keys.ts'
 
@@ -26,7 +26,7 @@ if (map) void import('./map.ts').then(({ showMap }) => showMap(map))
 
 for (const type of ['pointerover', 'focusin'])
   document.addEventListener(type, (event) => {
-    // Elements alone get these events.
+    // Only elements get these events.
     const link = (event.target as Element).closest<HTMLAnchorElement>('[data-cards] a[href*="/n/"]:not(.btn)')
     if (link) void import('./cards.ts').then(({ cardOf }) => cardOf(link, event))
   })

@@ -1,4 +1,4 @@
-/** A text as its page will show it, by the same rules. Loaded when a preview is opened. */
+/** Renders a text as its page will show it. Loaded when the user opens the preview. */
 
 import type { Grove, Output } from '../../../spec/client/client.ts'
 import { folded } from '../../markdown/note-names.ts'
@@ -16,15 +16,15 @@ interface Shown {
   readonly text: string
 }
 
-/** Names that are looked up for one preview; the next one has more. */
+/** Maximum names resolved for one preview. The next preview resolves more. */
 const mostNames = 20
-/** Ids by titles; undefined where there is none. */
+/** Ids by folded title; undefined if no node has it. */
 const named = new Map<string, string | undefined>()
 let saved: Promise<Output<'listLinks'>['links']> | undefined
 
-/** HTML. */
+/** Returns the HTML of a text. */
 export async function preview(api: Grove, { root, org, node, title, text }: Shown): Promise<string> {
-  // A new node has none, and without an answer titles alone are known.
+  // A new node has no links yet. Without an answer, links are resolved only by title.
   saved ??= api.listLinks({ path: { org_id: org, node_id: node } }).then(
     ({ links }) => links,
     () => [],

@@ -1,4 +1,7 @@
-/** Results while a search is typed: titles at once, texts after a pause. Arrows choose, Enter opens; without a choice the form is sent. */
+/**
+ * Shows results while the user types: titles immediately, texts after a pause. Arrow keys select, Enter opens. Without a
+ * selection, Enter sends the form.
+ */
 
 import { grove } from '../../../spec/client/client.ts'
 import { pathOf } from './fetch.ts'
@@ -6,11 +9,11 @@ import { pathOf } from './fetch.ts'
 interface Hit {
   readonly id: string
   readonly title: string
-  /** Empty of a title. */
+  /** '' for a hit by title. */
   readonly snippet: string
 }
 
-/** Of each kind; milliseconds without typing before texts are searched. */
+/** Maximum hits of each kind; milliseconds without typing before texts are searched. */
 const most = { titles: 6, texts: 5 } as const
 const pauseMs = 180
 
@@ -47,7 +50,7 @@ export function completeSearch(form: HTMLFormElement): void {
   if (input.value !== input.defaultValue) void typed()
 }
 
-/** The list of hits below a field, which becomes its combobox. Arrows choose, Enter follows, Escape closes and then leaves. */
+/** The list of hits below the field, which becomes a combobox. Escape closes the list, then leaves the field. */
 class HitList {
   private readonly input: HTMLInputElement
   private readonly list = document.createElement('div')
@@ -73,7 +76,7 @@ class HitList {
     return this.chosen >= 0
   }
 
-  /** The answer for the last letter may come after an arrow has chosen: a hit that it still has stays chosen. */
+  /** Shows hits. A selected hit that is still in the list stays selected, because answers may come late. */
   show(hits: readonly Hit[]): void {
     const { list } = this
     const before = this.link()?.href
@@ -83,7 +86,7 @@ class HitList {
     this.open(hits.length > 0)
   }
 
-  /** -1 for none. */
+  /** Selects a hit; -1 for none. */
   choose(at: number): void {
     const { input } = this
     const options = [...this.list.children]
@@ -137,7 +140,7 @@ function option({ id, title, snippet }: Hit, name: string): HTMLAnchorElement {
   return link
 }
 
-/** None where no answer comes: the form can still be sent. */
+/** Returns hits by title; none if the request fails. The form can still be sent. */
 async function suggest(words: string): Promise<Hit[]> {
   const query = { q: words.slice(0, 200), limit: most.titles }
   const { suggestions } = await api.suggestTitles({ path, query }).catch(() => ({ suggestions: [] }))

@@ -1,6 +1,6 @@
-/** What the keys of every page do that follow no link. Loaded when one of them is pressed, or its button. */
+/** Keyboard shortcuts that do not follow a link. Loaded when the user presses one, or its button. */
 
-/** What keys are for; of those that follow a link, `data-key` names it. */
+/** Descriptions by key. `data-key` marks the link of a key, and `data-key-name` replaces its description. */
 const names: Readonly<Record<string, string>> = {
   '/': 'Search',
   j: 'Next item',
@@ -19,10 +19,10 @@ export const shortcuts: Readonly<Record<string, () => void>> = {
   '?': listKeys,
 }
 const always: ReadonlySet<string> = new Set(['d', '?'])
-/** What `j` and `k` walk through: the first of these that the page has. */
+/** Lists for `j` and `k`: the first one that the page has is used. */
 const lists = ['.results a.t', '.tree a[href]:not(.close)', 'main li > a']
 
-/** From what has the focus, else from the page itself, which a tree names. */
+/** Moves the focus from the focused item, else from the current page in the tree. */
 function step(by: 1 | -1): void {
   const items = listed()
   const { activeElement } = document
@@ -41,7 +41,7 @@ function isShown({ offsetParent }: HTMLElement): boolean {
   return offsetParent !== null
 }
 
-/** Those that do something on this page. */
+/** Shows the shortcuts that work on this page. */
 function listKeys(): void {
   const dialog = document.createElement('dialog')
   dialog.className = 'keys'
@@ -64,7 +64,7 @@ function listKeys(): void {
   Object.assign(close, { className: 'btn', type: 'button', textContent: 'Close' })
   close.addEventListener('click', () => dialog.close())
   dialog.append(title, rows, close)
-  // The focus goes back by itself to what had it.
+  // The browser restores the focus.
   dialog.addEventListener('close', () => dialog.remove())
   document.body.append(dialog)
   dialog.showModal()
@@ -87,6 +87,6 @@ function switchTheme(): void {
   try {
     localStorage.theme = root.dataset.theme
   } catch {
-    // It holds for this page alone.
+    // Without storage, the theme applies only to this page.
   }
 }

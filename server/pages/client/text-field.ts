@@ -1,4 +1,7 @@
-/** CodeMirror in place of a plain field. It lives in a shadow root, whose style sheets the policy of pages lets it adopt. */
+/**
+ * CodeMirror instead of a plain field. It is in a shadow root, which adopts its style sheets. The content security policy
+ * allows that.
+ */
 
 import {
   autocompletion,
@@ -18,7 +21,7 @@ type Suggest = (words: string) => Promise<readonly { readonly node_id: string; r
 interface Options {
   readonly field: HTMLTextAreaElement
   readonly suggest: Suggest
-  /** The node, which no link of its own leads to. */
+  /** The id of the edited node, which is not suggested as a link. */
   readonly self: string
   onChange(): void
   onFiles(files: readonly File[]): void
@@ -27,9 +30,9 @@ interface Options {
 
 export interface TextField {
   text(): string
-  /** In place of all; it can be undone. */
+  /** Replaces the whole text; the user can undo it. */
   setText(text: string): void
-  /** Where the cursor is. */
+  /** Inserts at the cursor. */
   insert(text: string): void
   focus(): void
 }
@@ -59,7 +62,7 @@ export function textField({ field, suggest, self, onChange, onFiles, onSave }: O
         EditorView.contentAttributes.of({ 'aria-label': 'Text', spellcheck: 'true', autocapitalize: 'sentences' }),
         markdownLook(),
         completeLinks(suggest, self),
-        // Tab leaves the field, as it does everywhere.
+        // Without a binding for Tab, it leaves the field, as in other fields.
         keymap.of([{ key: 'Mod-s', run: save }, ...defaultKeymap, ...historyKeymap]),
         EditorView.updateListener.of(({ docChanged }) => {
           if (docChanged) onChange()
@@ -83,7 +86,7 @@ export function textField({ field, suggest, self, onChange, onFiles, onSave }: O
   }
 }
 
-/** What `[[` is completed to: titles of the organisation. */
+/** Completes `[[` with titles of the organisation. */
 function completeLinks(suggest: Suggest, self: string): Extension {
   const source = async (context: CompletionContext): Promise<CompletionResult | null> => {
     const before = context.matchBefore(typedLink)
@@ -98,7 +101,7 @@ function completeLinks(suggest: Suggest, self: string): Extension {
   return autocompletion({ override: [source], icons: false, interactionDelay: 0 })
 }
 
-/** The title with its brackets, of which some may be there. */
+/** Inserts the title and the closing brackets that are missing. */
 function close(view: EditorView, { label }: Completion, from: number, to: number): void {
   const closing = /^\]{0,2}/.exec(view.state.sliceDoc(to, to + 2))?.[0].length ?? 0
   const insert = `${label}]]`

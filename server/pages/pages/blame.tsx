@@ -1,4 +1,4 @@
-/** Who wrote each paragraph of a node, when, and in which proposal. */
+/** The author, date and proposal of each paragraph of a node. */
 
 import { AppError } from '../../base/errors.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
@@ -72,7 +72,7 @@ async function readBlame({ api }: PageContext, path: Path, revision: string): Pr
   return undefined
 }
 
-/** Those who wrote older lines of a paragraph. */
+/** Returns the author and the date of the oldest lines of a paragraph. */
 function othersOf(ids: readonly string[], commits: ReadonlyMap<string, Blame['commits'][number]>): string {
   const named = ids.map((id) => commits.get(id)).filter((commit) => commit !== undefined)
   const oldest = named.reduce(

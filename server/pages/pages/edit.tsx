@@ -1,4 +1,4 @@
-/** Editing one node: its text and title, saved on main or proposed; and both sides where others were faster. */
+/** Editing the text and title of a node: saving, proposing, and resolving conflicts. */
 
 import type { Api } from '../../../spec/client/api.ts'
 import { AppError } from '../../base/errors.ts'
@@ -56,21 +56,21 @@ export async function takeEdit(visit: PageContext): Promise<PageResult> {
   return redirect(303, urls.node(at.org.id, at.node.id))
 }
 
-/** A text as a form has sent it; where no letter of it is another, as it was. */
+/** Restores the line endings of `before`, which browsers change. Returns `before` if nothing else changed. */
 function asBegun(sent: string, before: string): string {
   const isDos = hasDosLines(before)
   const text = withLineEnds(sent, isDos)
   return text === withLineEnds(before, isDos) ? before : text
 }
 
-/** @throws AppError bad_request */
+/** Reads a commit id; null if it is blank. @throws AppError bad_request */
 function headIn(text: string): string | null {
   if (text === '') return null
   if (!/^[0-9a-f]{40}$/.test(text)) throw new AppError('bad_request', 'The form does not name a valid commit')
   return text
 }
 
-/** With what is there now. */
+/** Shows the form with both sides after a conflict. */
 async function comparedPage(
   visit: PageContext,
   { start, written }: { start: Source; written: Written },
@@ -84,7 +84,7 @@ async function comparedPage(
 }
 
 interface Editing {
-  /** On which it is sent. */
+  /** The version that the edit is based on. */
   readonly source: Source
   readonly written: Written
   readonly problem?: string
@@ -130,7 +130,7 @@ function editPage(visit: PageContext, at: AtNode, { source, written, problem, wa
   }
 }
 
-/** The first is what Enter in a field does. */
+/** Returns the buttons of the form. Enter in a field presses the first one. */
 function actsOf({ require_pull_requests }: AtNode['org'], head: string | null): readonly Act[] {
   const save = { name: 'save', label: 'Save' } as const
   const propose = { name: 'propose', label: 'Propose changes' } as const
@@ -151,7 +151,7 @@ function refused(visit: PageContext, at: AtNode, says: string): Page {
   }
 }
 
-/** Every letter, for whose session ended while they wrote. */
+/** Keeps the text of a user whose session ended while they were writing. */
 function signedOutPage(visit: PageContext, written: Written): Page {
   const { urls, form } = visit
   const [org, node] = [param(visit, 'org'), param(visit, 'node')]
@@ -178,7 +178,7 @@ function signedOutPage(visit: PageContext, written: Written): Page {
   }
 }
 
-/** The node at a commit; undefined where its text is nothing that a form holds. */
+/** Reads the node at a commit; undefined if a form cannot hold its text. */
 async function sourceAt(api: Api, { path, node }: AtNode, head: string | null): Promise<Source | undefined> {
   if (head === null) return { head, title: node.title, text: '', textPath: 'content.md' }
   const title = head === node.head ? node.title : await readTitle(api, path, head, node.title)

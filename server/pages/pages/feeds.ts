@@ -1,9 +1,9 @@
-/** What programs read of published organisations: the Atom feed of changes, the list of pages for crawlers, and what these may visit. */
+/** The Atom feed, the sitemap and robots.txt. */
 
 import { AppError } from '../../base/errors.ts'
 import { type PageContext, param, type Text } from '../page-context.ts'
 
-/** Changes in the feed; nodes in all lists for crawlers, and in one of them, which one request asks for; nodes asked for at once. */
+/** `changes`: in the feed. `listed`: nodes in the sitemap. `part`: nodes in one part of it. `atOnce`: per API call. */
 const most = { changes: 50, listed: 50_000, part: 2_000, atOnce: 200 } as const
 
 export async function showFeed(visit: PageContext): Promise<Text> {
@@ -30,7 +30,7 @@ export async function showFeed(visit: PageContext): Promise<Text> {
   return { kind: 'text', type: 'application/atom+xml; charset=utf-8', text: `${lines.join('\n')}\n` }
 }
 
-/** The list of pages; of a large organisation, a list of such lists. */
+/** Answers the sitemap; for a large organisation, an index of its parts. */
 export async function showSitemap(visit: PageContext): Promise<Text> {
   const { api, urls, query } = visit
   const { path, org } = await publishedOrg(visit)
@@ -60,7 +60,7 @@ export async function showSitemap(visit: PageContext): Promise<Text> {
   return listOf('urlset', rows)
 }
 
-/** Source: sitemaps.org, protocol 0.9. */
+/** Builds a sitemap or a sitemap index. Source: sitemaps.org, protocol 0.9. */
 function listOf(element: 'sitemapindex' | 'urlset', rows: readonly string[]): Text {
   const lines = [
     '<?xml version="1.0" encoding="utf-8"?>',
@@ -71,14 +71,14 @@ function listOf(element: 'sitemapindex' | 'urlset', rows: readonly string[]): Te
   return { kind: 'text', type: 'application/xml; charset=utf-8', text: `${lines.join('\n')}\n` }
 }
 
-/** Crawlers may read pages; operations say the same, and what changes at each visit says nothing. */
+/** Answers robots.txt. Crawlers may read pages, but not the API, which has the same content, or searches. */
 export async function showRobots({ urls }: PageContext): Promise<Text> {
   const closed = ['/orgs/', '/git/', '/auth/', '/sign-in', '/sign-up', '/reset', '/o/*/find']
   const lines = ['User-agent: *', ...closed.map((path) => `Disallow: ${urls.root}${path}`), `Allow: ${urls.root}/o/`]
   return { kind: 'text', type: 'text/plain; charset=utf-8', text: `${lines.join('\n')}\n` }
 }
 
-/** @throws AppError org_not_found, also of one that is there for its members alone */
+/** Reads the organisation. @throws AppError org_not_found, also if it is not published */
 async function publishedOrg(visit: PageContext) {
   const path = { org_id: param(visit, 'org') }
   const org = await visit.api.getOrg({ path })
@@ -87,7 +87,7 @@ async function publishedOrg(visit: PageContext) {
 }
 
 function xml(text: string): string {
-  // XML 1.0 has no room for control characters.
+  // XML 1.0 does not allow control characters.
   return text
     .replace(/[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g, '')
     .replace(/[&<>"']/g, (letter) => `&#${letter.charCodeAt(0)};`)

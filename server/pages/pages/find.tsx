@@ -1,4 +1,4 @@
-/** Results of a search, without script; `?title=` leads to the node of that title. */
+/** Search results, without script. `?title=` redirects to the node with that title. */
 
 import type { AnswerOf } from '../../http/in-process.ts'
 import { type Page, type PageContext, type PageResult, param, redirect } from '../page-context.ts'
@@ -10,7 +10,7 @@ import { BigSearch } from './org.tsx'
 type Found = AnswerOf<'searchNodes'>
 type Suggestions = AnswerOf<'suggestTitles'>['suggestions']
 
-/** Matches on a page, and on a longer one, as many as a search finds; titles above them. */
+/** `matches`: on the page. `all`: on the longer page, the maximum of a search. `titles`: above the matches. */
 const most = { matches: 20, all: 50, titles: 5 } as const
 const longestQuery = 1_000
 
@@ -40,7 +40,7 @@ interface Facts {
   readonly org: AnswerOf<'getOrg'>
   readonly tree: Awaited<ReturnType<typeof readTree>>
   readonly words: string
-  /** Matches at most. */
+  /** Maximum number of matches. */
   readonly asked: number
   readonly found: Found | undefined
   readonly titles: Suggestions
@@ -98,7 +98,7 @@ const hints: Readonly<Record<string, string>> = {
   scope_is_empty: 'There is nothing to search yet',
 }
 
-/** As many as were asked for may be some of many. */
+/** Describes the result. If it is as long as the limit, there may be more. */
 function saidOf({ matches, hint }: Found, others: number, asked: number): string {
   if (matches.length === asked)
     return `The best ${asked} nodes${asked < most.all ? '' : '; add a word to find others'}.`
@@ -128,7 +128,7 @@ function Match({ match: { node_id, title, snippet, passage, matched_terms }, url
   )
 }
 
-/** Terms are stems of words in small letters, so a word is marked that begins as a term does. */
+/** Marks words that begin with a term, because terms are word stems in lower case. */
 function Marked({ text, terms }: { readonly text: string; readonly terms: readonly string[] }) {
   const starts = terms.map((term) => term.toLowerCase()).filter((term) => term.length > 1)
   const pieces = text.split(/([\p{L}\p{M}\p{N}]+)/u)

@@ -1,4 +1,4 @@
-/** The map of an organisation; as it comes, and for who does not see it, a list of its areas with their nodes. */
+/** The map of an organisation, with a list of areas and nodes as a fallback. */
 
 import type { AnswerOf } from '../../http/in-process.ts'
 import { type Area, nameOfArea, partsOf, slots } from '../client/areas.ts'
@@ -7,7 +7,10 @@ import { plural } from '../parts/dates.tsx'
 import { Icon } from '../parts/icons.tsx'
 import type { Urls } from '../urls.ts'
 
-/** Areas in the list, those of them whose nodes are named, nodes of each; nodes of a page about one area; results. */
+/**
+ * `areas`: in the list. `open`: areas that list their nodes, and `nodes`: of each. `inside`: nodes on the page of one area.
+ * `found`: results.
+ */
 const most = { areas: 100, open: 12, nodes: 12, inside: 200, found: 20 } as const
 const longestQuery = 500
 
@@ -16,7 +19,7 @@ type Level = AnswerOf<'listTree'>
 interface Facts {
   readonly org: AnswerOf<'getOrg'>
   readonly total: number
-  /** The one area that the page is about. */
+  /** The area that the page shows; undefined: the whole organisation. */
   readonly under: { readonly id: string; readonly title: string; readonly inside: Level } | undefined
   readonly areas: readonly ListedArea[]
   readonly words: string
@@ -158,7 +161,7 @@ function AreaItem({ urls, org, area, title, slot, inside }: AtOrg & ListedArea &
   )
 }
 
-/** The children of a node; those with children of their own lead on. */
+/** Lists the children of a node. Children with their own children link to their area. */
 function Inside({ urls, org, under, level }: AtOrg & { readonly under: string; readonly level: Level }) {
   const left = level.total - level.nodes.length
   return (
@@ -179,7 +182,7 @@ function Inside({ urls, org, under, level }: AtOrg & { readonly under: string; r
 interface NodeItemProps extends AtOrg {
   readonly id: string
   readonly title: string
-  /** Children of the node. */
+  /** The number of the node's children. */
   readonly inside?: number
 }
 

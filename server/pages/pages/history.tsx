@@ -1,4 +1,4 @@
-/** The commits of a node by days, and one of them with what it changed. */
+/** The commits of a node by day, and one commit with its changes. */
 
 import type { AnswerOf } from '../../http/in-process.ts'
 import { type Page, type PageContext, param } from '../page-context.ts'
@@ -10,7 +10,7 @@ import type { Urls } from '../urls.ts'
 
 /** Commits on a page. */
 const pageSize = 50
-/** UTF-16 units of a commit's message that are shown. */
+/** Maximum UTF-16 units of a commit message that are shown. */
 const longestMessage = 65_536
 const empty = { history: [], total: 0 }
 
@@ -55,7 +55,7 @@ export async function showHistory(visit: PageContext): Promise<Page> {
   }
 }
 
-/** A whole number of commits to skip; 0 for anything else. */
+/** Returns the number of commits to skip; 0 if it is not valid. */
 function pageOffset(sent: string | null): number {
   return sent !== null && /^\d{1,7}$/.test(sent) ? Number(sent) : 0
 }
@@ -129,7 +129,7 @@ export async function showCommit(visit: PageContext): Promise<Page> {
     readImpact(api, at.path, commit.changes),
   ])
   const { org, node } = at
-  // What a commit changes never does.
+  // The changes of a commit never change, so the ETag does not need them.
   const { changes: _, ...whole } = commit
   const fields = { ...whole, message: commit.message.slice(0, longestMessage) }
   const [, ...rest] = fields.message.split('\n')

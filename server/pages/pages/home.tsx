@@ -1,9 +1,9 @@
-/** The first page: the organisations of a person; for everybody else, what this is. */
+/** The home page: the user's organisations, or a welcome for anonymous visitors. */
 
 import type { Page, PageContext } from '../page-context.ts'
 import { Icon } from '../parts/icons.tsx'
 
-/** Organisations on the page. */
+/** Maximum organisations on the page. */
 const mostOrgs = 100
 
 export async function showHome(visit: PageContext): Promise<Page> {

@@ -1,4 +1,4 @@
-/** Invitations to an organisation: what its owners give to people, with or without an account. */
+/** Invitations to an organisation, which its owners create. */
 
 import type { AnswerOf } from '../../http/in-process.ts'
 import type { PageContext } from '../page-context.ts'
@@ -9,17 +9,17 @@ import { RoleOptions, roleOf } from '../parts/roles.tsx'
 type Invitation = AnswerOf<'listInvitations'>['invitations'][number]
 export type MadeInvitation = AnswerOf<'createInvitation'>
 
-/** Of a list; characters of what the fields hold. */
+/** Maximum invitations listed; maximum characters of an e-mail address. */
 const most = { open: 100, email: 254 } as const
-/** Characters of a field that takes an invitation. */
+/** Maximum characters of a field for an invitation. */
 export const mostInvitation = 4096
 const dayMs = 86_400_000
-/** Days that an invitation lives. */
+/** Lifetimes of an invitation in days. */
 const lifetimes = [1, 7, 30] as const
-/** People that may join by one. */
+/** Numbers of people who can use an invitation. */
 const uses = [1, 10, 100, 1000] as const
 
-/** @throws AppError, ValidationError: the e-mail is at fault as the field `email` */
+/** Creates an invitation. @throws AppError, ValidationError: an invalid e-mail address is the field `email` */
 export function createInvitation({ api, form }: PageContext, org_id: string): Promise<MadeInvitation> {
   const [email, days] = [field(form, 'email').trim(), lifetimes.find((one) => String(one) === form.get('days')) ?? 7]
   const body = {
@@ -31,7 +31,7 @@ export function createInvitation({ api, form }: PageContext, org_id: string): Pr
   return api.createInvitation({ path: { org_id }, body })
 }
 
-/** Those that are open, for owners. */
+/** Reads the open invitations. Only owners may do so. */
 export async function readInvitations({ api }: PageContext, org_id: string): Promise<readonly Invitation[]> {
   return (await api.listInvitations({ path: { org_id }, query: { limit: most.open } })).invitations
 }
@@ -40,7 +40,7 @@ interface InvitationsProps {
   readonly visit: PageContext
   readonly action: string
   readonly open: readonly Invitation[]
-  /** Just now. */
+  /** The invitation that was just created. */
   readonly made: MadeInvitation | undefined
   readonly trouble: Trouble | undefined
 }
@@ -137,7 +137,7 @@ export function Invitations({ visit: { form }, action, open, made, trouble }: In
   )
 }
 
-/** The token in what a person has pasted: the link, a line of a letter around it, or the token alone. */
+/** Returns the token in the pasted text. It may be the token, the link, or a line that contains it. */
 export function invitationIn(form: URLSearchParams): string {
   const sent = field(form, 'invitation').replace(/\s/g, '')
   return sent.match(/grv_invite_[\w-]+/)?.[0] ?? sent

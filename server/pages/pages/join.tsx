@@ -1,18 +1,18 @@
-/** The page that the link of an invitation opens: it leads to a new account, to a sign-in, or at once into the organisation. */
+/** The page of an invitation link. It leads to sign-up, to sign-in, or directly into the organisation. */
 
 import { type Page, type PageContext, type PageResult, redirect } from '../page-context.ts'
 import { Field, field, submitForm, type Trouble, TroubleOf } from '../parts/forms.tsx'
 import { invitationIn, mostInvitation } from './invitations.tsx'
 import { signInPage, signUpPage } from './sign-in.tsx'
 
-/** The token is behind the `#` of the address, so that no log has it: a script takes it along, or the person pastes the link. */
+/** Shows the page. The token is in the URL's fragment, so that no log has it. A script or the user copies it. */
 export async function showJoin(visit: PageContext): Promise<Page> {
   const { query, person } = visit
   const isRefused = person !== undefined && query.has('refused')
   return joinPage(visit, isRefused ? { says: 'You are signed in, but that invitation cannot be used.' } : undefined)
 }
 
-/** The former address of the page. */
+/** Redirects from the former path of the page. */
 export async function leadToJoin({ urls }: PageContext): Promise<PageResult> {
   return redirect(301, urls.join())
 }

@@ -1,4 +1,4 @@
-/** The members of an organisation: who they are, what they may do, how they come and go. */
+/** The members of an organisation: their roles, and adding, inviting and removing them. */
 
 import { AppError } from '../../base/errors.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
@@ -12,7 +12,7 @@ import { readSettings, SettingsTabs } from './org-settings.tsx'
 type Member = AnswerOf<'listMembers'>['members'][number]
 /** Members on a page. */
 const pageMembers = 100
-/** Characters. */
+/** Maximum characters of an e-mail address. */
 const mostEmail = 254
 
 export function showMembers(visit: PageContext): Promise<Page> {
@@ -140,7 +140,7 @@ async function membersPage(visit: PageContext, { trouble, made }: More = {}): Pr
   }
 }
 
-/** From 0. */
+/** Returns the page number in the query, from 0. */
 function pageOf(query: URLSearchParams): number {
   const text = query.get('page') ?? ''
   return /^[1-9]\d{0,3}$/.test(text) ? Number(text) - 1 : 0

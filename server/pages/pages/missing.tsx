@@ -1,4 +1,4 @@
-/** What a page shows where it cannot be shown: an error of the operations that it asks. */
+/** The page that shows an error of the API, or asks to sign in. */
 
 import type { ShownError } from '../../http/request-state.ts'
 import type { Page, PageContext } from '../page-context.ts'

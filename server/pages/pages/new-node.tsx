@@ -1,4 +1,4 @@
-/** A new node: `?title=` as a link has named it, `?parent=` below which it lies, `?from=` the node whose text leads to it. */
+/** Creating a node. `?title=`: the name in a link. `?parent=`: its parent. `?from=`: the node that links to it. */
 
 import { randomUUID } from 'node:crypto'
 import { AppError } from '../../base/errors.ts'
@@ -9,7 +9,7 @@ import { EditorForm, mayWrite, most, problemOf, RefusedPage, type Written, writt
 
 type Org = AnswerOf<'getOrg'>
 
-/** What a new node begins with. */
+/** The context of a new node. */
 interface Beginning {
   readonly org: Org
   readonly parent: { readonly id: string; readonly title: string } | undefined
@@ -67,9 +67,9 @@ async function readBeginning(visit: PageContext, fields: URLSearchParams): Promi
 interface Making {
   readonly id: string
   readonly written: Written
-  /** A node of the same title. */
+  /** The id of a node with the same title. */
   readonly existing?: string | undefined
-  /** As the link names it. */
+  /** The name in the link. */
   readonly named?: string | undefined
   readonly problem?: string
   readonly status?: number
@@ -81,7 +81,7 @@ function newPage(visit: PageContext, beginning: Beginning, making: Making): Page
   const { org, parent, from } = beginning
   const near = parent ?? from
   return {
-    // A new id each time, so no browser has it yet.
+    // The id is new each time, so no browser has this page cached.
     ...{
       kind: 'page',
       status,
@@ -130,7 +130,7 @@ interface ExistingProps {
   readonly named: string
 }
 
-/** Of the title that is asked for: the link may lead there. */
+/** Offers to link to an existing node with this title instead. */
 function Existing({ visit: { urls }, beginning: { org, from }, existing, named }: ExistingProps) {
   return (
     <form class="notice" method="post" action={urls.newNode(org.id)}>
@@ -161,7 +161,7 @@ function refused({ urls }: PageContext, org: Org): Page {
   }
 }
 
-/** Every letter, for whose session ended while they wrote. */
+/** Keeps the text of a user whose session ended while they were writing. */
 function signedOutPage(visit: PageContext, { id, written }: Making): Page {
   const { urls, form } = visit
   const org = param(visit, 'org')

@@ -1,4 +1,4 @@
-/** One node: its text, the way to it, and what lies around it; with `?at=` as it was, or as a branch has it. */
+/** One node: text, path and neighbours. `?at=` selects a branch, tag or commit. */
 
 import { createHash } from 'node:crypto'
 import type { Api } from '../../../spec/client/api.ts'
@@ -22,7 +22,7 @@ interface NodePath {
   readonly node_id: string
 }
 
-/** Tags of a node that are named. */
+/** Maximum tags shown. */
 const mostTags = 6
 
 export async function showNode(visit: PageContext): Promise<PageResult> {
@@ -102,7 +102,7 @@ export async function showNode(visit: PageContext): Promise<PageResult> {
 
 interface Proposals {
   readonly open: number
-  /** With those that are merged or closed. */
+  /** Open, merged and closed ones. */
   readonly all: number
 }
 
@@ -168,7 +168,7 @@ function headOf({ urls }: PageContext, { node, org, canonical, revision, version
   return { ...head, kind: 'article', data, ...(said === '' ? {} : { description: said }) }
 }
 
-/** The first words of a text, without the marks that stand most often. */
+/** Returns the first words of a text without the most common markup. */
 function beginning(text: string): string {
   const lines = text
     .slice(0, 2_000)
@@ -207,7 +207,7 @@ interface MetaProps {
   readonly revision: string
   readonly commits: number
   readonly latest: AnswerOf<'listCommits'>['history'][number] | undefined
-  /** Of the last change. */
+  /** The time of the last change. */
   readonly time: string | undefined
   readonly proposals: Proposals
 }
@@ -264,7 +264,7 @@ function AsItWas({ visit: { urls }, node, revision }: { visit: PageContext; node
   )
 }
 
-/** The children, where the text does not lead to them. */
+/** Shows the children below the text, or a note if the node is empty. */
 function Below({ visit: { urls }, node, isEmpty }: { visit: PageContext; node: Node; isEmpty: boolean }) {
   if (node.children.length === 0) return isEmpty ? <p class="why">This node has no text yet.</p> : null
   return (

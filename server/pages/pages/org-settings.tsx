@@ -1,4 +1,4 @@
-/** What an organisation is called, what it is about, and who may read it; and the page that makes a new one. */
+/** The general settings of an organisation, and the page that creates one. */
 
 import { AppError, invalid } from '../../base/errors.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
@@ -8,7 +8,7 @@ import type { Urls } from '../urls.ts'
 
 type Org = AnswerOf<'getOrg'>
 
-/** Characters of what a form's fields hold. */
+/** Maximum characters of the fields. */
 const most = { name: 200, description: 2000 } as const
 
 export function showNewOrg(visit: PageContext): Promise<Page> {
@@ -26,7 +26,7 @@ export async function takeNewOrg(visit: PageContext): Promise<PageResult> {
   )
 }
 
-/** Lines as a form sends them end in CR LF. */
+/** Reads a field with several lines, and turns their CR LF into LF. */
 function textOf(form: URLSearchParams, name: string): string {
   return field(form, name).replaceAll('\r\n', '\n').trim()
 }
@@ -93,7 +93,7 @@ export async function takeGeneral(visit: PageContext): Promise<PageResult> {
   )
 }
 
-/** @throws ValidationError where the name is not repeated */
+/** Deletes the organisation. @throws ValidationError if the repeated name is wrong */
 async function deleteOrg({ api, form, urls }: PageContext, path: { org_id: string }): Promise<string> {
   const { name } = await api.getOrg({ path })
   if (field(form, 'repeated').trim() !== name)
@@ -102,7 +102,7 @@ async function deleteOrg({ api, form, urls }: PageContext, path: { org_id: strin
   return urls.home()
 }
 
-/** @throws AppError bad_request */
+/** Returns the change that the form asks for. @throws AppError bad_request */
 function changeOf(form: URLSearchParams) {
   switch (form.get('act')) {
     case 'describe':
@@ -118,7 +118,7 @@ function changeOf(form: URLSearchParams) {
   }
 }
 
-/** @throws AppError unauthenticated, forbidden: for who is no member */
+/** Reads the organisation for a member. @throws AppError unauthenticated, forbidden: the user is not a member */
 export async function readSettings({ api, person, params }: PageContext): Promise<Org> {
   const org = await api.getOrg({ path: { org_id: params.org ?? '' } })
   if (org.role !== undefined) return org

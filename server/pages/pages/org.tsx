@@ -1,4 +1,4 @@
-/** One organisation: what it is about, its search, its tree, what changed in it, its map in small. */
+/** One organisation: description, search, tree, recent changes and small map. */
 
 import type { AnswerOf } from '../../http/in-process.ts'
 import { type Area, slots } from '../client/areas.ts'
@@ -14,7 +14,7 @@ import type { Urls } from '../urls.ts'
 type Org = AnswerOf<'getOrg'>
 type Nodes = AnswerOf<'listNodes'>['nodes']
 
-/** Nodes that changed last. */
+/** Maximum recent changes. */
 const mostChanges = 8
 
 export async function showOrg(visit: PageContext): Promise<Page> {
@@ -53,7 +53,7 @@ export async function showOrg(visit: PageContext): Promise<Page> {
   }
 }
 
-/** What an organisation that says nothing of itself is about. */
+/** Returns a description for an organisation without one. */
 function contentOf({ name }: Org, { nodes, total }: AnswerOf<'listNodes'>): string {
   const titles = nodes.map(({ title }) => title).join(', ')
   return [`${name}: ${plural(total, 'node')}`, titles]
@@ -62,7 +62,7 @@ function contentOf({ name }: Org, { nodes, total }: AnswerOf<'listNodes'>): stri
     .slice(0, 200)
 }
 
-/** The areas of the map, which is packed anew where edges have changed; none where that takes too long. */
+/** Reads the areas of the map; none if that takes too long. After edges change, the map is laid out again. */
 async function readMap(visit: PageContext): Promise<readonly Area[]> {
   const path = { org_id: param(visit, 'org') }
   const map = visit.api.getMap({ path, query: { columns: false } })
@@ -157,7 +157,7 @@ interface GraphProps {
   readonly areas: readonly Area[]
 }
 
-/** The map in small, and the roots with children, largest first. */
+/** Shows the small map; without areas, the roots with children, largest first. */
 function Graph({ urls, org, tree, areas }: GraphProps) {
   const roots = areasOf(tree)
     .filter(({ num_children }) => num_children > 0)

@@ -1,4 +1,4 @@
-/** A person's own password and sessions. */
+/** The password and the sessions of the signed-in user. */
 
 import { AppError, ValidationError } from '../../base/errors.ts'
 import type { Page, PageContext, PageResult } from '../page-context.ts'
@@ -6,9 +6,9 @@ import { When } from '../parts/dates.tsx'
 import { Field, field, submitForm, Tabs, type Trouble, TroubleOf } from '../parts/forms.tsx'
 import type { Urls } from '../urls.ts'
 
-/** Of a list. */
+/** Maximum sessions listed. */
 const mostSessions = 50
-/** Characters. */
+/** Minimum and maximum characters. */
 const password = { least: 8, most: 256 } as const
 
 export function showPassword(visit: PageContext): Promise<Page> {
@@ -36,7 +36,7 @@ export async function takePassword(visit: PageContext): Promise<PageResult> {
   )
 }
 
-/** @throws ValidationError beside the field, where the old password is wrong */
+/** Changes the password. @throws ValidationError at `old_password` if it is wrong */
 async function change({ api }: PageContext, body: { old_password: string; new_password: string }) {
   try {
     return await api.changePassword({ body })
@@ -111,7 +111,7 @@ interface PasswordProps {
   readonly trouble?: Trouble | undefined
 }
 
-/** A new one has a least length. */
+/** A password field. A new password has a minimum length. */
 export function Password({ label, name, autocomplete, trouble }: PasswordProps) {
   const isNew = autocomplete === 'new-password'
   return (

@@ -9,7 +9,7 @@ import { NodePath, readAtNode } from '../parts/node-head.tsx'
 type Pull = AnswerOf<'listPulls'>['pull_requests'][number]
 
 const states = ['open', 'merged', 'closed', 'all'] as const
-/** Proposals on the page. */
+/** Maximum proposals on the page. */
 const pageSize = 100
 
 export async function showProposals(visit: PageContext): Promise<Page> {
@@ -59,7 +59,7 @@ export async function showProposals(visit: PageContext): Promise<Page> {
   }
 }
 
-/** Its state: open, draft, merged or closed. */
+/** Shows the state of a proposal: open, draft, merged or closed. */
 export function Pill({ pull: { status, is_draft } }: { readonly pull: Pick<Pull, 'status' | 'is_draft'> }) {
   const word = status === 'open' && is_draft ? 'draft' : status
   return (

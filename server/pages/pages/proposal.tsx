@@ -1,4 +1,4 @@
-/** One proposal: what changes in the graph, the words, the commits, and the one act that helps it on. */
+/** One proposal: its changes to graph and text, its commits, and its next action. */
 
 import type { ComponentChildren } from 'preact'
 import { AppError } from '../../base/errors.ts'
@@ -17,7 +17,7 @@ import { Pill } from './proposal-list.tsx'
 
 type Pull = AnswerOf<'getPull'>['pr']
 
-/** Commits that are listed. */
+/** Maximum commits in the list. */
 const mostCommits = 100
 
 export function showProposal(visit: PageContext): Promise<Page> {
@@ -37,7 +37,7 @@ async function proposalPage(visit: PageContext, problem?: string): Promise<Page>
   const files = await readFileChanges(api, at.path, changes)
   const { org, node } = at
   const proposals = { title: 'Proposals', href: urls.proposals(org.id, node.id) }
-  // Between two commits, the same always differs.
+  // The difference between two commits never changes, so their ids are enough for the ETag.
   const between = [changes.base_commit_id, changes.target_commit_id]
   let description = ''
   return {
@@ -100,19 +100,19 @@ async function proposalPage(visit: PageContext, problem?: string): Promise<Page>
   }
 }
 
-/** @throws AppError pull_request_not_found for what is no number */
+/** Returns the number in the path. @throws AppError pull_request_not_found if it is not a number */
 function numberOf(visit: PageContext): number {
   const text = param(visit, 'number')
   if (!/^[1-9]\d{0,8}$/.test(text)) throw new AppError('pull_request_not_found', 'Pull request not found')
   return Number(text)
 }
 
-/** The branch while it is there, else its last commit. */
+/** Returns the branch while the proposal is open, else its last commit. */
 function readableAt({ status, source_branch, source_commit }: Pull): string {
   return status === 'open' ? source_branch : source_commit
 }
 
-/** As HTML; empty where there is none. */
+/** Renders the description as HTML; '' without one. */
 async function descriptionOf({ urls }: PageContext, { path }: AtNode, pr: Pull): Promise<string> {
   if (pr.description.trim() === '') return ''
   const place = { org: path.org_id, node: path.node_id, revision: 'main' }
@@ -128,7 +128,7 @@ interface BoxProps {
   readonly problem: string | undefined
 }
 
-/** Why it can or cannot be merged, in a sentence, and what may be done about it. */
+/** Shows why the proposal can or cannot be merged, and the possible actions. */
 function Box({ visit, at: { org }, pr, problem }: BoxProps) {
   const { title, says, act } = stateOf(pr)
   const { role = 'reader' } = org
@@ -244,7 +244,7 @@ interface ActProps {
   readonly children: ComponentChildren
 }
 
-/** What was seen is sent along: nothing else is merged than what was read. */
+/** An action as a form. It sends the commit that was shown, so that only that commit is merged. */
 function Act({ visit, pr, act, isMain = false, children }: ActProps) {
   return (
     <form method="post" action={visit.here.split('?')[0]}>
@@ -264,7 +264,7 @@ export async function takeProposal(visit: PageContext): Promise<PageResult> {
   try {
     await perform(visit, path)
   } catch (error) {
-    // The page says what is the matter now, beside what was tried.
+    // The page shows the current state in addition to the error.
     if (!(error instanceof AppError) || !told.has(error.code)) throw error
     const paths = Array.isArray(error.facts.paths) ? ` Conflicting files: ${error.facts.paths.join(', ')}.` : ''
     return { ...(await proposalPage(visit, `${asSentence(error.message)}${paths}`)), status: 409 }
@@ -288,7 +288,7 @@ const told: ReadonlySet<string> = new Set([
   'pull_request_required',
 ])
 
-/** @throws AppError, ValidationError */
+/** Performs the action of the form. @throws AppError, ValidationError */
 async function perform(
   { api, form }: PageContext,
   path: { org_id: string; node_id: string; number: number },

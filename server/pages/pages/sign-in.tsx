@@ -1,4 +1,4 @@
-/** The forms that open and end the session of a browser: sign in, sign up, a new password, sign out. They need no script. */
+/** Sign in, sign up, reset the password and sign out. The forms work without script. */
 
 import type { ComponentChildren } from 'preact'
 import type { Api } from '../../../spec/client/api.ts'
@@ -9,7 +9,7 @@ import { ownPath, type Urls } from '../urls.ts'
 import { invitationIn, mostInvitation } from './invitations.tsx'
 import { Password } from './password.tsx'
 
-/** Characters of what a form's fields hold. */
+/** Maximum characters of the fields. */
 const most = { email: 254, name: 200, token: 4096 } as const
 
 export async function showSignIn(visit: PageContext): Promise<Page> {
@@ -53,7 +53,7 @@ export async function takeSignUp(visit: PageContext): Promise<PageResult> {
   )
 }
 
-/** Where a person who has signed in stands with the invitation. */
+/** Accepts the invitation and returns the URL of its organisation. If it is refused, returns the join page's URL. */
 async function joined({ urls }: PageContext, signedIn: Api, token: string): Promise<string> {
   try {
     return urls.org((await signedIn.acceptInvitation({ body: { token } })).id)
@@ -86,7 +86,7 @@ export async function takeSignOut(visit: PageContext): Promise<PageResult> {
   return redirect(303, visit.urls.home())
 }
 
-/** The form again with what is wrong, or on to where it leads. */
+/** Runs `act` and redirects to its result, or shows the form again with the error. */
 async function opened(
   visit: PageContext,
   again: (trouble: Trouble) => Page,
@@ -206,7 +206,7 @@ interface OtherWayProps {
   readonly label: string
 }
 
-/** From one form to the other with the invitation, which no address may hold. */
+/** Switches between the forms and keeps the invitation, which must not be in a URL. */
 function OtherWay({ urls, invitation, act, says, label }: OtherWayProps) {
   return (
     <form method="post" action={urls.join()} class="why other-way">
@@ -244,7 +244,7 @@ function page(title: string, facts: unknown, body: Page['body']): Page {
 interface SheetProps {
   readonly title: string
   readonly trouble?: Trouble | undefined
-  /** That say themselves what is wrong with them. */
+  /** Fields that show their own errors. */
   readonly fields: readonly string[]
   readonly children: ComponentChildren
 }

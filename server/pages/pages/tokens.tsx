@@ -1,4 +1,4 @@
-/** The personal access tokens of a person: what git and programs show in place of a password. */
+/** The personal access tokens of the signed-in user. */
 
 import { AppError } from '../../base/errors.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
@@ -10,10 +10,10 @@ import { MeTabs } from './password.tsx'
 type Token = AnswerOf<'listTokens'>['tokens'][number]
 type Orgs = AnswerOf<'listOrgs'>['orgs']
 
-/** Of a list; a person has at most 100 tokens. */
+/** Maximum tokens and organisations listed. A user has at most 100 tokens. */
 const most = 100
 const dayMs = 86_400_000
-/** Days that a token lives. */
+/** Lifetimes of a token in days. */
 const lifetimes = [30, 90, 365] as const
 
 export function showTokens(visit: PageContext): Promise<Page> {
@@ -55,7 +55,7 @@ function wanted(form: URLSearchParams) {
 
 type Made = AnswerOf<'createToken'>
 
-/** What may be run at once: for the token's own node, else for a node that it reaches. */
+/** Returns commands to try the token, for its own node or another one. */
 async function linesFor({ api, urls }: PageContext, { token, org_id, node_id }: Made): Promise<string[]> {
   const org = org_id ?? (await api.listOrgs({ query: { limit: 1 } })).orgs[0]?.id
   const node = node_id ?? (org && (await api.listNodes({ path: { org_id: org }, query: { limit: 1 } })).nodes[0]?.id)
@@ -82,7 +82,7 @@ async function tokensPage(visit: PageContext, { trouble, made, lines = [] }: Mor
     api.listTokens({ query: { limit: most } }),
     api.listOrgs({ query: { limit: most } }),
   ])
-  // After a token is made the form is empty.
+  // After a token is created, the form is empty.
   const typed = made ? new URLSearchParams() : form.has('act') ? form : query
   const action = urls.me('tokens')
   return {

@@ -1,4 +1,4 @@
-/** A node at a revision: its title, its text with what the links lead to, its files. */
+/** A node at a revision: title, text, resolved links and files. */
 
 import type { Api } from '../../../spec/client/api.ts'
 import { AppError } from '../../base/errors.ts'
@@ -14,20 +14,20 @@ interface NodePath {
   readonly node_id: string
 }
 
-/** Files of a node that are named; UTF-16 units of its text that are shown. */
+/** Maximum files listed; maximum UTF-16 units of the text shown. */
 const most = { files: 100, text: 1_048_576 } as const
 
 /** The node at a revision. */
 export interface Version {
   readonly title: string
-  /** Its beginning, where it is longer than a page. */
+  /** The text; if it is too long for a page, its beginning. */
   readonly text: string
-  /** The file that has all of it, where a page has not. */
+  /** The path of the file with the whole text, if the page cuts it. */
   readonly wholeText?: string
-  /** The file of the text; absent where there is none. */
+  /** The path of the file with the text; absent without one. */
   readonly textPath?: string
   readonly links: Links
-  /** Paths. */
+  /** The paths of its other files. */
   readonly files: readonly string[]
 }
 
@@ -43,7 +43,7 @@ export async function readVersion(api: Api, path: NodePath, node: Node, revision
   ])
   const paths = files.entities.map(({ entity_key }) => entity_key)
   const named = paths.filter((key) => !ours.test(key)).slice(0, most.files)
-  // The list may be too long to name the file; a text comes from one.
+  // A long list may not contain the file, but a text always comes from one.
   const textPath = textPaths.find((name) => paths.includes(name)) ?? (text === '' ? undefined : textPaths[0])
   const version = {
     ...{ title, text, links: text.length > longestText ? [] : links, files: named },
@@ -53,13 +53,13 @@ export async function readVersion(api: Api, path: NodePath, node: Node, revision
   return { ...version, wholeText: textPath, text: text.slice(0, most.text).replace(/[\ud800-\udbff]$/, '') }
 }
 
-/** The first of them that is there has the text of a node. */
+/** The first of these files that exists has the text of the node. */
 const textPaths = ['content.md', 'README.md'] as const
 
-/** What a page shows in other ways. */
+/** Files that the page does not list, because it shows them in other ways. */
 const ours = /^(node\.json|content\.md|README\.md|(parents|children|connections)\/.*|\.[^/]*)$/
 
-/** None where they cannot be read: of a long text, or while too many requests ask for links. */
+/** Reads the links of the text. Returns none if the text is too long, or the service is busy or late. */
 async function readLinks(api: Api, path: NodePath, revision: string): Promise<Links> {
   const found = api.listLinks({ path, query: { revision } }).then(({ links }) => links)
   return unlessBusy<Links>(found, [], ['too_large'])
@@ -73,7 +73,7 @@ async function readText(api: Api, path: NodePath, revision: string): Promise<str
   return ''
 }
 
-/** @param otherwise the title, where node.json says none */
+/** Reads the title at a revision. @param otherwise the result if node.json has no title */
 export async function readTitle(api: Api, path: NodePath, revision: string, otherwise: string): Promise<string> {
   const json = await readFile(api, path, revision, 'node.json')
   try {

@@ -1,4 +1,4 @@
-/** What a person sees whose text was overtaken: what others wrote since, what they wrote themselves, and where both began. */
+/** The edit-conflict view: their version, yours and the common base. */
 
 import type { Source } from '../edits.ts'
 import { FileDiff } from '../text/diff.tsx'
@@ -10,9 +10,9 @@ export interface Conflict {
   readonly start: Source
   readonly theirs: Source
   readonly yours: Written
-  /** What goes on in the form. */
+  /** The content of the form from here. */
   readonly next: Written
-  /** Whether that has what both wrote. */
+  /** True if `next` contains the changes of both. */
   readonly isMerged: boolean
 }
 

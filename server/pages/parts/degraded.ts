@@ -1,12 +1,12 @@
-/** Parts of a page that it can do without: it shows the rest sooner than nothing. */
+/** Optional parts of a page. If one is late or refused, the rest is shown without it. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AppError, type RefusalCode } from '../../base/errors.ts'
 
-/** Milliseconds that a page waits for such a part. */
+/** Milliseconds that a page waits for an optional part. */
 const longestMs = 3_000
 
-/** `otherwise` where the answer takes too long, or is refused with `busy` or one of `codes`. @throws what else `asked` rejects with */
+/** Returns `otherwise` if `asked` takes too long, or rejects with `busy` or one of `codes`. @throws its other errors */
 export async function unlessBusy<T>(asked: Promise<T>, otherwise: T, codes: readonly RefusalCode[] = []): Promise<T> {
   const clock = new AbortController()
   const late = sleep(longestMs, otherwise, { signal: clock.signal, ref: false })

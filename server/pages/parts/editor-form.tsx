@@ -1,4 +1,4 @@
-/** The form in which a text is written. It needs no script; with one it becomes an editor: client/editor.ts. */
+/** The form for editing a text. It works without script; client/editor.ts turns it into an editor. */
 
 import type { ComponentChildren } from 'preact'
 import { AppError, ValidationError } from '../../base/errors.ts'
@@ -7,25 +7,25 @@ import type { PageContext } from '../page-context.ts'
 import { asSentence, brokenField } from '../text/broken-rules.ts'
 import { Icon } from './icons.tsx'
 
-/** What is in the form, as it stands in a node or as it was sent. */
+/** The content of the form: from the node, or as it was sent. */
 export interface Written {
   readonly title: string
   readonly text: string
   readonly message: string
 }
 
-/** Characters of what the fields hold. A longer text is edited in a clone. */
+/** Maximum lengths of the fields in UTF-16 units. Longer texts are edited in a clone. */
 export const most = { title: longestTitle, text: 262_144, message: 10_000 } as const
 
 interface FormProps {
   readonly written: Written
-  /** Where it is sent. */
+  /** The URL that the form is sent to. */
   readonly action: string
-  /** Where a person goes who leaves it. */
+  /** The URL of the cancel link. */
   readonly back: string
   readonly acts: readonly Act[]
   readonly hidden: Readonly<Record<string, string>>
-  /** What the script knows of it: `data-…`; without `data-editor` it stays as it is. */
+  /** `data-…` attributes for the script. Without `data-editor` the form stays plain. */
   readonly data: Readonly<Record<string, string>>
   readonly problem?: string | undefined
   readonly children?: ComponentChildren
@@ -63,7 +63,7 @@ export function EditorForm({ written, action, back, acts, hidden, data, problem,
         </div>
         <div class="panes">
           <div class="pane" data-pane>
-            {/* A parser takes the first line end away. */}
+            {/* HTML parsers drop a newline at the start of a textarea. */}
             <textarea id="text" name="text" rows={22} spellcheck data-text>{`\n${text}`}</textarea>
           </div>
           <section class="pane prose" data-preview aria-label="Preview" hidden />
@@ -92,7 +92,7 @@ export function EditorForm({ written, action, back, acts, hidden, data, problem,
   )
 }
 
-/** The fields as they were sent. */
+/** Reads the fields that were sent. */
 export function writtenIn({ form }: PageContext): Written {
   const field = (name: string, longest: number) => (form.get(name) ?? '').slice(0, longest)
   return {
@@ -102,12 +102,12 @@ export function writtenIn({ form }: PageContext): Written {
   }
 }
 
-/** Whether a member of this role changes nodes. */
+/** True if a member with this role may change nodes. */
 export function mayWrite(role: string | undefined): boolean {
   return role !== undefined && role !== 'reader'
 }
 
-/** What an operation has refused, as a sentence, and the status of the page that says it. @throws what is no refusal */
+/** Returns an API error as a sentence, and the page's HTTP status. @throws errors that are not from the API */
 export function problemOf(error: unknown): [says: string, status: number] {
   if (error instanceof ValidationError) {
     const { field = '', says } = brokenField(error.problems)

@@ -1,13 +1,13 @@
-/** What the forms of pages share: fields with what is wrong beside them, and how one that is refused is shown again. */
+/** Fields with their errors, and refused forms that are shown again. */
 
 import type { ComponentChildren } from 'preact'
 import { AppError, ValidationError } from '../../base/errors.ts'
 import { type Page, type PageResult, redirect } from '../page-context.ts'
 import { asSentence, brokenField } from '../text/broken-rules.ts'
 
-/** Why a form was not taken. */
+/** Why a form was refused. */
 export interface Trouble {
-  /** The field at fault; undefined: the whole form. */
+  /** The invalid field; undefined: the whole form. */
   readonly field?: string
   readonly says: string
 }
@@ -16,7 +16,7 @@ export function field(form: URLSearchParams, name: string): string {
   return form.get(name) ?? ''
 }
 
-/** On to where `act` leads; the form `again`, with what is wrong, where the person may mend it. @throws what else goes wrong */
+/** Runs `act` and redirects to its result. Shows the form `again` if the user can correct it. @throws other errors */
 export async function submitForm(
   again: (trouble: Trouble) => Promise<Page>,
   act: () => Promise<string>,
@@ -28,7 +28,7 @@ export async function submitForm(
   }
 }
 
-/** @throws the error where the person cannot mend it */
+/** Shows the form again with the error. @throws the error if the user cannot correct it */
 export async function showFormErrors(error: unknown, again: (trouble: Trouble) => Promise<Page>): Promise<Page> {
   if (error instanceof ValidationError) return { ...(await again(brokenField(error.problems))), status: 422 }
   const known = error instanceof AppError ? refusals[error.code] : undefined
@@ -37,7 +37,7 @@ export async function showFormErrors(error: unknown, again: (trouble: Trouble) =
   return { ...(await again({ says: asSentence(error.message), ...(field && { field }) })), status }
 }
 
-/** Refusals that a person may mend, with the status that REST answers, and the field that they are about. */
+/** Errors that the user can correct, with the API's HTTP status and the field concerned. */
 const refusals: Readonly<Partial<Record<AppError['code'], { readonly status: number; readonly field?: string }>>> = {
   last_owner: { status: 409 },
   too_many_members: { status: 409 },
@@ -57,7 +57,7 @@ const refusals: Readonly<Partial<Record<AppError['code'], { readonly status: num
   rate_limited: { status: 429 },
 }
 
-/** Attributes that tie a control to its label and to what is wrong with it. */
+/** Attributes that connect a control with its label and its error. */
 interface Tied {
   readonly id: string
   readonly name: string
@@ -70,12 +70,12 @@ interface FieldProps {
   readonly name: string
   readonly hint?: string | undefined
   readonly trouble?: Trouble | undefined
-  /** Sets it apart from a field of the same name in another form of the page. */
+  /** Prefix of the id, if another form has a field of this name. */
   readonly of?: string
   readonly children: (tied: Tied) => ComponentChildren
 }
 
-/** A label, its control and, after it, what is wrong with it. */
+/** A label, its control and its error. */
 export function Field({ label, name, hint, trouble, of, children }: FieldProps) {
   const id = of === undefined ? name : `${of}-${name}`
   const isWrong = trouble?.field === name
@@ -95,7 +95,7 @@ export function Field({ label, name, hint, trouble, of, children }: FieldProps) 
   )
 }
 
-/** What is wrong with a form as a whole, or with a field that it does not show. */
+/** The error of the whole form, or of a field that it does not show. */
 export function TroubleOf({
   trouble,
   fields,

@@ -1,4 +1,4 @@
-/** What every page has: its head, the link past the bar, the bar at the top with the search, the foot. */
+/** The frame of every page: head, skip link, and top bar with search. */
 
 import type { ComponentChildren } from 'preact'
 import { assetName } from '../assets.ts'
@@ -58,7 +58,7 @@ function HeadOf({ head, urls }: { readonly head: Head; readonly urls: Urls }) {
 
 const serif = 'source-serif-4-latin-wght-normal.woff2'
 
-/** JSON that may stand in an element of HTML. */
+/** Serialises JSON-LD so that it is safe inside a script element. */
 function asData(data: object): string {
   return JSON.stringify(data).replaceAll('<', '\\u003c')
 }

@@ -1,4 +1,4 @@
-/** Icons, as paths of strokes in a square of 24. */
+/** Icons as SVG stroke paths in a 24 × 24 box. */
 
 const paths = {
   leaf: 'M5 19c0-9 5-14 15-14 0 10-5 15-13 14M5 19c2-5 5-8 9-9',

@@ -1,4 +1,4 @@
-/** What a change means for the graph: edges that appear and go, in words and drawn. */
+/** The edges that a change adds and removes, as a list and a drawing. */
 
 import type { ComponentChildren } from 'preact'
 import type { Api } from '../../../spec/client/api.ts'
@@ -12,22 +12,22 @@ interface NodePath {
   readonly node_id: string
 }
 
-/** Edges that are shown. */
+/** Maximum edges in the list. */
 const most = 24
-/** Edges that are drawn. */
+/** Maximum edges in the drawing. */
 const drawn = 6
 
 export interface EdgeChange {
   readonly sign: '+' | '-'
   readonly role: 'parent' | 'connection'
-  /** The other end. */
+  /** The id of the node at the other end. */
   readonly id: string
   readonly title: string
   readonly type: string
   readonly label: string
 }
 
-/** Of a commit, from the files that differ; one that became another is an edge that goes and one that appears. */
+/** Reads the edges that a commit changes. A modified file counts as a removed and an added edge. */
 export async function readImpact(api: Api, path: NodePath, changes: Changes): Promise<EdgeChange[]> {
   const { base_commit_id: base, target_commit_id: target } = changes
   const sides = [
@@ -71,7 +71,7 @@ function parsed(text: string): Record<string, unknown> {
   }
 }
 
-/** The id where there is no such node. */
+/** Returns the title of a node; its id if there is no such node. */
 async function titleOf(api: Api, org_id: string, node_id: string): Promise<string> {
   try {
     return (await api.getNode({ path: { org_id, node_id } })).title
@@ -86,7 +86,7 @@ interface ImpactProps {
   readonly org: string
   readonly title: string
   readonly edges: readonly EdgeChange[]
-  /** What else is shown. */
+  /** Shown below the edges. */
   readonly children?: ComponentChildren
 }
 

@@ -1,4 +1,4 @@
-/** What lies around a node: who links to it and what it links to, as lists and as a small drawing. */
+/** The nodes linked from and to a node, as lists and a small drawing. */
 
 import type { AnswerOf } from '../../http/in-process.ts'
 import { slotOf } from '../client/areas.ts'
@@ -9,7 +9,7 @@ type Connection = AnswerOf<'getNode'>['connections'][number]
 export interface Neighbour {
   readonly id: string
   readonly title: string
-  /** Types of the connections. */
+  /** The types of the connections to it. */
   readonly types: readonly string[]
 }
 
@@ -18,7 +18,7 @@ export interface Neighbours {
   readonly to: readonly Neighbour[]
 }
 
-/** Each node once on either side, in the order of titles. */
+/** Groups connections by node on each side, sorted by title. */
 export function neighboursOf(node: string, connections: readonly Connection[]): Neighbours {
   const from = connections.filter(({ target, source }) => target === node && source !== node)
   const to = connections.filter(
@@ -40,7 +40,7 @@ function grouped(edges: readonly { id: string; title: string; type: string }[]):
   return [...byId.values()].sort((a, b) => a.title.localeCompare(b.title, 'en') || (a.id < b.id ? -1 : 1))
 }
 
-/** Nodes of a list that stand there without being asked for. */
+/** Nodes of a list that are not folded away. */
 const shownFirst = 8
 
 interface ListProps {
@@ -83,7 +83,7 @@ export function NeighbourList({ title, nodes, urls, org }: ListProps) {
   )
 }
 
-/** What links of a text are called; they need no words. */
+/** True for the types of plain links, whose type is not shown. */
 function isPlain(type: string): boolean {
   return type === 'links_to' || type === 'related_to'
 }
@@ -92,7 +92,7 @@ function words(type: string): string {
   return type.replaceAll('_', ' ')
 }
 
-/** Nodes of a side in the drawing, and its measures. */
+/** Maximum nodes on each side of the drawing. `size` has its measures. */
 const drawn = 6
 const size = { width: 256, row: 24, top: 22, middle: 128, left: 98, right: 158, label: 15 } as const
 

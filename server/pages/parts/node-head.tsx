@@ -1,4 +1,4 @@
-/** What the pages beside a node's own have above their content: where they are. */
+/** The path above the content of a node's other pages. */
 
 import type { Api } from '../../../spec/client/api.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
@@ -20,7 +20,7 @@ export async function readAtNode(visit: PageContext): Promise<AtNode> {
 interface NodeHeadProps {
   readonly visit: PageContext
   readonly at: AtNode
-  /** The pages between the node and this one. */
+  /** Links between the node and this page. */
   readonly between?: readonly { readonly title: string; readonly href: string }[]
 }
 

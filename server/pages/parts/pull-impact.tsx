@@ -1,4 +1,4 @@
-/** What a proposal changes in the graph, as the operation tells it. */
+/** The changes of a proposal to the graph, as `getPullImpact` returns them. */
 
 import type { ComponentChildren } from 'preact'
 import type { Api } from '../../../spec/client/api.ts'
@@ -11,10 +11,10 @@ import { type EdgeChange, Impact } from './impact.tsx'
 type PullImpact = AnswerOf<'getPullImpact'>
 type Edge = PullImpact['edges_added'][number]
 
-/** Items shown of each list. */
+/** Maximum items shown of each list. */
 const most = 24
 
-/** Undefined where the service refuses to tell it: the proposal is shown all the same. */
+/** Reads the impact; undefined if the service refuses it. The proposal is then shown without it. */
 export async function readPullImpact(
   api: Api,
   path: { readonly org_id: string; readonly node_id: string; readonly number: number },

@@ -1,4 +1,4 @@
-/** What stands beside the text of a node: its headings, what lies around it, its files, how to take it along. */
+/** The column next to a node's text: headings, neighbours, files and downloads. */
 
 import type { AnswerOf } from '../../http/in-process.ts'
 import type { PageContext } from '../page-context.ts'
@@ -16,7 +16,7 @@ interface RailProps {
   readonly headings: readonly Heading[]
   readonly files: readonly string[]
   readonly revision: string
-  /** The file of the text; undefined where there is none. */
+  /** The path of the file with the text; undefined without one. */
   readonly textPath: string | undefined
 }
 

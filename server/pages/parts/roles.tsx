@@ -1,4 +1,4 @@
-/** What members may do, as forms offer it. */
+/** The roles of members, as forms offer them. */
 
 import { AppError } from '../../base/errors.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
@@ -12,14 +12,14 @@ export const roles: readonly { readonly role: Role; readonly may: string }[] = [
   { role: 'owner', may: 'can also manage members and settings' },
 ]
 
-/** @throws AppError bad_request */
+/** Reads the role from a form. @throws AppError bad_request */
 export function roleOf(form: URLSearchParams): Role {
   const found = roles.find(({ role }) => role === form.get('role'))
   if (found === undefined) throw new AppError('bad_request', 'There is no such role')
   return found.role
 }
 
-/** Of a choice, with what each may. */
+/** The options of a role selection, each with its permissions. */
 export function RoleOptions({ chosen }: { readonly chosen: string | null }) {
   return (
     <>

@@ -1,9 +1,12 @@
-/** The map in small: its areas as a drawing. */
+/** The small map: a drawing of the areas. */
 
 import { type Area, nameOfArea, partOfEach, partsOf, slots } from '../client/areas.ts'
 import type { Urls } from '../urls.ts'
 
-/** Units of the drawing: its width, the greatest height, what is left around it, a letter of a name, the smallest named radius, the greatest scale. */
+/**
+ * Sizes in units of the drawing. `height` is a maximum, `around` the margin, `letter` the width of a letter, `named` the
+ * smallest radius with a name. `scale` is the largest scale.
+ */
 const size = { width: 400, height: 300, around: 10, letter: 6.2, named: 16, scale: 2 } as const
 
 interface SmallMapProps {
@@ -67,7 +70,7 @@ function tenth(number: number): number {
   return Math.round(number * 10) / 10
 }
 
-/** Empty where not even a few letters have room. */
+/** Shortens a name to the room; '' if not even a few letters fit. */
 function shortened(name: string, room: number): string {
   const letters = [...name]
   if (letters.length <= room) return name

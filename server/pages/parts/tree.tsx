@@ -1,12 +1,12 @@
-/** The tree of an organisation, open along the way to one node. */
+/** The tree of an organisation, expanded along the path to one node. */
 
 import type { Api } from '../../../spec/client/api.ts'
 import type { Urls } from '../urls.ts'
 import { Icon } from './icons.tsx'
 
-/** Nodes of one level. */
+/** Maximum nodes shown of one level. */
 const levelSize = 200
-/** Parents above a node that are shown. */
+/** Maximum ancestors shown above a node. */
 const deepest = 12
 
 interface TreeNode {
@@ -26,14 +26,14 @@ interface Named {
 }
 
 export interface Tree {
-  /** From a root to the parent of the node. */
+  /** The ancestors from a root to the parent of the node. */
   readonly path: readonly Named[]
   readonly current: string | undefined
-  /** By parent; the roots by ''. */
+  /** The levels by parent id; the roots are at ''. */
   readonly levels: Readonly<Record<string, Level>>
 }
 
-/** `node`: the one to show, with its parents, the first of which lead up. */
+/** Reads the tree. `node`: the current node. The path up follows the first parent of each node. */
 export async function readTree(
   api: Api,
   org: string,
@@ -49,14 +49,14 @@ export async function readTree(
   return { path, current: node?.id, levels }
 }
 
-/** A root that all others lie under is open everywhere. */
+/** Returns the id of the root if it is the only one and has children. It is always expanded. */
 function onlyRoot(levels: Readonly<Record<string, Level>>): string | undefined {
   const { nodes = [] } = levels[''] ?? {}
   const [root] = nodes
   return root && nodes.length === 1 && root.num_children > 0 ? root.id : undefined
 }
 
-/** The nodes of the first level that has more than one. */
+/** Returns the children of the only root, or the roots if there are several. */
 export function areasOf({ levels }: Tree): readonly TreeNode[] {
   return levels[onlyRoot(levels) ?? '']?.nodes ?? []
 }

@@ -1,6 +1,6 @@
-/** Rules of the contract that a typed value breaks, as sentences of the pages; for pages and their scripts. */
+/** Validation errors of the API as sentences, for pages and their scripts. */
 
-/** What the contract says of one. */
+/** One validation error, as the API returns it. */
 export interface Broken {
   readonly loc: readonly (string | number)[]
   readonly msg: string
@@ -10,7 +10,7 @@ export interface Broken {
 
 const empty = 'This must not be empty.'
 
-/** By the type of the problem; one that is not named here tells by itself what is wrong. */
+/** Sentences by error type. For other types, the API's message is shown. */
 const sentences: Readonly<Record<string, (limits: Readonly<Record<string, unknown>>) => string>> = {
   missing: () => empty,
   string_too_short: ({ min_length: least }) =>
@@ -26,7 +26,7 @@ const sentences: Readonly<Record<string, (limits: Readonly<Record<string, unknow
   enum: ({ expected }) => `This must be one of ${expected}.`,
 }
 
-/** The field at fault, as the operation calls it, and what is wrong with it; undefined: the whole form. */
+/** Returns the first invalid field, by its name in the API, and its problem. No field: the form is invalid. */
 export function brokenField(problems: readonly Broken[]): { readonly field?: string; readonly says: string } {
   const [first] = problems
   if (first === undefined) return { says: 'The form is incomplete.' }
@@ -41,7 +41,7 @@ function sentenceOf({ type, msg, ctx = {} }: Broken): string {
   return sentences[type]?.(ctx) ?? asSentence(msg)
 }
 
-/** Begins with a capital, ends with a full stop. */
+/** Returns the words as a sentence, with a capital and a full stop. Names such as `node.json` keep their case. */
 export function asSentence(words: string): string {
   const whole = words.replace(/^[a-z]+(?= |$)/, (word) => word.charAt(0).toUpperCase() + word.slice(1))
   return /[.!?]$/.test(whole) ? whole : `${whole}.`

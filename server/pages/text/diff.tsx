@@ -1,4 +1,4 @@
-/** What differs between two commits: in the graph, then in words, file by file. */
+/** The differences between two commits in words, file by file. */
 
 import type { Api } from '../../../spec/client/api.ts'
 import { AppError } from '../../base/errors.ts'
@@ -13,22 +13,22 @@ interface NodePath {
   readonly node_id: string
 }
 
-/** Characters of a text that is shown in words. */
+/** Maximum length in UTF-16 units of a text that is compared in words. */
 const longestText = 262_144
-/** Of one page: files in words, characters of both sides of all of them, characters that are read to know that, and rows. */
+/** Limits of a page. `characters` and `read`: UTF-16 units compared and read, over all files and both sides. */
 const most = { files: 30, characters: 524_288, read: 4_194_304, rows: 5_000 } as const
 
 export interface FileChange {
   readonly path: string
   readonly kind: 'added' | 'removed' | 'modified'
-  /** Undefined where it is no text, or too long. */
+  /** Undefined if the file is not text, or too long. */
   readonly before: string | undefined
   readonly after: string | undefined
 }
 
 /**
- * The texts of files that differ; impact.tsx shows edges. Read one after the other: a text may have 16 MiB before it is
- * known to be too long.
+ * Reads the files that differ, except edges, which impact.tsx shows. Reads one file at a time, because each may take 16 MiB
+ * before it turns out to be too long.
  */
 export async function readFileChanges(api: Api, path: NodePath, changes: Changes): Promise<FileChange[]> {
   const files = (['modified', 'added', 'removed'] as const).flatMap((kind) =>
@@ -60,14 +60,14 @@ export function isEdge(path: string): boolean {
   return /^(parents|connections)\/[^/]+\.json$/.test(path)
 }
 
-/** The text of the node first. */
+/** The order of files: the text of the node comes first. */
 const first: readonly string[] = ['content.md', 'README.md', 'node.json']
 
 function isOther({ path }: { readonly path: string }): boolean {
   return !first.includes(path)
 }
 
-/** Undefined for what is no text, too long or not there. */
+/** Reads a text file; undefined if it is missing, not text, or too long. */
 export async function readText(api: Api, path: NodePath, commit: string, file: string): Promise<string | undefined> {
   return textOf(await findFile(api, path, commit, file))
 }
@@ -87,7 +87,7 @@ function textOf(file: File | undefined): string | undefined {
   return file?.encoding === 'utf-8' && file.content.length <= longestText ? file.content : undefined
 }
 
-/** The files of a page, in words as long as there is room. */
+/** Shows the files, in words until the limits of the page are reached. */
 export function FileDiffs({ files }: { readonly files: readonly FileChange[] }) {
   let left: number = most.rows
   const effort = newEffort()

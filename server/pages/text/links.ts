@@ -1,4 +1,4 @@
-/** What the links of a text lead to here: the operation `links` says it of each, this makes addresses of it. */
+/** Turns the links of a text, as `listLinks` resolves them, into URLs of pages. */
 
 import type { Output } from '../../../spec/client/api.ts'
 import { longestTitle, nameOf } from '../edits.ts'
@@ -12,15 +12,15 @@ type Link = Output<'listLinks'>['links'][number]
 export interface TextAt {
   readonly org: string
   readonly node: string
-  /** At which files are read. */
+  /** The revision at which files are read. */
   readonly revision: string
-  /** Whether who reads it may make what is missing. */
+  /** True if the reader may create missing nodes. */
   readonly isEditable?: boolean
 }
 
-/** Characters of a target by which `links` knows it. */
+/** Characters of a target that `listLinks` returns. */
 const knownCharacters = 2_000
-/** Schemes that a browser may follow; no other runs or opens anything. */
+/** Schemes that may become links. All others stay text, so that no link runs a script. */
 const followed = /^(https?:\/\/|mailto:|tel:|\/\/[\w.-])/i
 
 export function resolver(urls: Urls, at: TextAt, links: readonly Link[]): Resolve {
@@ -56,14 +56,14 @@ function targetOf(
   return kind === 'outside' ? outside(target) : undefined
 }
 
-/** A link that leads nowhere yet leads to where its node is made. */
+/** Returns a link to the form that creates the missing node. */
 function toMake(urls: Urls, { org, node }: TextAt, target: string): Target | undefined {
   const title = nameOf(target.split('#')[0] ?? '')
   if (title === '' || title.length > longestTitle) return undefined
   return { kind: 'missing', href: urls.newNode(org, { title, from: node }), name: target }
 }
 
-/** What `links` leaves out of a long list, and of descriptions of proposals. */
+/** Resolves a target that `listLinks` omits: beyond its limit, or in a proposal's description. */
 function unlisted(target: string): Target | undefined {
   return outside(target)
 }

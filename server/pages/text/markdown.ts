@@ -1,6 +1,6 @@
 /**
- * Markdown as a page shows it. No HTML of an author passes: what is not one of a few elements without attributes is shown as text.
- * Wiki links, embeds, callouts, comments and ids of blocks are Obsidian's.
+ * Markdown as a page shows it. HTML from authors is shown as text, except a few elements without attributes. Wiki links,
+ * embeds, callouts, comments and block ids follow Obsidian.
  */
 
 import type { Token } from 'markdown-it'
@@ -8,8 +8,9 @@ import { newMarkdown } from '../../markdown/dialect.ts'
 import { wikilinkParts } from '../../markdown/wikilinks.ts'
 import { addPageRules } from './page-rules.ts'
 
-/** UTF-16 units: a longer text is shown as it is written, as is a longer paragraph, whose links may take a time that is their square. */
+/** Maximum length of a text in UTF-16 units. A longer text is shown as plain text. */
 export const longestText = 128 * 1024
+/** Maximum length of a paragraph in UTF-16 units. Parsing its links may take quadratic time. */
 const longestBlock = 8 * 1024
 
 export interface Heading {
@@ -18,35 +19,38 @@ export interface Heading {
   readonly text: string
 }
 
-/** What a link of the text leads to, and an image shows. */
+/** The target of a link or an image. */
 export interface Target {
   readonly href: string
-  /** `node` of this organisation; `file` of the node; `outside`: on another host; `missing`: where it can be made. */
+  /**
+   * `node`: a node of this organisation. `file`: a file of the node. `outside`: on another host. `missing`: the form that
+   * creates the node.
+   */
   readonly kind: 'node' | 'file' | 'outside' | 'missing'
-  /** What it is called where the link has no words. */
+  /** The text to show if the link has none. */
   readonly name: string
 }
 
-/** Undefined where nothing is there. `isWiki`: written as `[[target]]`. */
+/** Resolves a target; undefined if it does not exist. `isWiki`: written as `[[target]]`. */
 export type Resolve = (target: string, isWiki: boolean) => Target | undefined
 
-/** What rules share of a text; markdown-it keeps notes of its own. */
+/** State that the rules share for one text. Notes of markdown-it are also in it. */
 export interface Env {
   readonly [note: string | symbol]: unknown
   readonly resolve: Resolve
-  /** Ids that headings have so far. */
+  /** Number of headings by id so far. */
   readonly ids: Map<string, number>
   readonly headings: Heading[]
-  /** What ends the links that are open. */
+  /** Closing tags of the open links. */
   readonly closings: string[]
 }
 
 export const markdown = newMarkdown({ html: false })
-// What may be followed is decided where addresses are resolved.
+// `Resolve` decides which targets become links.
 markdown.validateLink = () => true
 addPageRules(markdown)
 
-/** A paragraph that is too long is a text without marks. */
+/** Turns a paragraph that is too long into plain text. */
 markdown.core.ruler.before('inline', 'long_blocks', (state) => {
   for (const token of state.tokens) {
     if (token.type !== 'inline' || token.content.length <= longestBlock) continue
@@ -58,7 +62,7 @@ markdown.core.ruler.before('inline', 'long_blocks', (state) => {
 
 type CoreState = InstanceType<typeof markdown.core.State>
 
-/** The blocks whose marks are read, one after the other: a step for each. */
+/** Parses the inline content of the blocks. Yields after each block. */
 export function* readingInline({ tokens, env }: CoreState): Generator<undefined> {
   for (const { type, content, children } of tokens) {
     if (type !== 'inline') continue
@@ -67,7 +71,7 @@ export function* readingInline({ tokens, env }: CoreState): Generator<undefined>
   }
 }
 
-/** A rule of markdown-it, which `texts.ts` runs step by step. */
+/** The inline rule of markdown-it. `texts.ts` replaces it by `readingInline`, step by step. */
 export const readInline = (state: CoreState): void => {
   for (const _ of readingInline(state));
 }
@@ -104,7 +108,7 @@ rules.image = (tokens, index, _options, env) => {
   const width = /^\d{1,4}$/.exec(String(token?.attrGet('width') ?? ''))?.[0]
   if (target?.kind === 'file' && isPicture(target.href)) return picture(target, alt, width)
   const name = alt || target?.name || 'picture'
-  // Reading a page asks no other host, so pictures of other hosts are links.
+  // Pages load nothing from other hosts, so their pictures become links.
   return target === undefined ? `${missing}${escapeHtml(name)}</span>` : `${opening(target)}${escapeHtml(name)}</a>`
 }
 
@@ -119,7 +123,7 @@ rules.heading_open = (tokens, index, _options, env) => {
   return `<h${level} id="${escapeHtml(id)}">`
 }
 
-// A style is refused by the policy of pages.
+// The content security policy forbids `style` attributes, so alignment is a class.
 rules.th_open = (tokens, index) => `<th${alignment(tokens[index])}>`
 rules.td_open = (tokens, index) => `<td${alignment(tokens[index])}>`
 rules.table_open = () => '<div class="scroll" role="region" aria-label="Table" tabindex="0"><table>\n'
@@ -161,7 +165,7 @@ function envOf(env: unknown): Env {
   return env as Env // markdown-it passes on what `render` was given
 }
 
-/** The text of inline tokens, as a reader sees it. */
+/** Returns the text of inline tokens as a reader sees it. */
 export function plainText(tokens: readonly Token[]): string {
   return tokens.map(shownText).join('').trim()
 }
@@ -178,7 +182,7 @@ function shownOfLink(inner: string): string {
   return words || target
 }
 
-/** The id of a heading, as a link to it has it, too: letters and digits of any script, in lower case, with hyphens. */
+/** Returns the id of a heading, which links use. It has lower-case letters, digits (any script) and hyphens. */
 export function headingId(text: string): string {
   const words = text.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu) ?? []
   return words.join('-').slice(0, 100) || 'heading'

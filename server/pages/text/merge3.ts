@@ -1,18 +1,18 @@
-/** Two changed versions of a text in one, line by line. */
+/** Three-way merge of a text, line by line. */
 
 import { diffArrays } from 'diff'
 
-/** Lines that may differ in each before it is left to a person: comparing both, in one turn, takes the square of that, 0.1 s. */
+/** Maximum removed plus added lines per side. Comparing takes quadratic time, and blocks the event loop for 0.1 s. */
 const mostEdits = 600
 
-/** Lines of the text where both began, from the first to before the last, became others. */
+/** A replacement of the base's lines from `from` to before `to`. */
 interface Change {
   readonly from: number
   readonly to: number
   readonly lines: readonly string[]
 }
 
-/** Undefined where both changed the same lines, or neighbours, in other ways; or too much. */
+/** Merges both versions; undefined if they conflict or differ too much. Changes of adjacent lines also conflict. */
 export function merge3(start: string, theirs: string, yours: string): string | undefined {
   const lines = linesOf(start)
   const [one, other] = [changesOf(lines, linesOf(theirs)), changesOf(lines, linesOf(yours))]
@@ -30,7 +30,7 @@ export function merge3(start: string, theirs: string, yours: string): string | u
   return [...merged, lines.slice(last?.to ?? 0).join('')].join('')
 }
 
-/** Each with its end. */
+/** Splits a text into lines that keep their line end. */
 function linesOf(text: string): string[] {
   return text.split(/(?<=\n)/)
 }

@@ -1,4 +1,4 @@
-/** Rules of Markdown that only pages have: comments, a few elements of HTML, ids of blocks, boxes of tasks, callouts. */
+/** Markdown rules that only pages use. They cover comments, some HTML elements, block ids, task boxes and callouts. */
 
 import type { Token } from 'markdown-it'
 import { type Markdown, nextOf, wasMissing } from '../../markdown/dialect.ts'
@@ -6,7 +6,7 @@ import { type Markdown, nextOf, wasMissing } from '../../markdown/dialect.ts'
 type Core = InstanceType<Markdown['core']['State']>
 type Inline = InstanceType<Markdown['inline']['State']>
 
-/** Elements that pass, without attributes, around plain text. */
+/** HTML elements that are kept: without attributes, around plain text. */
 const element = /<(kbd|sub|sup|mark)>([^<>]{0,1000})<\/\1>|<br ?\/?>/iy
 const image = /<img\s([^<>]{1,2000})>/iy
 const attribute = /(?:^|\s)(src|alt|width)\s*=\s*(?:"([^"]*)"|'([^']*)')/gi
@@ -22,7 +22,7 @@ export function addPageRules(markdown: Markdown): void {
       if (token.type === 'inline' && token.children) markBlock(state.tokens[index - 1], token.children)
     }
   })
-  // Before the ids of blocks.
+  // Runs before `block_ids`, because each is inserted directly after `inline`.
   markdown.core.ruler.after('inline', 'callouts', makeCallouts)
 }
 
@@ -52,7 +52,7 @@ function addInlineRules(markdown: Markdown): void {
   })
 }
 
-/** `<img src="…" alt="…" width="…">` */
+/** Parses `<img src="…" alt="…" width="…">`. Other attributes are dropped. */
 function pushImage(state: Inline, silent: boolean): boolean {
   const [whole, attributes = ''] = at(image, state)
   if (whole === undefined) return false
@@ -79,19 +79,19 @@ function at(pattern: RegExp, state: Inline): readonly (string | undefined)[] {
 
 type BlockRule = Parameters<Markdown['block']['ruler']['before']>[2]
 
-/** From a line that begins with `%%` or `<!--` to the line in which the comment ends. */
+/** Skips a comment that begins a line, from `%%` or `<!--` to its last line. */
 const commentBlock: BlockRule = (state, startLine, endLine, silent) => {
   const start = (state.bMarks[startLine] ?? 0) + (state.tShift[startLine] ?? 0)
   const opening = ['%%', '<!--'].find((mark) => state.src.startsWith(mark, start))
   if (opening === undefined) return false
   const closing = opening === '%%' ? '%%' : '-->'
-  // One comment that does not end makes those that other rules read later inline ones, even if they begin before it.
+  // After one comment that does not end, later comments are parsed inline, even if they begin before it.
   if (wasMissing(state.env, closing)) return false
   const end = nextOf(state.env, state.src, closing, start + opening.length)
   if (end < 0) return false
   let line = startLine
   while (line < endLine && (state.eMarks[line] ?? 0) < end + closing.length) line++
-  // Text behind a comment on its line is a paragraph, in which the comment is left out.
+  // If text follows the comment on its line, the line is a paragraph, and the inline rule removes the comment.
   const isWhole = state.src.slice(end + closing.length, state.eMarks[line] ?? 0).trim() === ''
   if (line >= endLine || !isWhole) return false
   if (!silent) state.line = line + 1
@@ -100,7 +100,7 @@ const commentBlock: BlockRule = (state, startLine, endLine, silent) => {
 
 const headingMark = /[ \t]*\{[ \t]*#([\w-]{1,100})[ \t]*\}$/
 
-/** ` ^id` at the end of a block, which links name; `[ ]` and `[x]` at the beginning of one. */
+/** Handles ` ^id` at the end of a block, and `[ ]` or `[x]` at its beginning. */
 function markBlock(block: Token | undefined, children: readonly Token[]): void {
   const last = children.at(-1)
   const [mark, id] = (last?.type === 'text' && /(?:^|\s)\^([\w-]{1,100})$/.exec(last.content)) || []
@@ -108,7 +108,7 @@ function markBlock(block: Token | undefined, children: readonly Token[]): void {
     last.content = last.content.slice(0, -mark.length)
     block.attrSet('id', blockId(id))
   }
-  // `{ #id }` at the end of a heading is the id that links to it have.
+  // `{ #id }` at the end of a heading sets the id for links to it.
   const [attributes, named] = (block?.type === 'heading_open' && last && headingMark.exec(last.content)) || []
   if (block && last && attributes !== undefined && named !== undefined) {
     last.content = last.content.slice(0, -attributes.length)
@@ -123,7 +123,7 @@ export function blockId(id: string): string {
   return `block-${id.toLowerCase()}`
 }
 
-/** Callouts are quotations that begin with `[!kind]` and perhaps a title. */
+/** The beginning of a callout, which is a quotation: `[!kind]`, then an optional title. */
 const calloutMark = /^\[!([a-z][\w-]{0,30})\][+-]?[ \t]*/i
 
 function makeCallouts(state: Core): void {
@@ -140,7 +140,7 @@ function makeCallouts(state: Core): void {
     if (mark === undefined || kind === undefined || words?.children == null) continue
     token.tag = 'div'
     token.attrSet('class', `callout ${kind.toLowerCase()}`)
-    // A break within a link or emphasis would leave one half of it in the title.
+    // The title ends at the first break outside links and emphasis. Otherwise it would contain half of one.
     const end = words.children.findIndex(
       ({ type, level }) => level === 0 && (type === 'softbreak' || type === 'hardbreak'),
     )
@@ -165,7 +165,7 @@ function titleTokens(state: Core, title: Token[], kind: string): Token[] {
   return [opening, words, new state.Token('paragraph_close', 'p', -1)]
 }
 
-/** Without paragraphs of which the title has taken all. */
+/** Removes paragraphs that became empty because the title used all of their text. */
 function withoutEmpty(tokens: readonly Token[]): Token[] {
   const isEmpty = (at: number) =>
     tokens[at]?.type === 'paragraph_open' && tokens[at + 1]?.type === 'inline' && tokens[at + 1]?.children?.length === 0

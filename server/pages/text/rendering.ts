@@ -1,13 +1,13 @@
-/** The text of a node as HTML. It runs on the server, and in the editor to show a text before it is sent. */
+/** Renders the text of a node as HTML. Used by the server and the editor's preview. */
 
 import { withoutHead } from '../../markdown/front-matter-lines.ts'
 import { type Env, type Heading, longestText, markdown, plainText, type Resolve } from './markdown.ts'
 
 export interface ShownText {
   readonly html: string
-  /** Of levels 2 and 3. */
+  /** The headings of levels 2 and 3. */
   readonly headings: readonly Heading[]
-  /** The beginning, without marks; '' where there is no paragraph. */
+  /** The beginning as plain text; '' without a paragraph. */
   readonly summary: string
 }
 
@@ -15,7 +15,7 @@ const summaryCharacters = 200
 
 type Tokens = ReturnType<typeof markdown.parse>
 
-/** @param title of the node: a heading of the same words that begins the text is left out */
+/** Renders a text. @param title the node's title; a first heading that repeats it is left out */
 export function renderText(text: string, title: string, resolve: Resolve): ShownText {
   if (text.length > longestText) return asSource(text)
   const env = newEnv(resolve)
@@ -26,7 +26,7 @@ export function newEnv(resolve: Resolve): Env {
   return { resolve, ids: new Map(), headings: [], closings: [] }
 }
 
-/** The text of which the tokens were read, with `env`. */
+/** Renders tokens that were parsed with `env`. */
 export function renderPage(read: Tokens, title: string, env: Env): ShownText {
   const { headings } = env
   const tokens = belowTitle(withoutTitle(read, title))
@@ -36,7 +36,7 @@ export function renderPage(read: Tokens, title: string, env: Env): ShownText {
   return { html, headings: headings.filter(({ level }) => level === 2 || level === 3), summary }
 }
 
-/** The title is the page's h1: where a text has others, each of its headings is a level lower. */
+/** Lowers all headings by one level if the text has an h1. The title is the page's h1. */
 function belowTitle<T extends { type: string; tag: string }>(tokens: T[]): T[] {
   const headings = tokens.filter(({ type }) => type === 'heading_open' || type === 'heading_close')
   if (headings.some(({ tag }) => tag === 'h1'))
@@ -49,13 +49,13 @@ function withoutTitle<T extends { type: string; tag: string; children: Parameter
   title: string,
 ): T[] {
   const [first, words] = tokens
-  // An import may have taken `{ #id }` into the title.
+  // An imported title may contain `{ #id }`.
   const shown = title.replace(/\{\s*#[\w-]+\s*\}\s*$/, '').trim()
   const isTitle = first?.type === 'heading_open' && first.tag === 'h1' && plainText(words?.children ?? []) === shown
   return tokens.slice(isTitle ? 3 : 0)
 }
 
-/** Of a text that is too long to be read. */
+/** Shows a text that is too long to parse as plain text. */
 export function asSource(text: string): ShownText {
   const html = `<pre class="long" tabindex="0">${markdown.utils.escapeHtml(text)}</pre>`
   return { html, headings: [], summary: '' }

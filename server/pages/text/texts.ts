@@ -1,4 +1,4 @@
-/** Texts of nodes as HTML, kept as long as the blob and what its links lead to are the same. */
+/** Texts of nodes as HTML, cached by the text and the targets of its links. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
@@ -8,14 +8,14 @@ import { asSource, newEnv, renderPage, type ShownText } from './rendering.ts'
 
 export type { ShownText } from './rendering.ts'
 
-/** Bytes of memory. */
+/** Cached HTML; `maxSize` is in bytes. */
 const kept = new LRUCache<string, ShownText>({ maxSize: 16 * 1_048_576 })
 
 interface Written {
-  /** Names the text and all that its links lead to. */
+  /** Identifies the text and the targets of its links. */
   readonly key: string
   readonly text: string
-  /** Of the node: a heading of the same words that begins the text is left out. */
+  /** The title of the node. A first heading that repeats it is left out. */
   readonly title: string
   readonly resolve: Resolve
 }
@@ -28,10 +28,10 @@ export async function showText({ key, text, title, resolve }: Written): Promise<
   return shown
 }
 
-/** Milliseconds of reading between two turns of the event loop. */
+/** Milliseconds of parsing between two yields to the event loop. */
 const turnMs = 5
 
-/** As renderText, with turns of the event loop between the steps of reading and between blocks. */
+/** Renders as `renderText` does, but yields to the event loop between parsing steps and blocks. */
 export async function renderInTurns(text: string, title: string, resolve: Resolve): Promise<ShownText> {
   if (text.length > longestText) return asSource(text)
   const env = newEnv(resolve)

@@ -1,4 +1,4 @@
-/** Two versions of a text, line by line, with the words that changed within lines that became others. */
+/** Compares two versions of a text line by line, and by words within changed lines. */
 
 import { diffArrays, diffWordsWithSpace } from 'diff'
 
@@ -9,50 +9,53 @@ export interface Piece {
 
 export interface Row {
   readonly kind: 'same' | 'removed' | 'added'
-  /** Of the version before, from 1; of an added line that of the version after. */
+  /** Line number from 1 in the version before; for added lines, in the version after. */
   readonly line: number
   readonly pieces: readonly Piece[]
 }
 
-/** Lines that are the same, which are folded, with the heading that stands over the last of them. */
+/** Unchanged lines that are folded. `heading` is the last heading among them. */
 export interface Fold {
   readonly kind: 'fold'
-  /** The first of them; of a long text, not all. */
+  /** The first of the lines; in a long text, not all. */
   readonly rows: readonly Row[]
-  /** How many there are. */
+  /** The number of folded lines. */
   readonly lines: number
   readonly heading: string
 }
 
 export interface WordDiff {
   readonly parts: readonly (Row | Fold)[]
-  /** Those in folds too. */
+  /** The number of rows, including rows in folds. */
   readonly rows: number
   readonly added: number
   readonly removed: number
 }
 
-/** Lines, or words of a line, that may differ; characters of a line within which words are compared; lines kept around a change; rows in all folds. */
+/**
+ * Limits: `edits` lines, or words of a line, that differ. `line`: UTF-16 units of a line that is compared by words. `context`:
+ * unchanged lines around a change. `folded`: rows in all folds.
+ */
 const most = { edits: 600, line: 8_000, context: 1, folded: 500 } as const
-/** Words between two changes that make them one: people change phrases. */
+/** Unchanged words between two changes that are joined into one, because people change phrases. */
 const joined = 2
-/** Of the words of two lines, as many must be the same for the one to have become the other. */
+/** Share of characters that two lines must have in common to be compared by words. */
 const alike = 0.3
 
 /**
- * What comparing may still cost, for all texts of a page: it holds the event loop. Steps of the comparison, half the square of
- * what differs between two lists.
+ * The remaining budget for comparing all texts of a page. Comparing blocks the event loop. `steps` counts steps of the
+ * algorithm: half the square of the number of differences between two lists.
  */
 export interface Effort {
   steps: number
 }
 
-/** Some 0.1 s. */
+/** Returns a budget of about 0.1 s. */
 export function newEffort(): Effort {
   return { steps: 400_000 }
 }
 
-/** Undefined where too much differs to be shown in words. */
+/** Compares two texts; undefined if too much differs to be shown in words. */
 export function diffWords(before: string, after: string, effort: Effort = newEffort()): WordDiff | undefined {
   const changes = spending(effort, (maxEditLength) => diffArrays(linesOf(before), linesOf(after), { maxEditLength }))
   if (changes === undefined) return undefined
@@ -86,7 +89,10 @@ export function diffWords(before: string, after: string, effort: Effort = newEff
   }
 }
 
-/** Source: Myers, An O(ND) Difference Algorithm, 1986: the n-th round looks at n + 1 diagonals. */
+/**
+ * Compares within the budget and reduces it. Source: Myers, An O(ND) Difference Algorithm, 1986. Round n visits n + 1
+ * diagonals.
+ */
 function spending<T extends { readonly count: number; readonly added: boolean; readonly removed: boolean }>(
   effort: Effort,
   compare: (maxEditLength: number) => T[] | undefined,
@@ -104,19 +110,19 @@ function linesOf(text: string): string[] {
   return lines
 }
 
-/** Blank lines part paragraphs; they say nothing by themselves. */
+/** True if the row is not blank. Blank lines only separate paragraphs and are not shown. */
 function isTold({ pieces }: Row): boolean {
   return pieces.some(({ text }) => text.trim() !== '')
 }
 
 interface Changing {
-  /** The first that went, and that came. */
+  /** Line numbers of the first removed and the first added line. */
   readonly oldLine: number
   readonly newLine: number
   readonly effort: Effort
 }
 
-/** Each line that went beside the one it became, if they are alike. */
+/** Pairs removed lines with added lines, and compares similar pairs by words. */
 function changed(gone: readonly string[], come: readonly string[], { oldLine, newLine, effort }: Changing): Row[] {
   const rows: Row[] = []
   const lines = gone.map((text, at) => ({ text, at })).filter(({ text }) => text.trim() !== '')
@@ -134,7 +140,7 @@ function whole(text: string): Piece {
   return { text, isChanged: true }
 }
 
-/** Undefined where the lines have too little in common, or there is no effort left. */
+/** Compares two lines by words. Undefined if they differ too much, or the budget is used up. */
 function within(before: string, after: string, effort: Effort): { before: Piece[]; after: Piece[] } | undefined {
   if (before.length > most.line || after.length > most.line) return undefined
   const changes = spending(effort, (maxEditLength) => diffWordsWithSpace(before, after, { maxEditLength }))
@@ -167,7 +173,7 @@ function countWords(pieces: readonly Piece[]): number {
   return pieces.reduce((sum, { text }) => sum + wordsIn(text), 0)
 }
 
-/** Without the lines that no change stands beside. */
+/** Folds unchanged lines that are not next to a change. */
 function folded(rows: readonly Row[]): (Row | Fold)[] {
   const parts: (Row | Fold)[] = []
   let from = 0
