@@ -1,16 +1,16 @@
-/** Removes the arcs of a graph that close a cycle, and orders its nodes so that every arc leads onward. */
+/** Removes the arcs of a graph that close a cycle, and sorts its nodes topologically. */
 
-/** `[from, to, from, to, …]`: distinct arcs between nodes that are numbers from 0; none from a node to itself. */
+/** Distinct arcs as `[from, to, from, to, …]`. Nodes are numbers from 0. There are no self-loops. */
 export type Arcs = Uint32Array
 
-/** For every node the nodes at the other ends of its arcs: those of `node` are `ends[starts[node]…starts[node + 1]]`. */
+/** Adjacency lists in one array. The neighbours of `node` are `ends[starts[node]…starts[node + 1]]`. */
 export interface Adjacency {
   readonly starts: Uint32Array
   readonly ends: Uint32Array
 }
 
 export interface Acyclic {
-  /** Every node once, after all nodes that lead to it. */
+  /** Every node once, after all of its predecessors. */
   readonly order: Uint32Array
   /** The remaining arcs, in the given order. */
   readonly arcs: Arcs
@@ -19,9 +19,9 @@ export interface Acyclic {
 }
 
 /**
- * Removes back edges within each strongly connected component, deterministically: a depth-first walk, from the lowest number
- * and to lower numbers first, hides each arc that leads back to a node of its current path. It hides one arc of a ring, half of
- * the arcs between nodes that are all linked both ways. O(nodes + arcs).
+ * Removes back edges within each strongly connected component, deterministically. A depth-first walk starts at the
+ * lowest number and takes lower numbers first. It hides each arc that leads back to a node on its current path. It
+ * hides one arc of a ring, and half of the arcs if all nodes are linked both ways. O(nodes + arcs).
  */
 export function withoutCycles(size: number, arcs: Arcs): Acyclic {
   const order = orderOf(size, arcs)
@@ -39,7 +39,7 @@ export function withoutCycles(size: number, arcs: Arcs): Acyclic {
   return { order: orderOf(size, rest), arcs: rest, hidden: Uint32Array.from(hidden) }
 }
 
-/** Groups arcs by one end. `onward`: the nodes that a node leads to; `back`: the nodes that lead to it. */
+/** Groups arcs by one end. `onward` lists a node's successors, `back` its predecessors. */
 export function adjacencyOf(size: number, arcs: Arcs, direction: 'onward' | 'back'): Adjacency {
   const [here, there] = direction === 'onward' ? [0, 1] : [1, 0]
   const starts = new Uint32Array(size + 1)
@@ -59,7 +59,7 @@ export function adjacencyOf(size: number, arcs: Arcs, direction: 'onward' | 'bac
   return { starts, ends }
 }
 
-/** Kahn's algorithm; shorter than `size` where there is a cycle. */
+/** Sorts topologically by Kahn's algorithm. The result is shorter than `size` if there is a cycle. */
 function orderOf(size: number, arcs: Arcs): Uint32Array {
   const { starts, ends } = adjacencyOf(size, arcs, 'onward')
   const waiting = new Uint32Array(size)
@@ -79,7 +79,7 @@ function orderOf(size: number, arcs: Arcs): Uint32Array {
   return order.subarray(0, length)
 }
 
-/** The number of each node's strongly connected component: Tarjan's algorithm with an explicit stack. */
+/** Numbers each node's strongly connected component by Tarjan's algorithm, with an explicit stack. */
 function componentsOf(size: number, { starts, ends }: Adjacency): Uint32Array {
   const components = new Uint32Array(size)
   const visitOf = new Uint32Array(size)
@@ -120,7 +120,7 @@ function componentsOf(size: number, { starts, ends }: Adjacency): Uint32Array {
   return components
 }
 
-/** `from * size + to` of every arc within a component that leads back to a node of the depth-first walk's current path. */
+/** Returns `from * size + to` for every back edge that a depth-first walk finds within a component. */
 function backArcs(size: number, { starts, ends }: Adjacency, components: Uint32Array): ReadonlySet<number> {
   const back = new Set<number>()
   const [unseen, onPath, done] = [0, 1, 2]

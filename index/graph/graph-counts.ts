@@ -1,7 +1,7 @@
-/** Counts the distinct ancestors and descendants of every node of a DAG, exactly. */
+/** Counts the distinct ancestors and descendants of every node of a DAG exactly. */
 import { type Adjacency, type Arcs, adjacencyOf, withoutCycles } from './acyclic.ts'
 
-/** By the node's number. */
+/** Counts, indexed by node number. */
 interface Counts {
   readonly parents: Uint32Array
   readonly children: Uint32Array
@@ -10,21 +10,23 @@ interface Counts {
 }
 
 export interface Counted extends Counts {
-  /** Arcs left out because they close a cycle, which only a push by path can make. */
+  /** Arcs left out because they close a cycle. Only a push directly to a repository on disk can create one. */
   readonly hidden: Arcs
 }
 
-/** Nodes that are counted at once: 32 words of a row, so that 100,000 rows take at most 13 MB. */
+/** Nodes counted in one pass. A row has 32 words, so 100,000 rows take at most 13 MB. */
 const blockBits = 1_024
 const words = blockBits / 32
-/** Rows added to the columns at once, and planes that their numbers may need beyond the first three: 2^27 rows. */
+/**
+ * Rows that one step adds to the column sums. `planes` is for binary digits beyond the first three: up to 2^27 rows.
+ */
 const rowsPerBatch = 8
 const planes = 24
 
 /**
- * Arcs lead from parent to child; nodes are numbered by the order of their ids. Takes about n·(n+e)/1,024 operations on
- * rows of 32 words where every node leads to every other, and less for sparse graphs: 1 s for
- * 100,000 nodes and 200,000 arcs, or 0.1 s for a tree. Never yields: runs in a thread of its own.
+ * Counts the relatives of every node. Arcs lead from parent to child, and nodes are numbered in the order of their ids.
+ * Takes about n·(n+e)/1,024 operations on rows of 32 words if every node leads to every other one. Sparse graphs take
+ * less: 1 s for 100,000 nodes and 200,000 arcs, 0.1 s for a tree. Never yields, so it must run in its own thread.
  */
 export function countRelatives(size: number, all: Arcs): Counted {
   const { order, arcs, hidden } = withoutCycles(size, all)
@@ -44,13 +46,13 @@ function degreesOf(size: number, { starts }: Adjacency): Uint32Array {
 }
 
 /**
- * How many other nodes each node leads to. `order` has every node after those that lead to it, `before` has those.
- * Counts 1,024 nodes at a time: a row holds which of them lead to its node, and the sum of a column is a count.
+ * Counts how many other nodes each node leads to. `order` is topological and `before` holds the predecessors. Takes
+ * 1,024 nodes at a time. A row has a bit for each of them that leads to its node. The sum of a column is a count.
  */
 function countReached(order: Uint32Array, before: Adjacency): Uint32Array {
   const size = order.length
   const { starts, ends } = inOrder(order, before)
-  // An additional empty row fills up the last batch.
+  // An extra empty row fills up the last batch.
   const rows = new Uint32Array((size + 1) * words)
   const reached = new Uint8Array(size)
   const sums = new Sums(rows)
@@ -70,7 +72,7 @@ function countReached(order: Uint32Array, before: Adjacency): Uint32Array {
         any = true
       }
       if (node < to) {
-        // A node leads to itself here, so that the next node copies both from one row.
+        // A node counts as leading to itself here, so that the next node copies both from one row.
         if (!any) rows.fill(0, mine, mine + words)
         const bit = node - from
         const word = mine + (bit >>> 5)
@@ -92,7 +94,7 @@ function unite(rows: Uint32Array, mine: number, theirs: number): void {
   for (let word = 0; word < words; word++) rows[mine + word] = (rows[mine + word] ?? 0) | (rows[theirs + word] ?? 0)
 }
 
-/** The adjacency of the nodes' places in `order`. */
+/** Renumbers an adjacency by the nodes' positions in `order`. */
 function inOrder(order: Uint32Array, { starts, ends }: Adjacency): Adjacency {
   const size = order.length
   const placeOf = new Uint32Array(size)
@@ -109,8 +111,8 @@ function inOrder(order: Uint32Array, { starts, ends }: Adjacency): Adjacency {
 }
 
 /**
- * Sums of the columns of rows of bits, bit-sliced: `planes[k]` holds the k-th binary digit of each of 1,024 sums, and
- * eight rows are added at once by carry-save adders. Source: Harley and Seal, in Warren, Hacker's Delight, 5-1.
+ * Column sums of rows of bits, bit-sliced. Plane k holds the k-th binary digit of each of 1,024 sums. Carry-save adders
+ * add eight rows at once. Source: Harley and Seal, in Warren, Hacker's Delight, 5-1.
  */
 class Sums {
   readonly #rows: Uint32Array
@@ -123,13 +125,13 @@ class Sums {
     this.#rows = rows
   }
 
-  /** The row that starts at the word `start`, which stays as it is until the next `take`. */
+  /** Adds the row that starts at the word `start`. The row must not change before the next `take`. */
   add(start: number): void {
     this.#batch[this.#waiting++] = start
     if (this.#waiting === rowsPerBatch) this.#addBatch()
   }
 
-  /** Every column's sum, once; all sums are 0 again then. `empty` is where an empty row starts. */
+  /** Calls `use` with every column's sum, then resets all sums to 0. `empty` is where an empty row starts. */
   take(empty: number, use: (bit: number, sum: number) => void): void {
     if (this.#waiting > 0) {
       this.#batch.fill(empty, this.#waiting)
@@ -151,7 +153,7 @@ class Sums {
     this.#waiting = 0
     const rows = this.#rows
     const starts = this.#batch
-    // Without destructuring, which calls an iterator for each: most of the time is spent here.
+    // This loop takes most of the time, so it avoids destructuring typed arrays, which uses an iterator.
     const [a, b, c, d] = [starts[0] ?? 0, starts[1] ?? 0, starts[2] ?? 0, starts[3] ?? 0]
     const [e, f, g, h] = [starts[4] ?? 0, starts[5] ?? 0, starts[6] ?? 0, starts[7] ?? 0]
     const ones = this.#low[0]

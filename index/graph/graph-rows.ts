@@ -1,4 +1,4 @@
-/** Reads all rows of a graph from one snapshot, synchronously, for a worker thread. */
+/** Reads all rows of a graph from one snapshot. Blocks, so it runs in a worker thread. */
 import type Sqlite from 'better-sqlite3'
 import type { EdgeTable, NodeTable } from '../derived/schema.ts'
 import { isSqliteError, openSqlite } from '../sqlite/better-sqlite3.ts'
@@ -19,13 +19,13 @@ interface GraphOrgRow {
 
 export interface GraphRows {
   readonly org: GraphOrgRow
-  /** By `created_at`, then `id`. */
+  /** Ordered by `created_at`, then `id`. */
   readonly nodes: readonly GraphNodeRow[]
-  /** By holder, type and key; an end may lie outside of `nodes`. */
+  /** Ordered by holder, type and key. An end may be missing from `nodes`. */
   readonly edges: readonly GraphEdgeRow[]
 }
 
-/** A tuple, because 200,000 rows as objects take half a second more. */
+/** An edge as a tuple, because 200,000 objects take half a second more. */
 export type GraphEdgeRow = readonly [
   holder: string,
   type: EdgeTable['edge_type'],
@@ -37,8 +37,8 @@ export type GraphEdgeRow = readonly [
 ]
 
 /**
- * The organisation's rows, from one read transaction over a connection of its own; undefined where there is
- * none. Synchronous: 0.7 s for 100,000 nodes and 200,000 edges.
+ * Reads the organisation's rows in one transaction on a new connection. Returns undefined if there is no such
+ * organisation. Blocks for 0.7 s with 100,000 nodes and 200,000 edges.
  *
  * @throws DatabaseError busy, storage_error
  */

@@ -1,4 +1,4 @@
-/** A database in PostgreSQL. Several transactions write at a time: rows are held before they are judged. */
+/** A database in PostgreSQL. Several transactions write at a time, so they lock rows before they check them. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Kysely, type Migration, type Transaction } from 'kysely'
 import type { DatabaseObserver } from '../sqlite/connection.ts'
@@ -11,25 +11,26 @@ import { newPool, type PostgresAddress } from './pool.ts'
 
 export interface PostgresDatabase<S> extends Database<S> {
   /**
-   * Runs `work` in one transaction of read committed, and again, up to five times, where it meets another: what it does
-   * besides its statements it does several times. `work` may await only the transaction's own statements.
+   * Runs `work` in one read-committed transaction. Repeats it up to five times if it conflicts with another one, so any
+   * side effects of `work` are repeated. `work` may await only the transaction's own statements.
    *
-   * @throws DatabaseError: busy, storage_* where PostgreSQL is away, outcome_unknown where it went during the commit
+   * @throws DatabaseError: busy, storage_* if PostgreSQL is unavailable, outcome_unknown if it disconnects during the
+   * commit
    */
   write<R>(work: (trx: Transaction<S>) => Promise<R>): Promise<R>
-  /** Runs `work` in one transaction that sees one moment and cannot write; it may await only its own statements. */
+  /** Runs `work` in one read-only snapshot transaction. `work` may await only its own statements. */
   snapshot<R>(work: (trx: Transaction<S>) => Promise<R>): Promise<R>
 }
 
-/** Further attempts of a transaction that PostgreSQL ended because of another one. */
+/** How often a transaction is retried after a conflict with another one. */
 const repeats = 5
-/** Milliseconds for which the start waits for another process that makes the tables. */
+/** Milliseconds that the start waits for another process to create the tables. */
 const migrationTimeoutMs = 60_000
 
 /**
- * Applies every migration.
+ * Connects, and applies every migration.
  *
- * @throws DatabaseError storage_error where PostgreSQL cannot be reached, too_new where a newer version has made the tables
+ * @throws DatabaseError storage_error if PostgreSQL cannot be reached, too_new if a newer version created the tables
  */
 export async function openPostgres<S>(
   address: PostgresAddress,
@@ -46,7 +47,7 @@ export async function openPostgres<S>(
   }
 }
 
-/** As it is, whatever its tables are. Connects with the first statement. */
+/** Opens the database without migrating its tables. Connects with the first statement. */
 export async function connectPostgres<S>(
   address: PostgresAddress,
   observer?: DatabaseObserver,
@@ -58,7 +59,7 @@ export async function connectPostgres<S>(
     read,
     write: (work) => repeated(() => writer.transaction().execute(work)),
     snapshot: (work) => read.transaction().execute(work),
-    // Waits for what runs.
+    // Waits for running statements.
     close: () => pool.end(),
   }
 }
@@ -75,7 +76,7 @@ async function repeated<R>(work: () => Promise<R>): Promise<R> {
   }
 }
 
-/** Two first starts meet in the catalogue; the second looks again once the first has committed. */
+/** Retries a migration while another first start changes the catalogue, until that one has committed. */
 async function whileOthersMigrate(work: () => Promise<void>): Promise<void> {
   const deadline = performance.now() + migrationTimeoutMs
   for (;;) {

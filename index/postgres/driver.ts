@@ -1,4 +1,7 @@
-/** Kysely's driver for a pool of connections to PostgreSQL: faults have the codes of SQLite's, broken connections are dropped. */
+/**
+ * Kysely's driver for a pool of PostgreSQL connections. Faults have the same codes as SQLite's. Drops broken
+ * connections.
+ */
 import {
   CompiledQuery,
   type DatabaseConnection,
@@ -15,10 +18,10 @@ import { DatabaseBusyError, DatabaseError } from '../sqlite/database-fault.ts'
 import { asPostgresFault, isBroken } from './faults.ts'
 import { clocks } from './pool.ts'
 
-/** What a transaction begins with. `set local` ends with it, so it is no state of the session. */
+/** The first statements of a transaction. `set local` ends with it, so it leaves no session state. */
 const beginnings = {
   write: begin('read committed'),
-  /** One moment for all statements. */
+  /** All statements see the same snapshot. */
   read: begin('repeatable read read only'),
 } as const
 
@@ -28,7 +31,7 @@ function begin(mode: string): CompiledQuery {
   )
 }
 
-/** A transaction of role `read` is a snapshot. */
+/** Returns the dialect for a role. A transaction of role `read` is a snapshot. */
 export function postgresDialect(pool: pg.Pool, role: ConnectionMode, observer: DatabaseObserver | undefined): Dialect {
   return {
     createAdapter: () => new PostgresAdapter(),
@@ -70,8 +73,9 @@ function driver(pool: pg.Pool, role: ConnectionMode, observer: DatabaseObserver 
 }
 
 /**
- * PostgreSQL has no NUL, and refuses to look for one. Ids and words that people look for may hold it; the control character
- * in its place is in no text that is stored either. What is inserted is judged before.
+ * Replaces NUL in a value to compare, because PostgreSQL rejects strings with NUL. Ids and search words from callers
+ * may contain it. The control character used instead occurs in no stored string either. Inserted values are validated
+ * before.
  */
 function comparable(value: unknown): unknown {
   return typeof value === 'string' && value.includes('\0') ? value.replaceAll('\0', '\x01') : value
@@ -90,7 +94,10 @@ class Connection implements DatabaseConnection {
     this.#observer = observer
   }
 
-  /** Between an answer and the next statement the event loop does not turn, unless something else was awaited. */
+  /**
+   * Detects foreign awaits. Between a response and the next statement the event loop turns only if something else was
+   * awaited.
+   */
   watch(): void {
     this.#isWatched = true
     this.#await()
@@ -117,7 +124,7 @@ class Connection implements DatabaseConnection {
     return { rows: (rows ?? []) as R[], ...(isChange ? { numAffectedRows: BigInt(rowCount ?? 0) } : {}) }
   }
 
-  /** @throws DatabaseError outcome_unknown: PostgreSQL was asked to commit, and did not answer */
+  /** @throws DatabaseError outcome_unknown: PostgreSQL did not respond to the commit */
   async commit(): Promise<void> {
     this.#unwatch()
     if (this.#foreign) throw new Error('Inside a transaction nothing but its own statements may be awaited')
@@ -125,11 +132,11 @@ class Connection implements DatabaseConnection {
       if (!this.#isBroken) throw error
       throw new DatabaseError('outcome_unknown', 'PostgreSQL did not say whether the change is kept', { cause: error })
     })
-    // So it answers where a statement had failed, and the error was swallowed.
+    // PostgreSQL responds like this if a statement failed and the error was swallowed.
     if (command === 'ROLLBACK') throw new Error('A statement of the transaction had failed: nothing is kept')
   }
 
-  /** On a broken connection PostgreSQL does so by itself. */
+  /** Rolls back, unless the connection is broken: then PostgreSQL does so automatically. */
   async rollBack(): Promise<void> {
     this.#unwatch()
     if (!this.#isBroken) await this.#send('rollback', []).catch(() => undefined)

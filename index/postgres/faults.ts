@@ -1,14 +1,19 @@
-/** Classifies faults of PostgreSQL by its codes (SQLSTATE) and, where it could not be asked, by the connection. */
+/** Classifies PostgreSQL faults by SQLSTATE, or by the connection's error if there was no response. */
 import type pg from 'pg'
 import { DatabaseBusyError, DatabaseError } from '../sqlite/database-fault.ts'
 
-/** Of transactions that meet: nothing was kept, and the whole transaction is run again. Source: PostgreSQL, appendix A. */
+/**
+ * Codes of conflicting transactions. Nothing was saved, and the whole transaction runs again. Source: PostgreSQL,
+ * appendix A.
+ */
 const conflicts: readonly (string | undefined)[] = ['40001', '40P01']
 
-/** What a second process meets that makes the same tables at the same time. */
+/** Codes that PostgreSQL returns if two processes create the same tables at once. */
 const migratedBeside: readonly (string | undefined)[] = [...conflicts, '23505', '42P07', '42701', '42710']
 
-/** Whether PostgreSQL said it. Its class is not asked for: the package is loaded only where it is used. */
+/**
+ * True if the error came from PostgreSQL. Does not use `instanceof`, because the package is loaded only when needed.
+ */
 function isAnswer(error: unknown): error is pg.DatabaseError {
   return error instanceof Error && 'severity' in error && 'code' in error
 }
@@ -17,20 +22,21 @@ export function isConflict(error: unknown): boolean {
   return isAnswer(error) && conflicts.includes(error.code)
 }
 
-/** Whether another process may have migrated the tables meanwhile. */
+/** True if another process may be migrating the tables at the same time. */
 export function isMigratedBeside(error: unknown): boolean {
   return (isAnswer(error) && migratedBeside.includes(error.code)) || error instanceof DatabaseBusyError
 }
 
-/** Whether the connection is of no use any more. */
+/** True if the connection can no longer be used. */
 export function isBroken(error: unknown): boolean {
   if (!isAnswer(error)) return true
   return error.severity === 'FATAL' || error.severity === 'PANIC'
 }
 
 /**
- * A DatabaseError for what is outside of the program. Other errors of PostgreSQL keep their type, so that a duplicate is one,
- * and lose what holds values of rows: password hashes and addresses do not belong in a log.
+ * Returns a DatabaseError for faults outside the program. Other PostgreSQL errors keep their type, so that duplicates
+ * can be recognised. Removes the fields with row values, because password hashes and e-mail addresses do not belong in
+ * a log.
  */
 export function asPostgresFault(error: unknown): unknown {
   if (!isAnswer(error)) return unreachable(error)
@@ -45,7 +51,7 @@ export function asPostgresFault(error: unknown): unknown {
   return isAway ? new DatabaseError('storage_error', `PostgreSQL: ${message}`, cause) : error
 }
 
-/** Errors of the connection; node-postgres has no codes for its own. */
+/** Classifies connection errors by message, because node-postgres has no codes for its own. */
 function unreachable(error: unknown): unknown {
   if (!(error instanceof Error)) return error
   const { message } = error
@@ -56,7 +62,7 @@ function unreachable(error: unknown): unknown {
   return new DatabaseError('storage_error', `PostgreSQL cannot be reached: ${reasonOf(error)}`, { cause: error })
 }
 
-/** Of addresses that were all tried in vain there is no message but theirs. */
+/** Returns the reason for an error. If every IP address of a host failed, only the inner errors have messages. */
 function reasonOf(error: Error): string {
   if (error instanceof AggregateError) return error.errors.map((one: unknown) => String(one)).join('; ')
   return error.message

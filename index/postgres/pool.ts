@@ -1,36 +1,39 @@
-/** The connections to PostgreSQL of one process, each wait for them with a clock. */
+/** The pool of PostgreSQL connections of one process, with time limits for every wait. */
 import type pg from 'pg'
 
-/** Milliseconds. */
+/** Time limits in milliseconds. */
 export const clocks = {
-  /** To connect, or for a connection that others have. */
+  /** Wait for a new connection, or for one that is in use. */
   connect: 5_000,
-  /** Of a statement in a transaction, set in PostgreSQL; waits for rows included. */
+  /** A statement in a transaction, including waits for row locks. PostgreSQL enforces it. */
   statement: 10_000,
-  /** For the answer to any statement: longer, so that PostgreSQL's own clock comes first. */
+  /** Wait for the response to any statement. Longer, so that PostgreSQL's own limit comes first. */
   answer: 12_000,
-  /** Of a transaction that sends nothing: its process was stopped, and others wait for its rows. */
+  /** A transaction that sends nothing. Its process was stopped, and other transactions wait for its rows. */
   idleInTransaction: 10_000,
-  /** Until an unused connection is closed. */
+  /** Time until an unused connection is closed. */
   idle: 60_000,
 } as const
 
-/** Seconds after which a connection is replaced: a name may lead to another machine by then. */
+/** Seconds after which a connection is replaced. The host name may have moved to another machine. */
 const lifetimeSeconds = 1_800
 
 export interface PostgresAddress {
-  /** `postgres://…`; its `sslmode` means what it means to libpq. */
+  /** A URL `postgres://…`. Its `sslmode` has the same meaning as in libpq. */
   readonly url: string
-  /** Connections at most. */
+  /** The maximum number of connections. */
   readonly connections: number
 }
 
-/** The number of PostgreSQL's type for counts, int8, which node-postgres gives as text. */
+/** The OID of int8, PostgreSQL's type for counts, which node-postgres returns as a string. */
 const int8 = 20
 
-/** Connects when it is first asked. Nothing of a session is kept: a pooler may give each transaction another connection. */
+/**
+ * Creates a pool that connects on first use. Keeps no session state, because a pooler may run each transaction on
+ * another connection.
+ */
 export async function newPool({ url, connections }: PostgresAddress): Promise<pg.Pool> {
-  // Here, so that a service without PostgreSQL does not load it.
+  // Imported here, so that a service without PostgreSQL does not load it.
   const { Pool, types } = (await import('pg')).default
   const address = new URL(url)
   address.searchParams.set('uselibpqcompat', 'true')
@@ -41,7 +44,7 @@ export async function newPool({ url, connections }: PostgresAddress): Promise<pg
     connectionTimeoutMillis: clocks.connect,
     query_timeout: clocks.answer,
     idleTimeoutMillis: clocks.idle,
-    // A command ends with its work, also where PostgreSQL, or what lies before it, does not close the connection.
+    // A command can exit when it is done, even if PostgreSQL or a proxy does not close the connection.
     allowExitOnIdle: true,
     maxLifetimeSeconds: lifetimeSeconds,
     keepAlive: true,
@@ -50,7 +53,7 @@ export async function newPool({ url, connections }: PostgresAddress): Promise<pg
       getTypeParser: (type, format) => (type === int8 ? Number : types.getTypeParser(type, format)),
     },
   })
-  // A connection that breaks while a statement runs fails that statement; the pool drops the others.
+  // If a connection breaks while a statement runs, that statement fails. The pool drops other broken connections.
   pool.on('error', () => {})
   pool.on('connect', (client) => client.on('error', () => {}))
   return pool

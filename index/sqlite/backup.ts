@@ -1,14 +1,14 @@
-/** Copies a database of one moment to one file while it is written to, and checks such files. */
+/** Copies a snapshot of a database in use into one file, and checks such files. */
 import type Sqlite from 'better-sqlite3'
 import { isSqliteError, openSqlite } from './better-sqlite3.ts'
 import { busyTimeoutMs, refuseOddFile } from './connection.ts'
 import { asDatabaseError, DatabaseError } from './database-fault.ts'
 
 /**
- * Copies the present content of `file` to `to`, which must be missing or empty. The copy has no log beside it and is not
- * synced. Synchronous, about a second for 100 MB.
+ * Copies the current content of `file` to `to`, which must be missing or empty. The copy has no separate log file and
+ * is not synced. Blocks the event loop, about a second for 100 MB.
  *
- * @throws Error where `file` is missing or damaged, or `to` cannot be written
+ * @throws Error if `file` is missing or damaged, or `to` cannot be written
  */
 export function copyDatabase(file: string, to: string): void {
   const db = openSqlite(file, { fileMustExist: true, timeout: busyTimeoutMs })
@@ -20,8 +20,8 @@ export function copyDatabase(file: string, to: string): void {
 }
 
 /**
- * Opens an existing database for reading. SQLite's own read-only mode is not used: its last connection leaves an empty log and
- * its index beside the file.
+ * Opens an existing database for reading. Does not use SQLite's read-only mode, in which the last connection leaves an
+ * empty log and its index next to the file.
  */
 export function openToRead(file: string): Sqlite.Database {
   const db = openSqlite(file, { fileMustExist: true, timeout: busyTimeoutMs })
@@ -35,9 +35,9 @@ export function openToRead(file: string): Sqlite.Database {
 }
 
 /**
- * SQLite's message about damage of the database in `file`; undefined where it is sound. Reads every page.
+ * Returns SQLite's message about damage in `file`, or undefined if it is intact. Reads every page.
  *
- * @throws DatabaseError busy, storage_*: a file that cannot be read need not be damaged
+ * @throws DatabaseError busy, storage_*: the file cannot be read, which does not mean that it is damaged
  */
 export function findDatabaseDamage(file: string): string | undefined {
   try {

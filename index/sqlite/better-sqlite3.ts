@@ -1,4 +1,4 @@
-/** Loads the release of better-sqlite3 that runs on this Node, at its first use. */
+/** Loads the release of better-sqlite3 that runs on this version of Node, on first use. */
 
 import { createRequire } from 'node:module'
 import type Sqlite from 'better-sqlite3'
@@ -10,7 +10,7 @@ type Package = typeof Sqlite
 
 let loaded: Package | undefined
 
-/** The package, or its native part, is not installed. */
+/** The package or its native addon is not installed. */
 export class SqliteNotInstalledError extends Error {
   constructor(options: ErrorOptions) {
     super(
@@ -26,10 +26,14 @@ const advice =
     ? 'install Grove again on this machine with `npm install --include=optional --ignore-scripts`'
     : 'install Grove again with `npm install --ignore-scripts=false` and a C++ compiler, or use Node 22.14 or newer'
 
-/** Opens a database, or bytes of one. @throws SqliteNotInstalledError, SqliteError, TypeError: its folder is missing */
+/**
+ * Opens a database file, or the bytes of one.
+ *
+ * @throws SqliteNotInstalledError, SqliteError, TypeError: its folder is missing
+ */
 export function openSqlite(file: string | Buffer, options?: Sqlite.Options): Sqlite.Database {
   try {
-    loaded ??= createRequire(import.meta.url)(name) as Package // what the package exports
+    loaded ??= createRequire(import.meta.url)(name) as Package // the package's export
     return new loaded(file, options)
   } catch (error) {
     throw isMissing(error) ? new SqliteNotInstalledError({ cause: error }) : error
@@ -40,7 +44,7 @@ export function isSqliteError(error: unknown): error is InstanceType<Package['Sq
   return loaded !== undefined && error instanceof loaded.SqliteError
 }
 
-/** Recognises the errors of a package without its native part: `bindings` names its faults by their text alone. */
+/** True if the package lacks its native addon. `bindings` errors can be recognised only by their message. */
 function isMissing(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const code = 'code' in error ? error.code : undefined

@@ -1,10 +1,10 @@
-/** Compiles frequent queries once: compiling one costs more than SQLite's answer. */
+/** Compiles frequent queries once, because compiling costs more than running them in SQLite. */
 
 import type { CompiledQuery, Kysely } from 'kysely'
 
 /**
- * A query with `count` parameters of type text. `build` receives placeholders, which may only become parameters. It must not
- * depend on their values, and must build the same query for every database of an engine.
+ * Returns a query with `count` string parameters. `build` receives placeholders and may use them only as parameters. It
+ * must not depend on their values, and must build the same query for every database of an engine.
  */
 export function compileOnce<S, R, V extends readonly string[]>(
   count: V['length'],
@@ -15,12 +15,12 @@ export function compileOnce<S, R, V extends readonly string[]>(
     /** The index of each parameter's value; -1 for a constant. */
     readonly places: readonly number[]
   }
-  /** By engine: each writes parameters in its own way. */
+  /** Keyed by engine, because each has its own syntax for parameters. */
   const known = new Map<unknown, Compiled>()
   const compile = (db: Kysely<S>): Compiled => {
     const standIns = Array.from({ length: count }, (_, n) => `\0value ${n}`)
     const query = build(db, ...(standIns as readonly string[] as V)).compile() // `count` is the length of V
-    return { query, places: query.parameters.map((parameter) => standIns.indexOf(parameter as string)) } // what is no text is not found
+    return { query, places: query.parameters.map((parameter) => standIns.indexOf(parameter as string)) } // else -1
   }
   return async (db, ...values) => {
     const engine = db.getExecutor().adapter.constructor

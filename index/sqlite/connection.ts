@@ -1,4 +1,4 @@
-/** Opens SQLite connections, and repeats a statement while other processes hold the database. */
+/** Opens SQLite connections, and retries statements while other processes lock the database. */
 
 import { closeSync, openSync, statSync } from 'node:fs'
 import { rename } from 'node:fs/promises'
@@ -7,11 +7,11 @@ import type Sqlite from 'better-sqlite3'
 import { openSqlite } from './better-sqlite3.ts'
 import { asDatabaseError, DatabaseBusyError, DatabaseError, isBusy } from './database-fault.ts'
 
-/** The longest wait of a statement or a transaction for other processes. */
+/** The longest time that a statement or a transaction waits for other processes. */
 export const busyTimeoutMs = 10_000
 
 export interface SqliteOptions {
-  /** FULL: an acknowledged write survives a power cut. NORMAL: it may be lost, the file stays sound. */
+  /** FULL: an acknowledged write survives a power cut. NORMAL: it may be lost, but the file stays intact. */
   readonly synchronous: 'FULL' | 'NORMAL'
   /** Reads the whole file first: 0.2 s for 100 MB. */
   readonly check?: boolean
@@ -20,13 +20,16 @@ export interface SqliteOptions {
 
 /** Observes waits for a database. */
 export interface DatabaseObserver {
-  /** Seconds that each write transaction waits for its turn, and that a read waits that has to. */
+  /** Receives the seconds of each wait. Write transactions always report one, reads only if they had to wait. */
   waited(role: ConnectionMode, seconds: number): void
   /** A statement or a transaction has waited `busyTimeoutMs`. */
   gaveUp(): void
 }
 
-/** Opens `file` and creates it, for this user alone, if it is missing. WAL, foreign keys on; a connection of mode `read` cannot write. */
+/**
+ * Opens `file` in WAL mode with foreign keys on. Creates it if it is missing, readable only by this user. A connection
+ * of mode `read` cannot write.
+ */
 export async function openConnection(file: string, options: SqliteOptions): Promise<Sqlite.Database> {
   refuseOddFile(file)
   makePrivate(file)
@@ -44,7 +47,7 @@ export async function openConnection(file: string, options: SqliteOptions): Prom
   }
 }
 
-/** SQLite gives its log the mode of the database. @throws DatabaseError where the file cannot be made */
+/** Creates the file for this user only; SQLite gives its log the same mode. @throws DatabaseError: cannot create it */
 function makePrivate(file: string): void {
   try {
     closeSync(openSync(file, 'wx', 0o600))
@@ -53,7 +56,7 @@ function makePrivate(file: string): void {
   }
 }
 
-/** @throws DatabaseError storage_error, busy where too many files are open */
+/** @throws DatabaseError storage_error, busy: too many files are open */
 export function openHandle(file: string): Sqlite.Database {
   try {
     // timeout 0: SQLite's own waiting is synchronous and would stop the event loop.
@@ -63,7 +66,11 @@ export function openHandle(file: string): Sqlite.Database {
   }
 }
 
-/** SQLite waits for a pipe, and reads a device. @throws DatabaseError storage_error: `file` exists and is not a regular file */
+/**
+ * Rejects pipes and devices: SQLite would wait for a pipe, and read a device.
+ *
+ * @throws DatabaseError storage_error: `file` exists and is not a regular file
+ */
 export function refuseOddFile(file: string): void {
   const found = statSync(file, { throwIfNoEntry: false })
   if (found && !found.isFile()) throw new DatabaseError('storage_error', `${file} is not a regular file`)
@@ -84,15 +91,16 @@ export async function setAside(file: string): Promise<void> {
   }
 }
 
-/** The inode that has this name now; undefined where there is none. */
+/** Returns the inode of `file`, or undefined if there is no such file. */
 export function identityOf(file: string): bigint | undefined {
   return statSync(file, { throwIfNoEntry: false, bigint: true })?.ino
 }
 
 /**
- * `waited` is called with the seconds that others held the database, if they did.
+ * Runs `work`, and repeats it after a random pause while another process locks the database.
  *
- * @throws DatabaseBusyError after `busyTimeoutMs`, DatabaseError where the storage fails
+ * @param waited called with the seconds of waiting, if there was any
+ * @throws DatabaseBusyError after `busyTimeoutMs`, DatabaseError if the storage fails
  */
 export async function retryWhileBusy<R>(file: string, work: () => R, waited?: (seconds: number) => void): Promise<R> {
   const began = performance.now()

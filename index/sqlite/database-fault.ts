@@ -1,11 +1,11 @@
-/** Classifies faults of a database by SQLite's codes and, where these are too coarse, by a look at the file system. */
+/** Classifies database faults by SQLite's codes. Checks the file system if these are too coarse. */
 import { accessSync, closeSync, constants, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { isSqliteError } from './better-sqlite3.ts'
 
 /**
- * `damaged`: the file is not a database, or a damaged one. `too_new`: a newer version made it. `outcome_unknown`: the
- * connection broke during the commit.
+ * Kinds of faults. `damaged`: the file is a damaged database, or not a database. `too_new`: a newer version created it.
+ * `outcome_unknown`: the connection broke during the commit.
  */
 type DatabaseFaultCode =
   | 'busy'
@@ -16,7 +16,7 @@ type DatabaseFaultCode =
   | 'storage_error'
   | 'outcome_unknown'
 
-/** A fault outside the program. But for `outcome_unknown`, nothing of the transaction was kept. */
+/** A fault outside the program. Except for `outcome_unknown`, the transaction left no changes. */
 export class DatabaseError extends Error {
   readonly code: DatabaseFaultCode
 
@@ -26,12 +26,12 @@ export class DatabaseError extends Error {
     this.code = code
   }
 }
-/** Whether the file system failed below a database. */
+/** True if the file system below a database failed. */
 export function isDatabaseStorageError(error: unknown): boolean {
   return error instanceof DatabaseError && ['storage_full', 'storage_readonly', 'storage_error'].includes(error.code)
 }
 
-/** Others held the database longer than the time limit. */
+/** The database stayed locked longer than the time limit. */
 export class DatabaseBusyError extends DatabaseError {
   constructor(options?: ErrorOptions) {
     super('busy', 'The database is busy', options)
@@ -43,7 +43,7 @@ export function isBusy(error: unknown): boolean {
   return isSqliteError(error) && error.code.startsWith('SQLITE_BUSY')
 }
 
-/** Whether the file cannot be written to: SQLite does not report why a write failed. */
+/** True if the file system is read-only. SQLite does not report why a write failed. */
 function isReadOnly(file: string): boolean {
   try {
     accessSync(file, constants.W_OK)
@@ -53,17 +53,21 @@ function isReadOnly(file: string): boolean {
   }
 }
 
-/** Why a folder cannot be opened now, which SQLite does not report; undefined where it can be opened. */
+/** Returns why a folder cannot be opened, or undefined if it can. SQLite does not report the reason. */
 export function toOpenError(dir: string): NodeJS.ErrnoException | undefined {
   try {
     closeSync(openSync(dir, 'r'))
     return undefined
   } catch (error) {
-    return error as NodeJS.ErrnoException // as node's fs throws it
+    return error as NodeJS.ErrnoException // node:fs throws this type
   }
 }
 
-/** Result codes of SQLite (sqlite.org/rescode.html) as faults; any other error as it is. @param file the database */
+/**
+ * Converts SQLite's result codes (sqlite.org/rescode.html) to faults. Returns other errors as they are.
+ *
+ * @param file the database
+ */
 export function asDatabaseError(error: unknown, file: string): unknown {
   if (!isSqliteError(error)) return error
   const { code } = error
@@ -86,10 +90,10 @@ export function asDatabaseError(error: unknown, file: string): unknown {
   return error
 }
 
-/** SQLite's two, and PostgreSQL's. */
+/** Codes of a violated unique constraint: two of SQLite, one of PostgreSQL. */
 const duplicateCodes: readonly unknown[] = ['SQLITE_CONSTRAINT_UNIQUE', 'SQLITE_CONSTRAINT_PRIMARYKEY', '23505']
 
-/** Whether `error` is the violation of a unique constraint: the row exists already. */
+/** True if `error` is a violated unique constraint: the row already exists. */
 export function isDuplicate(error: unknown): boolean {
   return error instanceof Error && 'code' in error && duplicateCodes.includes(error.code)
 }

@@ -1,4 +1,4 @@
-/** A database with one connection for reads and one for writes; one transaction writes at a time. */
+/** A database with one connection for reads and one for writes. One transaction writes at a time. */
 
 import { basename } from 'node:path'
 import { Kysely, type Migration, type Transaction } from 'kysely'
@@ -9,13 +9,13 @@ import { migrate } from './migrate.ts'
 export { DatabaseError, isDatabaseStorageError, isDuplicate } from './database-fault.ts'
 
 export interface Database<S> {
-  /** Reads committed data; each query is a snapshot of its own. Cannot write. */
+  /** Reads committed data. Each query is its own snapshot. Cannot write. */
   readonly read: Kysely<S>
   /**
-   * Runs `work` in one transaction, exclusive among all processes, and commits it; rolls back if `work` throws.
+   * Runs `work` in one transaction, exclusive among all processes, and commits it. Rolls back if `work` throws.
    * `work` may await only the transaction's own statements, not even those of `read`.
    *
-   * @throws DatabaseError: busy after 10 s of waiting for the lock, storage_* where the storage fails
+   * @throws DatabaseError: busy after 10 s of waiting for the lock, storage_* if the storage fails
    */
   write<R>(work: (trx: Transaction<S>) => Promise<R>): Promise<R>
   /** Waits for the running transaction. */
@@ -23,16 +23,16 @@ export interface Database<S> {
 }
 
 export interface DatabaseOptions extends DriverEvents {
-  /** FULL where the rows are the truth, NORMAL where they can be made again. */
+  /** FULL if the rows exist nowhere else, NORMAL if they can be rebuilt. */
   readonly synchronous: 'FULL' | 'NORMAL'
-  /** Reads the whole file first, about 0.2 s for 100 MB, so that damage is found at the start. */
+  /** Reads the whole file first, to find damage when the service starts. About 0.2 s for 100 MB. */
   readonly check?: boolean
 }
 
 /**
  * Opens the database in `file`, creates it if it is missing, and applies every migration.
  *
- * @throws DatabaseError, too_new where the file was made by a newer version
+ * @throws DatabaseError; too_new if a newer version created the file
  */
 export async function openDatabase<S>(
   file: string,
@@ -53,7 +53,7 @@ export async function openDatabase<S>(
       close: async () => {
         await writer.destroy()
         await read.destroy()
-        // Kysely destroys only a driver that it has used.
+        // Kysely destroys a driver only if it has used it.
         writing.close()
         reading.close()
       },

@@ -1,4 +1,7 @@
-/** Kysely's driver for one SQLite connection: caches prepared statements, waits for other processes without blocking. */
+/**
+ * Kysely's driver for one SQLite connection. Caches prepared statements, and waits for other processes without blocking
+ * the event loop.
+ */
 
 import type Sqlite from 'better-sqlite3'
 import {
@@ -20,7 +23,7 @@ import { busyTimeoutMs, type ConnectionMode, type DatabaseObserver, retryWhileBu
 import { DatabaseBusyError, DatabaseError } from './database-fault.ts'
 
 export interface DriverEvents {
-  /** Called for each statement that finds the file damaged; the statement throws too. */
+  /** Called for each statement that finds the file damaged. The statement also throws. */
   readonly onDamage?: (() => void) | undefined
   readonly observer?: DatabaseObserver | undefined
 }
@@ -35,8 +38,8 @@ export function sqliteDialect(handle: Sqlite.Database, role: ConnectionMode, eve
 }
 
 /**
- * Writes limits into statements: SQLite compiles a statement again at each call whose limit is bound, 15 µs. Leaves out
- * `for update`, which holds rows where several write at a time.
+ * Writes limits into statements and omits `for update`. SQLite recompiles a statement with a bound limit at each call,
+ * 15 µs. `for update` matters only on an engine with several concurrent writers.
  */
 class QueryCompiler extends SqliteQueryCompiler {
   protected override visitSelectModifier(node: SelectModifierNode): void {
@@ -50,7 +53,9 @@ class QueryCompiler extends SqliteQueryCompiler {
   }
 }
 
-/** Every query is one statement on the shared connection; only a write transaction is consistent across statements. */
+/**
+ * Runs every query as one statement on the shared connection. Only a write transaction is consistent across statements.
+ */
 function readDriver(handle: Sqlite.Database, events: DriverEvents): Driver {
   const { observer } = events
   const connection = new Connection(handle, events, (seconds) => observer?.waited('read', seconds))
@@ -68,7 +73,7 @@ function readDriver(handle: Sqlite.Database, events: DriverEvents): Driver {
   }
 }
 
-/** One transaction at a time, begun with `immediate`, so that it never fails half-way because another holds the lock. */
+/** Runs one transaction at a time. Begins it with `immediate`, so that it never fails half-way for want of the lock. */
 function writeDriver(handle: Sqlite.Database, events: DriverEvents): Driver {
   const { observer } = events
   const connection = new Connection(handle, events)
@@ -77,7 +82,7 @@ function writeDriver(handle: Sqlite.Database, events: DriverEvents): Driver {
     waiting: { timeoutMs: busyTimeoutMs, refusal: () => new DatabaseBusyError() },
   })
   let release = () => {}
-  /** When the transaction whose turn it is was asked for. */
+  /** When the running transaction was requested. */
   let asked = 0
   return {
     init: async () => {},
@@ -99,7 +104,7 @@ function writeDriver(handle: Sqlite.Database, events: DriverEvents): Driver {
       await connection.executeQuery(CompiledQuery.raw('commit'))
     },
     rollbackTransaction: async () => {
-      // After some faults (disk full) SQLite has already rolled back by itself.
+      // After some faults (disk full) SQLite has already rolled back.
       if (handle.inTransaction) handle.exec('rollback')
     },
     releaseConnection: async () => {
@@ -127,7 +132,9 @@ class Connection implements DatabaseConnection {
     this.#waited = waited
   }
 
-  /** Kysely resolves without leaving the microtask queue, so an event loop turn means that something else was awaited. */
+  /**
+   * Detects foreign awaits. Kysely resolves in the microtask queue, so a turn of the event loop means another await.
+   */
   watch(): void {
     this.#foreign = false
     this.#watcher = setImmediate(() => {

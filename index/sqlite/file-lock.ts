@@ -1,4 +1,7 @@
-/** Exclusive locks on files between processes. The operating system releases a lock when its holder dies; process ids prove nothing. */
+/**
+ * Exclusive file locks between processes. The operating system releases a lock when its holder dies. Process ids prove
+ * nothing, because they are reused.
+ */
 
 import { randomUUID } from 'node:crypto'
 import { mkdirSync, renameSync, rmSync } from 'node:fs'
@@ -11,23 +14,23 @@ import { asDatabaseError, DatabaseError, isBusy, toOpenError } from './database-
 
 export interface LiveProcess {
   readonly id: string
-  /** `runDir/id`: the process's own folder, for its records. */
+  /** The process's own folder for its records, `runDir/id`. */
   readonly dir: string
-  /** Releases the lock and leaves the folder, which another process may then take over. */
+  /** Releases the lock and keeps the folder, which another process may then take over. */
   close(): void
 }
 
-// References keep the handles from garbage collection, which would release their locks.
+// These references prevent garbage collection of the handles, which would release their locks.
 const held = new Set<Sqlite.Database>()
 
-/** Attempts to make the folder: another process may remove one that is not locked yet. */
+/** Attempts to create the folder. Another process may remove one that is not locked yet. */
 const maxAttempts = 100
 
 /**
- * Makes `runDir/<id>/` with the locked file `alive` in it. The folder gets its name after the lock is held. Nothing else may
- * open the file: closing any descriptor of it drops POSIX locks.
+ * Creates `runDir/<id>/` with the locked file `alive` in it. The folder gets its name once the lock is held. No other
+ * code may open the file, because closing any descriptor of it drops POSIX locks.
  *
- * @throws system errors; DatabaseError busy where too many files are open, storage_error
+ * @throws system errors; DatabaseError busy: too many files are open, storage_error
  */
 export async function registerProcess(runDir: string): Promise<LiveProcess> {
   mkdirSync(runDir, { recursive: true })
@@ -37,7 +40,7 @@ export async function registerProcess(runDir: string): Promise<LiveProcess> {
     mkdirSync(starting)
     const lock = lockFile(starting)
     const dir = join(runDir, id)
-    // Between mkdir and lock another process may have removed the folder as one of a dead process.
+    // Before the lock was held, another process may have removed the folder as that of a dead process.
     if (lock === undefined || !renamed(starting, dir)) {
       lock?.release()
       rmSync(starting, { recursive: true, force: true })
@@ -48,16 +51,18 @@ export async function registerProcess(runDir: string): Promise<LiveProcess> {
   throw new Error(`No folder for this process could be made in ${runDir}`)
 }
 
-/** The locked file in a process's folder. Other code may test whether it exists, but must not open it. */
+/**
+ * Returns the path of the locked file in a process's folder. Other code may test that it exists but must not open it.
+ */
 export function lockFileIn(processDir: string): string {
   return join(processDir, 'alive')
 }
 
 /**
- * Takes the lock of a dead process, so that one process alone finishes or undoes its work. Undefined if the process lives
- * or its folder is gone. Makes nothing where the folder is missing.
+ * Takes the lock of a dead process. Only one process can hold it, and finishes or undoes the dead one's work. Returns
+ * undefined if the process is alive or its folder is gone. Never creates the folder.
  *
- * @throws DatabaseError busy where too many files are open, storage_error: the process may then live or be dead
+ * @throws DatabaseError busy: too many files are open, storage_error; the process may then be alive or dead
  */
 export function claimDeadProcess(runDir: string, id: string): { release(): void } | undefined {
   return lockFile(join(runDir, id))
@@ -77,7 +82,7 @@ function lockFile(dir: string): { release(): void } | undefined {
     handle.close()
     const code = isSqliteError(error) ? error.code : ''
     const opening = toOpenError(`${dir}/`)
-    // Held, or the folder is being removed: its files are removed before it.
+    // The lock is held, or the folder is being removed, its files first.
     if (code.startsWith('SQLITE_BUSY') || isNoFolder(opening)) return undefined
     if (/^SQLITE_(CANTOPEN|IOERR)/.test(code) && opening === undefined) return undefined
     throw asDatabaseError(error, lockFileIn(dir))
@@ -106,10 +111,10 @@ function renamed(from: string, to: string): boolean {
 }
 
 /**
- * Runs `work` while this call alone, of all processes, holds the lock on `file`. The file stays empty.
+ * Runs `work` while holding the lock on `file`, exclusive among all processes and calls. The file stays empty.
  *
  * @param timeoutMs the longest wait for the lock; default: no limit
- * @returns undefined where `signal` was aborted before the lock was free
+ * @returns undefined if `signal` was aborted before the lock was free
  * @throws DatabaseError busy: the lock was not free in time, or too many files are open
  */
 export async function withFileLock<T>(

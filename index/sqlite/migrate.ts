@@ -1,6 +1,6 @@
 /**
- * Applies missing migrations to a database, once, however many processes start together. A database that cannot be made again is
- * copied before.
+ * Applies missing migrations once, however many processes start together. Copies a database first if it cannot be
+ * rebuilt.
  */
 
 import { chmod, open, readdir, rename, rm, stat } from 'node:fs/promises'
@@ -10,11 +10,11 @@ import { copyDatabase, openToRead } from './backup.ts'
 import { asDatabaseError, DatabaseError } from './database-fault.ts'
 
 /**
- * Applies, in the order of their names, the migrations that the database of `trx` lacks. A second process waits for the write
- * transaction and then finds nothing to do; on PostgreSQL it may be refused a duplicate first, and has to look again.
+ * Applies the migrations that the database of `trx` lacks, in the order of their names. A second process waits for the
+ * write transaction and then finds nothing to do. On PostgreSQL it may fail with a duplicate key, and must try again.
  *
- * @param file its name, for the message
- * @throws DatabaseError too_new: the database was made by a newer version
+ * @param file the name of the database, for the message
+ * @throws DatabaseError too_new: a newer version created the database
  */
 export async function migrate<S>(
   trx: Transaction<S>,
@@ -30,21 +30,21 @@ export async function migrate<S>(
   }
   for (const name of Object.keys(migrations).sort()) {
     if (applied.has(name)) continue
-    // First, so that of two processes that write at the same time the second waits here, and is refused its duplicate.
+    // This comes first, so that a second process waits here and then fails with a duplicate key.
     await sql`insert into schema_migration (name) values (${name})`.execute(trx)
     await migrations[name]?.up(trx)
   }
 }
 
-/** Copies that are kept: of the newest versions that were left. */
+/** The number of copies to keep, the newest first. */
 const kept = 2
 
 /**
- * Copies `file` to `<file>.<newest migration in it>.bak`, durably, if `migrations` would change it. The caller excludes
- * others who would migrate it meanwhile. To go back to the older version: stop the service, rename the copy to `file`
- * without `-wal` and `-shm` beside it, start the older version.
+ * Copies `file` durably to `<file>.<newest migration in it>.bak` if `migrations` would change it. The caller must keep
+ * other processes from migrating it at the same time. To go back to the older version, stop the service and remove
+ * `<file>-wal` and `<file>-shm`. Then rename the copy to `file` and start the older version.
  *
- * @returns the copy's path; undefined where nothing is to be migrated: the file is new, up to date or of a newer version
+ * @returns the copy's path; undefined if the file needs no migration: it is new, up to date, or from a newer version
  * @throws DatabaseError damaged, busy, storage_*
  */
 export async function copyBeforeMigration(
@@ -71,7 +71,7 @@ export async function copyBeforeMigration(
   }
 }
 
-/** The names of the migrations that `file` has seen, in their order; none where it is missing or empty. */
+/** Returns the names of the migrations applied to `file`, in order. A missing or empty file has none. */
 export async function appliedMigrations(file: string): Promise<string[]> {
   const size = await stat(file).then(
     (found) => found.size,

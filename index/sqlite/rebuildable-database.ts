@@ -1,4 +1,4 @@
-/** A database that can be rebuilt: a damaged file is set aside and replaced by a new one, at the start and while in use. */
+/** A database that can be rebuilt. Sets a damaged file aside and creates a new one, at the start and while in use. */
 
 import { basename } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -8,47 +8,47 @@ import { type Database, DatabaseError, openDatabase } from './database.ts'
 import { withFileLock } from './file-lock.ts'
 
 export interface DerivedDatabase<S> extends Database<S> {
-  /** The same database; each use throws DatabaseError busy until it is filled. */
+  /** The same database, but each use throws DatabaseError busy until it is filled. */
   readonly whole: Database<S>
   isWhole(): boolean
   /**
-   * Fills the database by `fill` where it is not filled, now and whenever the file is replaced; one process at a time.
-   * Resolves when it is filled, `fill` has returned false, or `closing` is aborted.
+   * Fills the database with `fill`, now and whenever the file is replaced. Does nothing while it is filled. One process
+   * fills it at a time. Resolves when the database is filled, `fill` returns false, or `closing` is aborted.
    */
   keepWhole(fill: () => Promise<boolean>): Promise<void>
 }
 
 export interface DerivedOptions {
-  /** Path and prefix of the lock files by which processes take turns; the folder must exist. */
+  /** Path and prefix of the lock files with which processes take turns. The folder must exist. */
   readonly lockPrefix: string
-  /** Aborted before the database is closed: no file is replaced from then on. */
+  /** Aborted before the database is closed. No file is replaced after that. */
   readonly closing: AbortSignal
   readonly observer?: DatabaseObserver
 
-  /** Whether a file of a newer version may be set aside: no process of that version lives. */
+  /** Resolves to true if a newer version's file may be set aside. No process of that version is running then. */
   mayReplaceNewer(): Promise<boolean>
   /** Called with a sentence for the log. */
   report(done: string, error?: unknown): void
 }
 
-/** Time between two checks whether the open file is still the one of that name, and before a retry. */
+/** Interval of checks that the open file still has its name. Also the pause before a retry. */
 const checkIntervalMs = 1_000
-/** The longest wait for another process that opens the file, for which it reads all of it. */
+/** The longest wait for another process to open the file. That process reads all of it. */
 const openingTimeoutMs = 120_000
-/** Time that readers of a replaced file have to end. */
+/** Time for readers of a replaced file to finish. */
 const readersTimeoutMs = 30_000
 /** SQLite's `user_version` of a filled database; a new one has 0. */
 const filled = 1
 
-/** One file that is open; another one follows it where it is replaced. */
+/** One open file. If it is replaced, a new generation follows. */
 interface Generation<S> extends Database<S> {
   readonly identity: bigint | undefined
   isWhole: boolean
-  /** It was found damaged and must be replaced. */
+  /** True if the file was found damaged and must be replaced. */
   isBroken: boolean
 }
 
-/** How a file is opened, each time. */
+/** Options for opening the file, the same each time. */
 interface Opening<S>
   extends Pick<DerivedOptions, 'lockPrefix' | 'closing' | 'observer' | 'mayReplaceNewer' | 'report'> {
   readonly file: string
@@ -56,7 +56,7 @@ interface Opening<S>
   readonly onDamage: (broken: Generation<S>) => void
 }
 
-/** Opens the database in `file`. Opens it again when the file proves damaged, or was deleted or replaced. */
+/** Opens the database in `file`. Reopens it if the file is damaged, deleted or replaced. */
 export async function openDerivedDatabase<S>(
   file: string,
   migrations: Record<string, Migration>,
@@ -69,7 +69,7 @@ export async function openDerivedDatabase<S>(
   return database
 }
 
-/** Under a lock, so that of two processes that find the same damage none sets aside the other's new file. */
+/** Opens the file under a lock. Two processes that find the same damage must not set aside each other's new file. */
 async function openLocked<S>(opening: Opening<S>, broken?: Generation<S>): Promise<Generation<S>> {
   const { file, lockPrefix, closing, mayReplaceNewer } = opening
   const opened = await withFileLock(
@@ -144,7 +144,7 @@ class RebuildableDatabase<S> implements DerivedDatabase<S> {
     return this.#current.read
   }
 
-  /** A field, since callers pass it on without the database. */
+  /** A field instead of a method, because callers pass it on without the database. */
   readonly write: Database<S>['write'] = (work) => this.#current.write(work)
 
   isWhole(): boolean {
@@ -166,7 +166,7 @@ class RebuildableDatabase<S> implements DerivedDatabase<S> {
     await this.#current.close()
   }
 
-  /** Without a way to fill it again, the database stays as it is. */
+  /** Replaces a damaged file. Keeps it if there is no way to fill a new one. */
   replaceDamaged(broken: Generation<S>): void {
     if (this.#fill) void this.#renew(broken)
   }
@@ -203,7 +203,7 @@ class RebuildableDatabase<S> implements DerivedDatabase<S> {
     return this.#renewing
   }
 
-  /** Readers of the file before have time to end. */
+  /** Switches to the new file. Readers of the previous one have time to finish. */
   #follow(broken: Generation<S>, opened: Generation<S>): void {
     this.#current = opened
     this.#lastReport = ''
@@ -225,7 +225,7 @@ class RebuildableDatabase<S> implements DerivedDatabase<S> {
     }
   }
 
-  /** False where `work` has given up. */
+  /** Returns false if `work` has given up. */
   async #fillOnce(work: () => Promise<boolean>): Promise<boolean> {
     const generation = this.#current
     if (!(await isFilled(generation))) {
@@ -243,7 +243,7 @@ class RebuildableDatabase<S> implements DerivedDatabase<S> {
   }
 }
 
-/** Declares in the file whether the database is filled. */
+/** Records in the file whether the database is filled. */
 export async function declareFilled<S>(trx: Transaction<S>, isFilled: boolean): Promise<void> {
   await sql.raw(`pragma user_version = ${isFilled ? filled : 0}`).execute(trx)
 }
