@@ -1,4 +1,4 @@
-/** Personal access tokens. Each function is one statement. */
+/** Queries for personal access tokens. Each function runs one statement. */
 
 import { type Slice, totalOf } from '../slice.ts'
 import { compileOnce } from '../sqlite/compiled.ts'
@@ -12,7 +12,7 @@ const accessTokenByHash = compileOnce(1, (db: CredentialsDb, hash: string) =>
   db.selectFrom('access_token').selectAll().where('hash', '=', hash),
 )
 
-/** Whether the token has not been revoked. */
+/** True if the token exists, which means that it has not been revoked. */
 export async function hasAccessToken(db: CredentialsDb, id: string): Promise<boolean> {
   return (await accessTokenById(db, id)).length > 0
 }
@@ -21,7 +21,7 @@ const accessTokenById = compileOnce(1, (db: CredentialsDb, id: string) =>
   db.selectFrom('access_token').select('id').where('id', '=', id),
 )
 
-/** The oldest first. */
+/** Lists the tokens of an account, oldest first. */
 export function listAccessTokens(
   db: CredentialsDb,
   accountId: string,
@@ -50,7 +50,7 @@ export async function setAccessTokenUsed(db: CredentialsDb, id: string, last_use
   await db.updateTable('access_token').set({ last_used_at }).where('id', '=', id).execute()
 }
 
-/** False if the account has no such token. */
+/** Returns false if the account has no such token. */
 export async function deleteAccessToken(db: CredentialsDb, accountId: string, id: string): Promise<boolean> {
   const { numDeletedRows } = await db
     .deleteFrom('access_token')

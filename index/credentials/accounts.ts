@@ -1,11 +1,11 @@
-/** Accounts: who may sign in. Each function is one statement. */
+/** Queries for accounts, which users sign in to. Each function runs one statement. */
 
 import { sql } from 'kysely'
 import { type Slice, totalOf } from '../slice.ts'
 import { compileOnce } from '../sqlite/compiled.ts'
 import type { Account, CredentialsDb, NewAccountRow, Session } from './schema.ts'
 
-/** The key of an address, equal for all spellings: NFC, lower case. */
+/** Returns the key of an e-mail address, equal for all spellings: NFC, lower case. */
 export function emailKey(email: string): string {
   return email.normalize('NFC').toLowerCase().normalize('NFC')
 }
@@ -18,12 +18,12 @@ export function findAccountById(db: CredentialsDb, id: string): Promise<Account 
   return db.selectFrom('account').selectAll().where('id', '=', id).executeTakeFirst()
 }
 
-/** The account, which no other transaction that holds it, or changes it, judges at the same time. */
+/** Returns the account and locks its row against other transactions. */
 export function lockAccount(trx: CredentialsDb, id: string): Promise<Account | undefined> {
   return trx.selectFrom('account').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()
 }
 
-/** False if the address, whatever its case, already has an account. */
+/** Returns false if the e-mail address, in any case, already has an account. */
 export async function insertAccount(db: CredentialsDb, account: Omit<NewAccountRow, 'email_key'>): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await db
     .insertInto('account')
@@ -53,7 +53,10 @@ const profileColumns = [
   'account.last_seen_at',
 ] as const
 
-/** Without the password hash; undefined if the account is disabled, too. Every request with a personal access token runs this query. */
+/**
+ * Returns an account without its password hash, or undefined if it is missing or disabled. Every request with a
+ * personal access token runs this query.
+ */
 export async function findActiveProfile(db: CredentialsDb, id: string): Promise<Profile | undefined> {
   return (await activeProfileById(db, id))[0]
 }
@@ -63,8 +66,8 @@ const activeProfileById = compileOnce(1, (db: CredentialsDb, id: string) =>
 )
 
 /**
- * The account of a session, and when the session was last used; undefined if the session has ended, if it is another
- * account's, or if the account is disabled. Every request with an access token runs this query.
+ * Returns the account of a session, and when the session was last used. Undefined if the session has ended or belongs
+ * to another account, or if the account is disabled. Every request with an access token runs this query.
  */
 export async function findProfileOfSession(
   db: CredentialsDb,
@@ -89,7 +92,7 @@ export async function setAccountSeen(db: CredentialsDb, id: string, last_seen_at
   await db.updateTable('account').set({ last_seen_at }).where('id', '=', id).execute()
 }
 
-/** Whether the organisation is the personal one of an account. */
+/** True if the organisation is the personal one of an account. */
 export async function hasPersonalOrg(db: CredentialsDb, orgId: string): Promise<boolean> {
   return (await db.selectFrom('account').select('id').where('org_id', '=', orgId).executeTakeFirst()) !== undefined
 }
@@ -98,14 +101,14 @@ export async function hasAccounts(db: CredentialsDb): Promise<boolean> {
   return (await db.selectFrom('account').select('id').limit(1).executeTakeFirst()) !== undefined
 }
 
-/** Which accounts to list. */
+/** Conditions for the accounts to list. */
 export interface AccountFilter {
-  /** Part of the e-mail or the name, in either case. */
+  /** Part of the e-mail address or the name. The case of ASCII letters does not matter. */
   readonly q?: string | undefined
   readonly state: 'active' | 'disabled' | 'all'
 }
 
-/** The oldest first. */
+/** Lists the accounts that match the filter, oldest first. */
 export function listAccounts(db: CredentialsDb, filter: AccountFilter, { limit, offset }: Slice): Promise<Account[]> {
   return accountsThat(db, filter).selectAll().orderBy('created_at').orderBy('id').limit(limit).offset(offset).execute()
 }
@@ -118,7 +121,7 @@ function accountsThat(db: CredentialsDb, { q = '', state }: AccountFilter) {
   const all = db.selectFrom('account')
   const known = state === 'all' ? all : all.where('disabled_at', state === 'active' ? 'is' : 'is not', null)
   if (q === '') return known
-  // Of letters A to Z alone: so SQLite's `like` does by itself.
+  // Lower-cases only the letters A to Z, as SQLite's `like` does.
   const part = q.replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
   const pattern = `%${part.replace(/[\\%_]/g, '\\$&')}%`
   return known.where((eb) =>
@@ -129,7 +132,7 @@ function accountsThat(db: CredentialsDb, { q = '', state }: AccountFilter) {
   )
 }
 
-/** Sets at least one column. */
+/** Changes an account. `change` must have at least one column. */
 export async function setAccount(
   db: CredentialsDb,
   id: string,
@@ -140,7 +143,7 @@ export async function setAccount(
   await db.updateTable('account').set(change).where('id', '=', id).execute()
 }
 
-/** Member files then have the former address. */
+/** Changes the e-mail address. Member files in Git still have the former one afterwards. */
 export async function setEmail(db: CredentialsDb, id: string, email: string): Promise<void> {
   await db
     .updateTable('account')
@@ -149,7 +152,7 @@ export async function setEmail(db: CredentialsDb, id: string, email: string): Pr
     .execute()
 }
 
-/** Unless one of the values is another by now. */
+/** Marks the member files as up to date, unless a value has changed since. */
 export async function setMembersUpToDate(
   db: CredentialsDb,
   { id, email, name, hide_email }: Pick<Account, 'id' | 'email' | 'name' | 'hide_email'>,
@@ -164,13 +167,13 @@ export async function setMembersUpToDate(
     .execute()
 }
 
-/** Ids of accounts whose member files may have a former name or address; 1,000 at most. */
+/** Lists up to 1,000 accounts whose member files may be out of date. */
 export async function listAccountsBehind(db: CredentialsDb): Promise<string[]> {
   const rows = await db.selectFrom('account').select('id').where('members_behind', '=', 1).limit(1_000).execute()
   return rows.map(({ id }) => id)
 }
 
-/** With its sessions, tokens and addresses. */
+/** Deletes an account with its sessions, tokens and IP addresses. */
 export async function deleteAccount(db: CredentialsDb, id: string): Promise<void> {
   await db.deleteFrom('account').where('id', '=', id).execute()
 }
@@ -183,7 +186,7 @@ export async function insertDeletedAccount(db: CredentialsDb, id: string, delete
     .execute()
 }
 
-/** Ids of accounts that were deleted after that time. */
+/** Lists the ids of accounts deleted after `time`. */
 export async function listDeletedSince(db: CredentialsDb, time: string): Promise<string[]> {
   return (await db.selectFrom('deleted_account').select('id').where('deleted_at', '>', time).execute()).map(
     ({ id }) => id,

@@ -1,8 +1,8 @@
-/** The addresses from which an account was used. Each function is one statement. */
+/** IP addresses from which an account was used. Each function runs one statement. */
 
 import type { CredentialsDb } from './schema.ts'
 
-/** When the account was last used from there. */
+/** Returns when the account was last used from the address. */
 export async function findAddress(db: CredentialsDb, accountId: string, address: string): Promise<string | undefined> {
   const row = await db
     .selectFrom('account_address')

@@ -1,11 +1,14 @@
-/** The cells of one PostgreSQL, and their leases. Each function is one statement; times are by the clock of the database. */
+/**
+ * Queries for the cells that share a PostgreSQL database, and their leases. Each function runs one statement. Times are
+ * by the database's clock.
+ */
 import { sql } from 'kysely'
 import type { CellRow, CredentialsDb } from './schema.ts'
 
-/** Milliseconds since 1970, when the statement looks, also after it has waited for a row. */
+/** Milliseconds since 1970 at evaluation. A statement that has waited for a row lock gets the time after the wait. */
 export const databaseNow = sql<number>`cast(floor(extract(epoch from clock_timestamp()) * 1000) as bigint)`
 
-/** Does nothing where there is one of that name. */
+/** Inserts a cell. Does nothing if there is one with that name. */
 export async function insertCell(db: CredentialsDb, { name, url }: Pick<CellRow, 'name' | 'url'>): Promise<void> {
   await db
     .insertInto('cell')
@@ -14,7 +17,7 @@ export async function insertCell(db: CredentialsDb, { name, url }: Pick<CellRow,
     .execute()
 }
 
-/** Takes a lease that has ended. Returns its epoch; undefined: another process has the lease. */
+/** Takes a lease that has ended. Returns its epoch, or undefined if another process has the lease. */
 export async function takeLease(
   db: CredentialsDb,
   { name, url }: Pick<CellRow, 'name' | 'url'>,
@@ -30,7 +33,7 @@ export async function takeLease(
   return taken?.epoch
 }
 
-/** False: another process has taken it. */
+/** Renews the lease. Returns false if another process has taken it. */
 export async function renewLease(
   db: CredentialsDb,
   { name, epoch }: Pick<CellRow, 'name' | 'epoch'>,
@@ -45,13 +48,13 @@ export async function renewLease(
   return numUpdatedRows === 1n
 }
 
-/** Another process can take it at once. */
+/** Ends the lease, so that another process can take it at once. */
 export async function endLease(db: CredentialsDb, { name, epoch }: Pick<CellRow, 'name' | 'epoch'>): Promise<void> {
   await db.updateTable('cell').set({ until: databaseNow }).where('name', '=', name).where('epoch', '=', epoch).execute()
 }
 
 interface CellState extends CellRow {
-  /** Milliseconds that the lease lasts; 0 or less: it has ended. */
+  /** Milliseconds until the lease ends; 0 or less if it has ended. */
   readonly left: number
 }
 
@@ -65,11 +68,11 @@ export function findCell(db: CredentialsDb, name: string): Promise<CellState | u
 }
 
 export interface CellLoad extends CellState {
-  /** That it has. */
+  /** The number of organisations in the cell. */
   readonly organisations: number
 }
 
-/** By name. */
+/** Lists all cells by name. */
 export function listCells(db: CredentialsDb): Promise<CellLoad[]> {
   return db
     .selectFrom('cell')
@@ -89,7 +92,7 @@ export function listCells(db: CredentialsDb): Promise<CellLoad[]> {
     .execute()
 }
 
-/** False: there is no such cell. */
+/** Changes a cell. Returns false if there is no such cell. */
 export async function setCell(
   db: CredentialsDb,
   name: string,

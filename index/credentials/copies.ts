@@ -1,4 +1,4 @@
-/** Copies of credentials: `credentials.sqlite` is the form in which they leave PostgreSQL, and come to it. */
+/** Copies credentials between PostgreSQL and the file format `credentials.sqlite`. */
 
 import { basename } from 'node:path'
 import { Kysely, sql } from 'kysely'
@@ -13,7 +13,7 @@ import { credentialsMigrations } from './migrations.ts'
 import type { CredentialsDb, CredentialsSchema } from './schema.ts'
 
 /**
- * Writes the credentials in PostgreSQL, as they are at one moment, to `file`, which is missing or empty. It is not synced.
+ * Writes a snapshot of the credentials in PostgreSQL to `file`. The file must be missing or empty, and is not synced.
  *
  * @throws DatabaseError
  */
@@ -25,7 +25,7 @@ export async function copyFromPostgres(address: PostgresAddress, file: string): 
     handle.pragma('synchronous = off')
     const to = new Kysely<CredentialsSchema>({ dialect: sqliteDialect(handle, 'write') })
     await to.transaction().execute((trx) => migrate(trx, credentialsMigrations, basename(file)))
-    // Each page a transaction of its own: one over all would wait for PostgreSQL.
+    // Each page has its own transaction: one over all pages would await PostgreSQL.
     await from.snapshot((trx) => copyRows(trx, to))
   } finally {
     handle.close()
@@ -33,14 +33,14 @@ export async function copyFromPostgres(address: PostgresAddress, file: string): 
   }
 }
 
-/** What has become of `copyToPostgres`; `same`: the very rows are there already. */
+/** The result of `copyToPostgres`. `same`: the database already has exactly these rows. */
 export type Filled = 'copied' | 'same' | 'has accounts'
 
 /**
- * Copies `file`, which this upgrades, to a database that has no accounts, in one transaction. Keys that are there without
- * accounts are replaced.
+ * Upgrades `file` and copies it to a database without accounts, in one transaction. If the database has keys but no
+ * accounts, they are replaced.
  *
- * @throws DatabaseError; outcome_unknown where PostgreSQL went during the commit
+ * @throws DatabaseError; outcome_unknown if PostgreSQL disconnects during the commit
  */
 export async function copyToPostgres(file: string, address: PostgresAddress): Promise<Filled> {
   const from = await openDatabase<CredentialsSchema>(file, credentialsMigrations, { synchronous: 'FULL', check: true })
@@ -57,7 +57,7 @@ export async function copyToPostgres(file: string, address: PostgresAddress): Pr
 }
 
 async function fill(from: CredentialsDb, trx: CredentialsDb): Promise<Filled> {
-  // Against a service that makes its first account meanwhile.
+  // A service may be creating its first account at the same time.
   await sql`lock table account, signing_key in exclusive mode`.execute(trx)
   if (await hasAccounts(trx)) return (await haveSameRows(from, trx)) ? 'same' : 'has accounts'
   await deleteRows(trx)
@@ -66,13 +66,13 @@ async function fill(from: CredentialsDb, trx: CredentialsDb): Promise<Filled> {
 }
 
 export interface CredentialsState {
-  /** The newest migration; undefined: there are no tables. */
+  /** The newest migration; undefined if there are no tables. */
   readonly schema: string | undefined
-  /** Undefined: nothing is wrong. */
+  /** Undefined if no problem was found. */
   readonly fault: string | undefined
 }
 
-/** Reads every row, and changes nothing. */
+/** Checks the database by reading every row. Changes nothing. */
 export async function examinePostgres(address: PostgresAddress): Promise<CredentialsState> {
   const db = await connectPostgres<CredentialsSchema>(address)
   try {
@@ -92,12 +92,15 @@ async function stateIn(trx: CredentialsDb): Promise<CredentialsState> {
   const schema = applied.at(-1)
   const newer = applied.find((name) => !(name in credentialsMigrations))
   if (newer !== undefined) return { schema, fault: `was made by a newer version (${newer})` }
-  // Of tables that the next start upgrades the present names are not known here.
+  // The tables of an older version may have other names than those below.
   if (applied.length === Object.keys(credentialsMigrations).length) await countRows(trx)
   return { schema, fault: undefined }
 }
 
-/** The key of each table; no table comes before one that its rows name. Counts of rates, over within a day, are in no copy. */
+/**
+ * The key of each table. Every table comes after the tables that it references. Rate counts, which expire within a day,
+ * are not copied.
+ */
 const keys: Readonly<Record<Exclude<keyof CredentialsSchema, 'rate_count'>, readonly string[]>> = {
   account: ['id'],
   session: ['id'],
@@ -119,12 +122,12 @@ const keys: Readonly<Record<Exclude<keyof CredentialsSchema, 'rate_count'>, read
 
 const tables = Object.entries(keys)
 
-/** With at most 14 columns far below what either engine takes of parameters, 32,766. */
+/** Rows per page. With at most 14 columns, this is far below the 32,766 parameters that either engine accepts. */
 const pageRows = 1_000
 
 type Row = Readonly<Record<string, string | number | null>>
 
-/** Inserts every row of `from` into `to`, whose tables are empty. Returns how many. */
+/** Inserts every row of `from` into the empty tables of `to`. Returns the number of rows. */
 async function copyRows(from: CredentialsDb, to: CredentialsDb): Promise<number> {
   let copied = 0
   for (const [table, key] of tables)
@@ -135,7 +138,7 @@ async function copyRows(from: CredentialsDb, to: CredentialsDb): Promise<number>
   return copied
 }
 
-/** Reads every row. Returns how many there are. */
+/** Counts all rows by reading each of them. */
 async function countRows(db: CredentialsDb): Promise<number> {
   let count = 0
   for (const [table, key] of tables) for await (const rows of pagesOf(db, table, key)) count += rows.length
@@ -146,7 +149,7 @@ export async function deleteRows(db: CredentialsDb): Promise<void> {
   for (const [table] of tables.toReversed()) await sql`delete from ${sql.table(table)}`.execute(db)
 }
 
-/** Whether both have the same rows. Text has the order of its bytes in both engines. */
+/** True if both have the same rows. Both engines sort strings by their bytes. */
 export async function haveSameRows(one: CredentialsDb, other: CredentialsDb): Promise<boolean> {
   for (const [table, key] of tables) {
     const others = pagesOf(other, table, key)
@@ -168,7 +171,7 @@ function byName([a]: readonly [string, unknown], [b]: readonly [string, unknown]
   return a < b ? -1 : 1
 }
 
-/** None of them is empty. */
+/** Yields the rows of a table in pages, none of them empty. */
 async function* pagesOf(
   db: CredentialsDb,
   table: string,

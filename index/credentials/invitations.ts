@@ -1,9 +1,9 @@
-/** Invitations. Each function is one statement. */
+/** Queries for invitations. Each function runs one statement. */
 import type { ExpressionBuilder, NotNull } from 'kysely'
 import { type Slice, totalOf } from '../slice.ts'
 import type { CredentialsDb, CredentialsSchema, Invitation, OrgInvitation } from './schema.ts'
 
-/** Also one that has ended. */
+/** Finds an invitation, even one that has ended. */
 export function findInvitation(db: CredentialsDb, hash: string): Promise<Invitation | undefined> {
   return db.selectFrom('invitation').selectAll().where('hash', '=', hash).executeTakeFirst()
 }
@@ -12,7 +12,7 @@ export async function insertInvitation(db: CredentialsDb, invitation: Invitation
   await db.insertInto('invitation').values(invitation).execute()
 }
 
-/** Takes one of its uses; false if it has ended, or is gone. */
+/** Takes one of the invitation's uses. Returns false if it has ended or was deleted. */
 export async function useInvitation(db: CredentialsDb, id: string, now: string): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('invitation')
@@ -23,7 +23,7 @@ export async function useInvitation(db: CredentialsDb, id: string, now: string):
   return numUpdatedRows === 1n
 }
 
-/** False if the account has used it before, or cannot use it. The invitation must be there. */
+/** Records a use. Returns false if the account has used the invitation or may not use it. The invitation must exist. */
 export async function insertInvitationUse(
   db: CredentialsDb,
   invitation_id: string,
@@ -38,7 +38,7 @@ export async function insertInvitationUse(
   return numInsertedOrUpdatedRows === 1n
 }
 
-/** Ends every invitation of the organisation for this account, as a use does. */
+/** Ends every invitation of the organisation for this account, as if used. */
 export async function insertUsesOfAll(db: CredentialsDb, orgId: string, accountId: string, now: string): Promise<void> {
   await db
     .insertInto('invitation_use')
@@ -58,8 +58,8 @@ export async function deleteInvitationsBy(db: CredentialsDb, orgId: string, acco
 }
 
 /**
- * Holds the organisation's oldest invitation, so that transactions that count and insert take turns. While there is none, or the
- * oldest is being deleted, no transaction waits.
+ * Locks the organisation's oldest invitation, so that transactions that count and insert take turns. They do not wait
+ * for each other while there is no invitation, or while the oldest one is being deleted.
  */
 export async function lockInvitationsOf(trx: CredentialsDb, orgId: string): Promise<void> {
   await trx
@@ -73,7 +73,7 @@ export async function lockInvitationsOf(trx: CredentialsDb, orgId: string): Prom
     .execute()
 }
 
-/** Those of the organisation that have not ended, the oldest first. */
+/** Lists the organisation's invitations that have not ended, oldest first. */
 export function listOpenInvitations(
   db: CredentialsDb,
   orgId: string,
@@ -94,7 +94,7 @@ export function countOpenInvitations(db: CredentialsDb, orgId: string, now: stri
   return totalOf(openInvitationsOf(db, orgId, now))
 }
 
-/** The condition that an invitation has uses left, and has not expired. */
+/** Returns the condition that an invitation has uses left and has not expired. */
 function isOpen(now: string) {
   return ({ and, eb }: ExpressionBuilder<CredentialsSchema, 'invitation'>) =>
     and([eb('uses_left', '>', 0), eb('expires_at', '>', now)])
@@ -104,7 +104,7 @@ function openInvitationsOf(db: CredentialsDb, orgId: string, now: string) {
   return db.selectFrom('invitation').where('org_id', '=', orgId).where(isOpen(now))
 }
 
-/** False if the organisation has no such invitation, or it has ended. */
+/** Returns false if the organisation has no such invitation, or if it has ended. */
 export async function deleteOpenInvitation(
   db: CredentialsDb,
   orgId: string,
@@ -120,7 +120,10 @@ export async function deleteOpenInvitation(
   return numDeletedRows === 1n
 }
 
-/** Of all organisations. Those that are used up stay until then, so that a repeated acceptance finds its organisation. */
+/**
+ * Deletes the expired invitations of all organisations. Used-up invitations stay until they expire, so that a repeated
+ * acceptance still finds the organisation.
+ */
 export async function deleteExpiredInvitations(db: CredentialsDb, now: string): Promise<void> {
   await db.deleteFrom('invitation').where('expires_at', '<=', now).execute()
 }

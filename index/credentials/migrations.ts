@@ -1,16 +1,16 @@
-/** The migrations of credentials: one list for both engines, SQLite and PostgreSQL. */
+/** The migrations of credentials. SQLite and PostgreSQL share one list. */
 import { type Kysely, type Migration, PostgresAdapter, sql } from 'kysely'
 
-/** The words in which the engines differ. Text has the order of its bytes in both. */
+/** The keywords that differ between the engines. Both sort strings by their bytes. */
 function wordsOf(db: Kysely<unknown>) {
   const isPostgres = db.getExecutor().adapter instanceof PostgresAdapter
   const word = (sqlite: string, postgres: string) => sql.raw(isPostgres ? postgres : sqlite)
   return {
     text: word('text', 'text collate "C"'),
     strict: word('strict', ''),
-    /** For short rows that are found by their key. */
+    /** For short rows that are read by their key. */
     keyed: word('strict, without rowid', ''),
-    /** Of 1970 in 64 bits. */
+    /** Milliseconds since 1970, in 64 bits. */
     milliseconds: word('integer', 'bigint'),
     /** The id in a private JWK. */
     kid: word("json_extract(jwk, '$.kid')", "jwk::json ->> 'kid'"),
@@ -164,7 +164,8 @@ export const credentialsMigrations: Record<string, Migration> = {
       await sql`create unique index session_cookie on session (cookie_hash) where cookie_hash is not null`.execute(db)
     },
   },
-  // On SQLite too, where nothing asks them: a backup is a credentials.sqlite, and which organisations are gone must be in it.
+  // SQLite also gets these tables, although no query uses them there. A backup is a credentials.sqlite, and it must
+  // record which organisations were deleted.
   '007_cells': {
     async up(db) {
       const { text, keyed, milliseconds } = wordsOf(db)
@@ -211,7 +212,7 @@ export const credentialsMigrations: Record<string, Migration> = {
       await sql`create index org_member_user on org_member (user_id)`.execute(db)
     },
   },
-  // As rate-limiter-flexible makes it, whose statements rely on the order of the columns.
+  // The same table that rate-limiter-flexible creates. Its statements rely on the order of the columns.
   '008_rate_counts': {
     async up(db) {
       const { text, keyed, milliseconds } = wordsOf(db)
@@ -229,7 +230,7 @@ export const credentialsMigrations: Record<string, Migration> = {
       await sql`create index place_since on place (since, org_id)`.execute(db)
     },
   },
-  // No reference to the account: a member of a restored organisation may have none.
+  // The account is not a foreign key, because a member of a restored organisation may have no account.
   '010_invitation_uses': {
     async up(db) {
       const { text, keyed } = wordsOf(db)

@@ -1,8 +1,11 @@
-/** Organisations and their members as lists of one's organisations show them. They follow org.git; each function is one statement. */
+/**
+ * Cards: copies of organisations and their members, for the lists of a user's organisations. They follow org.git. Each
+ * function runs one statement.
+ */
 import { type Slice, totalOf } from '../slice.ts'
 import type { CredentialsDb, OrgCard, OrgMember } from './schema.ts'
 
-/** The commit that the card was read from. */
+/** Returns the commit that the card was read from. */
 export async function findCardHead(db: CredentialsDb, orgId: string): Promise<string | undefined> {
   return (await db.selectFrom('org_card').select('head').where('org_id', '=', orgId).executeTakeFirst())?.head
 }
@@ -15,7 +18,7 @@ export async function putCard(trx: CredentialsDb, { org_id, ...card }: OrgCard):
     .execute()
 }
 
-/** With its members. */
+/** Deletes a card with its members. */
 export async function deleteCard(trx: CredentialsDb, orgId: string): Promise<void> {
   await trx.deleteFrom('org_card').where('org_id', '=', orgId).execute()
 }
@@ -34,7 +37,7 @@ export async function putCardMembers(trx: CredentialsDb, members: readonly OrgMe
     .execute()
 }
 
-/** @param userIds undefined: all of them */
+/** Deletes members of a card. @param userIds undefined for all members */
 export async function deleteCardMembers(
   trx: CredentialsDb,
   orgId: string,
@@ -44,7 +47,7 @@ export async function deleteCardMembers(
   await (userIds === undefined ? all : all.where('user_id', 'in', userIds)).execute()
 }
 
-/** The organisations of a member in all cells, the oldest first, with the role. */
+/** Lists a member's organisations in all cells with the member's role, oldest first. */
 export async function listCardsOf(db: CredentialsDb, userId: string, { limit, offset }: Slice) {
   const mine = db
     .selectFrom('org_member')
@@ -72,7 +75,7 @@ export async function listCardsOf(db: CredentialsDb, userId: string, { limit, of
   return { rows, total: await totalOf(mine) }
 }
 
-/** The organisations of all cells, the oldest first, with their owners, the oldest account first. */
+/** Lists the organisations of all cells with their owners. Organisations and owners are sorted oldest first. */
 export async function listCardsWithOwners(db: CredentialsDb, { limit, offset }: Slice) {
   const all = db
     .selectFrom('org_card')
@@ -109,7 +112,7 @@ export async function listCardsWithOwners(db: CredentialsDb, { limit, offset }: 
   return { rows, owners, total }
 }
 
-/** An organisation's name, and the role of a person in it; null: none. */
+/** Returns an organisation's name, and the user's role in it, null for a non-member. */
 export function findCard(
   db: CredentialsDb,
   orgId: string,
@@ -125,7 +128,7 @@ export function findCard(
     .executeTakeFirst()
 }
 
-/** Whether the member file of some organisation, in any cell, has another address or name of that person. */
+/** True if a member file, in any cell, has a former name or e-mail address of the user. */
 export async function isMemberBehind(
   db: CredentialsDb,
   { id, email, name }: { readonly id: string; readonly email: string; readonly name: string },
@@ -142,7 +145,7 @@ export async function isMemberBehind(
   return behind !== undefined
 }
 
-/** The organisations of a member in cells other than that one, with how many others there are, and owners among these. */
+/** Lists a member's organisations in other cells, and counts their other members and owners. */
 export function listOrgsElsewhere(db: CredentialsDb, cell: string, userId: string) {
   return db
     .selectFrom('org_member')
@@ -170,7 +173,10 @@ export function listOrgsElsewhere(db: CredentialsDb, cell: string, userId: strin
     .execute()
 }
 
-/** People without an account who are members in that cell, which may have been away when the account was deleted. */
+/**
+ * Lists deleted accounts that are still members of organisations in a cell. The cell may have been down when an account
+ * was deleted.
+ */
 export async function listDeletedMembers(db: CredentialsDb, cell: string): Promise<string[]> {
   const rows = await db
     .selectFrom('deleted_account')

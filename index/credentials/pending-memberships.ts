@@ -1,7 +1,7 @@
-/** Memberships that org.git does not have yet. Each function is one statement. */
+/** Queries for memberships that org.git does not have yet. Each function runs one statement. */
 import type { CredentialsDb, PendingMembership } from './schema.ts'
 
-/** The account must have none of this organisation. */
+/** Inserts a pending membership. The account must not have one in this organisation. */
 export async function insertPendingMembership(db: CredentialsDb, pending: PendingMembership): Promise<void> {
   await db.insertInto('pending_membership').values(pending).execute()
 }
@@ -23,17 +23,17 @@ export function listPendingMembershipsOf(db: CredentialsDb, accountId: string): 
   return db.selectFrom('pending_membership').selectAll().where('account_id', '=', accountId).execute()
 }
 
-/** Of all accounts, the oldest first. */
+/** Lists the pending memberships of all accounts, oldest first. */
 export function listPendingMemberships(db: CredentialsDb, limit: number): Promise<PendingMembership[]> {
   return db.selectFrom('pending_membership').selectAll().orderBy('created_at').limit(limit).execute()
 }
 
-/** That of the account in the organisation, if there is one. */
+/** Deletes the account's pending membership in the organisation, if there is one. */
 export async function deletePendingMembershipIn(db: CredentialsDb, accountId: string, orgId: string): Promise<void> {
   await db.deleteFrom('pending_membership').where('account_id', '=', accountId).where('org_id', '=', orgId).execute()
 }
 
-/** Exactly this one: not a later one of the same account and organisation. */
+/** Deletes exactly this row, not a later one of the same account and organisation. */
 export async function deletePendingMembership(db: CredentialsDb, pending: PendingMembership): Promise<void> {
   await db
     .deleteFrom('pending_membership')

@@ -1,15 +1,15 @@
-/** Places of organisations in the order in which they have changed. */
+/** Lists placements of organisations in the order of their changes. */
 import { sql } from 'kysely'
 import { databaseNow } from './cells.ts'
 import type { CredentialsDb, PlaceRow } from './schema.ts'
 
 export interface ChangedPlace extends Pick<PlaceRow, 'org_id' | 'cell' | 'since'> {
   readonly state: Exclude<PlaceRow['state'], 'making'>
-  /** Of the cell. */
+  /** The cell's URL. */
   readonly url: string
 }
 
-/** Those after that moment and organisation; claims are left out. */
+/** Lists placements that changed after `since`, or at `since` with a greater id than `orgId`. Omits claims. */
 export async function listChangedPlaces(
   db: CredentialsDb,
   { since, orgId }: { readonly since: number; readonly orgId: string },
@@ -25,10 +25,10 @@ export async function listChangedPlaces(
     .orderBy('place.org_id')
     .limit(limit)
     .execute()
-  return rows as ChangedPlace[] // by the first condition
+  return rows as ChangedPlace[] // the first condition excludes `making`
 }
 
-/** Milliseconds since 1970 by the clock of the database. */
+/** Returns the time of the database's clock in milliseconds since 1970. */
 export async function readDatabaseTime(db: CredentialsDb): Promise<number> {
   const { rows } = await sql<{ now: number }>`select ${databaseNow} as now`.execute(db)
   return rows[0]?.now ?? 0

@@ -1,15 +1,15 @@
-/** The place of an organisation that moves from one cell to another. Each change is one compare-and-swap. */
+/** Changes the placement of an organisation that moves between cells. Each change is one compare-and-swap. */
 import { databaseNow } from './cells.ts'
 import type { CredentialsDb, PlaceRow } from './schema.ts'
 
-/** A move that has begun: which cell it is from, and how often the organisation will have moved after it. */
+/** A move in progress. `cell` is the source, `epoch` counts the organisation's moves, including this one. */
 export type BegunMove = Pick<PlaceRow, 'org_id' | 'cell' | 'epoch'>
 
 export function findWholePlace(db: CredentialsDb, orgId: string): Promise<PlaceRow | undefined> {
   return db.selectFrom('place').selectAll().where('org_id', '=', orgId).executeTakeFirst()
 }
 
-/** From a cell that has the organisation. Undefined: it does not, or it moves already. */
+/** Begins a move. Returns undefined if `from` does not have the organisation, or if it is already moving. */
 export async function beginMove(
   db: CredentialsDb,
   { orgId, from, to }: { readonly orgId: string; readonly from: string; readonly to: string },
@@ -24,7 +24,7 @@ export async function beginMove(
     .executeTakeFirst()
 }
 
-/** The organisation is its target's from now on. False: the move was undone. */
+/** Assigns the organisation to the target cell. Returns false if the move was undone. */
 export async function decideMove(db: CredentialsDb, { org_id, cell, epoch }: BegunMove, to: string): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('place')
@@ -38,7 +38,7 @@ export async function decideMove(db: CredentialsDb, { org_id, cell, epoch }: Beg
   return numUpdatedRows === 1n
 }
 
-/** The organisation stays where it is. False: the move was decided, or undone. */
+/** Undoes a move, so that the organisation stays in its cell. Returns false if the move was decided or undone. */
 export async function undoMove(db: CredentialsDb, { org_id, cell, epoch }: BegunMove): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('place')
@@ -52,7 +52,10 @@ export async function undoMove(db: CredentialsDb, { org_id, cell, epoch }: Begun
   return numUpdatedRows === 1n
 }
 
-/** The target serves it. False: it does already, or it is another cell's. */
+/**
+ * Ends a move: the target now serves the organisation. Returns false if the move has ended, or if another cell has the
+ * organisation.
+ */
 export async function endMove(db: CredentialsDb, { org_id, cell, epoch }: BegunMove): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('place')
@@ -66,7 +69,10 @@ export async function endMove(db: CredentialsDb, { org_id, cell, epoch }: BegunM
   return numUpdatedRows === 1n
 }
 
-/** A folder that has moved more often than the directory knows: the directory was made again from older ones. */
+/**
+ * Claims an organisation for a cell whose folder has a newer epoch than the directory. The directory was then rebuilt
+ * from older folders. Returns false if the epoch is not newer, or if the organisation is moving or deleted.
+ */
 export async function claimNewer(db: CredentialsDb, { org_id, cell, epoch }: BegunMove): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('place')

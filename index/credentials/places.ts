@@ -1,10 +1,10 @@
-/** Which cell has which organisation. Each function is one statement; times are by the clock of the database. */
+/** Placements of organisations in cells. Each function runs one statement. Times are by the database's clock. */
 import type { ExpressionBuilder } from 'kysely'
 import { databaseNow } from './cells.ts'
 import type { CredentialsDb, CredentialsSchema, PlaceRow } from './schema.ts'
 
 export interface FoundPlace extends Pick<PlaceRow, 'cell' | 'state'> {
-  /** Of the cell. */
+  /** The cell's URL. */
   readonly url: string
 }
 
@@ -17,7 +17,7 @@ export function findPlaceRow(db: CredentialsDb, orgId: string): Promise<FoundPla
     .executeTakeFirst()
 }
 
-/** Of organisations that have a place already, nothing changes. Returns how many had none. */
+/** Inserts the missing placements. Keeps existing ones unchanged. Returns the number of inserted rows. */
 export async function insertPlaces(
   db: CredentialsDb,
   cell: string,
@@ -32,7 +32,7 @@ export async function insertPlaces(
   return Number(numInsertedOrUpdatedRows)
 }
 
-/** Whether the cell has claimed it, and its folder is not known to be there; the claim is new then. */
+/** Renews the cell's claim on an organisation whose folder may be missing. Returns false if there is no such claim. */
 export async function renewClaim(db: CredentialsDb, cell: string, orgId: string): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('place')
@@ -44,7 +44,7 @@ export async function renewClaim(db: CredentialsDb, cell: string, orgId: string)
   return numUpdatedRows === 1n
 }
 
-/** False: another cell has it. */
+/** Returns false if the cell does not have the organisation. */
 export async function setPlaceState(
   db: CredentialsDb,
   cell: string,
@@ -62,17 +62,17 @@ export async function setPlaceState(
 
 type SeenPlace = Pick<PlaceRow, 'org_id' | 'cell' | 'state' | 'since'>
 
-/** The condition that a place has not changed since it was seen. */
+/** Returns the condition that a placement has not changed since it was read. */
 function isAsSeen({ org_id, cell, state, since }: SeenPlace) {
   return ({ and }: ExpressionBuilder<CredentialsSchema, 'place'>) => and({ org_id, cell, state, since })
 }
 
-/** Unless it has changed since it was seen. */
+/** Changes the state of a placement, unless it has changed since it was read. */
 export async function changePlaceState(db: CredentialsDb, seen: SeenPlace, state: PlaceRow['state']): Promise<void> {
   await db.updateTable('place').set({ state, since: databaseNow }).where(isAsSeen(seen)).execute()
 }
 
-/** Unless it has changed since it was seen. */
+/** Deletes a placement, unless it has changed since it was read. */
 export async function deletePlace(db: CredentialsDb, seen: SeenPlace): Promise<void> {
   await db.deleteFrom('place').where(isAsSeen(seen)).execute()
 }
@@ -86,7 +86,7 @@ export interface AgedPlace extends PlaceRow {
   readonly age: number
 }
 
-/** Those of a cell in that state, after `beyond`, by organisation. */
+/** Lists a cell's placements in a state, by organisation id, starting after the id `beyond`. */
 export function listPlacesOf(
   db: CredentialsDb,
   { cell, state, beyond, limit }: { cell: string; state: PlaceRow['state']; beyond: string; limit: number },
@@ -103,7 +103,7 @@ export function listPlacesOf(
     .execute()
 }
 
-/** Holds the place until the end of the transaction. */
+/** Locks the placement until the end of the transaction. */
 export function lockPlace(trx: CredentialsDb, orgId: string): Promise<Pick<PlaceRow, 'cell' | 'state'> | undefined> {
   return trx.selectFrom('place').select(['cell', 'state']).where('org_id', '=', orgId).forUpdate().executeTakeFirst()
 }

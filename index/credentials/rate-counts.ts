@@ -1,17 +1,24 @@
-/** Counts of sign-ups and failed sign-ins that all cells share, as rate-limiter-flexible keeps them. */
+/** Counts of sign-ups and failed sign-ins, shared by all cells, in the format of rate-limiter-flexible. */
 import { CompiledQuery } from 'kysely'
 import type { Database } from '../sqlite/database.ts'
 import type { CredentialsDb, CredentialsSchema, RateCount } from './schema.ts'
 
 export const rateCountTable = 'rate_count'
 
-/** A statement of the library, which would also name it, to be prepared: a pooler gives the next one another connection. */
+/**
+ * A statement of the library. The `name` that the library also sends is ignored. It would make a prepared statement,
+ * but a pooler may run the next one on another connection.
+ */
 interface Statement {
   readonly text: string
   readonly values: readonly unknown[]
 }
 
-/** What the library asks for a client of PostgreSQL. Each statement is a transaction of its own. @throws DatabaseError */
+/**
+ * Returns the PostgreSQL client that the library needs. Each statement runs in its own transaction.
+ *
+ * @throws DatabaseError
+ */
 export function rateCountClient({ write }: Database<CredentialsSchema>) {
   return {
     query: ({ text, values }: Statement) =>
@@ -19,7 +26,7 @@ export function rateCountClient({ write }: Database<CredentialsSchema>) {
   }
 }
 
-/** Milliseconds since 1970, as in the rows. */
+/** Deletes counts that expired before `expire`, in milliseconds since 1970. */
 export async function deleteRateCountsUntil(db: CredentialsDb, expire: number): Promise<void> {
   await db.deleteFrom('rate_count').where('expire', '<', expire).execute()
 }

@@ -1,4 +1,7 @@
-/** The tables of credentials, which cannot be rebuilt, and of the directory of cells. Times are ISO 8601 in UTC, hashes are SHA-256 in hexadecimal. */
+/**
+ * The tables of credentials, which cannot be rebuilt, and of the directory of cells. Times are ISO 8601 in UTC unless a
+ * comment says otherwise. Hashes are SHA-256 in hexadecimal.
+ */
 import type { Generated, Insertable, Kysely, Selectable } from 'kysely'
 import type { Role } from '../derived/schema.ts'
 
@@ -26,44 +29,44 @@ interface AccountTable {
   /** UUID v7. */
   id: string
   email: string
-  /** `emailKey(email)`: unique. */
+  /** `emailKey(email)`, unique. */
   email_key: string
   name: string
   password_hash: string
   created_at: string
   /** The id that the personal organisation has, or will have. */
   org_id: string
-  /** When the account was disabled; null: it is not disabled. */
+  /** When the account was disabled; null if it is not disabled. */
   disabled_at: Generated<string | null>
-  /** The administrator's words. */
+  /** The reason that the administrator gave. */
   disabled_reason: Generated<string | null>
-  /** 1: manages accounts; gives access to no content. */
+  /** 1: may manage accounts. Gives no access to content. */
   is_admin: Generated<0 | 1>
-  /** 1: Git has an address that receives no mail in place of the e-mail. */
+  /** 1: commits show an address that receives no mail, instead of the e-mail address. */
   hide_email: Generated<0 | 1>
-  /** 1: e-mail or name have changed, and files of members may still have the former ones. */
+  /** 1: member files may still have a former e-mail address or name. */
   members_behind: Generated<0 | 1>
-  /** Exact to about an hour. */
+  /** Accurate to about an hour. */
   last_seen_at: Generated<string | null>
 }
 
 export type Account = Selectable<AccountTable>
 export type NewAccountRow = Insertable<AccountTable>
 
-/** The refresh tokens of one login, which replace one another. */
+/** A session from one sign-in. Refresh tokens that replace each other, or a cookie, continue it. */
 export interface Session {
   id: string
   account_id: string
   created_at: string
   revoked_at: string | null
-  /** Exact to about a minute; null: a version before these columns has opened the session. */
+  /** Accurate to about a minute; null if a version without these columns opened the session. */
   last_used_at: string | null
-  /** What the client says of itself, at most 200 characters. */
+  /** The client's `User-Agent`, at most 200 characters. */
   user_agent: string | null
-  /** Where it was opened: the first 24 bits of an IPv4 address, 48 of an IPv6 one, as a network. */
+  /** The network that opened the session. It has 24 bits of an IPv4 address, or 48 of an IPv6 address. */
   address: string | null
   method: 'password' | 'reset' | null
-  /** Of the secret in a browser's cookie, unique; null: the session goes on by refresh tokens. */
+  /** The hash of the secret in a browser's cookie, unique. Null if the session uses refresh tokens. */
   cookie_hash: string | null
 }
 
@@ -73,7 +76,7 @@ export interface RefreshToken {
   created_at: string
   expires_at: string
   used_at: string | null
-  /** The next token, encrypted with the one that it replaces, so that this row alone does not reveal it. */
+  /** The next token, encrypted with the token that it replaces. The row is not enough to decrypt it. */
   successor: string | null
 }
 
@@ -84,136 +87,136 @@ export interface ResetToken {
   used_at: string | null
 }
 
-/** A personal access token: what a script or `git` shows instead of a password. Revoking deletes the row. */
+/** A personal access token, which scripts and `git` use instead of a password. Revoking it deletes the row. */
 export interface AccessToken {
   /** UUID v7. */
   id: string
-  /** Unique. */
+  /** The hash of the secret, unique. */
   hash: string
   account_id: string
   name: string
   access: 'read' | 'write'
-  /** Null: all organisations of the person. */
+  /** Null for all organisations of the user. */
   org_id: string | null
   /** Never without `org_id`. */
   node_id: string | null
-  /** The last characters of the secret, by which people recognise a token. */
+  /** The last four characters of the secret, so that users recognise a token. */
   hint: string
   created_at: string
   expires_at: string | null
-  /** Exact to about a minute. */
+  /** Accurate to about a minute. */
   last_used_at: string | null
 }
 
-/** Where an account was signed in to, or its session prolonged. */
+/** An IP address from which a user signed in or continued a session. */
 interface AccountAddress {
   account_id: string
-  /** As text; of IPv6 the network. */
+  /** An IPv4 address, or the network of an IPv6 address. */
   address: string
-  /** The last time. */
+  /** When it was last used. */
   seen_at: string
 }
 
-/** One row: the issuer, and the first of the keys as versions before `token_key` read it. */
+/** The only row: the issuer and the first key, which versions without `token_key` read. */
 export interface SigningKey {
   id: 1
   /** JSON of the private JWK. */
   jwk: string
-  /** Issuer and audience unless PUBLIC_URL names them. */
+  /** The issuer and audience of tokens, unless PUBLIC_URL is set. */
   issuer: string
   created_at: string
 }
 
-/** A key that signs tokens, or has signed some. */
+/** A key that signs tokens, or has signed tokens before. */
 export interface TokenKey {
   kid: string
   /** JSON of the private JWK. */
   jwk: string
   created_at: string
-  /** It signs from then on, until another does. */
+  /** The key signs tokens after this time, until a newer key does. */
   active_from: string
-  /** It verifies until then; null: no other takes its place yet. */
+  /** The key verifies tokens until this time; null if no newer key replaces it yet. */
   retired_at: string | null
 }
 
-/** Of whom no mirror or backup makes an account again. */
+/** A deleted account, which no mirror or backup may recreate. */
 interface DeletedAccount {
   id: string
   deleted_at: string
 }
 
-/** Lets people sign up, and join an organisation. */
+/** An invitation to sign up, or to join an organisation. */
 export interface Invitation {
   /** UUID v7. */
   id: string
-  /** Unique. */
+  /** The hash of the token, unique. */
   hash: string
-  /** Null: only to sign up. */
+  /** Null for an invitation only to sign up. */
   org_id: string | null
   /** Null without `org_id`. */
   role: Role | null
-  /** `emailKey` of the only person who may use it; null: anyone may. */
+  /** `emailKey` of the only user who may use it; null if anyone may. */
   email_key: string | null
   uses_left: number
   expires_at: string
-  /** The owner's account, who must be one still; null: the operator. */
+  /** The account that created it, which must still be an owner; null for the operator. */
   created_by: string | null
   created_at: string
 }
 
-/** People for whom an invitation has ended: they used it, or an owner lowered their role after its creation. */
+/** An account that may not use an invitation again. It has used it, or an owner has lowered its role since. */
 interface InvitationUse {
   invitation_id: string
   account_id: string
   used_at: string
 }
 
-/** One that has an organisation: the table allows neither column without the other. */
+/** An invitation to an organisation. The table allows `org_id` and `role` only together. */
 export type OrgInvitation = Invitation & { role: Role }
 
-/** A membership that an invitation has given, until org.git has it. */
+/** A membership from an accepted invitation, until org.git has it. */
 export interface PendingMembership {
   account_id: string
   org_id: string
   role: Role
-  /** As `created_by` of the invitation. */
+  /** The invitation's `created_by`. */
   invited_by: string | null
   created_at: string
 }
 
-/** A service with a data folder of its own, one of several on one database. */
+/** A service with its own data folder, one of several that share a database. */
 export interface CellRow {
   name: string
-  /** Where the others reach it. */
+  /** The URL at which other cells reach it. */
   url: string
-  /** Which of those that had its name has the lease; grows by one with each. */
+  /** The lease's fencing epoch. It grows by one whenever a process takes the lease. */
   epoch: number
-  /** When the lease ends: milliseconds since 1970 by the clock of the database. */
+  /** When the lease ends, in milliseconds since 1970 by the database's clock. */
   until: number
-  /** 1: takes new organisations. */
+  /** 1: accepts new organisations. */
   open: 0 | 1
-  /** Its share of the new organisations among the cells that take some. */
+  /** Its share of new organisations among the cells that accept them. */
   weight: number
 }
 
-/** Which cell has the folder of an organisation. */
+/** The placement of an organisation: the cell that has its folder. */
 export interface PlaceRow {
   org_id: string
   cell: string
-  /** How often it has moved. */
+  /** How often the organisation has moved. */
   epoch: number
-  /** `making`: claimed, before the folder is there. `gone`: deleted for ever; the row stays. */
+  /** `making`: claimed before the folder exists. `gone`: permanently deleted; the row stays. */
   state: 'making' | 'here' | 'moving' | 'gone'
-  /** The cell that it moves to. */
+  /** The cell that it is moving to. */
   target: string | null
-  /** When the state began: milliseconds since 1970 by the clock of the database. */
+  /** When the state began, in milliseconds since 1970 by the database's clock. */
   since: number
 }
 
-/** An organisation as lists of one's organisations show it; follows org.git as the index does. */
+/** An organisation's card, for the lists of a user's organisations. Follows org.git as the index does. */
 export interface OrgCard {
   org_id: string
-  /** The commit of org.git that it was read from. */
+  /** The commit of org.git that the card was read from. */
   head: string
   name: string
   description: string
@@ -224,22 +227,22 @@ export interface OrgCard {
   updated_at: string
 }
 
-/** Who is in an organisation; rights are judged by the index of its cell. */
+/** A member of an organisation. Permission checks use the index of the organisation's cell instead. */
 export interface OrgMember {
   org_id: string
   user_id: string
   role: Role
-  /** As the member file has it: it may be behind the account. */
+  /** From the member file, which may be older than the account. */
   email: string
   name: string
 }
 
-/** Of a key of a limit that all cells count together. */
+/** The count for one key of a rate limit that all cells share. */
 export interface RateCount {
-  /** The name of the limit and whom it counts. */
+  /** The name of the limit, and the counted caller. */
   key: string
   points: number
-  /** When its window ends: milliseconds since 1970 by the clock of the cell that began it. */
+  /** When the window ends, in milliseconds since 1970. The clock is that of the cell that began it. */
   expire: number
 }
 

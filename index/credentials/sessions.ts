@@ -1,4 +1,7 @@
-/** Sessions, the cookies that go on with them, and the one-time tokens that renew or open them. Each function is one statement. */
+/**
+ * Queries for sessions, for the cookies that continue them, and for the one-time tokens that continue or open them.
+ * Each function runs one statement.
+ */
 
 import type { ExpressionBuilder } from 'kysely'
 import { type Slice, totalOf } from '../slice.ts'
@@ -8,7 +11,10 @@ export async function insertSession(db: CredentialsDb, session: Session): Promis
   await db.insertInto('session').values(session).execute()
 }
 
-/** Holds the session of a refresh token: who judges its tokens, or ends it, comes after. False if the token is unknown. */
+/**
+ * Locks the session of a refresh token. Other transactions then wait before they check its tokens or end it. Returns
+ * false if the token is unknown.
+ */
 export async function lockSessionOf(trx: CredentialsDb, hash: string): Promise<boolean> {
   const held = await trx
     .selectFrom('session')
@@ -19,7 +25,7 @@ export async function lockSessionOf(trx: CredentialsDb, hash: string): Promise<b
   return held !== undefined
 }
 
-/** The token with columns of its session. */
+/** Returns the token with columns of its session. */
 export function findRefreshToken(
   db: CredentialsDb,
   hash: string,
@@ -54,7 +60,7 @@ export async function setSessionUsed(db: CredentialsDb, id: string, last_used_at
   await db.updateTable('session').set({ last_used_at }).where('id', '=', id).execute()
 }
 
-/** False if the account has no such session, or it has ended. */
+/** Returns false if the account has no such session, or if it has ended. */
 export async function setSessionRevokedOf(
   db: CredentialsDb,
   accountId: string,
@@ -71,7 +77,7 @@ export async function setSessionRevokedOf(
   return numUpdatedRows === 1n
 }
 
-/** Of all sessions of the account, or of all but one. */
+/** Revokes all sessions of the account, except `exceptId`. */
 export async function setSessionsRevoked(
   db: CredentialsDb,
   accountId: string,
@@ -87,7 +93,7 @@ export async function setSessionsRevoked(
     .execute()
 }
 
-/** The account's sessions that have not ended, the newest first. */
+/** Lists the account's sessions that have not ended, newest first. */
 export function listOpenSessions(
   db: CredentialsDb,
   accountId: string,
@@ -107,12 +113,15 @@ export function countOpenSessions(db: CredentialsDb, accountId: string, now: str
   return totalOf(openSessionsOf(db, accountId, now))
 }
 
-/** Of all accounts, those that were not revoked; one whose token has expired counts until its account signs in again. */
+/**
+ * Counts the sessions of all accounts that were not revoked. A session whose token has expired counts until its account
+ * signs in again.
+ */
 export function countUnrevokedSessions(db: CredentialsDb): Promise<number> {
   return totalOf(db.selectFrom('session').where('revoked_at', 'is', null))
 }
 
-/** From then on the session goes on by the cookie alone; its refresh tokens are the caller's to delete. */
+/** Makes the cookie the only way to continue the session. The caller must delete its refresh tokens. */
 export async function setSessionCookie(db: CredentialsDb, id: string, cookie_hash: string): Promise<void> {
   await db.updateTable('session').set({ cookie_hash }).where('id', '=', id).execute()
 }
@@ -121,7 +130,7 @@ export async function deleteRefreshTokens(db: CredentialsDb, sessionId: string):
   await db.deleteFrom('refresh_token').where('session_id', '=', sessionId).execute()
 }
 
-/** The session of a cookie that has neither ended nor expired. */
+/** Finds the session of a cookie, unless it has ended or expired. */
 export function findSessionOfCookie(
   db: CredentialsDb,
   hash: string,
@@ -146,7 +155,7 @@ function openSessionsOf(db: CredentialsDb, accountId: string, now: string) {
 
 type Sessions = ExpressionBuilder<CredentialsSchema, 'session'>
 
-/** Milliseconds that a cookie is valid: since its last use, which is exact to about a minute, and in all. */
+/** Milliseconds that a cookie is valid, since its last use and in total. The last use is accurate to about a minute. */
 const cookieMs = { unused: 30 * 24 * 3_600_000, total: 180 * 24 * 3_600_000 } as const
 
 function goesOn(eb: Sessions, now: string) {
@@ -180,7 +189,7 @@ export async function deleteEndedSessions(db: CredentialsDb, accountId: string, 
     .execute()
 }
 
-/** Of the account, used ones too. */
+/** Deletes all reset tokens of the account, including used ones. */
 export async function deleteResetTokens(db: CredentialsDb, accountId: string): Promise<void> {
   await db.deleteFrom('reset_token').where('account_id', '=', accountId).execute()
 }
@@ -189,7 +198,7 @@ export async function insertResetToken(db: CredentialsDb, token: ResetToken): Pr
   await db.insertInto('reset_token').values(token).execute()
 }
 
-/** Whether the token is valid now. */
+/** True if the token is valid at `now`. */
 export async function isResetToken(db: CredentialsDb, hash: string, now: string): Promise<boolean> {
   const row = await db
     .selectFrom('reset_token')
@@ -201,7 +210,7 @@ export async function isResetToken(db: CredentialsDb, hash: string, now: string)
   return row !== undefined
 }
 
-/** Uses the token and returns its account; undefined if the token is unknown, used or expired. */
+/** Uses the token and returns its account. Undefined if the token is unknown, used or expired. */
 export async function useResetToken(db: CredentialsDb, hash: string, now: string): Promise<string | undefined> {
   const row = await db
     .updateTable('reset_token')

@@ -1,6 +1,6 @@
 /**
- * The issuer of this data folder with its first key, and the keys that sign tokens, several while they are rotated. Each function
- * is one statement.
+ * Queries for the issuer of this data folder, its first key, and the keys that sign tokens. There are several keys
+ * during a rotation. Each function runs one statement.
  */
 
 import type { CredentialsDb, SigningKey, TokenKey } from './schema.ts'
@@ -9,12 +9,12 @@ export function findSigningKey(db: CredentialsDb): Promise<SigningKey | undefine
   return db.selectFrom('signing_key').selectAll().where('id', '=', 1).executeTakeFirst()
 }
 
-/** Held while keys are rotated: of two rotations each retires what the other has made. */
+/** Locks the keys for a rotation. A concurrent rotation waits, then retires the key of this one. */
 export async function lockSigningKey(trx: CredentialsDb): Promise<void> {
   await trx.selectFrom('signing_key').select('id').where('id', '=', 1).forUpdate().execute()
 }
 
-/** False if there is one. */
+/** Inserts the signing key. Returns false if there already is one. */
 export async function insertSigningKey(db: CredentialsDb, key: SigningKey): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await db
     .insertInto('signing_key')
@@ -24,7 +24,7 @@ export async function insertSigningKey(db: CredentialsDb, key: SigningKey): Prom
   return numInsertedOrUpdatedRows === 1n
 }
 
-/** The oldest first. */
+/** Lists all keys, oldest first. */
 export function listTokenKeys(db: CredentialsDb): Promise<TokenKey[]> {
   return db.selectFrom('token_key').selectAll().orderBy('active_from').orderBy('kid').execute()
 }
@@ -33,7 +33,7 @@ export async function insertTokenKey(db: CredentialsDb, key: TokenKey): Promise<
   await db.insertInto('token_key').values(key).execute()
 }
 
-/** Sets the end of every key that has none, or a later one, but for `kid`. */
+/** Sets `retired_at` of every key except `kid`, unless it is already earlier. */
 export async function retireOtherTokenKeys(db: CredentialsDb, kid: string, retiredAt: string): Promise<void> {
   await db
     .updateTable('token_key')
@@ -43,7 +43,7 @@ export async function retireOtherTokenKeys(db: CredentialsDb, kid: string, retir
     .execute()
 }
 
-/** Removes those that ended before. */
+/** Deletes keys that were retired before this time. */
 export async function deleteRetiredTokenKeys(db: CredentialsDb, before: string): Promise<void> {
   await db.deleteFrom('token_key').where('retired_at', '<', before).execute()
 }
