@@ -128,7 +128,7 @@ export function findCard(
     .executeTakeFirst()
 }
 
-/** True if a member file, in any cell, has a former name or e-mail address of the user. */
+/** True if a member file, in any cell, has a former name or e-mail address. */
 export async function isMemberBehind(
   db: CredentialsDb,
   { id, email, name }: { readonly id: string; readonly email: string; readonly name: string },

@@ -1,6 +1,6 @@
 /**
- * Queries for sessions, for the cookies that continue them, and for the one-time tokens that continue or open them.
- * Each function runs one statement.
+ * Queries for sessions, their cookies and one-time tokens. Cookies and refresh tokens continue a session, reset tokens
+ * open one. Each function runs one statement.
  */
 
 import type { ExpressionBuilder } from 'kysely'

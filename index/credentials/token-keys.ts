@@ -1,6 +1,6 @@
 /**
- * Queries for the issuer of this data folder, its first key, and the keys that sign tokens. There are several keys
- * during a rotation. Each function runs one statement.
+ * Queries for the issuer of this data folder and the keys that sign tokens. There are several keys during a rotation.
+ * Each function runs one statement.
  */
 
 import type { CredentialsDb, SigningKey, TokenKey } from './schema.ts'

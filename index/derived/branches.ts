@@ -1,17 +1,17 @@
-/** The branches of a node as last indexed. */
+/** Queries for the branches of a node as last indexed. */
 import { type Kysely, sql } from 'kysely'
 import type { IndexSchema } from './schema.ts'
 
-/** Where branches are in a repository; their names here are without it. */
+/** The prefix of branch refs. Branch names in the index do not have it. */
 export const branchRefs = 'refs/heads/'
 
-/** Full ref names to object ids. */
+/** Maps full ref names to object ids. */
 export async function readIndexedBranches(db: Kysely<IndexSchema>, nodeId: string): Promise<Map<string, string>> {
   const rows = await db.selectFrom('branch').select(['name', 'head']).where('node_id', '=', nodeId).execute()
   return new Map(rows.map(({ name, head }) => [branchRefs + name, head]))
 }
 
-/** How many branches each of these nodes has; one without branches is not in it. */
+/** Counts the branches of each node. The map omits nodes without branches. */
 export async function countBranchesOf(
   db: Kysely<IndexSchema>,
   nodes: readonly string[],
@@ -25,7 +25,7 @@ export async function countBranchesOf(
   return new Map(rows.map(({ node_id, count }) => [node_id, count]))
 }
 
-/** The same of several nodes, by node; one without branches is not in it. */
+/** Maps full ref names to object ids, by node. The map omits nodes without branches. */
 export async function readBranchesOf(
   db: Kysely<IndexSchema>,
   nodes: readonly string[],
@@ -39,7 +39,7 @@ export async function readBranchesOf(
   return found
 }
 
-/** The head of a branch as last indexed; `name` without `branchRefs`. */
+/** Returns the head of a branch as last indexed. `name` does not include `branchRefs`. */
 export async function findBranchHead(
   db: Kysely<IndexSchema>,
   nodeId: string,
@@ -49,16 +49,16 @@ export async function findBranchHead(
   return (await row.executeTakeFirst())?.head
 }
 
-/** A node with what a search at another of its commits needs. */
+/** The fields of a node that a search at another commit needs. */
 export interface StateNode {
   readonly id: string
-  /** The head of main, or null. */
+  /** The head of main; null if main does not exist. */
   readonly head: string | null
   readonly ledger: string
   readonly created_at: string
 }
 
-/** The first nodes of the organisation by id, after `after`, that have this branch, which is not main. */
+/** Lists nodes of the organisation that have this branch, by id, starting after `after`. The branch is not main. */
 export function listNodesWithBranch(
   db: Kysely<IndexSchema>,
   orgId: string,
@@ -73,7 +73,7 @@ export function listNodesWithBranch(
       .select(['node.id', 'node.head', 'node.ledger', 'node.created_at', 'branch.head as branch_head'])
       .where('branch.org_id', '=', orgId)
       .where('branch.name', '=', name)
-      // As the index has it.
+      // The same condition as that of the partial index.
       .where(sql<boolean>`branch.name <> 'main'`)
       .where('branch.node_id', '>', after)
       .orderBy('branch.node_id')

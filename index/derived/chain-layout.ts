@@ -1,23 +1,24 @@
-/** Lays logs out as chains, so that the path down from any head crosses few chains. */
+/** Stores logs as chains, so that the path down from any head crosses few chains. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { CompiledQuery } from 'kysely'
 import { chainsOf, findLogEnd, type LogEnd, rowsPerTransaction, type Trx, toBytes } from './chains.ts'
 
-/** The newest entries of a log, on top of the log of `base`; undefined: nothing is below. */
+/** The newest entries of a log, on top of the log of `base`. */
 export interface NewLogPart {
-  /** Newest first; `cut`: this entry and all below are exactly its own log. */
+  /** Newest first. `cut`: this entry and all entries below it are exactly the entry's own log. */
   readonly entries: readonly { readonly oid: string; readonly cut: boolean }[]
+  /** Undefined if the entries are the whole log. */
   readonly base: string | undefined
 }
 
-/** The most rows that move from one chain to another. */
+/** The maximum number of rows to move from one chain to another. */
 const maxMovedRows = 10_000
 const insertEntry = 'insert into entry (chain, pos, oid, bend) values (?, ?, ?, ?)'
 
 /**
- * Lays a log out on its base. Returns false and writes nothing where another writer has laid out some of it meanwhile, or removed
- * the base. For short logs, in a transaction with other rows; `storeLongLog` is for others.
+ * Stores a short log on top of its base, in a transaction with other rows. Returns false and writes nothing if another
+ * writer has stored part of the log or removed the base. `storeLongLog` is for long logs.
  */
 export async function storeLog(trx: Trx, nodeId: string, { entries, base }: NewLogPart): Promise<boolean> {
   for (const { oid, cut } of entries) if (cut && (await findLogEnd(trx, nodeId, oid))) return false
@@ -38,7 +39,9 @@ export async function storeLog(trx: Trx, nodeId: string, { entries, base }: NewL
   return true
 }
 
-/** As storeLog, for several logs in a transaction of their own; `chains` and the result as in storeLongLog. */
+/**
+ * Stores several logs as `storeLog` does, in their own transaction. `chains` and the result are as in `storeLongLog`.
+ */
 export function storeLogs(
   write: <R>(work: (trx: Trx) => Promise<R>) => Promise<R>,
   nodeId: string,
@@ -53,8 +56,10 @@ export function storeLogs(
 }
 
 /**
- * As storeLog, in several short transactions; no reader sees an incomplete log. `chains`: the result of `chainsOf` before the log
- * was computed. Returns its result now; undefined where another writer has changed the chains.
+ * Stores a log in several short transactions. No reader sees an incomplete log.
+ *
+ * @param chains the result of `chainsOf` before the log was computed
+ * @returns the new result of `chainsOf`; undefined if another writer has changed the chains
  */
 export async function storeLongLog(
   write: <R>(work: (trx: Trx) => Promise<R>) => Promise<R>,
@@ -100,7 +105,7 @@ async function newChain(
   return id
 }
 
-/** Returns the bend of the last entry. */
+/** Inserts entries and returns the bend of the last one. */
 async function insertEntries(
   trx: Trx,
   chain: number,
@@ -118,8 +123,8 @@ async function insertEntries(
 }
 
 /**
- * Swaps a chain with its base when it has more than twice as many entries as the base has above the fork. The path down from any
- * head then crosses few chains.
+ * Swaps a chain with its base if the chain is much longer above the fork. More than twice as many entries are enough.
+ * The path down from any head then crosses few chains.
  */
 async function swapWithBase(trx: Trx, nodeId: string, id: number): Promise<void> {
   const chain = await trx.selectFrom('chain').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
@@ -138,7 +143,7 @@ async function swapWithBase(trx: Trx, nodeId: string, id: number): Promise<void>
   await swapWithBase(trx, nodeId, base.id)
 }
 
-/** Moves every entry above `pos`, with the branches and chains that end or begin there. */
+/** Moves every entry above `pos`, with the branches and chains that refer to it. */
 async function moveEntries(trx: Trx, from: number, to: number, pos: number): Promise<void> {
   await trx.updateTable('entry').set({ chain: to }).where('chain', '=', from).where('pos', '>', pos).execute()
   await trx.updateTable('branch').set({ chain: to }).where('chain', '=', from).where('pos', '>', pos).execute()

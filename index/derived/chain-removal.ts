@@ -1,8 +1,8 @@
-/** Removes chains, or the parts of them, that no branch and no other chain needs. */
+/** Removes chains, or parts of chains, that no branch and no other chain needs. */
 
 import { rowsPerTransaction, type Trx } from './chains.ts'
 
-/** Removes the entries of chain `id` that no branch and no other chain needs, and does the same for its base. */
+/** Removes the entries of chain `id` that no branch and no other chain needs. Then trims its base. */
 export async function trimLog(trx: Trx, id: number): Promise<void> {
   const chain = await trx.selectFrom('chain').selectAll().where('id', '=', id).executeTakeFirst()
   if (!chain || chain.whole === 0) return
@@ -37,7 +37,7 @@ export async function abandonLogs(trx: Trx, nodeId: string): Promise<void> {
   await trx.updateTable('chain').set({ node_id: '', whole: 0 }).where('node_id', '=', nodeId).execute()
 }
 
-/** Removes detached logs, some rows at a time. True when none is left. */
+/** Removes some rows of the detached logs. Returns true when no rows are left. */
 export async function forgetLogs(trx: Trx): Promise<boolean> {
   const chain = await trx.selectFrom('chain').selectAll().where('node_id', '=', '').limit(1).executeTakeFirst()
   if (!chain) return true

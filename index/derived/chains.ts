@@ -1,26 +1,29 @@
 /**
- * Queries on the logs of a node's commits, which are laid out as chains: a page, a length, a containment and a divergence cost
- * the same at any depth. The position of an entry is the length of the log there. A chain continues another one, its base, from a
- * position on, or begins at the root; a log is the entries of its chain downwards and then those of the base. Entries never
- * change: rows may be missing, and the log is then walked, but no row is wrong. Each read is one statement and sees one snapshot.
+ * Queries on the commit logs of a node, which are stored as chains. A page, a length, a containment check and a
+ * divergence cost the same at any depth.
+ *
+ * The position of an entry is the length of the log there. A chain begins at the root, or continues another chain, its
+ * base, after a position. A log is the entries of its chain downwards, and then those of the base. Entries never
+ * change. If rows are missing, the commits are walked instead, but no row is wrong. Each read is one statement and sees
+ * one snapshot.
  */
 import { CompiledQuery, type Transaction } from 'kysely'
 import type { IndexDb, IndexSchema } from './schema.ts'
 
 export type Trx = Transaction<IndexSchema>
 
-/** Where a commit's own log ends: the chain, and the log's length. */
+/** The end of a commit's own log: its chain, and the log's length. */
 export interface LogEnd {
   readonly chain: number
   readonly pos: number
-  /** The highest position, at or below this one, that is not a cut; 0 if there is none. */
+  /** The highest position up to this one that is not a cut. 0 if all are cuts. */
   readonly bend: number
 }
 
-/** Rows of one transaction: about 20 ms. */
+/** Rows per transaction, which take about 20 ms. */
 export const rowsPerTransaction = 2_000
 
-/** The commit's entry, then its chain and all its bases, each from above `lo` up to `hi`. */
+/** SQL for a commit's entry and its path of chains. Each chain on the path counts from above `lo` up to `hi`. */
 const pathOf = (name: string) => `
   ${name}_start (chain, pos, bend) as (
     select entry.chain, entry.pos, entry.bend from entry join chain on chain.id = entry.chain
@@ -65,7 +68,7 @@ async function ask<R>(db: IndexDb, query: string, parameters: readonly unknown[]
   return (await db.executeQuery<R>(CompiledQuery.raw(query, [...parameters]))).rows
 }
 
-/** The logs of one node, in the form that gitstore's History reads. */
+/** Returns the logs of one node through the interface that gitstore's History reads. */
 export function findKnownLogs(db: IndexDb, nodeId: string) {
   return {
     isCut: async (oid: string): Promise<boolean> => (await findLogEnd(db, nodeId, oid)) !== undefined,
@@ -127,14 +130,14 @@ export async function findLogEnd(db: IndexDb, nodeId: string, oid: string): Prom
   return place
 }
 
-/** Identifies the state of the node's chains: while it is the same, a log that was computed from them can be laid on them. */
+/** Identifies the state of the node's chains. A log computed from them can be stored on them while it is the same. */
 export async function chainsOf(db: IndexDb, nodeId: string): Promise<string> {
   const chains = db.selectFrom('chain').select(['id', 'tip']).where('node_id', '=', nodeId).where('whole', '=', 1)
   const rows = await chains.orderBy('id').execute()
   return rows.map(({ id, tip }) => `${id}:${tip}`).join(' ')
 }
 
-/** The columns of a branch's row that say where the log of its head ends. */
+/** Returns the columns of a branch's row that locate the end of its head's log. */
 export async function logEndOf(trx: Trx, nodeId: string, head: string) {
   const place = await findLogEnd(trx, nodeId, head)
   return { chain: place?.chain ?? null, pos: place?.pos ?? null }

@@ -1,19 +1,19 @@
 /**
- * Moves of refs in each repository, recorded by the process that made them: a stamp by which a backup knows what it has, and how
- * many moves maintenance has not looked at. Counted in the transaction in which the rows follow.
+ * Records ref moves of each repository, in the transaction that updates its rows. A stamp lets a backup recognise
+ * unchanged repositories. A count says how many moves maintenance has not processed.
  */
 import { sql, type Transaction } from 'kysely'
 import type { IndexDb, IndexSchema } from './schema.ts'
 
-/** The node's id for an organisation's own repository. */
+/** Stands for a node id in the rows of an organisation's own repository. */
 export const ownRepository = ''
 
-/** Moves after which maintenance looks at a repository: some 200 objects. */
+/** The number of moves after which maintenance processes a repository, some 200 objects. */
 const movesToLook = 50
-/** Seconds from the first of these moves to the look: maintenance leaves alone what is younger than an hour. */
+/** Seconds from the first of these moves to maintenance. It skips objects younger than an hour. */
 const lookAfterS = 3_660
 
-/** Counts a move of each of these repositories, and gives it a new stamp. */
+/** Counts one move of each repository and gives it a new stamp. */
 export async function countMoves(
   trx: Transaction<IndexSchema>,
   orgId: string,
@@ -30,12 +30,12 @@ export async function countMoves(
 }
 
 const rowsAtOnce = 200
-/** No stamp comes back, also where a power cut has taken the last ones. */
+/** A random stamp. It is not reused even if a power cut has lost the latest rows. */
 const newStamp = sql.raw('abs(random() % 9007199254740991)')
 const now = sql.raw('unixepoch()')
 const later = sql.raw(`unixepoch() + ${lookAfterS}`)
 
-/** The node is gone; with `ownRepository`, the organisation with its nodes. */
+/** Deletes the row of a deleted node. With `ownRepository`, deletes the rows of the organisation and all its nodes. */
 export async function forgetMoves(trx: Transaction<IndexSchema>, orgId: string, nodeId: string): Promise<void> {
   const all = trx.deleteFrom('ref_moves').where('org_id', '=', orgId)
   await (nodeId === ownRepository ? all : all.where('node_id', '=', nodeId)).execute()
@@ -46,14 +46,17 @@ export interface MovedRepository {
   readonly node_id: string
 }
 
-/** Repositories that maintenance should look at, those that have waited longest first. Reads no others. */
+/** Lists repositories that are due for maintenance, the longest waiting first. Reads only their rows. */
 export async function listReposToMaintain(db: IndexDb, limit: number): Promise<MovedRepository[]> {
   const due = sql<MovedRepository>`select org_id, node_id from ref_moves
     where moves >= ${sql.raw(String(movesToLook))} and look_at <= ${now} order by look_at limit ${limit}`
   return (await due.execute(db)).rows
 }
 
-/** Maintenance has looked. A repository that moved within the last hour holds what is still young, and is looked at again. */
+/**
+ * Records that maintenance has processed a repository. If it moved within the last hour, it has objects that are too
+ * young, and stays due.
+ */
 export async function markMaintained(
   trx: Transaction<IndexSchema>,
   { org_id, node_id }: MovedRepository,
@@ -62,7 +65,7 @@ export async function markMaintained(
     where org_id = ${org_id} and node_id = ${node_id}`.execute(trx)
 }
 
-/** The stamps of all repositories, by organisation and node: some 100 bytes each. */
+/** Lists the stamps of all repositories, by organisation and node. A row takes some 100 bytes. */
 export async function listStamps(db: IndexDb): Promise<(MovedRepository & { readonly stamp: number })[]> {
   return db.selectFrom('ref_moves').select(['org_id', 'node_id', 'stamp']).execute()
 }

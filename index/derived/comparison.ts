@@ -4,18 +4,18 @@ import { openToRead } from '../sqlite/backup.ts'
 
 export interface Difference {
   readonly orgId: string
-  /** Undefined: a row of the organisation itself. */
+  /** Undefined for a row of the organisation itself. */
   readonly nodeId: string | undefined
-  /** The table and the key of the row within its node: `branch main`. */
+  /** The table and the row's key within its node, for example `branch main`. */
   readonly row: string
-  /** Columns that differ, with their values in `index` and in `rebuilt`; both undefined where one has no such row. */
+  /** Columns that differ, with their values in `index` and in `rebuilt`. Empty if one database lacks the row. */
   readonly columns: Readonly<Record<string, readonly [index: unknown, rebuilt: unknown]>>
   readonly only: 'index' | 'rebuilt' | undefined
 }
 
 interface Table {
   readonly name: string
-  /** The organisation's id and the node's, as SQL over `one`, a row of the table. */
+  /** SQL expressions for the organisation's and the node's id of the row `one`. */
   readonly place: readonly [org: string, node: string]
   readonly key: readonly string[]
   readonly columns: readonly string[]
@@ -25,7 +25,10 @@ const nodeOrg = '(select org_id from node where node.id = one.node_id)'
 const pullColumns = `id title description source_branch target_branch status is_draft author author_email created_at
   recorded_at source_commit target_commit ahead behind ended_by ended_by_email ended_at`
 
-/** All that follows from the refs. Excludes counters of changes: versions, epochs, tombstones, the layout of histories. */
+/**
+ * All tables and columns that follow from the refs. Excludes change counters: versions, epochs, tombstones, chains of
+ * logs.
+ */
 const tables: readonly Table[] = [
   table(
     'org',
@@ -43,9 +46,10 @@ const tables: readonly Table[] = [
 ]
 
 /**
- * The differences between the databases in the files `index` and `rebuilt`; each table at one moment. Synchronous.
+ * Returns the differences between the databases in two files. Compares each table in one transaction. Blocks the event
+ * loop.
  *
- * @throws Error where one is missing, damaged or of another version
+ * @throws Error if a file is missing, damaged or of another version
  */
 export function differencesBetween(index: string, rebuilt: string): Difference[] {
   const db = openToRead(index)
@@ -65,8 +69,8 @@ function differencesIn(db: Sqlite.Database, { name, place, key, columns }: Table
     return `select ${[`${org} as "place.org"`, `${node} as "place.node"`, ...key, ...columns].join(', ')} from ${schema}.${name} as one`
   }
   const both = db.transaction(() => [
-    db.prepare(`${select('main')} except ${select('rebuilt')}`).all() as Row[], // the columns just named
-    db.prepare(`${select('rebuilt')} except ${select('main')}`).all() as Row[], // the same
+    db.prepare(`${select('main')} except ${select('rebuilt')}`).all() as Row[], // the columns of `select`
+    db.prepare(`${select('rebuilt')} except ${select('main')}`).all() as Row[], // the same columns
   ])
   const [here = [], there = []] = both()
   const keyOf = (row: Row) => JSON.stringify(['place.org', 'place.node', ...key].map((column) => row[column]))
@@ -85,7 +89,7 @@ function differencesIn(db: Sqlite.Database, { name, place, key, columns }: Table
   })
 }
 
-/** @param key columns that identify a row within its node, @param columns the others, both separated by spaces */
+/** @param key columns that identify a row within its node, @param columns other columns; both separated by spaces */
 function table(name: string, place: Table['place'], key: string, columns: string): Table {
   return { name, place, key: key.split(/\s+/).filter(Boolean), columns: columns.split(/\s+/).filter(Boolean) }
 }

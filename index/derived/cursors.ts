@@ -1,8 +1,8 @@
-/** How far background jobs have come in their walk through all repositories. */
+/** Records how far background jobs have walked through all repositories. */
 import type { Transaction } from 'kysely'
 import type { IndexDb, IndexSchema } from './schema.ts'
 
-/** Ids of the organisation and of the node that were reached last; empty: at the beginning. */
+/** The ids of the last visited organisation and node. Both are empty at the beginning. */
 export interface Cursor {
   readonly orgId: string
   readonly nodeId: string

@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import type { IndexDb } from './schema.ts'
 
-/** Parent to child, both in one organisation. */
+/** Lists the edges from parent to child within one organisation. */
 export function listParentEdges(db: IndexDb) {
   return db
     .selectFrom('edge')
@@ -16,7 +16,7 @@ export function listParentEdges(db: IndexDb) {
     .execute()
 }
 
-/** The parents of each of these nodes, also those that are no nodes. */
+/** Returns the parents of each node, including ids that belong to no node. */
 export async function readParentsOf(db: IndexDb, nodeIds: readonly string[]): Promise<Map<string, string[]>> {
   const parents = new Map<string, string[]>(nodeIds.map((id) => [id, []]))
   for (let at = 0; at < nodeIds.length; at += rowsAtOnce) {
@@ -31,10 +31,12 @@ export async function readParentsOf(db: IndexDb, nodeIds: readonly string[]): Pr
   return parents
 }
 
-/** Rows of one statement. */
+/** Rows per statement. */
 const rowsAtOnce = 500
 
-/** Whether `ancestor` is above `nodeId`; `union` ends the walk also in a cyclic graph, which a damaged mirror can cause. */
+/**
+ * True if `ancestor` is above `nodeId`. `union` ends the walk even in a cyclic graph, which a damaged mirror can cause.
+ */
 export async function isAncestor(db: IndexDb, ancestor: string, nodeId: string): Promise<boolean> {
   const { rows } = await sql<{ id: string }>`
     with recursive above (id) as (
@@ -46,8 +48,8 @@ export async function isAncestor(db: IndexDb, ancestor: string, nodeId: string):
 }
 
 /**
- * The nodes of the organisation among `parents`, and those above them, at most `limit` of them, by id; not `child`, through
- * which the walk does not lead.
+ * Lists the organisation's nodes among `parents` and their ancestors, by id, at most `limit`. The walk skips `child`
+ * and does not continue through it.
  */
 export async function listAbove(
   db: IndexDb,

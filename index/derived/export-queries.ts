@@ -1,4 +1,4 @@
-/** The nodes of an organisation as an export needs them to find a place for each. */
+/** Reads the fields of an organisation's nodes that an export needs to choose their paths. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Kysely, sql } from 'kysely'
 import type { IndexSchema } from './schema.ts'
@@ -6,19 +6,19 @@ import type { IndexSchema } from './schema.ts'
 export interface PlacedRow {
   readonly id: string
   readonly title: string
-  /** The property `source_path`, of whatever type; null where there is none. */
+  /** The property `source_path`, of any type; null if the node has none. */
   readonly source: unknown
   /** The id of the first parent in the organisation. */
   readonly parent: string | null
   readonly created_at: string
 }
 
-/** Rows of one statement: their properties have some KiB at most, 64 KiB each in the worst case. */
+/** Rows per statement. Their properties take a few KiB, in the worst case 64 KiB each. */
 const rowsAtOnce = 500
-/** Bytes of properties that are looked into. */
+/** Properties over this many bytes are not parsed. */
 const maxProperties = 65_536
 
-/** All of them, the oldest first, in slices with turns of the event loop in between. */
+/** Yields all nodes, oldest first, in slices with turns of the event loop in between. */
 export async function* listExportRows(db: Kysely<IndexSchema>, orgId: string): AsyncGenerator<readonly PlacedRow[]> {
   let last: Pick<PlacedRow, 'created_at' | 'id'> | undefined = { created_at: '', id: '' }
   while (last) {

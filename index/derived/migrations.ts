@@ -118,7 +118,7 @@ const first = [
   'create index pull_by_status on pull (node_id, status, number)',
 ]
 
-/** Empties the index; the next start rebuilds it with its histories. */
+/** Also empties the index, so that the next start rebuilds it with its histories. */
 const history = [
   `create table chain (
     id integer primary key autoincrement, node_id text not null, base_chain integer, base_pos integer not null,
@@ -134,7 +134,7 @@ const history = [
   'delete from org',
 ]
 
-/** A node's first edges by their other ends are read from an index alone, however many it has. */
+/** Covering indexes for a node's edges, sorted by their other ends. Reading the first edges needs no table access. */
 const edgesInOrder = [
   'drop index edge_by_source',
   'drop index edge_by_target',
@@ -142,7 +142,7 @@ const edgesInOrder = [
   'create index edge_by_target on edge (target, edge_type, source, connection_type)',
 ]
 
-/** The nodes of an organisation that have a branch, or were updated after a time, are read from an index. */
+/** Indexes for an organisation's nodes that have a branch, or were updated after a time. */
 const states = [
   "alter table branch add column org_id text not null default ''",
   'update branch set org_id = (select org_id from node where id = node_id)',

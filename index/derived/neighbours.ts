@@ -1,4 +1,4 @@
-/** Queries on a node's neighbours: parents, children, connections and exact counts. */
+/** Queries for a node's neighbours: parents, children, connections and exact counts. */
 import { type Kysely, sql } from 'kysely'
 import { LRUCache } from 'lru-cache'
 import type { Slice } from '../slice.ts'
@@ -8,21 +8,21 @@ import type { EdgeTable, IndexSchema } from './schema.ts'
 
 export interface NodeConnection {
   readonly id: string
-  /** The node whose repository holds it. */
+  /** The node whose repository holds the connection. */
   readonly node_id: string
   readonly source: string
   readonly target: string
   readonly source_title: string
-  /** Empty where the node is deleted. */
+  /** Empty if the node is deleted. */
   readonly target_title: string
   readonly type: string
   readonly label: string
 }
 
-/** The most parents, children and connections in the details of a node, of each kind. */
+/** The maximum number of neighbours of each kind in the details of a node. */
 const maxNeighbours = 200
 
-/** Edges whose other end is deleted are hidden. */
+/** Returns a node's first neighbours and their counts. Omits edges whose other end is deleted. */
 export async function readNeighbours(db: Kysely<IndexSchema>, orgId: string, nodeId: string) {
   const [parents, children, connections, counts] = await Promise.all([
     firstParents(db, orgId, nodeId),
@@ -33,7 +33,7 @@ export async function readNeighbours(db: Kysely<IndexSchema>, orgId: string, nod
   return { parents, children, connections: connections.map(toConnection), ...counts }
 }
 
-/** The connections that the node holds and those that lead to it: by holder, then by id. */
+/** Lists the connections from and to a node, by holder, then by id. */
 export async function readConnections(
   db: Kysely<IndexSchema>,
   orgId: string,
@@ -43,7 +43,7 @@ export async function readConnections(
   return (await slicedConnections(db, orgId, nodeId, slice).execute()).map(toConnection)
 }
 
-/** The edges that the node's own files have, without the titles of their other ends. The counts are those of all. */
+/** Returns the edges in the node's own files, without the titles of their other ends. Counts include all edges. */
 export async function readOwnEdges(db: Kysely<IndexSchema>, orgId: string, nodeId: string) {
   const [parents, { connections }, counts] = await Promise.all([
     firstParents(db, orgId, nodeId),
@@ -54,7 +54,7 @@ export async function readOwnEdges(db: Kysely<IndexSchema>, orgId: string, nodeI
   return { parents: untitled, children: [], connections, ...counts }
 }
 
-/** The connections that the node holds, without the titles of their targets; by id. */
+/** Lists the connections that the node holds, by id, without the titles of their targets. */
 export async function readOwnConnections(db: Kysely<IndexSchema>, orgId: string, nodeId: string, slice: Slice) {
   const own = connectionsOf(db, orgId, nodeId).where('edge.holder', '=', nodeId)
   const [rows, { total }] = await Promise.all([
@@ -100,7 +100,7 @@ const firstChildren = compileOnce(2, (db: Kysely<IndexSchema>, orgId: string, no
   firstRelatives(db, orgId, nodeId, 'source', 'target'),
 )
 
-/** The first ones by id, ordered by title. */
+/** Selects the first relatives by id, and sorts them by title. */
 function firstRelatives(db: Kysely<IndexSchema>, orgId: string, nodeId: string, here: End, there: End) {
   const first = relativesOf(db, orgId, nodeId, here, there)
     .select(['node.id', 'node.title', 'edge.label'])
@@ -141,12 +141,12 @@ interface NeighbourCounts {
 
 const countAll = sql<number>`count(*)`.as('total')
 
-/** By node and version of the graph: a hub has as many as the organisation has nodes. */
+/** Counts by node and version of the graph. Counting is slow for a hub, which may reach every node. */
 const known = new LRUCache<string, NeighbourCounts>({ max: 10_000 })
 
-/** Distinct nodes that are there, ancestors and descendants over `main` alone. Remembered for a version of the graph. */
+/** Counts distinct existing neighbours on `main`. Caches the counts for a version of the graph. */
 export async function countsOf(db: Kysely<IndexSchema>, orgId: string, nodeId: string): Promise<NeighbourCounts> {
-  // Read now: the caller's row may be older than the node's latest rows.
+  // Read here, because the caller's row may be older than the node's latest rows.
   const [graph] = await graphState(db, orgId)
   const { epoch, graph_version } = graph ?? {}
   const key = `${epoch} ${graph_version} ${nodeId}`
@@ -174,7 +174,9 @@ async function count(db: Kysely<IndexSchema>, orgId: string, nodeId: string): Pr
   }
 }
 
-/** Distinct nodes above or below; `union` ends the walk also in a cyclic graph, which damaged mirrors can cause. */
+/**
+ * Counts distinct nodes above or below. `union` ends the walk even in a cyclic graph, which damaged mirrors can cause.
+ */
 async function countReached(
   db: Kysely<IndexSchema>,
   orgId: string,

@@ -1,4 +1,4 @@
-/** The rows of several nodes that have none yet, written together: each node has one commit on main, and no pull request. */
+/** Writes the first rows of several nodes together. Each node has one commit on main and no pull requests. */
 import type { Insertable, Transaction } from 'kysely'
 import { toBytes } from './chains.ts'
 import { countMoves } from './change-log.ts'
@@ -13,9 +13,10 @@ export interface NewNodeRows {
 }
 
 /**
- * 0.1 ms a node: as many in one transaction as the event loop may wait for.
+ * Inserts the rows of new nodes. Takes 0.1 ms a node, so the caller must bound them by how long the event loop may
+ * block.
  *
- * @throws a fault of which `isDuplicate` is true, where one of the nodes has a row
+ * @throws an error for which `isDuplicate` is true, if one of the nodes has a row
  */
 export async function insertNewNodes(
   trx: Transaction<IndexSchema>,
@@ -45,7 +46,7 @@ export async function insertNewNodes(
   await countMoves(trx, orgId, ids)
 }
 
-/** A log of one entry for each, in a chain of its own, and the branch that ends there. */
+/** Inserts a chain with one entry for each node, and the branch that ends there. */
 async function insertLogs(trx: Transaction<IndexSchema>, orgId: string, nodes: readonly NewNodeRows[]): Promise<void> {
   const chains = new Map<string, number>()
   await inSlices(

@@ -1,4 +1,4 @@
-/** Queries on nodes. */
+/** Queries for nodes. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Selectable, sql } from 'kysely'
 import { type Slice, totalOf } from '../slice.ts'
@@ -17,7 +17,7 @@ const nodeInOrg = compileOnce(2, (db: IndexDb, nodeId: string, orgId: string) =>
   db.selectFrom('node').selectAll().where('id', '=', nodeId).where('org_id', '=', orgId),
 )
 
-/** Titles by id, of those that are nodes of the organisation. */
+/** Maps ids to titles. Omits ids that belong to no node of the organisation. */
 export async function readTitles(db: IndexDb, orgId: string, ids: readonly string[]): Promise<Map<string, string>> {
   const rows = await db
     .selectFrom('node')
@@ -28,7 +28,7 @@ export async function readTitles(db: IndexDb, orgId: string, ids: readonly strin
   return new Map(rows.map(({ id, title }) => [id, title]))
 }
 
-/** The organisation of each of these nodes that has a row, in any organisation. */
+/** Maps the ids of nodes to their organisations. Omits nodes without a row. */
 export async function readOrgsOf(db: IndexDb, nodeIds: readonly string[]): Promise<Map<string, string>> {
   const orgs = new Map<string, string>()
   for (let at = 0; at < nodeIds.length; at += rowsAtOnce) {
@@ -39,10 +39,10 @@ export async function readOrgsOf(db: IndexDb, nodeIds: readonly string[]): Promi
   return orgs
 }
 
-/** Rows of one statement. */
+/** Rows per statement. */
 const rowsAtOnce = 500
 
-/** The version of the node's rows. */
+/** Returns the version of the node's rows. */
 export function findNodeVersion(
   db: IndexDb,
   nodeId: string,
@@ -50,12 +50,12 @@ export function findNodeVersion(
   return db.selectFrom('node').select(['version', 'changed']).where('id', '=', nodeId).executeTakeFirst()
 }
 
-/** The ledger commit that the rows were read from; undefined without a row. */
+/** Returns the ledger commit that the rows were read from, or undefined without a row. */
 export async function findIndexedLedger(db: IndexDb, nodeId: string): Promise<string | undefined> {
   return (await db.selectFrom('node').select('ledger').where('id', '=', nodeId).executeTakeFirst())?.ledger
 }
 
-/** A key of the state of each node that has a row, with the ledger commit that the row was read from. */
+/** Lists the versions and the ledger commit of each node, which identify its state. */
 export function listNodeStates(db: IndexDb, nodeIds: readonly string[]) {
   return db
     .selectFrom('node')
@@ -65,7 +65,10 @@ export function listNodeStates(db: IndexDb, nodeIds: readonly string[]) {
     .execute()
 }
 
-/** The oldest first, with a turn of the event loop between two thousands. One that is made or moved meanwhile may be missing. */
+/**
+ * Yields node ids, oldest first, with a turn of the event loop after each thousand. A node that is created or moved
+ * during the walk may be missing.
+ */
 export async function* eachNodeId(db: IndexDb, orgId: string): AsyncGenerator<string> {
   for (let last: Pick<NodeRow, 'id' | 'created_at'> | undefined = { created_at: '', id: '' }; last !== undefined; ) {
     const rows: Pick<NodeRow, 'id' | 'created_at'>[] = await db
@@ -85,7 +88,7 @@ export async function* eachNodeId(db: IndexDb, orgId: string): AsyncGenerator<st
 
 const idsPerTurn = 1_000
 
-/** The first nodes of the organisation that were updated after `time`, by time and id, beyond those that end with `last`. */
+/** Lists nodes updated after `time`, by time and id. Starts after `last` if it is given. */
 export function listNodesUpdatedAfter(
   db: IndexDb,
   orgId: string,
@@ -105,10 +108,10 @@ export function listNodesUpdatedAfter(
     .execute()
 }
 
-/** After all ids. */
+/** A string that sorts after all ids. */
 const beyondIds = '\uffff'
 
-/** The oldest first. `properties` as JSON. */
+/** Lists the properties of all nodes as JSON, oldest node first. */
 export function listNodeProperties(db: IndexDb, orgId: string) {
   return db
     .selectFrom('node')
@@ -119,7 +122,7 @@ export function listNodeProperties(db: IndexDb, orgId: string) {
     .execute()
 }
 
-/** Heads and trees of main, by id. */
+/** Maps node ids to head and tree of main. */
 export async function readMainTrees(
   db: IndexDb,
   orgId: string,
@@ -128,7 +131,7 @@ export async function readMainTrees(
   return new Map(rows.map(({ id, ...row }) => [id, row]))
 }
 
-/** What main has of these nodes. `tags` and `properties` as JSON, `text` '' where there is none. */
+/** Lists the content of these nodes on main. `tags` and `properties` are JSON, `text` may be empty. */
 export function listNodeContents(db: IndexDb, ids: readonly string[]) {
   return db
     .selectFrom('node')
@@ -138,7 +141,7 @@ export function listNodeContents(db: IndexDb, ids: readonly string[]) {
     .execute()
 }
 
-/** Those of these ids that nodes have, with their organisations. */
+/** Lists the ids that belong to nodes, with their organisations. */
 export function listOrgsOfNodes(db: IndexDb, ids: readonly string[]): Promise<Pick<NodeRow, 'id' | 'org_id'>[]> {
   return db.selectFrom('node').select(['id', 'org_id']).where('id', 'in', ids).execute()
 }
@@ -146,18 +149,21 @@ export function listOrgsOfNodes(db: IndexDb, ids: readonly string[]): Promise<Pi
 interface NodeFilter {
   readonly tag?: string
   readonly parent_id?: string
-  /** Default: created. */
+  /** The default is `created`. */
   readonly order?: 'created' | 'changed'
 }
 
-/** The oldest first, or what changed last. `properties` as JSON, null where they have more than `propertiesBytes`. */
+/**
+ * Lists nodes, oldest or last changed first. `properties` is JSON, or null if it is longer than `propertiesBytes`.
+ */
 export async function listNodeRows(
   db: IndexDb,
   orgId: string,
   { tag, parent_id, order = 'created', limit, offset }: NodeFilter & Slice,
   propertiesBytes: number,
 ) {
-  // Children are found by their edges; nodes with a tag among those of the organisation, as others use the same tags.
+  // Finds children by their edges. Finds tagged nodes among those of the organisation: other organisations may use the
+  // tag.
   const isHere = parent_id === undefined ? sql<boolean>`org_id = ${orgId}` : isInOrg('org_id', orgId)
   let all = db.selectFrom('node').where(isHere)
   if (tag !== undefined) {
@@ -185,7 +191,7 @@ export async function listNodeRows(
   return { rows, total: await totalOf(all) }
 }
 
-/** The oldest first, with the number of all. */
+/** Lists the titles of nodes, oldest first, and the total. */
 export async function listNodeTitles(db: IndexDb, orgId: string, { limit, offset }: Slice) {
   const all = db.selectFrom('node').where('org_id', '=', orgId)
   const rows = await all
@@ -200,7 +206,7 @@ export async function listNodeTitles(db: IndexDb, orgId: string, { limit, offset
 
 export type NodePosition = Pick<NodeRow, 'created_at' | 'id'>
 
-/** The oldest first, from after `last` on. */
+/** Lists nodes, oldest first, starting after `last`. */
 export function listNodesAfter(db: IndexDb, orgId: string, last: NodePosition, limit: number): Promise<NodePosition[]> {
   return db
     .selectFrom('node')
@@ -213,7 +219,7 @@ export function listNodesAfter(db: IndexDb, orgId: string, last: NodePosition, l
     .execute()
 }
 
-/** Empty where the node has none. */
+/** Returns the node's text, or an empty string if it has none. */
 export async function readNodeText(db: IndexDb, nodeId: string): Promise<string> {
   return (await textOfNode(db, nodeId))[0]?.text ?? ''
 }

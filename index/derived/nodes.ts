@@ -1,4 +1,4 @@
-/** The rows of one node, replaced together. */
+/** Replaces all rows of one node together. */
 import { randomUUID } from 'node:crypto'
 import type { Insertable, Kysely, Selectable, Transaction, Updateable } from 'kysely'
 import { branchRefs } from './branches.ts'
@@ -19,26 +19,26 @@ export interface NodeChange {
   readonly orgId: string
   readonly nodeId: string
   readonly ledger: string
-  /** Full ref names to object ids: the present refs, and those of the rows. */
+  /** Full ref names to object ids. `branches` has the current refs, `indexed` those in the rows. */
   readonly branches: ReadonlyMap<string, string>
   readonly indexed: ReadonlyMap<string, string>
-  /** Logs of heads that moved, each after its base; long ones are laid out already. */
+  /** Logs of heads that moved, each after its base. Long logs are already stored. */
   readonly logs: readonly NewLogPart[]
   readonly pulls: readonly Insertable<PullTable>[]
-  /** Numbers of requests that the ledger no longer has. */
+  /** Numbers of pull requests that the ledger no longer has. */
   readonly pullsGone: readonly number[]
-  /** The content of main; undefined where main did not move. */
+  /** The content of main; undefined if main did not move. */
   readonly node?: NodeFields | undefined
   readonly text?: string
   readonly tags?: readonly string[]
-  /** Absent where they are unchanged since the row's commit. */
+  /** Absent if the edges have not changed since the row's commit. */
   readonly edges?: readonly Omit<EdgeTable, 'org_id' | 'holder'>[]
 }
 
-/** Thrown to roll back a transaction whose input is stale; the caller starts over. */
+/** Thrown to roll back a transaction whose input is stale. The caller starts over. */
 export class StaleWriteError extends Error {}
 
-/** The row of a node, with the epoch of its organisation. */
+/** Returns the row of a node with the epoch of its organisation. */
 export function findNodeState(db: Kysely<IndexSchema>, nodeId: string) {
   return db
     .selectFrom('node')
@@ -50,10 +50,10 @@ export function findNodeState(db: Kysely<IndexSchema>, nodeId: string) {
 }
 
 /**
- * Writes the change and returns the new row. Writes nothing and returns undefined where the row is no longer the one that the
- * change was computed from.
+ * Writes the change and returns the new versions. Writes nothing and returns undefined if the row has changed since
+ * `change.row` was read.
  *
- * @throws StaleWriteError where another writer has laid out the same logs meanwhile
+ * @throws StaleWriteError if another writer has stored the same logs
  */
 export async function replaceNodeRows(
   trx: Transaction<IndexSchema>,
@@ -87,8 +87,8 @@ export async function replaceNodeRows(
 }
 
 /**
- * Removes the node; returns false and removes nothing where its row has changed. Edges of other nodes to it keep their rows and
- * are hidden.
+ * Deletes the node. Deletes nothing and returns false if its row has changed. Edges of other nodes to it keep their
+ * rows, which queries then hide.
  */
 export async function deleteNodeRows(
   trx: Transaction<IndexSchema>,
@@ -108,8 +108,8 @@ export async function deleteNodeRows(
 }
 
 /**
- * Deletes the tombstones of these nodes. Search indexes that have not processed them are rebuilt: the organisation's row gets
- * another epoch.
+ * Deletes the tombstones of these nodes. Gives the organisation a new epoch, so that search indexes that have not
+ * processed the tombstones are rebuilt.
  */
 export async function deleteTombstones(
   trx: Transaction<IndexSchema>,
@@ -124,7 +124,7 @@ export async function deleteTombstones(
   if (numDeletedRows > 0n) await trx.updateTable('org').set({ epoch: randomUUID() }).where('id', '=', orgId).execute()
 }
 
-/** Rows of one statement. */
+/** Rows per statement. */
 const rowsAtOnce = 200
 
 async function replaceBranches(
@@ -232,7 +232,7 @@ async function touchOrg(
   return changed
 }
 
-/** The organisation's version after `changes` more. */
+/** Adds `changes` to the organisation's version and returns the new one. */
 export async function countUp(
   trx: Transaction<IndexSchema>,
   orgId: string,
@@ -255,10 +255,10 @@ function shortName(ref: string): string {
   return ref.slice(branchRefs.length)
 }
 
-/** Rows of one statement that names each of them. */
+/** Rows per statement that lists each of them. */
 const sliceRows = 100
 
-/** Calls `run` with slices of `all`, one after the other: a statement takes so many rows. */
+/** Calls `run` with slices of `all` in turn. The number of rows in a statement is limited. */
 export async function inSlices<T>(all: readonly T[], run: (rows: readonly T[]) => Promise<unknown>): Promise<void> {
   for (let at = 0; at < all.length; at += sliceRows) await run(all.slice(at, at + sliceRows))
 }

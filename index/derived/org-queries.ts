@@ -1,4 +1,4 @@
-/** Queries on organisations and their members. */
+/** Queries for organisations and their members. */
 import { CompiledQuery, type ExpressionBuilder, type Selectable, type Transaction } from 'kysely'
 import { type Slice, totalOf } from '../slice.ts'
 import { compileOnce } from '../sqlite/compiled.ts'
@@ -12,7 +12,7 @@ export function findOrgRow(db: IndexDb, orgId: string): Promise<OrgRow | undefin
   return db.selectFrom('org').selectAll().where('id', '=', orgId).executeTakeFirst()
 }
 
-/** The organisation and the person's role in it (null: none), from one snapshot. */
+/** Returns the organisation and the user's role in it from one snapshot. The role of a non-member is null. */
 export async function findOrgWithRole(
   db: IndexDb,
   orgId: string,
@@ -43,18 +43,18 @@ export async function findRole(db: IndexDb, orgId: string, userId: string): Prom
   return row?.role
 }
 
-/** The commit of org.git's main that the row was read from; undefined without a row. */
+/** Returns the commit of org.git's main that the row was read from. Undefined without a row. */
 export async function findOrgHead(db: IndexDb, orgId: string): Promise<string | undefined> {
   return (await db.selectFrom('org').select('head').where('id', '=', orgId).executeTakeFirst())?.head
 }
 
-/** Whether the row has all that org.git says at its head: one of an older version may lack columns that came later. */
+/** True if the row has all columns filled from org.git. One written by an older version may lack later columns. */
 export async function isOrgRowWhole(db: IndexDb, orgId: string): Promise<boolean> {
   const row = await db.selectFrom('org').select('description').where('id', '=', orgId).executeTakeFirst()
   return row?.description !== null
 }
 
-/** Those of this name; two tell that there are several. */
+/** Finds organisations with this name. Returns at most two, which shows that the name is ambiguous. */
 export function findOrgsNamed(db: IndexDb, name: string): Promise<OrgRow[]> {
   return db.selectFrom('org').selectAll().where('name', '=', name).orderBy('id').limit(2).execute()
 }
@@ -63,12 +63,12 @@ export async function listOrgIds(db: IndexDb): Promise<string[]> {
   return (await db.selectFrom('org').select('id').execute()).map(({ id }) => id)
 }
 
-/** Reads a row, so that a database that cannot be read throws. */
+/** Reads a row, and throws if the database cannot be read. */
 export async function probeOrgs(db: IndexDb): Promise<void> {
   await db.selectFrom('org').select('id').limit(1).execute()
 }
 
-/** The organisations of a member, the oldest first, with the role. */
+/** Lists the organisations of a member with the member's role, oldest first. */
 export async function listOrgsOf(db: IndexDb, userId: string, { limit, offset }: Slice) {
   const mine = db.selectFrom('org').innerJoin('member', 'member.org_id', 'org.id').where('member.user_id', '=', userId)
   const rows = await mine
@@ -82,7 +82,7 @@ export async function listOrgsOf(db: IndexDb, userId: string, { limit, offset }:
   return { rows, total: await totalOf(mine) }
 }
 
-/** The organisations of a member, with how many others there are, and how many of these are owners. */
+/** Lists the organisations of a member, with the numbers of other members and other owners. */
 export function listOrgsWithOthers(db: IndexDb, userId: string) {
   const others = (eb: ExpressionBuilder<IndexSchema, 'org'>) =>
     eb.selectFrom('member as other').whereRef('other.org_id', '=', 'org.id').where('other.user_id', '!=', userId)
@@ -107,7 +107,7 @@ export function listOrgsWithOthers(db: IndexDb, userId: string) {
     .execute()
 }
 
-/** All organisations, the oldest first, with their owners. */
+/** Lists all organisations with their owners, oldest first. */
 export async function listOrgsWithOwners(db: IndexDb, { limit, offset }: Slice) {
   const rows = await db
     .selectFrom('org')
@@ -142,7 +142,7 @@ export async function listOrgsWithOwners(db: IndexDb, { limit, offset }: Slice) 
   return { rows, owners, total: await totalOf(db.selectFrom('org')) }
 }
 
-/** How many nodes each of them has; those that are not here have no row. */
+/** Counts the nodes of each organisation. Organisations that are not in this index have no row. */
 export function countNodesOf(db: IndexDb, orgIds: readonly string[]): Promise<{ id: string; nodes: number | null }[]> {
   return db
     .selectFrom('org')
@@ -154,7 +154,7 @@ export function countNodesOf(db: IndexDb, orgIds: readonly string[]): Promise<{ 
     .execute()
 }
 
-/** The oldest first. */
+/** Lists the members of an organisation, oldest first. */
 export async function listMemberRows(
   db: IndexDb,
   orgId: string,
@@ -171,7 +171,7 @@ export async function listMemberRows(
   return { rows, total: await totalOf(all) }
 }
 
-/** Every membership, by the age of the organisation. */
+/** Lists all memberships, oldest organisation first. */
 export function listMemberships(db: IndexDb) {
   return db
     .selectFrom('member')
@@ -195,7 +195,10 @@ interface VersionRow {
   readonly version: number
 }
 
-/** Of a published organisation; undefined where it is unknown or unpublished. One prepared statement. */
+/**
+ * Returns the state of a published organisation; undefined if it is unknown or unpublished. Runs one prepared
+ * statement.
+ */
 export async function findPublishedState(db: IndexDb, orgId: string): Promise<VersionRow | undefined> {
   const select = 'select epoch, version from org where id = ? and published = 1'
   const [row] = (await db.executeQuery<VersionRow>(CompiledQuery.raw(select, [orgId]))).rows
@@ -206,7 +209,7 @@ export function findOrgState(db: IndexDb, orgId: string): Promise<VersionRow | u
   return db.selectFrom('org').select(['epoch', 'version']).where('id', '=', orgId).executeTakeFirst()
 }
 
-/** Deletes the rows of its members and nodes too. */
+/** Deletes an organisation with the rows of its members and nodes. */
 export async function deleteOrgRow(trx: Transaction<IndexSchema>, orgId: string): Promise<void> {
   await trx.deleteFrom('org').where('id', '=', orgId).execute()
   await forgetMoves(trx, orgId, ownRepository)

@@ -1,4 +1,4 @@
-/** The rows of one organisation and its members, replaced together. */
+/** Replaces the rows of one organisation and its members together. */
 import { randomUUID } from 'node:crypto'
 import type { Insertable, Transaction } from 'kysely'
 import { countMoves, ownRepository } from './change-log.ts'
@@ -6,14 +6,14 @@ import type { IndexSchema, MemberTable, OrgTable } from './schema.ts'
 
 export interface MemberChanges {
   readonly put: readonly Omit<MemberTable, 'org_id'>[]
-  /** Ids; null: all who are not among `put`. */
+  /** User ids; null for all members that are not in `put`. */
   readonly gone: readonly string[] | null
 }
 
-/** Rows of one statement. */
+/** Rows per statement. */
 const rowsAtOnce = 200
 
-/** Writes the rows if the organisation's row still has the head `before` (null: no row). */
+/** Writes the rows if the organisation's row still has the head `before`. Null stands for no row. */
 export async function replaceOrgRows(
   trx: Transaction<IndexSchema>,
   before: string | null,

@@ -1,11 +1,11 @@
-/** Rows of pull requests. */
+/** Queries for pull requests. */
 import type { Selectable } from 'kysely'
 import { type Slice, totalOf } from '../slice.ts'
 import type { IndexDb, PullTable } from './schema.ts'
 
 export type PullRow = Selectable<PullTable>
 
-/** The open requests of a node, by number. */
+/** Lists the open pull requests of a node by number. */
 export function listOpenPulls(db: IndexDb, nodeId: string): Promise<PullRow[]> {
   return db
     .selectFrom('pull')
@@ -16,7 +16,7 @@ export function listOpenPulls(db: IndexDb, nodeId: string): Promise<PullRow[]> {
     .execute()
 }
 
-/** The newest first. */
+/** Lists the pull requests of a node, newest first. */
 export async function listPullRows(
   db: IndexDb,
   nodeId: string,
@@ -33,13 +33,13 @@ export function findPull(db: IndexDb, nodeId: string, number: number): Promise<P
   return db.selectFrom('pull').selectAll().where('node_id', '=', nodeId).where('number', '=', number).executeTakeFirst()
 }
 
-/** The numbers of all requests of a node. */
+/** Lists the numbers of all pull requests of a node. */
 export async function listPullNumbers(db: IndexDb, nodeId: string): Promise<number[]> {
   const rows = await db.selectFrom('pull').select('number').where('node_id', '=', nodeId).execute()
   return rows.map(({ number }) => number)
 }
 
-/** The requests that were merged into a branch, with their heads then. */
+/** Lists pull requests that were merged into a branch, with their heads at the merge. */
 export function listMergedPulls(db: IndexDb, nodeId: string, targetBranch: string) {
   return db
     .selectFrom('pull')

@@ -1,12 +1,12 @@
-/** The tables of `index.sqlite`: everything here follows from the refs and may be deleted at any time. */
+/** The tables of `index.sqlite`. All rows follow from the refs and may be deleted at any time. */
 import type { Generated, Kysely } from 'kysely'
 
 export interface OrgTable {
   id: string
   name: string
-  /** Null: the row was made before there were descriptions, and org.git not read since. */
+  /** Null if a version without descriptions wrote the row, and org.git was not read since. */
   description: string | null
-  /** The vault that an import fills it from; null where there is none. */
+  /** The vault that imports fill the organisation from; null without one. */
   vault_id: string | null
   /** 0 or 1. */
   published: number
@@ -16,11 +16,11 @@ export interface OrgTable {
   updated_at: string
   /** The commit of org.git's main that this row was read from. */
   head: string
-  /** A rebuilt row gets another epoch and counts its versions from the start. */
+  /** A rebuilt row gets a new epoch, and its versions restart. */
   epoch: string
-  /** Counts up with every change of the organisation or of one of its nodes. */
+  /** Incremented with every change of the organisation or of one of its nodes. */
   version: Generated<number>
-  /** The version at the last change of a node or of an edge between two. */
+  /** Incremented when a node is created or deleted, and when edges change. */
   graph_version: Generated<number>
 }
 
@@ -33,7 +33,7 @@ export interface MemberTable {
   created_at: string
 }
 
-/** The least first. */
+/** Roles, from the fewest permissions to the most. */
 export const roles = ['reader', 'editor', 'maintainer', 'owner'] as const
 export type Role = (typeof roles)[number]
 
@@ -48,13 +48,13 @@ export interface NodeTable {
   properties: string
   created_at: string
   updated_at: string
-  /** The head of main that this row was read from, or null. */
+  /** The head of main that this row was read from. Null if main does not exist. */
   head: string | null
-  /** The tree of that commit; null where there is none, or where an older version has written the row. */
+  /** The tree of that commit. Null without a commit, or if an older version wrote the row. */
   tree: string | null
   /** The ledger commit that the node's pull requests were read from. */
   ledger: string
-  /** Compare-and-swap: every change of the node's rows adds one. */
+  /** For compare-and-swap: every change of the node's rows adds one. */
   version: number
   /** The organisation's version at the node's last change. */
   changed: number
@@ -77,14 +77,14 @@ interface TombstoneTable {
   changed: number
 }
 
-/** A branch as last indexed; its present head is read from Git. */
+/** A branch as last indexed. Its current head must be read from Git. */
 interface BranchTable {
-  /** That of the node. */
+  /** The node's organisation. */
   org_id: string
   node_id: string
   name: string
   head: string
-  /** Where the log of its head ends; null where the log is not laid out. */
+  /** The end of the log of its head; null if the log is not stored. */
   chain: number | null
   pos: number | null
 }
@@ -94,7 +94,7 @@ interface ChainTable {
   id: Generated<number>
   /** Empty for a deleted node, or after a concurrent change. */
   node_id: string
-  /** The chain that it continues from `base_pos` on; null: it begins at the root. */
+  /** The chain that this one continues above `base_pos`; null if it begins at the root. */
   base_chain: number | null
   base_pos: number
   tip: number
@@ -104,19 +104,21 @@ interface ChainTable {
 
 interface EntryTable {
   chain: number
-  /** The length of the log here. */
+  /** The length of the log at this entry. */
   pos: number
   /** 20 bytes. */
   oid: Buffer
-  /** The highest position, at or below `pos`, that is not a cut; 0 if there is none. */
+  /** The highest position up to `pos` that is not a cut. 0 if all are cuts. */
   bend: number
 }
 
 export interface EdgeTable {
   org_id: string
-  /** The node whose repository holds the edge: the child of a parent_child edge, the source of a connection. */
+  /**
+   * The node whose repository holds the edge. This is the child of a parent_child edge, or the source of a connection.
+   */
   holder: string
-  /** The parent's id or the connection's id: unique within holder and edge_type. */
+  /** The id of the parent or of the connection, unique within holder and edge_type. */
   key: string
   edge_type: 'parent_child' | 'connection'
   source: string
@@ -140,7 +142,7 @@ export interface PullTable {
   created_at: string
   /** When the ledger last changed it. */
   recorded_at: string
-  /** Fixed when the request ends; of an open one, as last recorded. */
+  /** Fixed when the pull request ends. For an open one, the commit as last recorded. */
   source_commit: string
   target_commit: string
   ahead: number
@@ -150,27 +152,27 @@ export interface PullTable {
   ended_at: string | null
 }
 
-/** Where a background job is in its walk through all repositories. */
+/** How far a background job has walked through all repositories. */
 interface CursorTable {
   chore: string
-  /** Of the repository that was visited last; empty at the beginning. */
+  /** The organisation of the last visited repository; empty at the beginning. */
   org_id: string
-  /** Empty: the organisation's own. */
+  /** Empty for the organisation's own repository. */
   node_id: string
 }
 
-/** Moves of refs in a repository (ref-moves.ts). */
+/** Counts of ref moves in a repository (change-log.ts). */
 interface RefMovesTable {
   org_id: string
-  /** Empty: the organisation's own repository. */
+  /** Empty for the organisation's own repository. */
   node_id: string
-  /** Another one after each move. */
+  /** Replaced at each move. */
   stamp: number
-  /** Since maintenance has looked. */
+  /** The number of moves since the last maintenance. */
   moves: number
-  /** Seconds since 1970, as below. */
+  /** The time of the last move, in seconds since 1970. */
   moved_at: number
-  /** When maintenance is to look, if the moves are many. */
+  /** When maintenance is due if there are many moves, in seconds since 1970. */
   look_at: number
 }
 
@@ -179,7 +181,7 @@ interface OrgIdTable {
 }
 
 export interface IndexSchema {
-  /** While the index is made again: organisations with all of their nodes, and those that are asked for. */
+  /** While the index is being rebuilt: complete organisations (`whole_org`), and requested ones (`asked_org`). */
   whole_org: OrgIdTable
   asked_org: OrgIdTable
   ref_moves: RefMovesTable

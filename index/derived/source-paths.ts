@@ -1,4 +1,4 @@
-/** Where the nodes of an organisation come from: the property `source_path` that an import gives them, and their aliases. */
+/** Reads the sources of nodes: the property `source_path`, which imports set, and the aliases. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Kysely, sql } from 'kysely'
 import { isInOrg } from './in-org.ts'
@@ -8,19 +8,21 @@ export interface SourceRow {
   readonly id: string
   readonly title: string
   readonly path: string
-  /** JSON: the properties `aliases` and `alias`, of any shape. */
+  /** The properties `aliases` and `alias`, of any shape, as JSON. */
   readonly aliases: string | null
 }
 
-/** Rows of one statement: their properties have some KiB at most, 64 KiB each in the worst case. */
+/** Rows per statement. Their properties take a few KiB, in the worst case 64 KiB each. */
 const rowsAtOnce = 500
-/** Bytes of properties that are looked into. */
+/** Properties over this many bytes are not parsed. */
 const maxProperties = 65_536
-/** Characters of a path that an import can have given, and of the aliases of all nodes: those that come after are left out. */
+/**
+ * Maximum characters of a path from an import, and of the aliases of all nodes. Omits longer paths and later aliases.
+ */
 const maxPath = 4_096
 const maxAliases = 8_388_608
 
-/** The oldest first, `limit` of them. */
+/** Lists the sources of up to `limit` nodes, oldest first. */
 export async function listSources(db: Kysely<IndexSchema>, orgId: string, limit: number): Promise<SourceRow[]> {
   const sources: SourceRow[] = []
   let room = maxAliases
@@ -46,7 +48,7 @@ export async function listSources(db: Kysely<IndexSchema>, orgId: string, limit:
   return sources
 }
 
-/** The title of each of these nodes that the organisation has. */
+/** Maps ids to titles. Omits nodes that are not in the organisation. */
 export async function titlesOf(
   db: Kysely<IndexSchema>,
   orgId: string,

@@ -1,4 +1,4 @@
-/** Queries on the tree of an organisation: its roots, the children of a node, and how many children each has. */
+/** Queries for the tree of an organisation: roots, children, and numbers of children. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Kysely, sql } from 'kysely'
 import { isInOrg } from './in-org.ts'
@@ -9,10 +9,10 @@ export interface TreeNode {
   readonly title: string
 }
 
-/** Rows of one statement: about 5 ms. */
+/** Rows per statement, which takes about 5 ms. */
 const rowsAtOnce = 2_000
 
-/** The nodes of the organisation without a parent in it, in no order. */
+/** Lists the organisation's nodes without a parent in it, unordered. */
 export async function listRoots(db: Kysely<IndexSchema>, orgId: string): Promise<TreeNode[]> {
   return inSlices<TreeNode & { created_at: string }>({ id: '', title: '', created_at: '' }, async (last) => {
     const { rows } = await sql<TreeNode & { created_at: string; is_root: number }>`
@@ -25,7 +25,7 @@ export async function listRoots(db: Kysely<IndexSchema>, orgId: string): Promise
   })
 }
 
-/** The children of a node, in no order. */
+/** Lists the children of a node, unordered. */
 export async function listChildren(db: Kysely<IndexSchema>, orgId: string, parentId: string): Promise<TreeNode[]> {
   return inSlices<TreeNode>({ id: '', title: '' }, async (last) => {
     const { rows } = await sql<TreeNode>`
@@ -36,7 +36,7 @@ export async function listChildren(db: Kysely<IndexSchema>, orgId: string, paren
   })
 }
 
-/** By id; a node without children is not in it. */
+/** Maps ids to numbers of children. Omits nodes without children. */
 export async function countChildren(
   db: Kysely<IndexSchema>,
   orgId: string,
@@ -55,7 +55,7 @@ export async function countChildren(
   return new Map(rows.map(({ source, total }) => [source, Number(total)]))
 }
 
-/** Reads on from the last row, with a turn of the event loop in between, until a slice is empty. */
+/** Reads slices after the last row until one is empty. Yields to the event loop between slices. */
 async function inSlices<Row extends TreeNode>(
   first: Row,
   read: (last: Row) => Promise<{ rows: readonly Row[]; last: Row | undefined }>,

@@ -1,4 +1,4 @@
-/** Which organisations are in the index with all of their nodes while it is made again, and which are asked for. */
+/** Records which organisations are complete while the index is being rebuilt, and which are requested. */
 import type { Transaction } from 'kysely'
 import type { IndexDb, IndexSchema } from './schema.ts'
 
@@ -17,7 +17,7 @@ export async function isOrgWhole(db: IndexDb, orgId: string): Promise<boolean> {
   )
 }
 
-/** A request needs the organisation: it is indexed before the others. */
+/** Records that a request needs the organisation, so that it is indexed next. */
 export async function requestOrg(trx: Transaction<IndexSchema>, orgId: string): Promise<void> {
   await trx
     .insertInto('asked_org')
@@ -32,12 +32,12 @@ export async function isOrgRequested(db: IndexDb, orgId: string): Promise<boolea
   )
 }
 
-/** One that is asked for and not whole; undefined where there is none. */
+/** Returns a requested organisation that is not complete yet, if any. */
 export async function findRequestedOrg(db: IndexDb): Promise<string | undefined> {
   return (await db.selectFrom('asked_org').select('org_id').limit(1).executeTakeFirst())?.org_id
 }
 
-/** The index is whole, or begun anew: neither says anything any more. */
+/** Deletes these records. They are obsolete when the index is complete, or when a new rebuild begins. */
 export async function forgetWholeOrgs(trx: Transaction<IndexSchema>): Promise<void> {
   await trx.deleteFrom('whole_org').execute()
   await trx.deleteFrom('asked_org').execute()
