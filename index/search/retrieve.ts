@@ -1,4 +1,4 @@
-/** Answers a question from an organisation's index and rows: matches, ranked nodes, and the connections among them. */
+/** Runs a query on an organisation's index and rows. Returns matches, ranked nodes, and the connections among them. */
 import type { EdgeTable } from '../derived/schema.ts'
 import {
   type Answering,
@@ -24,23 +24,23 @@ import type { SearchedTexts } from './segments/org-index.ts'
 import type { SearchRows } from './segments/rows.ts'
 import type { LanguageOf } from './text/languages.ts'
 
-/** As in spec/openapi.yaml; the caller has checked its shape. */
+/** A search request, as in spec/openapi.yaml. The caller has validated it. */
 export interface SearchQuestion {
   query: string
   top_k: number
   expansion_depth: ExpansionDepth
-  /** `passages`: of each node the best ones. */
+  /** `passages` returns the best passages of each node. */
   include_raw_text: boolean | 'passages'
-  /** Of the answer; matches count and stay. 500 unless said. */
+  /** The maximum number of nodes, including matches, which are always kept. Default 500. */
   max_nodes?: number
   /** UTF-16 units of all texts or passages together. */
   max_chars?: number
-  /** Whether matches and nodes say of what their scores are made. */
+  /** True to explain the scores of matches and nodes. */
   explain?: boolean
   scope?: Scope
 }
 
-/** Why there is no match. */
+/** The reason why there is no match. */
 type Hint = 'scope_is_empty' | 'only_stop_words' | 'no_term_known'
 
 export interface Retrieved {
@@ -52,12 +52,14 @@ export interface Retrieved {
   hint?: Hint
 }
 
-/** Hits that a hub's edges are looked up for. */
+/** The number of best hits to which a hub's edges are read. */
 const BEST_FOR_HUBS = 20
 
 /**
- * `searched` and `rows` are of one moment. The answer depends on the question and on what they hold, not on the order in which
- * it came. @throws what better-sqlite3 throws
+ * Runs a query. `searched` and `rows` must be from the same snapshot. The result depends on the query and on their
+ * content, not on the order of changes.
+ *
+ * @throws errors of better-sqlite3
  */
 export function retrieve(
   searched: SearchedTexts,

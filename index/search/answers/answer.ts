@@ -1,4 +1,4 @@
-/** What an answer says of its matches and nodes, how many of them it holds, and the edges among them. */
+/** Builds search results: descriptions of matches and nodes, their limits, and the edges among them. */
 
 import type { EdgeTable } from '../../derived/schema.ts'
 import type { Expansion } from '../ranking/expansion.ts'
@@ -18,14 +18,14 @@ import { snippetOf } from './snippet.ts'
 export interface RetrievedMatch {
   node_id: string
   title: string
-  /** BM25 of the whole, or the mean of it and of the best passage; and what the bridge adds. */
+  /** BM25 of the whole node, or the mean of that and the best passage's. Includes the bridge's score. */
   score: number
-  /** From 1. */
+  /** The rank, from 1. */
   rank: number
   snippet: string
-  /** The best passage, where there are several: the nearest heading above, '' if there is none, and its line, from 1. */
+  /** The best of several passages. `heading` is the nearest heading above and may be empty. Lines count from 1. */
   passage?: { heading: string; line: number }
-  /** The query's own words, in lower case and in its order. */
+  /** The matched words of the query, in lower case and in its order. */
   matched_terms: string[]
   /** The match whose names, in lower case, led here. */
   bridge?: { from: string; words: string[] }
@@ -37,16 +37,16 @@ export interface RetrievedNode extends Omit<RankedNode, 'gained' | 'edge'>, Show
   title: string
   tags: string[]
   commit_id?: string
-  /** Only the beginning of its text is searched. */
+  /** True if only the beginning of the text is searched. */
   partly_indexed?: boolean
   explanation?: NodeExplanation
 }
 
-/** UTF-16 units that are read for the snippets of one answer, in the order of rank, and the least for each match. */
+/** UTF-16 units to read for snippets, in total and at least for each match. Matches are read in order of rank. */
 const SNIPPET_READING = 1_048_576
 const LEAST_READING = 16_384
 
-/** All that an answer is made from. */
+/** The inputs of a result. */
 export interface Answering {
   readonly expansion: Expansion
   readonly coverage: Coverage
@@ -57,7 +57,7 @@ export interface Answering {
 
 type Describer = (id: string) => DescribedNode | undefined
 
-/** Reads each node once. */
+/** Returns a function that describes nodes, and reads each node once. */
 export function createDescriber(rows: SearchRows): Describer {
   const known = new Map<string, DescribedNode | undefined>()
   return (id) => {
@@ -76,7 +76,7 @@ export function describeMatches(answer: Answering, hits: readonly ScoredHit[]): 
     const source = start.slice(0, Math.max(unread, LEAST_READING))
     unread -= source.length
     const best = bridged.passages.get(id)
-    // Of a text that is cut the passages may be others.
+    // A truncated text may have different passages.
     const prose = proseOf(source)
     const passage = best && source === start ? passagesOf(node?.title ?? '', source, prose)[best.number] : undefined
     const shown = passage === undefined ? prose.text : prose.text.slice(passage.start, passage.end)
@@ -105,7 +105,7 @@ function matchedWords(query: Query, terms: readonly string[]): string[] {
   return [...query.words].filter(([, concept]) => concepts.has(concept)).map(([word]) => word)
 }
 
-/** @param show what it shows of its text */
+/** Describes a node of the result. @param show returns the part of its text to show */
 export function describeNode(answer: Answering, node: RankedNode, show: ShowText | undefined): RetrievedNode {
   const { expansion, coverage, bridged, described, explains } = answer
   const found = described(node.id)
@@ -124,11 +124,11 @@ export function describeNode(answer: Answering, node: RankedNode, show: ShowText
   }
 }
 
-/** Edges that are looked at to find those between two nodes of the answer, from the best node on; of one node the first so many. */
+/** Limits on edges to read for the edges between nodes of a result. Reads the best nodes first. */
 const MOST_LOOKED_AT = 1_000
 const MOST_LOOKED_AT_A_NODE = MOST_EDGES_FROM - 1
 
-/** Edges with both ends in `ids`, whatever was followed, by holder, type and key. */
+/** Returns the edges with both ends in `ids`, by holder, type and key. It does not matter which edges were followed. */
 export function edgesAmong(
   rows: SearchRows,
   orgId: string,
@@ -163,18 +163,19 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-/** UTF-8 bytes of text in one answer. */
+/** The maximum number of UTF-8 bytes of text in one result. */
 const MOST_TEXT = 16 * 1024 * 1024
 
 interface Limited {
-  /** `hasText` where texts were asked for and there was room. */
+  /** `hasText` is true if texts were requested and this one fits. */
   nodes: { node: RankedNode; hasText: boolean }[]
   truncated: boolean
 }
 
 /**
- * At most `mostNodes` of `nodes` (best first) and, if `bytesOf` is given, 16 MiB of their text. Drops expanded nodes
- * from the first one whose text does not fit. Keeps every match; a match whose text does not fit has no text.
+ * Limits the number of nodes (best first) to `mostNodes`. If `bytesOf` is given, also limits their text to 16 MiB.
+ * Drops expanded nodes from the first one whose text does not fit. Keeps every match, but without its text if that does
+ * not fit.
  */
 export function withinLimits(nodes: RankedNode[], mostNodes: number, bytesOf?: (id: string) => number): Limited {
   const matches = nodes.filter(({ relation }) => relation === 'match')

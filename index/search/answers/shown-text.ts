@@ -1,4 +1,4 @@
-/** The texts of an answer: whole ones or the best passages of each, as long as there is room. */
+/** Selects the texts of a result, whole or as passages, within a limit. */
 
 import type { Query } from '../ranking/query.ts'
 import { bm25, roundScore } from '../ranking/scores.ts'
@@ -9,38 +9,38 @@ import { contentTerms } from '../text/analyzer.ts'
 import { passagesOf } from '../text/passages.ts'
 import { proseOf } from '../text/prose.ts'
 
-/** A part of a text, without the marks of Markdown. */
+/** A part of a text, without Markdown syntax. */
 interface ShownPassage {
-  /** The nearest heading above, '' if there is none. */
+  /** The nearest heading above, or an empty string. */
   heading: string
-  /** Of the text, from 1: where the passage begins. */
+  /** The line of the text at which the passage begins, from 1. */
   line: number
   text: string
-  /** By the words of the question, comparable within one answer; 0 where it has none. */
+  /** The score by the words of the query, comparable within one result. 0 if the passage has none of them. */
   score: number
 }
 
 export interface ShownText {
   text_content?: string
-  /** Best first, equals as they stand in the text. */
+  /** Best first. Equal ones are in the order of the text. */
   passages?: ShownPassage[]
-  /** Text is missing for want of room. */
+  /** True if some text did not fit. */
   text_truncated?: boolean
 }
 
-/** Asked from the best node on. */
+/** Returns the text to show for a node. Must be called in order of rank, best first. */
 export type ShowText = (node: DescribedNode) => ShownText
 
-/** Passages of one node. */
+/** The maximum number of passages of one node. */
 const MOST_PASSAGES = 3
 
-/** UTF-16 units of all texts of which passages are looked for; where they end, nodes have none. */
+/** UTF-16 units to read for passages, over all nodes. Later nodes have no passages. */
 const PASSAGE_READING = 1_048_576
 
-/** Distinct terms of a passage of 100 words, for the mean of all. */
+/** The distinct terms of a passage of 100 words. Stands for the mean length of passages. */
 const USUAL_LENGTH = 50
 
-/** @param mostChars UTF-16 units of all texts together; the last one ends with a paragraph */
+/** Shows whole texts. @param mostChars UTF-16 units of all texts together; the last one is cut after a paragraph */
 export function showWholeTexts(rows: SearchRows, mostChars = Number.POSITIVE_INFINITY): ShowText {
   let left = mostChars
   return ({ id }) => {
@@ -55,7 +55,11 @@ export function showWholeTexts(rows: SearchRows, mostChars = Number.POSITIVE_INF
   }
 }
 
-/** @param mostChars UTF-16 units of all passages together; one that has no room is left out */
+/**
+ * Shows the best passages.
+ *
+ * @param mostChars UTF-16 units of all passages together; one that does not fit is left out
+ */
 export function showPassages(
   rows: SearchRows,
   corpus: Corpus,
@@ -80,7 +84,7 @@ export function showPassages(
   }
 }
 
-/** The best passages of a node that say anything of the question; its first one where none does. */
+/** Returns the best passages of a node with words of the query. Without such a passage, returns the first one. */
 function rankedPassages(corpus: Corpus, query: Query, id: string, title: string, source: string): ShownPassage[] {
   const prose = proseOf(source)
   const several = passagesOf(title, source, prose)
@@ -99,7 +103,7 @@ function rankedPassages(corpus: Corpus, query: Query, id: string, title: string,
   return (found.length > 0 ? found : scored.slice(0, 1)).slice(0, MOST_PASSAGES)
 }
 
-/** BM25 of a passage, by the rarity of terms among the nodes. */
+/** Computes BM25 of a passage, with the rarity of terms among nodes. */
 function scoreOf(corpus: Corpus, query: Query, terms: readonly string[]): number {
   const counts = new Map<string, number>()
   for (const term of terms) counts.set(term, (counts.get(term) ?? 0) + 1)
@@ -110,7 +114,7 @@ function scoreOf(corpus: Corpus, query: Query, terms: readonly string[]): number
   }, 0)
 }
 
-/** Ends with the last paragraph that has room, else with a line or a word; never between the halves of a surrogate pair. */
+/** Cuts a text after the last paragraph that fits, or else a line or word. Never cuts a surrogate pair. */
 function beginningOf(text: string, room: number): string {
   const end = ['\n\n', '\n', ' '].map((border) => text.lastIndexOf(border, room)).find((at) => at > 0)
   return text.slice(0, end ?? room).replace(/[\uD800-\uDBFF]$/, '')

@@ -1,4 +1,4 @@
-/** Finds the part of a text that shows best why it matched. */
+/** Finds the part of a text that best shows why it matched. */
 
 import type { Query } from '../ranking/query.ts'
 import { visitWords } from '../text/analyzer.ts'
@@ -6,15 +6,16 @@ import type { Language } from '../text/stems.ts'
 
 const WINDOW = 40
 
-/** UTF-16 units. Only data that looks like words is so long. */
+/** The limit in UTF-16 units. Only data that looks like words reaches it. */
 const LONGEST_SNIPPET = 1_000
 
-/** Factor that makes rarities whole numbers, whose sums do not depend on their order. */
+/** Scales rarities to integers, whose sums do not depend on the order. */
 const UNITS = 2 ** 20
 
 /**
- * The 40 words of `text` that cover most of the query: the first window with the greatest sum of idf over the distinct words
- * of the query in it, its hits in the middle, white space collapsed. Without a hit, the beginning. Linear in `text`.
+ * Returns the 40 words of `text` that cover most of the query. Takes the first window with the greatest sum of idf over
+ * the distinct query words in it. Centres its hits and collapses white space. Without a hit, returns the beginning.
+ * Linear in `text`.
  */
 export function snippetOf(query: Query, text: string, language: Language): string {
   const starts: number[] = []
@@ -33,7 +34,7 @@ export function snippetOf(query: Query, text: string, language: Language): strin
   return cut(text.slice(starts[first], ends[last] ?? 0).replace(/\s+/g, ' '))
 }
 
-/** Takes hits in the order of their positions; `best`: the first and the last hit of the best window so far. */
+/** Creates a window that takes hits by position. `best` has the first and last hit of the best window so far. */
 function openWindow({ rarity }: Query) {
   const worth = rarity.map((value) => Math.round(value * UNITS))
   const counts = rarity.map(() => 0)
@@ -57,7 +58,7 @@ function openWindow({ rarity }: Query) {
   return { best, take }
 }
 
-/** Cuts never between the halves of a surrogate pair. */
+/** Cuts a text to the limit. Never cuts a surrogate pair. */
 function cut(text: string): string {
   if (text.length <= LONGEST_SNIPPET) return text
   return text.slice(0, LONGEST_SNIPPET).replace(/[\uD800-\uDBFF]$/, '')

@@ -1,13 +1,13 @@
-/** Suggests titles for what is typed so far. */
+/** Suggests titles for a partly typed query. */
 
 import { MOST_CANDIDATES, MOST_WORDS, type Part, partsOf } from '../ranking/title-matches.ts'
 import type { Corpus } from '../segments/corpus.ts'
 import type { SearchRows } from '../segments/rows.ts'
 import { titleWords, typedWords } from '../text/title-words.ts'
 
-/** As in spec/openapi.yaml; the caller has checked its shape. */
+/** A request for suggestions, as in spec/openapi.yaml. The caller has validated it. */
 export interface SuggestQuestion {
-  /** What is typed so far. */
+  /** The typed text. */
   query: string
   limit: number
 }
@@ -22,21 +22,25 @@ export interface Suggestions {
   suggestions: Suggestion[]
 }
 
-/** Code points of a word that may have a typing error, and the first words that may. */
+/** Limits for typing errors: code points of a word, and the number of words. */
 const MISSPELT = { shortest: 4, longest: 32, most: 8 } as const
 
 interface Candidate {
   readonly id: string
   readonly edits: number
-  /** Its title has the words that are typed and no others, in any order. */
+  /** True if the title has exactly the typed words, in any order. */
   readonly hasSameWords: boolean
 }
 
 /**
- * The titles in which each typed word begins a word; where there is none, words of four letters and more may differ from the
- * beginning of a word by one edit. In order: the title that is typed; fewer errors; more edges; shorter (UTF-16); id.
- * Of more than 100 titles those with the fewest words are ordered. `corpus` and `rows` are of one moment; the answer does not
- * depend on the parts of the corpus. @throws what better-sqlite3 throws
+ * Returns the titles in which each typed word is a prefix of a word. If there are no such titles, typed words of four
+ * letters or more may differ from a prefix by one edit.
+ *
+ * The order is: the exact title, fewer errors, more edges, shorter (UTF-16), id. If more than 100 titles match, only
+ * those with the fewest words are ordered. `corpus` and `rows` must be from the same snapshot. The result does not
+ * depend on the parts of the corpus.
+ *
+ * @throws errors of better-sqlite3
  */
 export function suggest(corpus: Corpus, rows: SearchRows, { query, limit }: SuggestQuestion): Suggestions {
   const typed = typedWords(query)
@@ -51,7 +55,7 @@ export function suggest(corpus: Corpus, rows: SearchRows, { query, limit }: Sugg
   return { query, suggestions: titles.slice(0, limit).map(({ id, title }) => ({ node_id: id, title })) }
 }
 
-/** In their order, `limit` at least where there are so many. Titles that the order does not need are not read. */
+/** Returns candidates in order, at least `limit` if there are enough. Reads only titles that the order needs. */
 function orderedTitles(found: readonly Candidate[], rows: SearchRows, typedTitle: string, limit: number) {
   const ordered = found.map(({ id, edits, hasSameWords }) => {
     const isTyped = hasSameWords && typedWords(rows.titleOf(id) ?? '').join(' ') === typedTitle
@@ -75,7 +79,7 @@ interface Ordered {
   readonly edges: number
 }
 
-/** Without those that begin another one: a title that has that one has them, too. */
+/** Omits words that are prefixes of others. A title that has the longer word also has the prefix. */
 function longest(words: readonly string[]): string[] {
   const sorted = [...new Set(words)].sort()
   const beginnings = new Set(sorted.filter((word, n) => sorted[n + 1]?.startsWith(word)))
@@ -87,7 +91,7 @@ function mayBeMisspelt(word: string): boolean {
   return length >= MISSPELT.shortest && length <= MISSPELT.longest
 }
 
-/** The first by: the words that are typed and no others; errors; number of words; id. */
+/** Selects candidates. Titles with exactly the typed words come first, then by errors, number of words and id. */
 function candidates(parts: readonly Part[], asTitle: readonly string[]): Candidate[] {
   const counts = new Uint32Array((MISSPELT.most + 1) * (MOST_WORDS + 1) + 1)
   for (const part of parts) {
@@ -116,7 +120,7 @@ function candidates(parts: readonly Part[], asTitle: readonly string[]): Candida
   return [...surely, ...perhaps.slice(0, MOST_CANDIDATES - surely.length)]
 }
 
-/** Keeps the documents with the first ids of those that it is given, in their order. */
+/** Keeps the documents with the first ids of all that are added, in order. */
 function firstOf({ isBefore }: Part) {
   const documents: number[] = []
   const add = (document: number): void => {
@@ -129,7 +133,7 @@ function firstOf({ isBefore }: Part) {
   return { documents, add }
 }
 
-/** The place of the document among the candidates. */
+/** Returns the sort key of a document among the candidates. */
 function kindOf(part: Part, document: number, asTitle: readonly string[]): number {
   const length = part.lengths[document] ?? 0
   if (length === asTitle.length && part.hasAll(document, asTitle)) return 0

@@ -1,4 +1,4 @@
-/** Finds more matches by the rare names in the best ones: a hop through words, for questions that need two texts. */
+/** Finds more matches by rare names in the best ones. Queries that need two texts profit from it. */
 
 import { documentCount, documentFrequency } from '../segments/corpus.ts'
 import { FIELD, languageIn } from '../segments/terms.ts'
@@ -8,11 +8,11 @@ import { type Expansion, hasEdges } from './expansion.ts'
 import { type Coverage, conceptsIn, titleShare } from './idf-overlap.ts'
 import { type DocumentFilter, type ScoredHit, SEARCHED, scoreTerms } from './scores.ts'
 
-/** What a node gains by the names that a match leads with. */
+/** A node's gain from the names in a match. */
 export interface EntityHop {
-  /** A share of the best match's score. */
+  /** The gain as a share of the best match's score. */
   readonly gain: number
-  /** The match whose names they are. */
+  /** The match that contains the names. */
   readonly from: string
   /** The names in lower case, the rarest first. */
   readonly words: readonly string[]
@@ -24,33 +24,37 @@ interface Name {
   readonly word: string
 }
 
-/** The best matches that are looked at, and the share by rarity of its title that the question must have. */
+/** The number of best matches that may be seeds. The query must contain this share of a seed's title, by rarity. */
 const SEEDS = 5
 const LEAST_TITLE_SHARE = 0.8
 
-/** Names of a seed: words that begin with a capital letter. */
+/** The maximum number of names from a seed. Names are words that begin with a capital letter. */
 const MOST_NAMES = 8
-/** UTF-16 units of a seed's text that are read for names. */
+/** UTF-16 units of a seed's text to read for names. */
 const READING = 16_384
-/** Documents that a name is in: with fewer it leads nowhere, with a greater share of all it is no name. */
+/**
+ * Limits on the documents with a name, `MOST` as a share. A rarer word leads nowhere, a more frequent one is not a
+ * name.
+ */
 const LEAST_DOCUMENTS = 2
 const MOST_DOCUMENTS = 0.02
 
-/** Weight of all names together, as the root of their number; a word of the question weighs 1. */
+/** The weight of names. Together they weigh this times the root of their number. A word of the query weighs 1. */
 const NAMES_WEIGHT = 4
 
-/** Nodes that one seed leads to. */
+/** The maximum number of nodes that one seed leads to. */
 const MOST_REACHED = 50
 
-/** The most that is gained, as a share of the seed's score, and where the seed has edges that are followed instead. */
+/** The maximum gain as a share of the seed's score. Less if the seed has edges that are followed. */
 const STRENGTH = 0.5
 const STRENGTH_WITH_EDGES = STRENGTH / 4
 
 /**
- * By node. Each of the best 5 hits whose title the question names is asked for what the question has beyond it, together with
- * its own rare names; those found gain `strength · score/top · (found/best found)⁴`, each by the seed that gives most.
+ * Returns the gains of nodes. Seeds are those of the best 5 hits whose title is in the query. For each seed, searches
+ * for the terms of the query that it lacks, together with its rare names. A node found gains
+ * `strength · score/top · (found/best found)⁴`, from the seed that gives most.
  *
- * Figures: index/README.md. Lifts recall@5 of multi-hop questions without any edge by 6 to 20 points.
+ * Lifts recall@5 of multi-hop queries without any edge by 6 to 20 points. Figures: test/bench/search.md.
  */
 export function findEntityHops(
   expansion: Expansion,
@@ -77,7 +81,7 @@ export function findEntityHops(
   return bridges
 }
 
-/** The rarest terms of a node that begin with a capital letter and are not in the question. */
+/** Returns a node's rarest capitalised words that are not in the query. */
 function namesIn({ rows }: Expansion, { corpus, query }: Coverage, id: string, title: string): Name[] {
   const text = `${title}\n${proseOf(rows.textStartOf(id).slice(0, READING)).text}`
   const most = MOST_DOCUMENTS * documentCount(corpus)
@@ -97,7 +101,7 @@ function isCapital(letter: string): boolean {
   return letter !== letter.toLowerCase()
 }
 
-/** Best first, without the seed. */
+/** Finds nodes by the names of a seed. Returns the best first, without the seed. */
 function reachedBy(
   coverage: Coverage,
   seed: string,

@@ -1,11 +1,11 @@
-/** The edges of nodes, and which of them an expansion of matches follows, within a budget of edges that are looked at. */
+/** Follows edges from matches, within a budget of edges to read. */
 
 import { type Corpus, type DocumentPlace, placeOf } from '../segments/corpus.ts'
 import { type FollowedEdges, MOST_EDGES_AT, type SearchRows } from '../segments/rows.ts'
 import { passesFilter } from './scope.ts'
 import type { DocumentFilter } from './scores.ts'
 
-/** How one node is reached from another. */
+/** How a node is reached from another. */
 export type Relation = 'child' | 'parent' | 'connection'
 
 export interface Neighbour {
@@ -14,37 +14,37 @@ export interface Neighbour {
   readonly relation: Relation
 }
 
-/** Which edges are followed; a connection is followed in both directions. */
+/** The kinds of edges to follow. Connections are followed in both directions. */
 export interface Following {
   readonly children: boolean
   readonly parents: boolean
   readonly connections: boolean
-  /** Of those, whether one of this type is followed. */
+  /** True if connections of this type are followed. */
   connection(type: string): boolean
 }
 
-/** The edges and nodes to which scores may spread, for one question. */
+/** The edges and nodes to which scores may spread, for one query. */
 export interface Expansion {
   readonly corpus: Corpus
   readonly rows: SearchRows
   readonly follow: Following
   readonly admission: DocumentFilter | undefined
-  /** Those that fit the question best: a hub's edges to them are looked up, whichever come first. */
+  /** The nodes that fit the query best. A hub's edges to them are read in addition to its first ones. */
   readonly best: readonly string[]
-  /** By node id, for this question. */
+  /** A cache of places by node id. */
   readonly places: Map<string, DocumentPlace | undefined>
-  /** Edges to `best`, by node, end and type, for this question. */
+  /** A cache of edges to `best`, by node, end and type. */
   readonly toBest: Map<string, FollowedEdges>
 }
 
-/** How much of a score an edge carries: all of it along a connection, a quarter against one or between parent and child. */
+/** The weights of edges. `OTHERWISE` is against a connection, or between parent and child. */
 const ALONG_CONNECTION = 1
 const OTHERWISE = 0.25
 
-/** Of each node, by direction and kind; one more says that there are more. */
+/** The limit of edges of a node by direction and kind. One more is read to see whether there are more. */
 const MOST_EDGES_A_KIND = MOST_EDGES_AT - 1
 
-/** Whether the node is there, and admitted. */
+/** True if the node exists and is admitted. */
 function isAdmitted(expansion: Expansion, id: string): boolean {
   const { corpus, admission, places } = expansion
   const place = places.has(id) ? places.get(id) : placeOf(corpus, id)
@@ -54,16 +54,16 @@ function isAdmitted(expansion: Expansion, id: string): boolean {
 
 export interface Neighbours {
   readonly neighbours: readonly Neighbour[]
-  /** Edges that were looked at. */
+  /** The number of edges that were read. */
   readonly looked: number
-  /** Whether there are more. */
+  /** True if there are more edges. */
   readonly cut: boolean
 }
 
 /**
- * The distinct neighbours of `id` that are admitted, each by the edge that carries most; of equals the first by name of its
- * relation. Looks at `most` edges: a node with more of them leads to the first ones by id, and beyond that to those that fit
- * the question best.
+ * Returns the distinct admitted neighbours of `id`, each by the edge with the greatest weight. The name of the relation
+ * decides between equal edges. Reads at most `most` edges. A node with more leads to its first neighbours by
+ * id, and also to those that fit the query best.
  */
 export function neighboursOf(expansion: Expansion, id: string, most: number): Neighbours {
   const best = new Map<string, Neighbour>()
@@ -90,7 +90,7 @@ export function neighboursOf(expansion: Expansion, id: string, most: number): Ne
   return { neighbours: [...best.values()], looked, cut }
 }
 
-/** Whether the node has edges that are followed, wherever they lead. */
+/** True if the node has edges of a kind that is followed. */
 export function hasEdges({ rows, follow }: Expansion, id: string): boolean {
   const has = (end: 'source' | 'target', type: 'parent_child' | 'connection') =>
     rows.edgesAt(id, end, type, 1).others.length > 0

@@ -1,4 +1,4 @@
-/** Says of what the scores of an answer are made. */
+/** Explains how the scores of a result are computed. */
 
 import { FIELD } from '../segments/terms.ts'
 import type { EntityHop } from './entity-hop.ts'
@@ -9,37 +9,43 @@ import type { Query } from './query.ts'
 import { noveltyOf, type RankedNode } from './ranking.ts'
 import { roundScore, type ScorePart, type Scores } from './scores.ts'
 
-/** What a term adds to a match: `weight · idf · count · 2.2 / (count + 1.2 · (0.25 + 0.75 · length / average_length))`. */
+/** A term's part of a match: `weight · idf · count · 2.2 / (count + 1.2 · (0.25 + 0.75 · length / average_length))`. */
 interface ExplainedTerm {
-  /** As it is indexed. */
+  /** The term in the index. */
   term: string
-  /** The word of the question; absent where the term is only similar to one. */
+  /** The word of the query; absent if the term is only similar to one. */
   word?: string
   field: 'text' | 'title'
   count: number
   idf: number
   weight: number
-  /** Distinct terms of the node in the field, and their mean over the organisation. */
+  /** The node's distinct terms in the field, and the mean over the organisation. */
   length: number
   average_length: number
   score: number
 }
 
 export interface MatchExplanation {
-  /** The scores of these, and what the bridge adds, are the match's score; with a passage, half of them and half of its. */
+  /**
+   * Their scores plus the bridge's are the match's score. With a passage, half of these and half of the passage's
+   * count.
+   */
   terms: ExplainedTerm[]
   /** The best passage, by the same formula with its own counts and lengths. */
   passage?: { terms: ExplainedTerm[] }
-  /** What the names of another match add. */
+  /** The score from the names in another match. */
   bridge?: { from: string; words: string[]; score: number }
 }
 
 export interface NodeExplanation {
-  /** By the node's own words, and by the bridge. */
+  /** The score from the node's words and from the bridge. */
   own: number
-  /** From neighbours; with `own` the node's score. */
+  /** The gain from neighbours. `own` plus `gained` is the node's score. */
   gained: number
-  /** By which most was gained: `strength · weight · dilution · novelty / (1 + ln(1 + degree))^¼` of the best match's score. */
+  /**
+   * The edge with the greatest gain: `strength · weight · dilution · novelty / (1 + ln(1 + degree))^¼` of the top
+   * score.
+   */
   edge?: { from: string; strength: number; weight: number; dilution: number; novelty: number; degree: number }
 }
 
@@ -76,7 +82,7 @@ function explainedTerms(query: Query, parts: readonly ScorePart[]): ExplainedTer
   })
 }
 
-/** @param own its score before the expansion */
+/** Explains the score of a node. @param own its score before the expansion */
 export function explainNode(
   expansion: Expansion,
   coverage: Coverage,

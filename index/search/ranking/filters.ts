@@ -1,7 +1,4 @@
-/**
- * The syntax of a question, and what it demands of the matches beside the words that rank them: phrases, titles, tags, and words
- * left out.
- */
+/** The syntax of queries, and their filters: phrases, titles, tags, and excluded words. */
 import type { Corpus } from '../segments/corpus.ts'
 import type { SearchRows } from '../segments/rows.ts'
 import { FIELD, tagKey } from '../segments/terms.ts'
@@ -12,27 +9,27 @@ import { fold, LANGUAGES } from '../text/stems.ts'
 import { both, liveOf, withTerms } from './scope.ts'
 import type { DocumentFilter } from './scores.ts'
 
-/** What a question asks for. Each list is in the order of the question. */
+/** The parts of a query. Each list is in the order of the query. */
 export interface QuestionParts {
-  /** The free words, and the words of phrases, separated by spaces; these are ranked. */
+  /** The words for ranking: free words and the words of phrases, separated by spaces. */
   readonly text: string
-  /** From `"…"`: what documents must have word for word. */
+  /** From `"…"`: phrases that documents must contain verbatim. */
   readonly phrases: readonly string[]
-  /** From `-word` and `-"…"`: a document with any of these is no answer. */
+  /** From `-word` and `-"…"`: words and phrases that exclude a document. */
   readonly excluded: readonly string[]
   /** From `title:word` and `title:"…"`: words that the title must have. */
   readonly titles: readonly string[]
   /** From `tag:word` and `tag:"…"`: tags that a document must have. */
   readonly tags: readonly string[]
-  /** From `-title:word` and `-title:"…"`: a title with all of its words is that of no answer. */
+  /** From `-title:word` and `-title:"…"`: titles with all of these words are excluded. */
   readonly excludedTitles: readonly string[]
-  /** From `-tag:word` and `-tag:"…"`: tags that no answer has. */
+  /** From `-tag:word` and `-tag:"…"`: tags that exclude a document. */
   readonly excludedTags: readonly string[]
 }
 
 type List = Exclude<keyof QuestionParts, 'text'>
 
-/** By what stands before the quote or word. */
+/** The lists by prefix of the quote or word. */
 const LISTS = {
   '': 'phrases',
   '-': 'excluded',
@@ -42,18 +39,18 @@ const LISTS = {
   '-tag:': 'excludedTags',
 } as const satisfies Record<string, List>
 
-/** A letter or digit makes it a word: `-`, `""` and `title:` alone are text. */
+/** Matches a letter or digit, which makes a word. A bare `-`, `""` or `title:` is text. */
 const HAS_WORD = /[\p{L}\p{N}]/u
 
-/** Of each list the first count; what follows is words. */
+/** The maximum number of filters of each kind. Further ones count as words. */
 const MOST_OF_A_KIND = 16
 
-/** The longest first. */
+/** Prefixes, longest first. */
 const PREFIXES = ['-title:', '-tag:', '-', 'title:', 'tag:'] as const
 
 /**
- * Reads a question. What is no syntax is text, as it stands: a lone quote, `C++ -`, `a-b`, `--`, `http://x`, `title:` before
- * a space. Prefixes are in small letters. Never throws; linear.
+ * Parses a query. Anything that is not syntax is text, such as a lone quote, `C++ -`, `a-b`, `--`, `http://x`, and
+ * `title:` before a space. Prefixes are lower-case. Never throws. Linear.
  */
 export function parseQuestion(question: string): QuestionParts {
   const parts: Record<List, string[]> = {
@@ -96,20 +93,22 @@ function wordEnd(text: string, at: number): number {
   return searchFrom(/\s/g, text, at)
 }
 
-/** Where the next match begins, the text's end if there is none. */
+/** Returns the position of the next match, or the end of the text. */
 function searchFrom(expression: RegExp, text: string, from: number): number {
   expression.lastIndex = from
   return expression.exec(text)?.index ?? text.length
 }
 
-/** Words beside the phrases up to which a question is one of syntax: a longer sentence quotes, and demands nothing. */
+/**
+ * If a query has more words outside its phrases, it is a sentence with quotations. Its phrases are not filters then.
+ */
 const MOST_FREE_WORDS = 3
 
-/** The best hits whose texts are read for phrases, and UTF-16 units of all texts: half a second. */
+/** Limits on reading for phrases: best hits, and UTF-16 units of all texts. About half a second. */
 export const READ_FOR_PHRASES = 200
 const MOST_UNITS = 4_194_304
 
-/** The phrases that matches must have, folded. */
+/** Returns the phrases that matches must contain, folded. */
 export function strictPhrases({ text, phrases }: QuestionParts): readonly string[] {
   const words = (part: string) => [...wordsOf(part)].length
   const free = words(text) - phrases.reduce((sum, phrase) => sum + words(phrase), 0)
@@ -124,7 +123,7 @@ function isPhrase(part: string): boolean {
   return /\s/.test(part)
 }
 
-/** The conditions that the postings alone decide; undefined: every node is admitted. */
+/** Returns the conditions that need only postings. Undefined if every node is admitted. */
 export function conditionsOf(corpus: Corpus, parts: QuestionParts): DocumentFilter | undefined {
   const { titles, tags, excluded, excludedTitles, excludedTags } = parts
   const excludedWords = excluded.filter((part) => !isPhrase(part))
@@ -145,12 +144,12 @@ function allOf([first, ...others]: readonly DocumentFilter[]): DocumentFilter | 
   return first && others.reduce(both, first)
 }
 
-/** One for each word. */
+/** Returns a filter for each word of a title. */
 function inTitle(corpus: Corpus, title: string): DocumentFilter[] {
   return [...new Set(allTerms(title))].map((_, at) => withWord(corpus, FIELD.title, title, at))
 }
 
-/** The documents that have the word at this place of `text` in the field, by its stem in any language. */
+/** Filters documents with a word of `text` in the field, by its stem in any language. */
 function withWord(corpus: Corpus, field: number, text: string, at: number): DocumentFilter {
   const stems = LANGUAGES.flatMap((language) => [...new Set(allTerms(text, language))][at] ?? [])
   return withTerms(corpus, field, new Set(stems))
@@ -165,8 +164,8 @@ function negated(corpus: Corpus, { masks, live }: DocumentFilter): DocumentFilte
 }
 
 /**
- * Whether the node's title or the indexed part of its text has all of the phrases, and none that is left out. Asked from the
- * best hit on; false for those that are not read any more.
+ * Returns a test that a node has all wanted phrases and no excluded ones. It reads the title and the indexed text. It
+ * must be called in order of rank, best first. It is false for nodes beyond the reading limit.
  */
 export function phraseTest(rows: SearchRows, wanted: readonly string[], excluded: readonly string[]) {
   let left = MOST_UNITS
@@ -179,13 +178,13 @@ export function phraseTest(rows: SearchRows, wanted: readonly string[], excluded
   }
 }
 
-/** Whole words, where its script has spaces. */
+/** Folds a phrase. Matches only whole words if its script has spaces. */
 function phraseOf(text: string): string {
   const words = folded(text)
   return isUnspaced(words) ? words : ` ${words} `
 }
 
-/** Words without case and accents, with one space between them. */
+/** Folds words to lower case without accents, separated by one space. */
 function folded(text: string): string {
   return fold(text.replace(/[^\p{L}\p{N}\p{M}]+/gu, ' ').trim())
 }

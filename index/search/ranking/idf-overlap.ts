@@ -1,4 +1,4 @@
-/** How much of a query a document covers, by the rarity of its words. */
+/** Computes how much of a query a document covers, weighted by the rarity of words. */
 
 import { type Corpus, idf } from '../segments/corpus.ts'
 import { FIELD, languageIn } from '../segments/terms.ts'
@@ -6,7 +6,7 @@ import { allTerms, contentTerms } from '../text/analyzer.ts'
 import type { Query } from './query.ts'
 import type { Scores } from './scores.ts'
 
-/** A query and the documents' scores; `concepts` caches results by node id. */
+/** A query and the scores of documents. `concepts` caches results by node id. */
 export interface Coverage {
   readonly corpus: Corpus
   readonly query: Query
@@ -14,7 +14,7 @@ export interface Coverage {
   readonly concepts: Map<string, ReadonlySet<number>>
 }
 
-/** Share, by rarity, of the distinct words of a node's title that are in the query: 0 to 1. */
+/** Returns the share, by rarity, of a title's distinct words that are in the query. 0 to 1. */
 export function titleShare({ corpus, query }: Coverage, id: string, title: string): number {
   const language = languageIn(corpus, id)
   let asked = 0
@@ -27,7 +27,7 @@ export function titleShare({ corpus, query }: Coverage, id: string, title: strin
   return all > 0 ? asked / all : 0
 }
 
-/** Share, by rarity, of what `from` lacks of the query that `to` has: 0 to 1. */
+/** Returns the share, by rarity, of query words missing in `from` that `to` has. 0 to 1. */
 export function newShare(coverage: Coverage, from: string, to: string): number {
   const covered = conceptsIn(coverage, from)
   const offered = conceptsIn(coverage, to)
@@ -41,7 +41,7 @@ export function newShare(coverage: Coverage, from: string, to: string): number {
   return lacking > 0 ? found / lacking : 0
 }
 
-/** The concepts of the query that a node has. */
+/** Returns the concepts of the query that a node has. */
 export function conceptsIn({ query, scores, concepts }: Coverage, id: string): ReadonlySet<number> {
   const known = concepts.get(id)
   if (known) return known

@@ -1,4 +1,4 @@
-/** The nodes that fit a question best, by its words, its syntax, and the names in other matches. */
+/** Finds the best nodes for a query by words, syntax, and names in other matches. */
 import { type Corpus, type DocumentPlace, documentCount, idAt, placeOf } from '../segments/corpus.ts'
 import { shortIdOf } from '../segments/live-index.ts'
 import { passageId, type SearchedTexts } from '../segments/org-index.ts'
@@ -29,21 +29,25 @@ import {
 } from './scores.ts'
 
 export interface BestHits {
-  /** Best first, equals by id. */
+  /** Best first, equal ones by id. */
   readonly hits: readonly ScoredHit[]
-  /** By node: of those with several, the passage whose score is in that of the hit. */
+  /** The passage that counts in the score of a hit, by node. Only nodes with several passages have one. */
   readonly passages: ReadonlyMap<string, BestPassage>
-  /** By the whole alone, best first. */
+  /** Ids by the score of the whole node only, best first. */
   readonly ids: readonly string[]
-  /** Of a match, but for phrases. */
+  /** The filter for matches, except phrases. */
   readonly admission: DocumentFilter | undefined
   readonly isByPhrase: boolean
 }
 
-/** The best by the whole, which are ordered again by their passages. */
+/** The number of best nodes, by whole score, that are reordered by their passages. */
 const ORDERED_AGAIN = 50
 
-/** The conditions of the question's syntax bound the matches, not what is reached from them. @param wanted how many */
+/**
+ * Finds the best hits. The query's filters apply to matches, but not to nodes reached from them.
+ *
+ * @param wanted the numbers of hits and of ids
+ */
 export function bestHits(
   searched: SearchedTexts,
   rows: SearchRows,
@@ -74,7 +78,7 @@ export function bestHits(
   return { ...rest, hits: bestFirst(hits), passages, ids }
 }
 
-/** Scored by the whole. */
+/** Finds hits with the score of the whole node. */
 function wholeHits(
   { texts }: SearchedTexts,
   rows: SearchRows,
@@ -95,21 +99,23 @@ function wholeHits(
   return { hits: best.filter(({ id }) => hasPhrases(id)).slice(0, limit), admission: admitted, isByPhrase }
 }
 
-/** The passage of a node that is scored best, as a whole is scored. */
+/** The passage of a node with the best score. */
 export interface BestPassage {
-  /** Among the passages of its node, from 0. */
+  /** The number among the passages of its node, from 0. */
   readonly number: number
   readonly score: number
   readonly explain: () => readonly ScorePart[]
 }
 
-/** Undefined where a node has no passages, or none with a word of the question. */
+/** Returns undefined if no passage of the node has a word of the query. */
 type BestPassageOf = (id: string) => BestPassage | undefined
 
 /**
- * The first of the best passages of a node, by the rarity of terms among nodes and by their mean length: the passages' own would
- * depend on how many nodes have some (figures: index/README.md). Undefined where no node can have one: none has passages, or
- * the question is one for titles, which all passages of a node have in common. 7 µs for each passage.
+ * Returns a function that finds the first of the best passages of a node. It uses the rarity of terms and the mean
+ * length of nodes. The figures of passages would depend on how many nodes have passages (measured in
+ * test/bench/search.md). Takes 7 µs for each passage.
+ *
+ * Returns undefined if there are no passages, or if the query searches only titles, which all passages of a node share.
  */
 function bestPassages({ texts, passages }: SearchedTexts, query: Query): BestPassageOf | undefined {
   if (query.searched === 'title' || documentCount(passages) === 0) return undefined
@@ -126,12 +132,12 @@ function bestPassages({ texts, passages }: SearchedTexts, query: Query): BestPas
   }
 }
 
-/** The score of a hit without words to rank by: nothing says that one fits better than another. */
+/** The score of hits for a query without words, which all fit equally well. */
 const LISTED_SCORE = 1
 
 /**
- * The hits of a question that demands something and has no words to rank by: `tag:port`, `-title:draft`. The nodes that changed
- * last, in that order, equals by id. Linear in the number of documents.
+ * Lists the hits of a query without words, such as `tag:port` or `-title:draft`. Returns the latest changed nodes
+ * first, equal ones by id. Linear in the number of documents.
  */
 function listNewestHits(corpus: Corpus, admission: DocumentFilter, limit: number): ScoredHit[] {
   const best = heapOfBest(limit)
@@ -158,13 +164,13 @@ function* admitted(corpus: Corpus, admission: DocumentFilter): Generator<{ place
       if (dead[number] === 0 && passesFilter(admission, { i, number })) yield { place: { i, number }, time }
 }
 
-/** Hits with what they gain by the names in others. */
+/** Hits with their gains from the names in other hits. */
 export interface BridgedHits {
-  /** Best first, equals by id. */
+  /** Best first, equal ones by id. */
   readonly hits: readonly ScoredHit[]
   readonly bridges: ReadonlyMap<string, EntityHop>
   readonly passages: BestHits['passages']
-  /** Of the best hit by its words alone: what gains are shares of. */
+  /** The best score by words only. Gains are shares of it. */
   readonly top: number
   readonly scoreOf: ScoreOf
 }
@@ -175,7 +181,10 @@ export function withoutEntityHops(scores: Scores, { hits, passages }: BestHits):
   return { hits, bridges: new Map(), passages, top: hits[0]?.score ?? 0, scoreOf }
 }
 
-/** With those that only the names in others lead to. A question of phrases is left as it is: they bind all matches. */
+/**
+ * Adds the gains, and hits that only names in other hits lead to. Changes nothing for queries with phrases, which all
+ * matches must contain.
+ */
 export function addEntityHops(expansion: Expansion, coverage: Coverage, found: BestHits): BridgedHits {
   const { scores } = coverage
   const plain = withoutEntityHops(scores, found)

@@ -1,4 +1,4 @@
-/** Turns a question into weighted terms, with corrections of words that the index lacks. */
+/** Parses a query into weighted terms, and corrects words that the index lacks. */
 import { type Corpus, documentFrequency, idf } from '../segments/corpus.ts'
 import { similarLive } from '../segments/live-index.ts'
 import { inField } from '../segments/segment.ts'
@@ -8,27 +8,29 @@ import { type LanguageOf, type QuestionWord, questionTerms } from '../text/langu
 import type { SearchedIn, WeightedTerm } from './scores.ts'
 import { similarIn } from './similar.ts'
 
-/** A parsed query for one state of the index. Its concepts are its distinct words that the index has, by number. */
+/** A parsed query for one state of the index. Its concepts are its distinct words in the index, by number. */
 export interface Query {
   searched: SearchedIn
-  /** Whether it has words at all. */
+  /** True if the query has any words. */
   isWordy: boolean
-  /** Distinct. */
+  /** Distinct terms. */
   terms: WeightedTerm[]
   conceptOf: Map<string, number>
-  /** By concept. */
+  /** The rarity of each concept. */
   rarity: number[]
-  /** The query's own words in lower case, distinct, in its order, each with its concept. */
+  /** The query's distinct words in lower case and in its order, each with its concept. */
   words: Map<string, number>
 }
 
-/** Of a longer query only the rarest terms count, equals by name. */
+/** The maximum number of terms. A longer query uses only its rarest terms, equal ones by name. */
 const MOST_TERMS = 64
 
-/** Of all terms together, each document counted for each: 10 ms of scoring. The rarest always counts. */
+/** The maximum number of postings of all terms together, 10 ms of scoring. The rarest term always counts. */
 const MOST_POSTINGS = 2_000_000
 
-/** The first words that the index lacks are corrected as typing errors; each look-up walks the dictionary. */
+/**
+ * Limits on the correction of typing errors. Only the first unknown words are corrected: each one walks the dictionary.
+ */
 const MOST_MISSPELT = 8
 const MOST_SIMILAR = 8
 const SHORTEST_MISSPELT = 4
@@ -38,8 +40,8 @@ const LONGEST_MISSPELT = 32
 const FUZZY_WEIGHT = 0.45
 
 /**
- * A word that is repeated n times weighs √n; against 1 and n on six sets that is the best or within 0.2 points of it.
- * A query of stop words only ("The Who") searches the titles, which keep them.
+ * Parses a query. A word that is repeated n times weighs √n. Compared with 1 and n on six collections, that is the best
+ * or within 0.2 points of it. A query of only stop words ("The Who") searches the titles, which keep them.
  */
 export function parseQuery(corpus: Corpus, languageOf: LanguageOf, text: string): Query {
   const all = questionTerms(text, languageOf(text), languageShares(corpus))
@@ -90,7 +92,7 @@ export function parseQuery(corpus: Corpus, languageOf: LanguageOf, text: string)
   return query
 }
 
-/** That of the first stem that a document has; 0 if none has one. */
+/** Returns the rarity of the first stem that any document has, or 0. */
 function rarityOf(corpus: Corpus, field: number, stems: readonly WeightedTerm[]): number {
   return stems.reduce((known, { term }) => known || idf(corpus, field, term), 0)
 }
@@ -118,7 +120,10 @@ function isWord(term: string): boolean {
   return term.length >= SHORTEST_MISSPELT && term.length <= LONGEST_MISSPELT && !/\p{N}/u.test(term)
 }
 
-/** One edit up to seven letters, two above: MiniSearch's `fuzzy: 0.2`, bounded. The closest first, then by name. */
+/**
+ * Returns similar terms, the closest first, then by name. Allows one edit up to seven letters, and two above. This is
+ * MiniSearch's `fuzzy: 0.2` with a bound.
+ */
 function corrections(corpus: Corpus, field: number, term: string, weight: number): WeightedTerm[] {
   const most = term.length < 8 ? 1 : 2
   const found = new Map(similarLive(corpus.live, term, most))

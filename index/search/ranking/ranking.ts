@@ -1,4 +1,4 @@
-/** Orders matches and the nodes that an expansion reaches from them, by one score. */
+/** Ranks matches, and the nodes that an expansion reaches from them, by one score. */
 
 import { type Expansion, type Neighbour, type Neighbours, neighboursOf, type Relation } from './expansion.ts'
 import { type Coverage, newShare, titleShare } from './idf-overlap.ts'
@@ -12,11 +12,11 @@ export interface Level {
   children: boolean
   parents: boolean
   connections: boolean
-  /** Share of a seed's score that its neighbours may receive: α of index/README.md. */
+  /** The share of a seed's score that its neighbours may receive: α in index/README.md. */
   strength: number
 }
 
-/** Each level reaches all that the one before reaches. */
+/** The levels. Each one reaches all nodes of the previous one. */
 export const LEVELS: Record<ExpansionDepth, Level> = {
   none: { hops: 0, children: false, parents: false, connections: false, strength: 0 },
   shallow: { hops: 1, children: true, parents: false, connections: false, strength: 0.5 },
@@ -26,51 +26,51 @@ export const LEVELS: Record<ExpansionDepth, Level> = {
 
 export interface Match {
   readonly id: string
-  /** As `scoreOf` gives it. */
+  /** The score from `scoreOf`. */
   readonly score: number
 }
 
-/** The score of a node by its words; 0 where it has none of the question. */
+/** Returns the score of a node by its words. 0 if it has no word of the query. */
 export type ScoreOf = (id: string) => number
 
-/** A node of the answer; `score` is that of its words plus what it gained from its neighbours, in the same unit. */
+/** A node of the result. `score` is the score of its words plus its gain from neighbours, in the same unit. */
 export interface RankedNode {
   readonly id: string
   readonly score: number
   readonly relation: 'match' | Relation
   /** Hops from the nearest match. */
   readonly depth: number
-  /** The node one hop nearer from which most was gained; null for a match. */
+  /** The node one hop nearer that gave the greatest gain; null for a match. */
   readonly via: string | null
-  /** Part of `score`, not rounded, and the edge by which it was gained. */
+  /** The unrounded gain, which `score` includes, and the edge that it came by. */
   readonly gained: number
   readonly edge: GainingEdge | undefined
 }
 
-/** The most nodes of one answer. Of one node, as many neighbours are considered. */
+/** The maximum number of nodes of a result. */
 export const MOST_NODES = 500
 
 const SEEDS = 8
 const FRONTIER = 20
 const SECOND_HOP = 0.7
 
-/** Edges that one hop looks at: of each source the least, while there are so many, and more of the first ones. */
+/** Limits on edges to read in one hop: in total, and for each source. The minimum holds until the total is used up. */
 const MOST_EDGES_A_HOP = 700
 const MOST_EDGES_OF_A_SOURCE = 600
 const LEAST_EDGES_OF_A_SOURCE = 40
-/** Kept back of a hop: the last source may be a hub, which leads to the 20 best hits beyond its share, by each kind of edge. */
+/** A reserve of a hop. The last source may be a hub, whose edges of each kind to the 20 best hits exceed its limit. */
 const EDGES_OF_LAST_HUB = 100
 
-/** The edge by which a node gained most: `strength · weight · dilution · novelty / (1 + ln(1 + degree))^¼`. */
+/** The edge that gave a node its gain: `strength · weight · dilution · novelty / (1 + ln(1 + degree))^¼`. */
 interface GainingEdge {
   readonly from: string
-  /** What the node at the other end passes on, as a share of the best match's score. */
+  /** The strength of the other end, as a share of the best match's score. */
   readonly strength: number
   readonly weight: number
   readonly dilution: number
 }
 
-/** A node that was reached; `gain` is a share of the best match's score. */
+/** A reached node. `gain` is a share of the best match's score. */
 interface ReachedNode {
   gain: number
   edge: GainingEdge | undefined
@@ -85,11 +85,15 @@ interface Source {
 }
 
 /**
- * Ranks the matches (given best first) and the nodes reached from them, best first; `cut` if not all could be considered.
- * Every match and every reached node leads on, but scores spread only from the best 8 matches and the best 20 nodes of the first
- * hop. A second hop adds nodes and raises none that was reached before. A hop looks at 700 edges at most, from the best on.
+ * Ranks the matches (given best first) and the nodes reached from them, best first. `cut` is true if some were not
+ * considered.
  *
- * Formula and figures: index/README.md. Spreading one hop lifts recall@5 of multi-hop questions from 69 to 94 % (2Wiki).
+ * Edges of every match and reached node are followed. But scores spread only from the best 8 matches and the best 20
+ * nodes of the first hop. A second hop adds nodes, but does not raise nodes that were reached before. A hop reads at
+ * most 700 edges, of the best nodes first.
+ *
+ * Spreading one hop lifts recall@5 of multi-hop queries from 69 to 94 % (2Wiki). Formula: index/README.md. Figures:
+ * test/bench/search.md.
  */
 export function rankNodes(
   expansion: Expansion,
@@ -115,7 +119,7 @@ export function rankNodes(
   if (level.hops > 0)
     cut = expandOneHop(expansion, coverage, found, seedsOf(expansion, coverage, matches, top, level), 1)
   if (level.hops > 1) {
-    // A node with one edge was reached by it: it leads nowhere else.
+    // A node with one edge was reached by it, and leads nowhere else.
     const leadsOn = (id: string) => expansion.rows.degreeOf(id) > 1
     const first = [...found].filter(([id, step]) => step.depth === 1 && leadsOn(id))
     first.sort(([a, { gain: x }], [b, { gain: y }]) => y - x || (a < b ? -1 : 1))
@@ -126,7 +130,7 @@ export function rankNodes(
       .sort(byScore)
       .slice(0, MOST_NODES - FRONTIER)
     const sources = [...frontier, ...others.map(({ id }) => ({ id, strength: 0 }))]
-    // Those that are found gain nothing more.
+    // Nodes that are already found gain nothing more.
     const best = expansion.best.filter((id) => !found.has(id))
     cut = expandOneHop({ ...expansion, best, toBest: new Map() }, coverage, found, sources, 2) || cut
   }
@@ -134,7 +138,7 @@ export function rankNodes(
   return { nodes, cut: cut || nodes.length > MOST_NODES }
 }
 
-/** Best first, equals by id. */
+/** Compares by score, best first, equal ones by id. */
 function byScore(a: { id: string; score: number }, b: { id: string; score: number }): number {
   return b.score - a.score || (a.id < b.id ? -1 : 1)
 }
@@ -153,7 +157,7 @@ function seedsOf(
   })
 }
 
-/** Adds to `found` the nodes one hop from `sources`, in their order; true if edges or nodes were left out. */
+/** Adds to `found` the nodes one hop from `sources`, in their order. Returns true if edges or nodes were left out. */
 function expandOneHop(
   expansion: Expansion,
   coverage: Coverage,
@@ -184,8 +188,8 @@ interface Reached extends Neighbours {
 }
 
 /**
- * Those of the first sources that there is room for: a few edges of each that passes on a score, then more of those that have
- * more, then a few of each of the others.
+ * Returns the neighbours of the first sources, within the budget. Reads a few edges of each source with a strength,
+ * then more of those that have more, then a few of each other source.
  */
 function neighboursOfAll(expansion: Expansion, sources: readonly Source[]): Reached[] {
   let left = MOST_EDGES_A_HOP - EDGES_OF_LAST_HUB
@@ -212,7 +216,7 @@ function gainOf(expansion: Expansion, coverage: Coverage, { id, strength }: Sour
   )
 }
 
-/** How much of what a node lacks of the query a neighbour has: 0.7 to 1. */
+/** Returns a factor for the query words that a neighbour adds, 0.7 to 1. */
 export function noveltyOf(coverage: Coverage, from: string, to: string): number {
   return 0.7 + 0.3 * newShare(coverage, from, to)
 }

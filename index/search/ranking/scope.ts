@@ -1,4 +1,4 @@
-/** Which nodes a question admits. */
+/** Filters for the nodes that a query admits. */
 
 import { type Corpus, type DocumentPlace, placeOf, ranksOf } from '../segments/corpus.ts'
 import { type CorpusDocument, shortIdOf } from '../segments/live-index.ts'
@@ -7,7 +7,7 @@ import { sizeOf } from '../segments/string-table.ts'
 import { FIELD } from '../segments/terms.ts'
 import type { DocumentFilter } from './scores.ts'
 
-/** All of the conditions that are given must hold; an empty list of nodes admits none, an empty list of tags all. */
+/** Conditions that must all hold. An empty list of nodes admits no node, an empty list of tags admits all. */
 export interface Scope {
   node_ids?: string[]
   /** This node and its descendants. */
@@ -16,11 +16,11 @@ export interface Scope {
   /** ISO times, both exclusive. */
   updated_after?: string
   updated_before?: string
-  /** The connections that `deep` follows; admits or excludes no node. */
+  /** The types of connections that `deep` follows. Does not filter nodes. */
   connection_types?: string[]
 }
 
-/** Undefined: every node is admitted. */
+/** Returns the filter of a scope. Undefined if every node is admitted. */
 export function createFilter(corpus: Corpus, rows: SearchRows, scope: Scope): DocumentFilter | undefined {
   const conditions = [
     ...(scope.node_ids === undefined ? [] : [listed(corpus, scope.node_ids)]),
@@ -55,7 +55,7 @@ function listed(corpus: Corpus, ids: readonly string[]): DocumentFilter {
   return { masks, live }
 }
 
-/** The documents that have one of the terms in the field. */
+/** Filters documents with one of the terms in the field. */
 export function withTerms(corpus: Corpus, field: number, wanted: ReadonlySet<string>): DocumentFilter {
   const masks = corpus.frozen.map(({ segment }) => new Uint8Array(sizeOf(segment.ids)))
   for (const term of wanted) {

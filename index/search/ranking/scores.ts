@@ -1,4 +1,4 @@
-/** BM25 over a corpus: the best documents, and the score of one, equal to MiniSearch's to the last bit. */
+/** BM25 over a corpus. Finds the best documents, and scores any document exactly as MiniSearch does. */
 import {
   averageLength,
   type Corpus,
@@ -16,11 +16,16 @@ import { countAt, MANY, postingOf } from '../segments/segment.ts'
 import { sizeOf } from '../segments/string-table.ts'
 import { FIELD } from '../segments/terms.ts'
 
-/** MiniSearch's constants of BM25. */
+/** MiniSearch's constants for BM25. */
 const K = 1.2
 const B = 0.75
 
-/** In MiniSearch's order of operations (`calcBM25Score`), since products round. @param length distinct terms; @param average of all */
+/**
+ * Computes BM25 in MiniSearch's order of operations (`calcBM25Score`), because products are rounded.
+ *
+ * @param length distinct terms of the document
+ * @param average mean length of all documents
+ */
 export function bm25(idf: number, count: number, length: number, average: number): number {
   const norm = K * (1 - B + (B * length) / average)
   return idf * ((count * (K + 1)) / (count + norm))
@@ -31,21 +36,21 @@ export interface WeightedTerm {
   readonly weight: number
 }
 
-/** The documents that are admitted. */
+/** A set of admitted documents. */
 export interface DocumentFilter {
-  /** By segment and document: 1 for those that are admitted. */
+  /** 1 for admitted documents, by segment and document number. */
   readonly masks: readonly Uint8Array[]
-  /** Live ones, by MiniSearch's number. */
+  /** Admitted documents of the live index, by MiniSearch's number. */
   readonly live: ReadonlySet<number>
 }
 
-/** A field that is searched, and its weight. */
+/** A field to search, and its weight. */
 export interface SearchedField {
   readonly field: number
   readonly boost: number
 }
 
-/** `title`: a question of stop words alone, which only titles keep. */
+/** The fields to search. `title` is for queries of only stop words, which only titles keep. */
 export type SearchedIn = 'all' | 'title'
 
 const inTitle: SearchedField = { field: FIELD.title, boost: 0.3 }
@@ -57,18 +62,18 @@ export const SEARCHED: Readonly<Record<SearchedIn, readonly SearchedField[]>> = 
 
 /** The postings of one term in one field. */
 interface List {
-  /** The number of the term in the question. */
+  /** The number of the term in the query. */
   readonly term: number
   readonly weight: number
   readonly idf: number
   readonly searched: SearchedField
   readonly average: number
-  /** By segment: the rank of the term, negative where it lacks the term. */
+  /** The rank of the term in each segment, negative if the segment lacks it. */
   readonly ranks: readonly number[]
   readonly live: ReadonlyMap<number, number> | undefined
 }
 
-/** `terms`: those of the question that occur in the document. */
+/** A scored document. `terms` are the query's terms that occur in it. */
 interface Hit {
   readonly score: number
   readonly terms: readonly string[]
@@ -78,40 +83,40 @@ export interface ScoredHit extends Hit {
   readonly id: string
 }
 
-/** What a term adds to a score in a field. */
+/** A term's part of a score, in one field. */
 export interface ScorePart {
   readonly term: string
   readonly field: number
   /** Occurrences in the document. */
   readonly count: number
-  /** Distinct terms of the document in the field, and their mean over all documents. */
+  /** The document's distinct terms in the field, and the mean over all documents. */
   readonly length: number
   readonly averageLength: number
   readonly idf: number
-  /** Of the term in the question, and of the field. */
+  /** The term's weight in the query times the weight of the field. */
   readonly weight: number
   readonly score: number
 }
 
 export interface Scores {
-  /** In the order of the terms; their scores add up to that of the document. */
+  /** Returns the parts of a document's score in the order of terms. They add up to the score. */
   explain(id: string): readonly ScorePart[]
-  /** Undefined where no term occurs in the document, or there is none. */
+  /** Returns undefined if no term occurs in the document, or if it does not exist. */
   find(id: string): Hit | undefined
   at(place: DocumentPlace): Hit | undefined
-  /** The first `limit` by score, rounded to 6 digits, equals by id. */
+  /** Returns the first `limit` by score, rounded to 6 digits, equal ones by id. */
   best(limit: number, admission?: DocumentFilter): readonly ScoredHit[]
 }
 
-/** Rounds to the 6 significant digits of an answer, so that scores that look equal are equal. */
+/** Rounds to the 6 significant digits of a result. Scores that look equal are then equal. */
 export function roundScore(score: number): number {
   return Number(score.toPrecision(6))
 }
 
 /**
- * Of distinct `terms`, in the order given. Equal to MiniSearch's `search` with `combineWith: OR` and exact averages, divided by
- * the number of terms that match: MiniSearch multiplies by it, without a switch; dividing again gains 1.4 to 6.1 points of
- * nDCG@10. Valid until a corpus changes. Rarity and mean lengths are those of `counted`.
+ * Scores documents by distinct `terms`, in the given order. Equals MiniSearch's `search` with `combineWith: OR` and
+ * exact averages, divided by the number of matching terms. MiniSearch always multiplies by it. Dividing again gains 1.4
+ * to 6.1 points of nDCG@10. Valid until a corpus changes. Rarity and mean lengths are those of `counted`.
  */
 export function scoreTerms(
   corpus: Corpus,
@@ -156,14 +161,14 @@ export function scoreTerms(
   return { explain, find, at, best }
 }
 
-/** By score, rounded to 6 digits, equals by id. */
+/** Sorts by score, rounded to 6 digits, equal ones by id. */
 export function bestFirst<T extends { readonly id: string; readonly score: number }>(hits: readonly T[]): T[] {
   const rounded = hits.map((hit) => ({ hit, score: roundScore(hit.score) }))
   rounded.sort((a, b) => b.score - a.score || (a.hit.id < b.hit.id ? -1 : 1))
   return rounded.map(({ hit }) => hit)
 }
 
-/** By term, then by field: the order in which MiniSearch adds. */
+/** Returns lists by term, then by field, which is the order in which MiniSearch adds. */
 function listsOf(
   corpus: Corpus,
   searched: readonly SearchedField[],
@@ -193,10 +198,10 @@ function countIn({ segment }: SegmentView, { ranks, searched: { field } }: List,
   return at < 0 ? 0 : countAt(postings, at)
 }
 
-/** How often terms occur in one document. */
+/** The term counts of one document. */
 interface CountedTerms {
   readonly countOf: (list: List) => number
-  /** Distinct terms in the field. */
+  /** Returns the number of distinct terms in the field. */
   readonly lengthOf: (field: number) => number
 }
 
@@ -215,7 +220,10 @@ function partOf({ searched, weight, idf, average }: List, count: number, length:
   return weight * searched.boost * bm25(idf, count, length, average)
 }
 
-/** The operations and their order are MiniSearch's (`calcBM25Score`, `termResults`, `combineResults`), since sums round. */
+/**
+ * Scores a document. The operations and their order are MiniSearch's (`calcBM25Score`, `termResults`,
+ * `combineResults`), because sums are rounded.
+ */
 function scoreOf(lists: readonly List[], terms: readonly WeightedTerm[], document: CountedTerms): Hit | undefined {
   const found: string[] = []
   let score = 0
@@ -238,12 +246,14 @@ function scoreOf(lists: readonly List[], terms: readonly WeightedTerm[], documen
   return { score: (score * found.length) / found.length, terms: found }
 }
 
-/** What rounds to equal scores of 6 digits differs by less than this share, with what sums in another order differ by. */
+/**
+ * Two scores may round to the same 6 digits if their ratio is above this. Allows for sums in another order.
+ */
 const SAME = 1 - 1.1e-5
 
 /**
- * All documents that may be among the best: sums in any order find them, and each is scored exactly then. Every posting is
- * looked at: bounds that leave out some (MaxScore, WAND) skip next to nothing for questions of 8 to 12 words.
+ * Returns all documents that may be among the best, by sums in any order. The caller then scores each one exactly.
+ * Reads every posting: bounds that skip some (MaxScore, WAND) skip almost nothing for queries of 8 to 12 words.
  */
 function candidates(
   corpus: Corpus,
@@ -285,7 +295,7 @@ function sumLive({ live }: Corpus, lists: readonly List[]): Map<number, number> 
   return sums
 }
 
-/** Room for the sums of one segment, and for the documents that have one; all zero between two uses. */
+/** Reused buffers for the sums of one segment, and for the documents that have one. Sums are all 0 between uses. */
 let roomForSums = new Float64Array(0)
 let roomForTouched = new Uint32Array(0)
 
@@ -323,7 +333,7 @@ function sumFrozen({ segment, dead }: SegmentView, lists: readonly List[], i: nu
   return { sums, touched, count }
 }
 
-/** Keeps the greatest numbers that it is given. */
+/** Creates a heap that keeps the greatest added numbers. */
 export function heapOfBest(limit: number) {
   const heap = new Float64Array(limit)
   let size = 0
@@ -352,7 +362,7 @@ export function heapOfBest(limit: number) {
       if (size < limit) rise(size++, value)
       else if (value > (heap[0] ?? 0)) sink(value)
     },
-    /** The least of the greatest; 0 while there are fewer than `limit`. */
+    /** Returns the least of the kept numbers, or 0 while there are fewer than `limit`. */
     least: (): number => (size < limit ? 0 : (heap[0] ?? 0)),
   }
 }

@@ -1,9 +1,10 @@
-/** The terms of a sorted table within some edits of a word. */
+/** Finds the terms of a sorted table within an edit distance of a word. */
 import { rankAfterShared, type StringTable, sizeOf } from '../segments/string-table.ts'
 
 /**
- * Whether the whole term is within the edits, or any beginning of it, for what is being typed: there two neighbours that are
- * swapped count as one edit (optimal string alignment). The whole is compared as MiniSearch compares, which knows no swaps.
+ * The part of a term to compare. `whole` compares as MiniSearch does, without swaps. `beginning` accepts any prefix of
+ * the term, for words that are being typed. There, a swap of two neighbours counts as one edit (optimal string
+ * alignment).
  */
 export type Extent = 'whole' | 'beginning'
 
@@ -16,9 +17,10 @@ export interface Similar {
 const NEVER = 0xff
 
 /**
- * Of the terms that `isSought`, ascending by rank. Edits are insertions, deletions and replacements of code points
- * (Levenshtein). A row of the table of distances belongs to a beginning of terms, so that neighbours in the table share the
- * rows of what they have in common; those whose beginning decides are passed over together, by a search in the table.
+ * Returns the similar terms for which `isSought` is true, ascending by rank. Edits are insertions, deletions and
+ * replacements of code points (Levenshtein). A row of the distance table belongs to a prefix, so neighbouring terms
+ * share the rows of their common prefix. If a prefix decides, all terms with it are skipped at once, by a search in the
+ * table.
  */
 export function similarIn(
   table: StringTable,
@@ -44,21 +46,21 @@ export function similarIn(
   return found
 }
 
-/** @param isBeginning of the extent, which counts swaps, too */
+/** Creates a walk through sorted terms. @param isBeginning true for the extent `beginning`, which also counts swaps */
 function walkOf(sought: Uint32Array, most: number, isBeginning: boolean) {
   const width = sought.length + 1
-  /** Row d: distances between the first d code points of the term and each beginning of the word. */
+  /** The distance table. Row d compares the first d code points of the term with each prefix of the word. */
   const rows: Uint8Array[] = [Uint8Array.from({ length: width }, (_, i) => i)]
-  /** By depth: the code point; where it ends in the term; the least distances of the rows up to it. */
+  /** At each depth: the code point, its end in the term, and the least distance so far. */
   const letters: number[] = [0]
   const ends: number[] = [0]
   const leastAtEnd: number[] = [rows[0]?.[width - 1] ?? 0]
   let depth = 0
-  /** All terms that begin with the last row's beginning are as similar as this one. */
+  /** True if all terms with the last row's prefix are as similar as this one. */
   let isClosed = false
   let last: { readonly start: number; readonly length: number } | undefined
 
-  /** Goes back to what the term shares with the last one. */
+  /** Goes back to the common prefix of the term and the previous one. */
   const goBack = ({ bytes }: StringTable, start: number, length: number) => {
     const common = last === undefined ? 0 : commonLength(bytes, last, start, length)
     last = { start, length }
@@ -86,7 +88,7 @@ function walkOf(sought: Uint32Array, most: number, isBeginning: boolean) {
     letters[depth] = codePoint
     ends[depth] = end
     leastAtEnd[depth] = Math.min(leastAtEnd[depth - 1] ?? NEVER, row[width - 1] ?? NEVER)
-    // No later row has less: a swap reaches over a row, whose least is smaller by one at most.
+    // No later row has less. A swap skips a row, whose minimum is smaller by at most one.
     if (least > most || (isBeginning && (leastAtEnd[depth] ?? NEVER) <= least)) isClosed = true
   }
   /** Walks the rest of the term, unless it cannot be similar. */
@@ -109,7 +111,7 @@ function walkOf(sought: Uint32Array, most: number, isBeginning: boolean) {
       walk(table, rank)
       return leastAtEnd[depth] ?? NEVER
     },
-    /** Of the last term: the length of the beginning, in bytes, that decides; undefined: only the whole does. */
+    /** Returns the byte length of the prefix that decided the last term. Undefined if only the whole term did. */
     decided: (): number | undefined => (isClosed ? ends[depth] : undefined),
   }
 }
@@ -126,7 +128,7 @@ function commonLength(
   return common
 }
 
-/** Of sound UTF-8. */
+/** Decodes a code point of valid UTF-8. */
 function decodeAt(bytes: Uint8Array, at: number): { codePoint: number; size: number } {
   const first = bytes[at] ?? 0
   if (first < 0x80) return { codePoint: first, size: 1 }

@@ -1,4 +1,4 @@
-/** The titles that match what is typed, in each part of a corpus. */
+/** Finds the titles that match a typed text, in each part of a corpus. */
 import type { Corpus, SegmentView } from '../segments/corpus.ts'
 import type { MemTable } from '../segments/live-index.ts'
 import { inField, postingOf } from '../segments/segment.ts'
@@ -6,43 +6,43 @@ import { rankOf, ranksBeginning, type StringTable, sizeOf, stringAt, tableOf } f
 import { FIELD } from '../segments/terms.ts'
 import { similarIn } from './similar.ts'
 
-/** Titles that are ordered by the edges of their nodes, whose count takes 5 µs each. */
+/** The number of titles to order by the edges of their nodes. Counting them takes 5 µs each. */
 export const MOST_CANDIDATES = 100
 
-/** A title with more words counts as one with so many, when candidates are chosen. */
+/** The limit of a title's word count in the choice of candidates. Longer titles count as this long. */
 export const MOST_WORDS = 255
 
-/** What is typed, read in three ways. */
+/** A typed text, interpreted in three ways. */
 export interface Typed {
-  /** What titles must have a word beginning with; none begins another one. */
+  /** The prefixes that titles must have a word for. No prefix is a prefix of another one. */
   readonly words: readonly string[]
-  /** Of these, those that may have an error. */
+  /** The words that may have a typing error. */
   readonly misspelt: ReadonlySet<string>
-  /** The words that it has as a title. */
+  /** The words of the text as a title. */
   readonly asTitle: readonly string[]
 }
 
-/** A segment, or all that is live, with the documents that match. Valid until the next call of `partsOf`. */
+/** A segment, or the live index, with the matching documents. Valid until the next call of `partsOf`. */
 export interface Part {
-  /** In any order, each once; those that cannot be candidates may be missing. */
+  /** Matching documents in any order, each once. Documents that cannot be candidates may be missing. */
   readonly matching: Uint32Array
-  /** By document: how many of the typed words have an error. */
+  /** The number of typed words with an error, by document. */
   readonly edits: Uint8Array
   idOf(document: number): string
-  /** By document: distinct words of the title. */
+  /** The number of distinct words of the title, by document. */
   readonly lengths: Uint32Array
-  /** Whether the title has these words as they are. */
+  /** True if the title has exactly these words. */
   hasAll(document: number, words: readonly string[]): boolean
-  /** By their ids. */
+  /** Compares documents by id. */
   isBefore(document: number, other: number): boolean
 }
 
-/** What is noted of each document of the segments: a question has no memory of its own for them, which would be collected. */
+/** Working memory for the documents of all segments. Queries share it, to avoid garbage. */
 interface Notes {
-  /** How many of the typed words its title has. */
+  /** The number of typed words that the title has. */
   readonly found: Uint16Array
   readonly edits: Uint8Array
-  /** Room for the numbers of those that match. */
+  /** Space for the numbers of matching documents. */
   readonly matching: Uint32Array
 }
 
@@ -79,14 +79,18 @@ function frozenPart({ segment, dead }: SegmentView, { found, edits, matching }: 
   const lengths = segment.lengths[FIELD.words] ?? neverEmpty()
   let count = 0
   const shortest = shortestOf()
-  /** The documents with the terms of these ranks that have the first `n` words, with an error in the next one or without. */
+  /**
+   * Marks documents with the first `n` words that also have a term of these ranks.
+   *
+   * @param error 1 if it has a typing error
+   */
   const mark = (from: number, to: number, n: number, error: 0 | 1) => {
     const isLast = n + 1 === words.length
     const end = starts[to] ?? 0
     for (let at = starts[from] ?? 0; at < end; at++) {
       const document = documents[at] ?? 0
       const length = lengths[document] ?? 0
-      // A title of as many words may be the one that is typed.
+      // A title with the same number of words may be the typed one.
       if (isLast && length > shortest.limit && length !== asTitle.length) continue
       if (found[document] !== n || dead[document] === 1) continue
       found[document] = n + 1
@@ -117,14 +121,16 @@ function frozenPart({ segment, dead }: SegmentView, { found, edits, matching }: 
   }
 }
 
-/** The number of words up to which 100 titles without an error have been counted: of longer ones none is a candidate. */
+/**
+ * Tracks the number of words within which there are 100 titles without an error. Longer titles cannot be candidates.
+ */
 function shortestOf() {
   const counts = new Uint32Array(MOST_WORDS)
   let sum = 0
   const shortest = { limit: Number.POSITIVE_INFINITY, add }
   return shortest
 
-  /** Counts those that are below the limit, and lowers it while the others are enough. */
+  /** Counts a title within the limit. Lowers the limit while enough titles remain. */
   function add(length: number): void {
     if (length >= MOST_WORDS || length > shortest.limit) return
     counts[length] = (counts[length] ?? 0) + 1
@@ -145,7 +151,7 @@ function neverEmpty(): never {
   throw new Error('A segment lacks the words of titles')
 }
 
-/** As a segment of them would be. */
+/** Matches the titles of the live index. */
 function livePart(live: MemTable, { words, misspelt }: Typed): Part {
   const documents = [...live.documents.values()]
   const titles = documents.map(({ terms }) => terms[FIELD.words] ?? [])
@@ -175,7 +181,7 @@ function similarTo(known: StringTable, word: string): Set<string> {
   return new Set(similarIn(known, word, 1, 'beginning').map(({ rank }) => stringAt(known, rank)))
 }
 
-/** The words of live titles, as they were after so many changes: sorting those of 1,000 takes 3 ms. */
+/** A cache of the words of live titles, valid for a number of changes. Sorting the words of 1,000 titles takes 3 ms. */
 const liveWords = new WeakMap<MemTable, { readonly changes: number; readonly table: StringTable }>()
 
 function wordsOf(live: MemTable): StringTable {

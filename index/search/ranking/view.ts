@@ -1,4 +1,7 @@
-/** An organisation's index as if some nodes had other contents: for one question, and without a change of the index. */
+/**
+ * Views of an organisation's index in which some nodes have other content. A view serves one query, and leaves the
+ * index unchanged.
+ */
 import { addSegment, type Corpus, createCorpus, flattenLive, type SegmentView } from '../segments/corpus.ts'
 import {
   addSegments,
@@ -15,7 +18,7 @@ import { type DescribedNode, INDEXED_BYTES, type SearchRows, wholeLetters } from
 import { sizeOf, stringAt } from '../segments/string-table.ts'
 import type { LanguageOf } from '../text/languages.ts'
 
-/** A node as it is somewhere else than on main. */
+/** A node with its content at another commit than the head of main. */
 export interface ViewNode {
   readonly id: string
   readonly title: string
@@ -23,20 +26,20 @@ export interface ViewNode {
   readonly tags: string
   /** ISO 8601. */
   readonly updated_at: string
-  /** The commit, or null. */
+  /** The commit, or null without one. */
   readonly head: string | null
   readonly text: string
 }
 
-/** What differs from main. */
+/** The differences from main. */
 export interface View {
-  /** Of the organisation's row, before the nodes were looked up. */
+  /** The epoch and version of the organisation's row, read before the nodes. */
   readonly epoch: string
   readonly version: number
-  /** The nodes are as they are on this branch; absent: as they were at some time. */
+  /** The branch of the nodes' content; absent if the view is of an earlier time. */
   readonly branch?: string
   readonly nodes: readonly ViewNode[]
-  /** Nodes that are not there. */
+  /** Nodes that do not exist in the view. */
   readonly gone: readonly string[]
 }
 
@@ -46,7 +49,7 @@ export interface PreparedView {
   readonly segments: readonly SegmentPair[]
 }
 
-/** Indexes the nodes; others may run at each `yield`. */
+/** Indexes the nodes. Other code may run at each `yield`. */
 export function* prepareView(view: View, languageOf: LanguageOf): Generator<undefined, PreparedView, undefined> {
   const index = createOrgIndex(view.epoch)
   const segments: SegmentPair[] = []
@@ -64,9 +67,9 @@ function beginningOf(text: string): string {
 }
 
 /**
- * The index and rows of the view, valid until one of them changes; undefined where nodes have changed since the view was read
- * whose state in it is not known. Edges are those of main. Copies the marks of the dead, and freezes what is live if some of
- * it differs: 0.1 ms, and up to 0.2 s.
+ * Returns the index and rows of the view, valid until one of them changes. Undefined if nodes have changed since the
+ * view was read and their state in it is unknown. Edges are those of main. Copies the marks of dead documents, in 0.1
+ * ms. Converts the live index to a segment if some of it differs, in up to 0.2 s.
  */
 export function viewOf(
   index: OrgIndex,
@@ -100,7 +103,7 @@ function indexOf(index: OrgIndex, segments: readonly SegmentPair[], gone: readon
   return view
 }
 
-/** With marks of its own; what is live is frozen if some of these documents are. */
+/** Copies a corpus with its own marks. Converts the live index to a segment if it has one of these documents. */
 function corpusOf(corpus: Corpus, differing: readonly string[]): Corpus {
   const { fieldCount, frozen, live } = corpus
   const isLiveKept = !differing.some((id) => live.documents.has(id))
@@ -109,7 +112,7 @@ function corpusOf(corpus: Corpus, differing: readonly string[]): Corpus {
   return view
 }
 
-/** With marks of its own. */
+/** Copies a segment view with its own marks. */
 function copyOf({ segment, dead, deadList, totalLengths, deadLengths }: SegmentView): SegmentView {
   return {
     segment,

@@ -1,4 +1,4 @@
-/** Documents by their terms: segments, and a small MiniSearch index that takes the changes until it is sealed. */
+/** An inverted index in parts. Segments are immutable, and a small MiniSearch index holds the latest changes. */
 import {
   addLive,
   type CorpusDocument,
@@ -13,16 +13,16 @@ import {
 import { bytesOf, flattenIndex, merge, numberIn, postingOf, type Segment } from './segment.ts'
 import { bytesAt, rankOf, sizeOf, stringAt } from './string-table.ts'
 
-/** A segment, and which of its documents have been changed or removed since. */
+/** A segment with marks for the documents that were changed or removed since. Such documents are dead. */
 export interface SegmentView {
   readonly segment: Segment
-  /** By document: 1 for those. */
+  /** Indexed by document number, 1 for dead documents. */
   readonly dead: Uint8Array
   readonly deadList: number[]
-  /** By field: the sums of the lengths of all its documents, and of those. */
+  /** Sums of document lengths, by field: of all documents, and of dead ones. */
   readonly totalLengths: readonly number[]
   readonly deadLengths: number[]
-  /** By term and field: how many of the first dead documents have it. */
+  /** Counts by term and field. `count` of the first `seen` dead documents have the term. */
   readonly deadCounts: Map<number, { readonly seen: number; readonly count: number }>
 }
 
@@ -32,10 +32,10 @@ export interface Corpus {
   live: MemTable
 }
 
-/** Estimated bytes of heap of a term of a live document, with its posting. */
+/** Estimated heap bytes of one term of a live document, with its posting. */
 const LIVE_TERM_BYTES = 60
 
-/** Entries of `deadCounts`, which is emptied when it is full. */
+/** The capacity of `deadCounts`, which is cleared when it is full. */
 const MOST_DEAD_COUNTS = 10_000
 
 export function createCorpus(fieldCount: number, segments: readonly Segment[] = []): Corpus {
@@ -44,7 +44,7 @@ export function createCorpus(fieldCount: number, segments: readonly Segment[] = 
   return corpus
 }
 
-/** Adds a segment that is newer than the others: what it holds is dead in them. */
+/** Adds a segment that is newer than the others. Marks its documents as dead in them. */
 export function addSegment(corpus: Corpus, segment: Segment): void {
   for (const frozen of corpus.frozen) markAllDeleted(frozen, segment)
   corpus.frozen = [...corpus.frozen, frozenOf(segment)]
@@ -78,7 +78,7 @@ function markDeleted({ segment, dead, deadList, deadLengths }: SegmentView, docu
     deadLengths[field] = (deadLengths[field] ?? 0) + (column[document] ?? 0)
 }
 
-/** Adds or replaces. */
+/** Adds or replaces a document. */
 export function setDocument(corpus: Corpus, document: CorpusDocument): void {
   removeDocument(corpus, document.id)
   addLive(corpus.live, document)
@@ -92,22 +92,22 @@ export function removeDocument({ frozen, live }: Corpus, id: string): void {
   removeLive(live, id)
 }
 
-/** What is live as a segment. */
+/** Converts the live index to a segment. */
 export function flattenLive({ live, fieldCount }: Corpus): Segment {
   return flattenIndex(unsortedOf(live), fieldCount)
 }
 
-/** Makes a segment of what is live. */
+/** Replaces the live index with a new segment. */
 export function flush(corpus: Corpus): Segment {
   const segment = flattenLive(corpus)
   corpus.live = createLive(corpus.fieldCount)
-  // The documents are dead in the other segments already.
+  // The documents are already dead in the other segments.
   corpus.frozen = [...corpus.frozen, frozenOf(segment)]
   return segment
 }
 
 /**
- * Makes one segment of those in [from, to); others may run at each `yield`, and may change documents and seal.
+ * Merges the segments in [from, to). At each `yield` other code may run, change documents and flush.
  */
 export function* mergeFrom(
   corpus: Corpus,
@@ -120,7 +120,7 @@ export function* mergeFrom(
     parts.map((part, i) => ({ segment: part.segment, dead: tombstonesOf(part, before[i] ?? 0) })),
   )
   const merged = frozenOf(segment)
-  // What has died meanwhile.
+  // Documents that died during the merge.
   for (const [
     i,
     {
@@ -137,7 +137,7 @@ export function* mergeFrom(
   return segment
 }
 
-/** A copy, since others may die during the merge; undefined if none is dead. */
+/** Copies the marks, because more documents may die during the merge. Undefined if no document is dead. */
 function tombstonesOf({ dead }: SegmentView, count: number): Uint8Array | undefined {
   return count === 0 ? undefined : dead.slice()
 }
@@ -146,17 +146,17 @@ export function liveCountOf({ segment, deadList }: SegmentView): number {
   return sizeOf(segment.ids) - deadList.length
 }
 
-/** Where a document lies: its number in the segment `i`, or among the live ones where that is -1. */
+/** The location of a document. `number` is its number in segment `i`, or in the live index if `i` is -1. */
 export interface DocumentPlace {
   readonly i: number
   readonly number: number
 }
 
-/** Undefined where there is none. */
+/** Finds a document. */
 export function placeOf({ frozen, live }: Corpus, id: string): DocumentPlace | undefined {
   const shortId = shortIdOf(live, id)
   if (shortId >= 0) return { i: -1, number: shortId }
-  // A document lives in one part at most, mostly in the first, which is the largest.
+  // A document is alive in at most one part, usually in the first, which is the largest.
   for (const [i, { segment, dead }] of frozen.entries()) {
     const number = numberIn(segment, id)
     if (number >= 0 && dead[number] === 0) return { i, number }
@@ -173,7 +173,10 @@ export function documentCount({ frozen, live }: Corpus): number {
   return frozen.reduce((sum, part) => sum + liveCountOf(part), live.documents.size)
 }
 
-/** The mean of the documents' distinct terms in the field: a quotient of whole numbers, whatever the parts are. */
+/**
+ * Returns the mean number of distinct terms in the field. It is a quotient of integers, so it is the same for any
+ * parts.
+ */
 export function averageLength(corpus: Corpus, field: number): number {
   const count = documentCount(corpus)
   const lengthOf = ({ totalLengths, deadLengths }: SegmentView) =>
@@ -182,19 +185,19 @@ export function averageLength(corpus: Corpus, field: number): number {
   return count === 0 ? 0 : total / count
 }
 
-/** How many documents have the term in the field. @param ranks its rank in each segment, if they are known */
+/** Counts the documents with the term in the field. @param ranks the term's rank in each segment, if known */
 export function documentFrequency(corpus: Corpus, field: number, term: string, ranks = ranksOf(corpus, term)): number {
   const live = livePostings(corpus.live, term)?.get(field)?.size ?? 0
   return corpus.frozen.reduce((sum, part, i) => sum + frequencyIn(part, field, ranks[i] ?? -1), live)
 }
 
-/** The rank of the term in each segment; negative where it lacks the term. */
+/** Returns the rank of the term in each segment, negative if a segment lacks it. */
 export function ranksOf({ frozen }: Corpus, term: string): readonly number[] {
   const bytes = Buffer.from(term)
   return frozen.map(({ segment }) => rankOf(segment.terms, bytes))
 }
 
-/** The living documents of the segment that have the term of this rank in the field. */
+/** Counts the segment's documents with the term of this rank in the field. Leaves out dead ones. */
 function frequencyIn(part: SegmentView, field: number, rank: number): number {
   const postings = part.segment.fields[field]
   if (rank < 0 || !postings) return 0
@@ -204,7 +207,9 @@ function frequencyIn(part: SegmentView, field: number, rank: number): number {
   return to - from - countDeletedAmong(part, postings.documents, from, to, rank * part.segment.fields.length + field)
 }
 
-/** Looks up those that have died since it was asked last, or counts all: whichever is less. */
+/**
+ * Counts dead documents with a term. Checks those that died since the last call, or all postings if these are fewer.
+ */
 function countDeletedAmong(part: SegmentView, documents: Uint32Array, from: number, to: number, key: number): number {
   const { dead, deadList, deadCounts } = part
   const known = deadCounts.get(key) ?? { seen: 0, count: 0 }
@@ -221,7 +226,7 @@ function countDeletedAmong(part: SegmentView, documents: Uint32Array, from: numb
   return count
 }
 
-/** Inverse document frequency as in MiniSearch's BM25; of a term that no document has, 0. */
+/** Returns the inverse document frequency as in MiniSearch's BM25. It is 0 for a term in no document. */
 export function idf(corpus: Corpus, field: number, term: string): number {
   return idfOf(documentCount(corpus), documentFrequency(corpus, field, term))
 }
@@ -230,9 +235,9 @@ export function idfOf(count: number, matching: number): number {
   return matching === 0 ? 0 : Math.log(1 + (count - matching + 0.5) / (matching + 0.5))
 }
 
-/** Estimated bytes of memory. */
+/** Estimates the memory of a corpus in bytes. */
 export function memoryOf({ frozen, live }: Corpus): number {
-  // Dead marks and the accumulator of the scorer: 9 bytes a document.
+  // The dead marks and the scorer's accumulator take 9 bytes a document.
   const of = ({ segment }: SegmentView) => bytesOf(segment) + 9 * sizeOf(segment.ids)
   return frozen.reduce((sum, part) => sum + of(part), LIVE_TERM_BYTES * live.size + 1_000 * live.documents.size)
 }

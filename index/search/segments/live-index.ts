@@ -1,11 +1,11 @@
 /**
- * The documents that have changed since the last segment, in a small MiniSearch index. Scores are equal to MiniSearch's for any
- * parts of a corpus, so they need its counts and lengths, which it keeps to itself: only this file reaches into it.
+ * A small MiniSearch index of the documents that changed since the last segment. Scores must equal MiniSearch's for any
+ * parts of a corpus, so they need its private counts and lengths. Only this file accesses them.
  */
 import MiniSearch from 'minisearch'
 import type { LivePostings, Unsorted } from './segment.ts'
 
-/** The terms of one document: by field, in their order, with repetitions. */
+/** The terms of one document by field, in order, with repetitions. */
 export interface CorpusDocument {
   readonly id: string
   readonly terms: readonly (readonly string[])[]
@@ -13,19 +13,19 @@ export interface CorpusDocument {
   readonly time: number
 }
 
-/** What has changed since the last segment. */
+/** The documents that changed since the last segment. */
 export interface MemTable {
   readonly mini: MiniSearch<CorpusDocument>
   readonly documents: Map<string, CorpusDocument>
-  /** Terms of all documents, with repetitions. */
+  /** The number of terms in all documents, with repetitions. */
   size: number
-  /** How many documents have been added and removed. */
+  /** The number of additions and removals. */
   changes: number
-  /** By field. */
+  /** Sums of document lengths, by field. */
   readonly totalLengths: number[]
 }
 
-// Protected members of MiniSearch 7.2.0 (pinned); TypeScript allows and checks access through such names.
+// Protected members of MiniSearch 7.2.0 (pinned). TypeScript allows access through such names, and checks types.
 const LENGTHS = '_fieldLength'
 const SHORT_IDS = '_idToShortId'
 const IDS = '_documentIds'
@@ -50,17 +50,17 @@ function newMini(fields: string[]): MiniSearch<CorpusDocument> {
     fields,
     storeFields: [],
     autoVacuum: false,
-    extractField: (document, field) => (field === 'id' ? document.id : (document.terms[Number(field)] as unknown)), // terms pass through as they are
-    stringifyField: (terms) => terms as string, // as extractField gives them
-    tokenize: (terms) => terms as unknown as string[], // as extractField gives them
+    extractField: (document, field) => (field === 'id' ? document.id : (document.terms[Number(field)] as unknown)), // terms
+    stringifyField: (terms) => terms as string, // the terms from extractField
+    tokenize: (terms) => terms as unknown as string[], // the terms from extractField
     processTerm: (term) => term,
   })
 }
 
-/** The document by which `requireMembers` judges. */
+/** The test document for `requireMembers`. */
 export const PROBE: CorpusDocument = { id: 'probe', terms: [['whale', 'whale', 'sea']], time: 0 }
 
-/** What each member must say of an index that holds `PROBE` alone. */
+/** Checks of each member, for an index that holds only `PROBE`. */
 const EXPECTED: Readonly<Record<string, (mini: MiniSearch<CorpusDocument>) => boolean>> = {
   [NEXT_ID]: (mini) => mini[NEXT_ID] === 1,
   [IDS]: (mini) => mini[IDS].size === 1 && mini[IDS].get(0) === PROBE.id,
@@ -72,7 +72,7 @@ const EXPECTED: Readonly<Record<string, (mini: MiniSearch<CorpusDocument>) => bo
     mini[POSTINGS].fuzzyGet('whole', 1).get('whale')?.[1] === 1,
 }
 
-/** @throws Error that names the members which are missing or of another kind, and says what to do */
+/** @throws Error that names the missing or changed members, and says what to do */
 export function requireMembers(mini: MiniSearch<CorpusDocument>): void {
   const wrong = Object.keys(EXPECTED).filter((name) => !isAsExpected(mini, name))
   if (wrong.length === 0) return
@@ -86,12 +86,12 @@ function isAsExpected(mini: MiniSearch<CorpusDocument>, name: string): boolean {
   try {
     return EXPECTED[name]?.(mini) === true
   } catch {
-    // Of another kind: it has no such method.
+    // The member has another type, without such a method.
     return false
   }
 }
 
-/** The live index has no document of that id. */
+/** Adds a document. The live index must not have one with its id. */
 export function addLive(live: MemTable, document: CorpusDocument): void {
   live.mini.add(document)
   live.documents.set(document.id, document)
@@ -114,17 +114,17 @@ function countLive(live: MemTable, { id, terms }: CorpusDocument, sign: 1 | -1):
     live.totalLengths[field] = (live.totalLengths[field] ?? 0) + sign * liveLength(live, shortIdOf(live, id), field)
 }
 
-/** MiniSearch's number of a live document; -1 if it has none. */
+/** Returns MiniSearch's number of a live document, or -1 if there is no such document. */
 export function shortIdOf({ mini }: MemTable, id: string): number {
   return mini[SHORT_IDS].get(id) ?? -1
 }
 
-/** The document with MiniSearch's number. */
+/** Returns the id of the document with MiniSearch's number. */
 export function liveIdOf({ mini }: MemTable, shortId: number): string {
   return String(mini[IDS].get(shortId))
 }
 
-/** The distinct terms of a live document in the field. */
+/** Returns the number of distinct terms of a live document in the field. */
 export function liveLength({ mini }: MemTable, shortId: number, field: number): number {
   return mini[LENGTHS].get(shortId)?.[field] ?? 0
 }
@@ -133,12 +133,12 @@ export function livePostings({ mini }: MemTable, term: string): LivePostings | u
   return mini[POSTINGS].get(term)
 }
 
-/** Live terms within so many edits, with their distances. */
+/** Returns the live terms within an edit distance, with their distances. */
 export function similarLive({ mini }: MemTable, term: string, distance: number): [string, number][] {
   return [...mini[POSTINGS].fuzzyGet(term, distance)].map(([similar, [, edits]]): [string, number] => [similar, edits])
 }
 
-/** All that is live, to be laid flat. */
+/** Returns the contents of the live index, for `flattenIndex`. */
 export function unsortedOf({ mini, documents }: MemTable): Unsorted {
   return {
     ids: mini[IDS],

@@ -1,4 +1,4 @@
-/** The index of one organisation, and how it follows the rows. */
+/** The search index of one organisation, and its updates from the rows. */
 
 import type { LanguageOf } from '../text/languages.ts'
 import { passagesOf } from '../text/passages.ts'
@@ -19,11 +19,11 @@ import type { Segment } from './segment.ts'
 import { sizeOf, stringAt } from './string-table.ts'
 import { FIELD_COUNT, PASSAGE_FIELD_COUNT, passageTermsOf, termsOf } from './terms.ts'
 
-/** What is searched. */
+/** The two corpora that a search uses. */
 export interface SearchedTexts {
-  /** Nodes, by their ids. */
+  /** Nodes by id. */
   readonly texts: Corpus
-  /** The passages of those that have several, by `passageId`: from the first on without gaps. */
+  /** The passages of nodes that have several, by `passageId`. A node's numbers start at 0 without gaps. */
   readonly passages: Corpus
 }
 
@@ -34,7 +34,7 @@ export interface OrgIndex extends SearchedTexts {
   tombstones: number
 }
 
-/** Passages of one node that are indexed: the first ones. */
+/** The number of passages of one node that are indexed, the first ones. */
 const MOST_PASSAGES = 64
 
 export function createOrgIndex(epoch: string): OrgIndex {
@@ -42,14 +42,14 @@ export function createOrgIndex(epoch: string): OrgIndex {
   return { epoch, texts, passages, nodes: 0, tombstones: 0 }
 }
 
-/** @param n of the passages of the node, from 0 */
+/** Returns the document id of a passage. @param n the number of the passage in the node, from 0 */
 export function passageId(nodeId: string, n: number): string {
   return `${nodeId}#${n}`
 }
 
 /**
- * Takes in what has changed, until `isOver`, but one node at least; true once nothing is left. All within one snapshot, of
- * which `state` is.
+ * Indexes changed nodes until `isOver`, but at least one. Returns true when no changes are left. `rows` and `state`
+ * must be from the same snapshot.
  */
 export function applyChanges(
   index: OrgIndex,
@@ -71,7 +71,7 @@ export function applyChanges(
   return true
 }
 
-/** A node as it is indexed. */
+/** The indexed fields of a node. */
 export interface IndexedNode {
   readonly id: string
   readonly title: string
@@ -79,11 +79,11 @@ export interface IndexedNode {
   readonly tags: string
   /** ISO 8601. */
   readonly updated_at: string
-  /** The indexed part of its text. */
+  /** The indexed part of the text. */
   readonly beginning: string
 }
 
-/** Adds the node or replaces it. */
+/** Adds or replaces a node. */
 export function setNode({ texts, passages }: SearchedTexts, node: IndexedNode, languageOf: LanguageOf): void {
   const { id, title, tags, updated_at, beginning } = node
   const time = Date.parse(updated_at)
@@ -104,18 +104,18 @@ function removePassages(passages: Corpus, id: string): void {
   for (let n = 0; placeOf(passages, passageId(id, n)) !== undefined; n++) removeDocument(passages, passageId(id, n))
 }
 
-/** Segments of the same nodes. */
+/** Two segments for the same nodes. */
 export interface SegmentPair {
   readonly texts: Segment
   readonly passages: Segment
 }
 
-/** Makes segments of what is live. */
+/** Replaces the live indexes with new segments. */
 export function flushIndex({ texts, passages }: SearchedTexts): SegmentPair {
   return { texts: flush(texts), passages: flush(passages) }
 }
 
-/** Adds segments that are newer than the others: the nodes that they hold are dead in those, with all their passages. */
+/** Adds segments that are newer than the others. Marks their nodes and all passages of these as dead in the others. */
 export function addSegments({ texts, passages }: SearchedTexts, added: SegmentPair): void {
   const { ids } = added.texts
   for (let n = 0; n < sizeOf(ids); n++) removePassages(passages, stringAt(ids, n))
@@ -124,8 +124,8 @@ export function addSegments({ texts, passages }: SearchedTexts, added: SegmentPa
 }
 
 /**
- * Makes one pair of the segments from the number `from` on; others may run at each `yield`, and may change nodes or seal. What
- * changes meanwhile may be in one of the two and not in the other: it is to be read again after them.
+ * Merges the segments from index `from` into one pair. At each `yield` other code may run, change nodes and flush.
+ * Nodes that change during the merge may be in only one of the two segments. They must be read again after it.
  */
 export function* mergeSegments(
   { texts, passages }: SearchedTexts,
@@ -135,18 +135,21 @@ export function* mergeSegments(
   return { texts: yield* mergeFrom(texts, from, to), passages: yield* mergeFrom(passages, from, to) }
 }
 
-/** Bytes of an index without documents. */
+/** Estimated bytes of an index without documents. */
 const EMPTY = 20_000
 
-/** Estimated bytes of memory. */
+/** Estimates the memory of an index in bytes. */
 export function memoryOfIndex({ texts, passages }: SearchedTexts): number {
   return EMPTY + memoryOf(texts) + memoryOf(passages)
 }
 
-/** Nodes, and terms of nodes and passages with repetitions, from which on what is live is sealed: about 20 MB of heap. */
+/**
+ * The size at which live indexes are flushed, about 20 MB of heap. Terms are those of nodes and passages, with
+ * repetitions.
+ */
 const LARGE = { nodes: 1_000, terms: 300_000 } as const
 
-/** Whether what is live is to become segments. */
+/** True if the live indexes should be flushed. */
 export function isLarge({ texts, passages }: SearchedTexts): boolean {
   return texts.live.documents.size >= LARGE.nodes || texts.live.size + passages.live.size >= LARGE.terms
 }

@@ -1,4 +1,4 @@
-/** A connection of the search thread to `index.sqlite`, which may be made again beside it. */
+/** The search thread's connection to `index.sqlite`. Reconnects if the file is replaced. */
 import { open } from 'node:fs/promises'
 import type Sqlite from 'better-sqlite3'
 import { openSqlite } from '../../sqlite/better-sqlite3.ts'
@@ -7,11 +7,14 @@ import { asDatabaseError } from '../../sqlite/database-fault.ts'
 import { openRows, type SearchRows } from './rows.ts'
 
 export interface Snapshots {
-  /** All that `read` asks is of one moment. Synchronous. @throws DatabaseError; what `read` throws */
+  /** Runs `read` on one snapshot, synchronously. @throws DatabaseError; errors of `read` */
   read<T>(read: (rows: SearchRows) => T): T
   /**
-   * Makes durable what has been read so far: commits of `index.sqlite` are not synced, and a power cut could take them back, after
-   * which versions are counted again. The log is the only file to sync: a checkpoint syncs the others. @throws system errors
+   * Makes the commits that were read so far durable. `index.sqlite` does not sync its commits, so a power cut could
+   * undo them, and their version numbers would be reused. Only the log needs a sync, because checkpoints sync the other
+   * files.
+   *
+   * @throws system errors
    */
   sync(): Promise<void>
 }
@@ -19,7 +22,7 @@ export interface Snapshots {
 interface Connection {
   readonly db: Sqlite.Database
   readonly rows: SearchRows
-  /** Of the file that is open. */
+  /** The inode of the open file. */
   readonly identity: bigint | undefined
 }
 
@@ -49,7 +52,7 @@ export function openSnapshots(file: string): Snapshots {
       }
     },
     sync: async () => {
-      // No lock lies on the log: closing a descriptor of it drops none.
+      // The log has no locks, so closing a descriptor of it drops none.
       const log = await open(`${file}-wal`).catch((error: NodeJS.ErrnoException) => {
         if (error.code === 'ENOENT') return undefined
         throw error

@@ -1,15 +1,15 @@
-/** What a search reads of `index.sqlite`, synchronously, for the search thread: one transaction is one snapshot. */
+/** Reads `index.sqlite` for the search thread. Blocks. One transaction is one snapshot. */
 import type Sqlite from 'better-sqlite3'
 import type { EdgeTable } from '../../derived/schema.ts'
 
 export interface OrgState {
-  /** A rebuilt organisation has another one, and counts its versions from the start. */
+  /** A rebuilt organisation has a new epoch, and its versions restart. */
   readonly epoch: string
-  /** Counts the changes of the organisation and of its nodes. */
+  /** The number of changes of the organisation and its nodes. */
   readonly version: number
 }
 
-/** A node as it is indexed. */
+/** The indexed fields of a node. */
 interface ChangedNode {
   readonly id: string
   /** The organisation's version at its last change. */
@@ -19,7 +19,7 @@ interface ChangedNode {
   readonly tags: string
   /** ISO 8601. */
   readonly updated_at: string
-  /** The first bytes of its text; they may end within a character. */
+  /** The first bytes of the text. They may end within a character. */
   readonly beginning: Buffer
 }
 
@@ -28,61 +28,62 @@ interface Tombstone {
   readonly changed: number
 }
 
-/** A node as it is shown. */
+/** The fields of a node that results show. */
 export interface DescribedNode {
   readonly id: string
   readonly title: string
   /** JSON array of strings. */
   readonly tags: string
-  /** The head of main, or null. */
+  /** The head of main; null if main does not exist. */
   readonly head: string | null
-  /** Bytes of UTF-8 of its text. */
+  /** The length of the text in bytes of UTF-8. */
   readonly bytes: number
 }
 
 type End = 'source' | 'target'
 
-/** Edges as they are followed: lists of one length, since an expansion looks at thousands. */
+/** Edges to follow, as two lists of the same length. An expansion reads thousands of them. */
 export interface FollowedEdges {
   readonly others: readonly string[]
-  /** Empty strings where they are no connections. */
+  /** Empty strings for edges that are not connections. */
   readonly connectionTypes: readonly string[]
 }
 
-/** Lists of one length. */
+/** Edges from a node, as two lists of the same length. */
 interface EdgesFrom {
   readonly targets: readonly string[]
-  /** Each names the edge within one snapshot. */
+  /** Row ids of the edges, valid within one snapshot. */
   readonly numbers: readonly string[]
 }
 
 export type SearchRows = ReturnType<typeof openRows>
 
-/** Of each text the first bytes are indexed. */
+/** The number of bytes at the start of a text that are indexed. */
 export const INDEXED_BYTES = 262_144
 
 /**
- * Edges of one kind at one end of a node that can be asked for, and of any kind from a node. In the text of statements: SQLite
- * compiles a statement again whose limit is bound, which takes longer than reading a few edges.
+ * Limits of queries for edges. `AT` is for edges of one type at one end of a node, `FROM` for all edges from a node.
+ * They are part of the SQL. SQLite recompiles a statement with a bound limit at each call, which takes longer than
+ * reading a few edges.
  */
 const FEW_EDGES = 41
 export const MOST_EDGES_AT = 501
 export const MOST_EDGES_FROM = 1_001
 
-/** Edges that are counted in either direction: what is dense is dense. */
+/** The limit of counted edges in either direction. Above it, a node is simply dense. */
 const MOST_DEGREE = 16
 
-/** Edges in either direction that order suggestions. */
+/** The limit of counted edges in either direction, for the order of suggestions. */
 const MOST_COUNTED = 64
 
-/** Degrees that are kept from one question to the next: 5 MB. */
+/** The number of degrees cached between queries, 5 MB. */
 const MOST_DEGREES = 50_000
 
-/** Prepares the statements once. Every function may throw what better-sqlite3 throws. */
+/** Prepares the statements. Every function may throw the errors of better-sqlite3. */
 export function openRows(db: Sqlite.Database) {
   const { degreeOf, followChanges } = degreesIn(db)
   return {
-    /** One snapshot for all that `read` asks. */
+    /** Runs `read` in one transaction, on one snapshot. */
     inSnapshot: <T>(read: () => T): T =>
       db.transaction(() => {
         followChanges()
@@ -98,7 +99,7 @@ export function openRows(db: Sqlite.Database) {
 // substr returns null for an empty blob.
 const BEGINNING = `coalesce(substr(cast(node_text.text as blob), 1, ${INDEXED_BYTES}), x'') as beginning`
 
-/** How far an organisation has come, and what has changed in it. */
+/** Queries for an organisation's version and its changes. */
 function changesIn(db: Sqlite.Database) {
   const org = db.prepare<[string], OrgState>('select epoch, version from org where id = ?')
   const changed = db.prepare<[string, number], ChangedNode>(
@@ -114,15 +115,15 @@ function changesIn(db: Sqlite.Database) {
     .pluck()
   return {
     orgState: (orgId: string): OrgState | undefined => org.get(orgId),
-    /** By version, each read when it is asked for. */
+    /** Iterates over changed nodes by version, and reads each row lazily. */
     changedAfter: (orgId: string, version: number): IterableIterator<ChangedNode> => changed.iterate(orgId, version),
     tombstonesAfter: (orgId: string, version: number): Tombstone[] => tombstones.all(orgId, version),
-    /** Nodes that have changed since this version of the organisation. */
+    /** Lists nodes that changed after this version of the organisation. */
     changedIds: (orgId: string, version: number): string[] => changedIds.all(orgId, version),
   }
 }
 
-/** Titles, texts and branches of nodes. */
+/** Queries for titles, texts and branches of nodes. */
 function nodesIn(db: Sqlite.Database) {
   const described = db.prepare<[string], DescribedNode>(
     `select node.id, node.title, node.tags, node.head, octet_length(node_text.text) as bytes
@@ -137,7 +138,7 @@ function nodesIn(db: Sqlite.Database) {
     titleOf: (id: string): string | undefined => title.get(id),
     hasBranch: (id: string, name: string): boolean => branch.get(id, name) !== undefined,
     textOf: (id: string): string => text.get(id) ?? '',
-    /** The indexed part of a text. */
+    /** Returns the indexed part of a text. */
     textStartOf: (id: string): string => wholeLetters(textStart.get(id) ?? Buffer.alloc(0)),
   }
 }
@@ -165,43 +166,43 @@ function edgesIn(db: Sqlite.Database) {
   )
   const descendants = db.prepare<[string], string>(BELOW).pluck()
   return {
-    /** As suggestions are ordered: edges in either direction, of each the first MOST_COUNTED. */
+    /** Counts edges in both directions for the order of suggestions, up to MOST_COUNTED in each. */
     edgeCountOf: (id: string): number => edgeCount.get(id, id) ?? 0,
-    /** The first edges of this type at this end of the node, by their other ends. @param limit up to MOST_EDGES_AT */
+    /** Lists the first edges of a type at one end of the node. @param limit up to MOST_EDGES_AT */
     edgesAt: (id: string, end: End, type: EdgeTable['edge_type'], limit: number): FollowedEdges => {
       const statement = firstEdges.find(({ most }) => limit <= most)?.[end]
       return followed(statement?.get(id, type), limit)
     },
-    /** Of these nodes those at the other end of such an edge. */
+    /** Lists the edges of a type between the node and `others`. */
     edgesTo: (id: string, end: End, type: EdgeTable['edge_type'], others: readonly string[]): FollowedEdges =>
       followed(among[end].get(id, type, JSON.stringify(others)), others.length * MOST_EDGES_AT),
-    /** The first MOST_EDGES_FROM edges from the node, by their types and targets. */
+    /** Lists the first MOST_EDGES_FROM edges from the node, by type and target. */
     edgesFrom: (id: string): EdgesFrom => {
       const [targets, numbers] = apart(from.get(id))
       return { targets, numbers }
     },
     edges: (numbers: readonly string[]): EdgeTable[] => edges.all(`[${numbers.join()}]`),
-    /** The node and all below it, in the organisation or not. */
+    /** Lists the node and all its descendants, also those in other organisations. */
     descendantsOf: (id: string): string[] => descendants.all(id),
   }
 }
 
-/** Degrees of nodes, kept from one question to the next until the database changes. */
+/** Caches the degrees of nodes between queries, until the database changes. */
 function degreesIn(db: Sqlite.Database) {
-  // What other connections have committed, and this one.
+  // These two change with commits of other connections and of this one.
   const changes = db.prepare<[], number>('pragma data_version').pluck()
   const ownChanges = db.prepare<[], number>('select total_changes()').pluck()
   const degree = db.prepare<[string, string], number>(edgesCounted(MOST_DEGREE)).pluck()
   const degrees = new Map<string, number>()
   let degreesOf = ''
   return {
-    /** Forgets degrees that may be others since. */
+    /** Clears the cache if the database has changed. */
     followChanges: (): void => {
       const state = `${changes.get()} ${ownChanges.get()}`
       if (state !== degreesOf || degrees.size > MOST_DEGREES) degrees.clear()
       degreesOf = state
     },
-    /** How many edges it has, of those in either direction MOST_DEGREE at most. */
+    /** Counts the edges of a node, up to MOST_DEGREE in each direction. */
     degreeOf: (id: string): number => {
       const known = degrees.get(id) ?? degree.get(id, id) ?? 0
       degrees.set(id, known)
@@ -217,7 +218,7 @@ const BELOW = `
     select edge.target from below join edge on edge.source = below.id and edge.edge_type = 'parent_child')
   select id from below`
 
-/** The edges from the first parameter and those to the second one. @param most that are counted of each */
+/** Returns SQL that counts edges from the first and to the second parameter. @param most the limit for each */
 function edgesCounted(most: number): string {
   return `select (select count(*) from (select 1 from edge where source = ? limit ${most}))
                + (select count(*) from (select 1 from edge where target = ? limit ${most}))`
@@ -237,10 +238,12 @@ function inOrder(there: End, condition: string): string {
           from (select ${there} as other, connection_type from edge where ${condition})`
 }
 
-/** Two columns of rows, each as one string; null where there is no row. */
+/** Two columns of rows, each joined to one string; null without rows. */
 type Joined = readonly [string | null, string | null]
 
-/** One long string is read faster than many rows. A line break is in no id and no type of a connection. */
+/**
+ * Joins a column, because one long string is read faster than many rows. Ids and connection types have no line breaks.
+ */
 function joined(column: string): string {
   return `group_concat(${column}, char(10))`
 }
@@ -254,7 +257,7 @@ function followed(rows: Joined | undefined, limit: number): FollowedEdges {
   return { others: others.slice(0, limit), connectionTypes: connectionTypes.slice(0, limit) }
 }
 
-/** Decodes the bytes without an incomplete character at their end. */
+/** Decodes bytes without an incomplete character at the end. */
 export function wholeLetters(bytes: Uint8Array): string {
   return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes, { stream: true })
 }

@@ -1,24 +1,24 @@
-/** Segments as one file: a header that says what they are of, then their arrays as they lie in memory. */
+/** The file format of segments: a header with their origin, then the arrays. */
 import { crc32 } from 'node:zlib'
 import { z } from 'zod'
 import type { Postings, Segment } from './segment.ts'
 import type { StringTable } from './string-table.ts'
 
-/** What a file is of. It is of no use where one of these differs. */
+/** The origin of a file's segments. The file is unusable if one of these values differs. */
 export interface Origin {
-  /** The version of whatever decides about the terms of a text. */
+  /** The version of the analyzer, which determines the terms of a text. */
   readonly analyzer: string
-  /** The epoch of the organisation's row, to which the versions belong. */
+  /** The epoch of the organisation's row. Versions are comparable only within an epoch. */
   readonly epoch: string
-  /** It holds the documents that changed last in (from, to]. */
+  /** The file holds the documents whose last change is in (from, to]. */
   readonly from: number
   readonly to: number
 }
 
 const MAGIC = 'GROVESEG'
-/** The magic, the length of the header and its checksum. */
+/** Bytes of the magic, the header's length and the header's checksum. */
 const HEAD = 16
-/** Arrays begin at multiples of it, so that views of 8-byte numbers are possible. */
+/** Arrays start at multiples of this, so that views of 8-byte numbers are possible. */
 const ALIGNMENT = 8
 
 const Header = z.object({
@@ -26,17 +26,17 @@ const Header = z.object({
   epoch: z.string(),
   from: z.number(),
   to: z.number(),
-  /** Of all arrays, with what lies between them. */
+  /** The checksum of all arrays and the padding between them. */
   crc: z.number(),
-  /** By segment: how many fields it has. */
+  /** The number of fields of each segment. */
   fields: z.array(z.number()),
-  /** Bytes of each array, in the order of `arraysOf`. */
+  /** The bytes of each array, in the order of `arraysOf`. */
   lengths: z.array(z.number()),
 })
 
 type NumberArray = Uint8Array | Uint32Array | Float64Array
 
-/** The file's content in pieces; the arrays are not copied. */
+/** Returns the file's content in pieces, without copying the arrays. */
 export function encodeSegments(segments: readonly Segment[], origin: Origin): Buffer[] {
   const pieces = segments.flatMap(arraysOf).flatMap((array) => {
     const bytes = Buffer.from(array.buffer, array.byteOffset, array.byteLength)
@@ -61,7 +61,7 @@ function padding(length: number): number {
   return (ALIGNMENT - (length % ALIGNMENT)) % ALIGNMENT
 }
 
-/** Node's crc32 of nothing is 0, whatever came before. */
+/** Computes a checksum over all pieces. Skips empty ones, for which Node's crc32 always returns 0. */
 function checksumOf(pieces: readonly Buffer[]): number {
   return pieces.reduce((sum, piece) => (piece.length === 0 ? sum : crc32(piece, sum)), 0)
 }
@@ -76,7 +76,7 @@ function arraysOf({ terms, ids, fields, lengths, times }: Segment): NumberArray[
   return [terms.bytes, terms.starts, ids.bytes, ids.starts, times, ...lengths, ...ofFields]
 }
 
-/** Views of `file`, which must not change; undefined where it is not whole. */
+/** Returns segments as views of `file`, which must not change. Undefined if the file is incomplete or damaged. */
 export function decodeSegments(file: Buffer): { segments: Segment[]; origin: Origin } | undefined {
   if (file.length < HEAD || file.toString('latin1', 0, MAGIC.length) !== MAGIC) return undefined
   const base = HEAD + file.readUInt32LE(8)
@@ -95,7 +95,7 @@ export function decodeSegments(file: Buffer): { segments: Segment[]; origin: Ori
   return { segments, origin: { analyzer, epoch, from, to } }
 }
 
-/** Takes the first sections. */
+/** Builds a segment from the first sections, and removes them from the list. */
 function segmentOf(sections: Uint8Array[], fieldCount: number): Segment {
   const bytes = () => sections.shift() ?? new Uint8Array(0)
   const numbers = () => {

@@ -1,32 +1,32 @@
-/** A part of an index that never changes: MiniSearch's postings laid flat. */
+/** An immutable part of an index, with MiniSearch's postings in typed arrays. */
 import { pick, rankOf, type StringTable, sizeOf, stringAt, tableOf, tableWriter, walkTables } from './string-table.ts'
 
-/** The postings of one field. Those of the term t are `[starts[t], starts[t + 1])`, ascending by document. */
+/** The postings of one field. Term t has the postings `[starts[t], starts[t + 1])`, ascending by document. */
 export interface Postings {
   readonly starts: Uint32Array
   readonly documents: Uint32Array
-  /** How often each document has the term, up to MANY. */
+  /** Term frequency by posting, at most MANY. */
   readonly counts: Uint8Array
-  /** By posting: the counts from MANY on. */
+  /** Term frequency by posting, for frequencies of MANY or more. */
   readonly many: ReadonlyMap<number, number>
 }
 
-/** A document's number is the rank of its id. */
+/** A segment. A document's number is the rank of its id. */
 export interface Segment {
   readonly terms: StringTable
   readonly ids: StringTable
-  /** In the order of the index's fields, as are `lengths`. */
+  /** Postings by field number. */
   readonly fields: readonly Postings[]
-  /** By document: its distinct terms in the field. */
+  /** The number of distinct terms, by field and document. */
   readonly lengths: readonly Uint32Array[]
-  /** By document: milliseconds since 1970. */
+  /** Milliseconds since 1970, by document. */
   readonly times: Float64Array
 }
 
-/** The least count that does not fit into a byte beside this mark. */
+/** The smallest frequency that does not fit into a byte. In `counts` it marks an entry of `many`. */
 export const MANY = 255
 
-/** How often each document has a term, by MiniSearch's number of the field. */
+/** The frequency of a term by field and document, with MiniSearch's numbers. */
 export type LivePostings = ReadonlyMap<number, ReadonlyMap<number, number>>
 
 export function countAt({ counts, many }: Postings, posting: number): number {
@@ -34,13 +34,13 @@ export function countAt({ counts, many }: Postings, posting: number): number {
   return count === MANY ? (many.get(posting) ?? MANY) : count
 }
 
-/** Whether the term with this rank has postings in the field. */
+/** Returns a test for ranks. It is true if the term with this rank has postings in the field. */
 export function inField({ fields }: Segment, field: number): (rank: number) => boolean {
   const starts = fields[field]?.starts
   return (rank) => starts !== undefined && (starts[rank] ?? 0) < (starts[rank + 1] ?? 0)
 }
 
-/** Where the document stands among the postings `[from, to)`; -1 if it has none. */
+/** Finds the posting of a document in `[from, to)`. Returns -1 if it has none. */
 export function postingOf(documents: Uint32Array, from: number, to: number, document: number): number {
   let low = from
   let high = to - 1
@@ -54,7 +54,7 @@ export function postingOf(documents: Uint32Array, from: number, to: number, docu
   return -1
 }
 
-/** Bytes in memory, but for some hundred. */
+/** Returns the bytes in memory, except for a few hundred. */
 export function bytesOf({ terms, ids, fields, lengths, times }: Segment): number {
   const arrays = [terms.bytes, terms.starts, ids.bytes, ids.starts, times, ...lengths]
   const postings = fields.flatMap(({ starts, documents, counts }) => [starts, documents, counts])
@@ -62,20 +62,20 @@ export function bytesOf({ terms, ids, fields, lengths, times }: Segment): number
   return [...arrays, ...postings].reduce((sum, { byteLength }) => sum + byteLength, 40 * many)
 }
 
-/** What a segment is made of, as MiniSearch has it: by its numbers of documents, in any order. */
+/** The contents of a MiniSearch index, by MiniSearch's document numbers, in any order. */
 export interface Unsorted {
   readonly ids: ReadonlyMap<number, unknown>
-  /** Above every number. */
+  /** Greater than every document number. */
   readonly idsEnd: number
-  /** By document and field: its distinct terms. */
+  /** The number of distinct terms, by document and field. */
   readonly lengths: ReadonlyMap<number, readonly number[]>
-  /** By term. */
+  /** The postings of each term. */
   readonly postings: Iterable<readonly [string, LivePostings]>
-  /** Milliseconds since 1970. */
+  /** Returns the time of a document in milliseconds since 1970. */
   timeOf(id: string): number
 }
 
-/** Lays postings flat. */
+/** Converts a MiniSearch index to a segment. */
 export function flattenIndex(
   { ids: idOf, idsEnd, lengths: lengthsOf, postings, timeOf }: Unsorted,
   fieldCount: number,
@@ -125,13 +125,13 @@ function postingsWriter(terms: number, size: number) {
       if (count >= MANY) many.set(written, count)
       written++
     },
-    /** The postings that follow belong to the next term. */
+    /** Ends a term. The following postings belong to the next one. */
     endTerm(): void {
       starts[++ended] = written
     },
-    /** Leaves out the term whose postings would follow. */
+    /** Returns the number of postings so far. */
     written: () => written,
-    /** Copies where room is left. */
+    /** Returns the postings. Copies arrays that are not full. */
     postings: (): Postings => ({
       starts: ended === terms ? starts : starts.slice(0, ended + 1),
       documents: written === size ? documents : documents.slice(0, written),
@@ -143,14 +143,14 @@ function postingsWriter(terms: number, size: number) {
 
 export interface MergedPart {
   readonly segment: Segment
-  /** By document: 1 for those that are left out. */
+  /** Indexed by document number, 1 for documents to leave out. */
   readonly dead?: Uint8Array | undefined
 }
 
-/** Terms and documents between two turns of a merge: about a millisecond. */
+/** The terms and documents that a merge processes before it yields, about a millisecond. */
 const TERMS_A_TURN = 256
 
-/** One segment of several; no document may live in two. Others may run at each `yield`. */
+/** Merges segments. No document may be alive in two of them. Other code may run at each `yield`. */
 export function* merge(parts: readonly MergedPart[]): Generator<undefined, Segment, undefined> {
   const numberOf = parts.map(({ segment }) => new Int32Array(sizeOf(segment.ids)).fill(-1))
   const live = parts.map(({ segment: { ids }, dead }) => livingOf(ids, dead))
@@ -217,7 +217,7 @@ function* mergePostings(segments: readonly Segment[], numberOf: readonly Int32Ar
   return { terms: terms.table(), fields: writers.map((writer) => writer.postings()) }
 }
 
-/** The postings of one term in one field, by their new numbers. */
+/** Writes the postings of one term in one field, with new document numbers. */
 function mergeTerm(
   segments: readonly Segment[],
   numberOf: readonly Int32Array[],
@@ -258,7 +258,7 @@ interface Source {
   document: number
 }
 
-/** Passes over dead documents; false at the end. */
+/** Skips dead documents. Returns false at the end. */
 function findNext(source: Source): boolean {
   for (; source.at < source.end; source.at++) {
     source.document = source.numbers[source.postings.documents[source.at] ?? 0] ?? -1
@@ -275,7 +275,7 @@ function neverEmpty(): never {
   throw new Error('A merge has no source')
 }
 
-/** The document's number; -1 if the segment lacks it. */
+/** Returns the document's number, or -1 if the segment lacks it. */
 export function numberIn({ ids }: Segment, id: string): number {
   return Math.max(-1, rankOf(ids, id))
 }

@@ -1,8 +1,8 @@
-/** Sorted distinct strings as UTF-8 in one block, without a JavaScript string for each. */
+/** Sorted distinct strings as one block of UTF-8, without a JavaScript string for each. */
 
 export interface StringTable {
   readonly bytes: Uint8Array
-  /** Where each string begins in `bytes`, and at the end where the last one ends. */
+  /** The offsets of the strings in `bytes`, followed by the end of the last one. */
   readonly starts: Uint32Array
 }
 
@@ -12,7 +12,7 @@ export function sizeOf({ starts }: StringTable): number {
   return starts.length - 1
 }
 
-/** A table of strings that are sorted by their bytes and distinct. */
+/** Builds a table from distinct strings, sorted by their bytes. */
 export function tableOf(sorted: readonly Uint8Array[]): StringTable {
   const starts = new Uint32Array(sorted.length + 1)
   let length = 0
@@ -26,7 +26,7 @@ export function tableOf(sorted: readonly Uint8Array[]): StringTable {
   return { bytes, starts }
 }
 
-/** The bytes of the string with this rank; a view. */
+/** Returns the bytes of the string with this rank, as a view. */
 export function bytesAt({ bytes, starts }: StringTable, rank: number): Uint8Array {
   return bytes.subarray(starts[rank], starts[rank + 1])
 }
@@ -35,7 +35,7 @@ export function stringAt(table: StringTable, rank: number): string {
   return decoder.decode(bytesAt(table, rank))
 }
 
-/** The rank of `string`; where the table lacks it, -1 minus the rank that it would have. */
+/** Returns the rank of `string`. If the table lacks it, returns -1 minus the rank that it would have. */
 export function rankOf(table: StringTable, string: string | Uint8Array): number {
   const sought = typeof string === 'string' ? Buffer.from(string) : string
   let low = 0
@@ -50,7 +50,7 @@ export function rankOf(table: StringTable, string: string | Uint8Array): number 
   return -1 - low
 }
 
-/** The ranks `[from, to)` of the strings that begin with `beginning`, which is not empty. */
+/** Returns the ranks `[from, to)` of the strings with a prefix, which must not be empty. */
 export function ranksBeginning(table: StringTable, beginning: string): { from: number; to: number } {
   const bytes = Buffer.from(beginning)
   const place = (sought: Uint8Array) => {
@@ -58,13 +58,16 @@ export function ranksBeginning(table: StringTable, beginning: string): { from: n
     return rank < 0 ? -1 - rank : rank
   }
   const from = place(bytes)
-  // The last byte of a UTF-8 text is less than 0xc0.
+  // The last byte of a UTF-8 string is less than 0xc0, so adding 1 does not overflow.
   const next = Buffer.from(bytes)
   next[next.length - 1] = (next.at(-1) ?? 0) + 1
   return { from, to: place(next) }
 }
 
-/** The rank after those that share the first `length` bytes of the string with this rank. Looks at few where few share them. */
+/**
+ * Returns the rank after all strings with the same first `length` bytes as this one. Reads few strings if few share
+ * them.
+ */
 export function rankAfterShared(table: StringTable, rank: number, length: number): number {
   const size = sizeOf(table)
   let shares = rank
@@ -89,7 +92,7 @@ function sharesBytes({ bytes, starts }: StringTable, rank: number, other: number
   return true
 }
 
-/** Negative where the string with this rank comes before `other[from..to)`. */
+/** Compares strings. Negative if the string with this rank comes before `other[from..to)`. */
 function compareAt({ bytes, starts }: StringTable, rank: number, other: Uint8Array, from: number, to: number): number {
   const start = starts[rank] ?? 0
   const length = (starts[rank + 1] ?? 0) - start
@@ -101,7 +104,7 @@ function compareAt({ bytes, starts }: StringTable, rank: number, other: Uint8Arr
   return length - (to - from)
 }
 
-/** The strings whose ranks are listed, ascending. */
+/** Returns a table of the strings with these ascending ranks. */
 export function pick({ bytes, starts }: StringTable, ranks: readonly number[]): StringTable {
   const picked = new Uint32Array(ranks.length + 1)
   let length = 0
@@ -116,8 +119,8 @@ export function pick({ bytes, starts }: StringTable, ranks: readonly number[]): 
 }
 
 /**
- * Walks through several tables at once: for each distinct string, in order, its rank in each table, -1 where a table lacks it.
- * The array is reused.
+ * Walks several tables at once, in order. Yields the ranks of each distinct string in all tables, -1 if a table lacks
+ * it. Reuses the array.
  */
 export function* walkTables(tables: readonly StringTable[]): Generator<Int32Array, void, undefined> {
   const at = new Int32Array(tables.length)
@@ -144,7 +147,7 @@ function compare(a: StringTable, rank: number, b: StringTable, otherRank: number
   return compareAt(a, rank, b.bytes, b.starts[otherRank] ?? 0, b.starts[otherRank + 1] ?? 0)
 }
 
-/** Collects strings in their order, of which at most `count` with at most `length` bytes in all come. */
+/** Collects sorted strings, at most `count` with a total of `length` bytes. */
 export function tableWriter(count: number, length: number) {
   const bytes = new Uint8Array(length)
   const starts = new Uint32Array(count + 1)
@@ -157,7 +160,7 @@ export function tableWriter(count: number, length: number) {
       for (let i = start; i < end; i++) bytes[written++] = from.bytes[i] ?? 0
       starts[++size] = written
     },
-    /** Copies, so that the rest of the room is free. */
+    /** Returns a copy, so that unused memory is freed. */
     table: (): StringTable => ({ bytes: bytes.slice(0, written), starts: starts.slice(0, size + 1) }),
   }
 }

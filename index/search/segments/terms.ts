@@ -1,4 +1,4 @@
-/** The fields of the index, and the terms of a document in them. */
+/** The fields of the index, and the terms of a document in each. */
 
 import { allTerms, contentTerms } from '../text/analyzer.ts'
 import type { LanguageOf, Share } from '../text/languages.ts'
@@ -9,22 +9,28 @@ import { postingOf } from './segment.ts'
 import { rankOf } from './string-table.ts'
 
 /**
- * By number: title and text without stop words; the title with them, for questions of stop words alone; tags as they are,
- * and without case by their keys; the code of the language; the distinct words of the title as they stand, for suggestions alone.
+ * The numbers of the fields.
+ * - `all`: title and text without stop words
+ * - `title`: the title with stop words, also for queries of only stop words
+ * - `tags`: tags verbatim, and their case-insensitive keys
+ * - `language`: the code of the language
+ * - `words`: distinct unstemmed words of the title, only for suggestions
  */
 export const FIELD = { all: 0, title: 1, tags: 2, language: 3, words: 4 } as const
 export const FIELD_COUNT = 5
 
-/** The term by which a tag is found in any case; no tag begins so, since tags hold no control characters. */
+/**
+ * Returns the term for a case-insensitive match of a tag. No tag equals it, because tags have no control characters.
+ */
 export function tagKey(tag: string): string {
-  // Upper case first: ß and ss fold together only that way.
+  // Upper case first, because only then ß and ss become equal.
   return `\u0001${tag.normalize('NFC').toUpperCase().toLowerCase().normalize('NFC')}`
 }
 
-/** A passage has the first two of these fields. */
+/** Passages have only the first two fields. */
 export const PASSAGE_FIELD_COUNT = 2
 
-/** By field, and the language. About 4 µs for each word. @param prose the text without the marks of Markdown */
+/** Returns the terms by field, and the language. About 4 µs a word. @param prose the text without Markdown syntax */
 export function termsOf(
   languageOf: LanguageOf,
   title: string,
@@ -43,12 +49,12 @@ export function termsOf(
   return { language, terms }
 }
 
-/** By field. @param text with title and heading */
+/** Returns the terms of a passage by field. @param text with title and heading */
 export function passageTermsOf(language: Language, title: string, text: string): string[][] {
   return [contentTerms(text, language), allTerms(title, language)]
 }
 
-/** The language in which the document was indexed; English where there is none. */
+/** Returns the language in which the document was indexed. English if there is no such document. */
 export function languageIn(corpus: Corpus, id: string): Language {
   const place = placeOf(corpus, id)
   const segment = corpus.frozen[place?.i ?? -1]?.segment
@@ -62,7 +68,7 @@ export function languageIn(corpus: Corpus, id: string): Language {
   return found ?? 'en'
 }
 
-/** How many of the documents are in each language. */
+/** Returns the share of documents in each language. */
 export function languageShares(corpus: Corpus): Share[] {
   const count = documentCount(corpus)
   return LANGUAGES.flatMap((language) => {

@@ -1,13 +1,16 @@
-/** Splits text into words and reduces each to its search term. */
+/** Splits text into words, and reduces each word to its search term. */
 import { isUnspaced, piecesOf, type Span } from './scripts.ts'
 import { fold, isStopWord, type Language, stemOf } from './stems.ts'
 
-/** Names what the terms of a text are. Raise the number with any change of them; ICU brings dictionaries and letters. */
+/**
+ * Identifies how texts become terms. Raise the number with every change. ICU supplies dictionaries and character
+ * classes.
+ */
 export const ANALYZER_VERSION: string = `10-icu${process.versions.icu ?? ''}`
 
-/** A word as the index sees it. */
+/** The form of a word in the index. */
 interface Meaning {
-  /** Folded and stemmed; the key of postings. */
+  /** Folded and stemmed. The key of postings. */
   term: string
   isStopWord: boolean
 }
@@ -15,16 +18,18 @@ interface Meaning {
 /** One word of a text; `start` and `end` are offsets in UTF-16 units, end exclusive. Words may overlap. */
 export interface Word extends Meaning, Span {}
 
-/** Letters and digits, joined by an inner apostrophe or full stop; marks belong to the letter before them (NFD, Indic). */
+/**
+ * Letters and digits, joined by an inner apostrophe or full stop. Marks belong to the letter before them (NFD, Indic).
+ */
 const WORD = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*(?:['’.][\p{L}\p{N}][\p{L}\p{N}\p{M}]*)*/gu
 
-/** Characters of a word that count. The stemmers are quadratic in the length. */
+/** The number of characters of a word that count. Stemmers take time quadratic in the length. */
 const LONGEST_TERM = 64
 
-/** Words in the cache of a language, which is emptied when it is full. About 20 MB of heap. */
+/** The capacity of a language's cache of words, which is cleared when it is full. About 20 MB of heap. */
 const MEMO_SIZE = 100_000
 
-/** What the words of a language are, by word. */
+/** The cache of a language's analysed words. */
 interface Memo {
   language: Language
   readings: Map<string, readonly Word[]>
@@ -32,7 +37,7 @@ interface Memo {
 
 const memos = new Map<Language, Memo>()
 
-/** The terms of `text` without stop words, in order, with repetitions. */
+/** Returns the terms of `text` without stop words, in order, with repetitions. */
 export function contentTerms(text: string, language: Language = 'en'): string[] {
   const terms: string[] = []
   visitWords(text, language, ({ term, isStopWord }) => {
@@ -41,14 +46,14 @@ export function contentTerms(text: string, language: Language = 'en'): string[] 
   return terms
 }
 
-/** The terms of `text`, including stop words. */
+/** Returns the terms of `text`, including stop words. */
 export function allTerms(text: string, language: Language = 'en'): string[] {
   const terms: string[] = []
   visitWords(text, language, ({ term }) => terms.push(term))
   return terms
 }
 
-/** The words of `text` by their positions. @param language whose stems the terms are */
+/** Returns the words of `text` by position. @param language the language of the stemmer */
 export function wordsOf(text: string, language: Language = 'en'): Word[] {
   const words: Word[] = []
   visitWords(text, language, ({ term, isStopWord }, start, end) => words.push({ term, isStopWord, start, end }))
@@ -56,8 +61,8 @@ export function wordsOf(text: string, language: Language = 'en'): Word[] {
 }
 
 /**
- * Calls `visit` with the words of `text` by their positions; an identifier comes before its parts. A known word makes no
- * objects.
+ * Calls `visit` with the words of `text` by position. An identifier comes before its parts. Allocates no objects for
+ * cached words.
  */
 export function visitWords(
   text: string,
@@ -68,7 +73,7 @@ export function visitWords(
   const take = (readings: readonly Word[], offset: number) => {
     for (const reading of readings) visit(reading, offset + reading.start, offset + reading.end)
   }
-  // By `match` and a search from the last end: `matchAll` makes an object for each.
+  // Uses `match` and `indexOf`, because `matchAll` allocates an object for each match.
   let at = 0
   for (const run of runsOf(text)) {
     const offset = text.indexOf(run, at)
@@ -84,7 +89,7 @@ export function visitWords(
   }
 }
 
-/** Runs of letters and digits, in order: words of scripts with spaces, or texts without spaces. */
+/** Returns runs of letters and digits in order. Each is a word, or a text in a script without spaces. */
 export function runsOf(text: string): readonly string[] {
   return text.match(WORD) ?? []
 }
@@ -97,7 +102,7 @@ function memoOf(language: Language): Memo {
   return memo
 }
 
-/** The word itself and the parts of it that are words, with offsets within it. */
+/** Returns the word and its parts that are words, with offsets within it. */
 function readingsOf(word: string, { language, readings }: Memo): readonly Word[] {
   const known = readings.get(word)
   if (known) return known
@@ -118,35 +123,36 @@ function meaningOf(word: string, language: Language): Meaning {
   return { term: stemOf(folded, language), isStopWord: isStopWord(folded, language) }
 }
 
-/** The characters of a word that count. */
+/** Returns the characters of a word that count. */
 export function countedPart(word: string): string {
   return unshared(word.slice(0, LONGEST_TERM))
 }
 
-/** The term of a piece of a script without spaces. Full-width and half-width forms are one. */
+/** Returns the term of a piece of a script without spaces. Full-width and half-width forms are equal. */
 export function wholeTerm(piece: string): string {
   return countedPart(piece).normalize('NFKC').toLowerCase()
 }
 
-/** Copies the string: V8's slice of a text would keep the whole text in memory. It copies shorter ones itself. */
+/** Copies a string, because V8's slice would keep the whole text in memory. V8 already copies shorter slices. */
 function unshared(word: string): string {
   return word.length < 13 ? word : Buffer.from(word, 'utf16le').toString('utf16le')
 }
 
-/** What identifiers show: a full stop inside, or a capital letter after a small one, or two before one. */
+/** Matches identifiers. They have an inner full stop, a capital after a small letter, or two capitals before one. */
 const COMPOUND = /\.|\p{Ll}\p{M}*\p{Lu}|\p{Lu}{2}\p{Ll}/u
 
-/** Letters up to a digit, a full stop or the next capital; of XMLHttp, XML and Http; of mRNAs, RNAs. */
+/** Letters up to a digit, a full stop or the next capital. XMLHttp becomes XML and Http, mRNAs becomes RNAs. */
 const PART = /\p{Lu}{2,}s?(?!\p{Ll})|\p{Lu}+(?=\p{Lu}\p{Ll})|\p{Lu}?(?:(?![\p{Lu}\p{Lt}])\p{L}|\p{M})+/gu
 
 const SHORTEST_PART = 2
 
-/** Letters of the first part in camel case. Names such as McDonald and LeBron, and siRNA, are no identifiers. */
+/** The fewest letters of the first part in camel case. McDonald, LeBron and siRNA are not identifiers. */
 const SHORTEST_FIRST_PART = 3
 
 /**
- * The parts of a word in camel case or with inner full stops (`searchIndex`, `node.js`, `jane.doe`), by position; none
- * for other words and where fewer than two are long enough. Underscores, slashes, hyphens and @ separate words already.
+ * Returns the parts of an identifier, by position. Identifiers are in camel case or have inner full stops, such as
+ * `searchIndex`, `node.js` and `jane.doe`. Returns an empty list for other words, or if fewer than two parts are long
+ * enough. Underscores, slashes, hyphens and @ already separate words.
  */
 export function identifierParts(word: string): readonly Span[] {
   if (!COMPOUND.test(word)) return []

@@ -1,30 +1,36 @@
-/** Marks what is no prose within a line of Markdown: emphasis, addresses of links and images, wiki links, HTML, comments. */
+/** Marks inline Markdown syntax: emphasis, URLs of links and images, wiki links, HTML, comments. */
 import type { Span } from './scripts.ts'
 
-/** What becomes of a UTF-16 unit of Markdown. */
+/** Marks for UTF-16 units of Markdown: kept, dropped, or replaced by a space. */
 export const FATE = { kept: 0, dropped: 1, space: 2 } as const
 
-/** A document whose units are marked; `fates` has one of FATE for each unit of `source`. */
+/** A document with marks. `fates` has a value of FATE for each unit of `source`. */
 export interface Marked {
   source: string
   fates: Uint8Array
 }
 
-/** What is open in a block; blank lines close it. */
+/** The open brackets and emphasis of a block, which blank lines close. */
 interface Open {
-  /** `[` and `![` that no `]` has closed, the innermost last. */
+  /** `[` and `![` without a closing `]` yet, the innermost last. */
   brackets: { at: number; isImage: boolean }[]
-  /** Where the last opening run of each kind of emphasis stands. */
+  /** The position of the last opening run of each kind of emphasis. */
   emphasis: Map<string, number>
 }
 
-/** More than so many open brackets are text: what a bracket closes is marked, so the work stays linear. */
+/**
+ * The maximum number of open brackets. Outer ones then count as text. A closing bracket marks its span, so this keeps
+ * the work linear.
+ */
 const DEEPEST = 8
 
-/** Tags that divide no words. */
+/** Tags that do not separate words. */
 const WITHIN_WORDS = /^<\/?(?:abbr|a|b|code|del|em|i|ins|kbd|mark|q|s|small|span|strong|sub|sup|u|var)[\s/>]/i
 
-/** Of HTML, with those of earlier versions: any other is text, as `List<String>` and `<name of the file>`. */
+/**
+ * HTML elements, including those of earlier versions. Other tags are text, such as `List<String>` and
+ * `<name of the file>`.
+ */
 const ELEMENTS = new Set(
   `a abbr acronym address area article aside audio b base bdi bdo big blockquote body br button canvas caption center cite code col
   colgroup data datalist dd del details dfn dialog dir div dl dt em embed fieldset figcaption figure font footer form frame frameset
@@ -38,9 +44,11 @@ const TAG = /<\/?[a-z][a-z0-9-]*(?:\s[^<>]*)?\/?>/iy
 const AUTOLINK = /<(?:[a-z][a-z0-9+.-]*:[^\s<>]*|[^\s<>@]+@[^\s<>@]+)>/iy
 const ADDRESS = /\]\([ \t]*(?:<[^<>\n]*>|[^\s()<>]*(?:\([^\s()]*\)[^\s()<>]*)*)(?:\s+(?:"[^"]*"|'[^']*'))?\s*\)/y
 const REFERENCE = /\]\[([^[\]\n]*)\]/y
-/** As server/markdown/wikilinks.ts has it (test/search/grammar.test.ts compares them); not a footnote. */
+/**
+ * The same syntax as in server/markdown/wikilinks.ts (test/search/grammar.test.ts compares them). Excludes footnotes.
+ */
 const WIKILINK = /(!?\[\[)(?!\^)([^[\]\r\n]{1,1000})\]\](?!\()/y
-/** Words of an embedded file that are its width, and its height. */
+/** Matches a label of an embedded file that is a width, or width and height. */
 const SIZE = /^\d+(?:x\d+)?$/
 const EMPHASIS = /\*{1,3}|_{1,3}|~~/y
 const ESCAPED = /\\[!-/:-@[-`{-~]/y
@@ -48,15 +56,17 @@ const BACKTICKS = /`+/g
 const SPECIAL = /[\\`<![\]*_~]/g
 const BLANK_LINE = /\n[ \t]*(?:\r?\n|$)/g
 
-/** A reader of one document, from its beginning to its end. */
+/** A reader of one document, from beginning to end. */
 export interface InlineReader {
-  /** Marks the units from `from` to `to`, a line or a part of one; answers where it stopped, beyond `to` after a comment. */
+  /**
+   * Marks the units of a line, or a part of it. Returns where it stopped, which is beyond `to` after a long comment.
+   */
   read(from: number, to: number): number
-  /** Closes whatever is open: the block ends. */
+  /** Ends the block, and closes all open brackets and emphasis. */
   endBlock(): void
 }
 
-/** What the functions below share of one document. */
+/** The state for one document that the functions below share. */
 interface Reading extends Marked {
   readonly open: Open
   /** Labels of link definitions, in lower case. */
@@ -66,9 +76,7 @@ interface Reading extends Marked {
   readonly closingTicks: ReturnType<typeof backtickRuns>
 }
 
-/**
- * @param references labels of link definitions, in lower case
- */
+/** Creates a reader for a document. @param references labels of link definitions, in lower case */
 export function inlineReader({ source, fates }: Marked, references: ReadonlySet<string>): InlineReader {
   const open: Open = { brackets: [], emphasis: new Map() }
   const nextComment = ascending((from) => source.indexOf('-->', from))
@@ -92,7 +100,7 @@ export function inlineReader({ source, fates }: Marked, references: ReadonlySet<
   }
 }
 
-/** Marks what starts at `at`; answers where to go on, or `at` if nothing does. */
+/** Marks the syntax that starts at `at`. Returns where to continue, or `at` if there is no syntax. */
 function mark(reading: Reading, at: number): number {
   const { source, fates } = reading
   switch (source[at]) {
@@ -115,7 +123,9 @@ function mark(reading: Reading, at: number): number {
   }
 }
 
-/** Keeps the words of `[[target|words]]`, or the target if it has none; undefined: there is no such link. */
+/**
+ * Keeps the label of `[[target|label]]`, or the target without a label. Returns undefined if this is not a wiki link.
+ */
 function markWikilink({ source, fates, references }: Reading, at: number): number | undefined {
   WIKILINK.lastIndex = at
   const [, opening = '', inner = ''] = WIKILINK.exec(source) ?? []
@@ -179,7 +189,7 @@ function referenceAt({ source, references }: Reading, at: number): string | unde
   return found !== undefined && references.has(found.slice(2, -1).toLowerCase()) ? found : undefined
 }
 
-/** Both runs stand at the border of a word: a*b, snake_case and 2 * 3 have none. */
+/** Marks emphasis. Both runs must be at word boundaries, unlike in a*b, snake_case and 2 * 3. */
 function markEmphasis({ source, fates, open }: Reading, at: number): number {
   const run = matchAt(EMPHASIS, source, at)
   if (run === undefined) return at
@@ -194,12 +204,12 @@ function markEmphasis({ source, fates, open }: Reading, at: number): number {
   return end
 }
 
-/** The part of what stands in the brackets of a wiki link that is shown, without white space around it; undefined: none. */
+/** Returns the shown part of a wiki link's content, trimmed. Undefined if it is empty. */
 function shownOf(inner: string, isEmbedded: boolean): Span | undefined {
   const bar = inner.indexOf('|')
   const words = bar < 0 ? '' : inner.slice(bar + 1).trim()
   const hasWords = words !== '' && !(isEmbedded && SIZE.test(words))
-  // In a table the | is written \|.
+  // In tables, | is written as \|.
   const target = bar < 0 ? inner : inner.slice(0, bar).replace(/\\$/, '')
   const shown = hasWords ? words : target.trim()
   if (shown === '') return undefined
@@ -207,7 +217,10 @@ function shownOf(inner: string, isEmbedded: boolean): Span | undefined {
   return { start, end: start + shown.length }
 }
 
-/** Searches that start at ascending places and find ascending ones are made once for each place found; -1: none. */
+/**
+ * Caches a search for calls with ascending positions. Searches again only once a call has passed the last result. -1
+ * means not found.
+ */
 function ascending(search: (from: number) => number): (from: number) => number {
   let found = -2
   return (from) => {
@@ -216,7 +229,9 @@ function ascending(search: (from: number) => number): (from: number) => number {
   }
 }
 
-/** The length of the run of backticks at a place, and where the next of that length stands (-1: none). Places ascend. */
+/**
+ * Indexes the runs of backticks. The result maps ascending positions to a run's length and the next such run, or -1.
+ */
 function backtickRuns(source: string): (at: number) => { length: number; closing: number } {
   const starts = new Map<number, number[]>()
   for (const { 0: run, index } of source.matchAll(BACKTICKS)) {
@@ -242,13 +257,13 @@ function kindOf(unit: string | undefined): 'space' | 'letter' | 'mark' {
   return /[\p{L}\p{N}_]/u.test(unit) ? 'letter' : 'mark'
 }
 
-/** The match of a sticky expression at `at`. */
+/** Returns the match of a sticky expression at `at`. */
 function matchAt(expression: RegExp, text: string, at: number): string | undefined {
   expression.lastIndex = at
   return expression.exec(text)?.[0]
 }
 
-/** Where the next match of a global expression begins; -1: none. */
+/** Returns the position of the next match of a global expression, or -1. */
 function searchFrom(expression: RegExp, text: string, from: number): number {
   expression.lastIndex = from
   return expression.exec(text)?.index ?? -1

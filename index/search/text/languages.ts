@@ -1,41 +1,41 @@
-/** The language of a text, and the terms of a question to documents in several languages. */
+/** Detects the language of texts, and finds the terms of queries in several languages. */
 import { type Word, wordsOf } from './analyzer.ts'
 import { isLanguage, type Language } from './stems.ts'
 
-/** Which language a text is in: English unless another one is reliably so. 0.1 to 0.3 ms. */
+/** Returns the language of a text, English unless another one is reliably detected. 0.1 to 0.3 ms. */
 export type LanguageOf = (text: string) => Language
 
-/** How many of the documents, 0 to 1, are in a language. */
+/** The share of documents in a language, 0 to 1. */
 export interface Share {
   language: Language
   share: number
 }
 
-/** A term that a word of a question may have in documents. */
+/** A term that a word of a query may have in documents. */
 interface WeightedStem {
   term: string
-  /** 1 for the stem in the question's own language. */
+  /** 1 for the stem in the query's language. */
   weight: number
 }
 
-/** `stems` are distinct, the one of the question's own language first; it is `term`. */
+/** A word of a query. `stems` are distinct. The first one is `term`, from the query's language. */
 export interface QuestionWord extends Word {
   stems: readonly WeightedStem[]
 }
 
-/** UTF-16 units at the beginning of a text that tell its language. */
+/** The number of UTF-16 units at the beginning of a text that determine its language. */
 const SAMPLE = 300
 
-/** How much likelier than English a language must be. Titles that are short or names look like many languages. */
+/** How much likelier than English a language must be. Short titles and names look like many languages. */
 const LEAD = 0.1
 
-/** Documents in a language of fewer, 0 to 1, are found only by words that have the same stem in another one. */
+/** The least share of a language, 0 to 1. Rarer ones are found only by words with the same stem in another language. */
 const LEAST_SHARE = 0.05
 
-/** Weight of the stem in a language that the question is not in. */
+/** The weight of stems in languages other than the query's. */
 const FOREIGN_WEIGHT = 0.3
 
-/** Loads the detector of languages on demand: 29 MB of heap, 0.2 s of computing. Its answers depend on the text alone. */
+/** Loads the language detector on demand: 29 MB of heap, 0.2 s of CPU time. Its results depend only on the text. */
 export async function loadLanguages(): Promise<LanguageOf> {
   const { eld } = await import('eld/extrasmall')
   return (text) => {
@@ -46,8 +46,8 @@ export async function loadLanguages(): Promise<LanguageOf> {
 }
 
 /**
- * The words of a question with their terms in the languages of at least 5 % of the documents. The question's own language
- * is `language` if it is one of these, otherwise that of most documents.
+ * Returns the words of a query with their terms in the common languages. Common means at least 5 % of the documents.
+ * The query's language is `language` if it is common, otherwise the language of most documents.
  */
 export function questionTerms(text: string, language: Language, shares: readonly Share[]): QuestionWord[] {
   const usual = shares

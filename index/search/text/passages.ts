@@ -1,40 +1,40 @@
-/** Cuts a text into passages, which are scored and shown by themselves. */
+/** Cuts a text into passages, which are scored and shown individually. */
 import { type Prose, proseOf, sourceOffset } from './prose.ts'
 import { isUnspaced, type Span } from './scripts.ts'
 
-/** A part of a node's prose, between two headings; offsets in the prose, without white space around it. */
+/** A part of a node's prose between two headings, trimmed, with offsets in the prose. */
 export interface Passage extends Span {
-  /** The nearest heading above, '' if there is none. */
+  /** The nearest heading above, or an empty string. */
   heading: string
-  /** Of the source, from 1: where the passage begins. */
+  /** The line of the source at which the passage begins, from 1. */
   line: number
-  /** What is indexed of it: the node's title, the heading and the passage. */
+  /** The indexed text: the node's title, the heading and the passage. */
   text: string
 }
 
-/** Words of a passage: shorter paragraphs are joined, longer ones cut. */
+/** Limits on the words of a passage. Shorter paragraphs are joined, longer ones cut. */
 const FEWEST_WORDS = 60
 const MOST_WORDS = 250
 
-/** Characters of a word in a script without spaces. */
+/** Characters that count as a word in a script without spaces. */
 const UNSPACED_WORD = 2
 
 const PARAGRAPH_END = /\n[ \t\r]*\n\s*/g
 
-/** Up to 40 characters without white space, with what follows them: of longer ones, each 40 count as a word. */
+/** Up to 40 characters without white space, with trailing 。！？ and spaces. In longer runs, each 40 count as a word. */
 const TOKEN = /[^\s。！？]{1,40}(?:[。！？]+[”」』）]*)?\s*|[。！？]+\s*/gu
 
 const SENTENCE_END = /[.!?…]['"’”)\]]*\s+$|[。！？][”」』）]*\s*$/
 
-/** A part of the text that is not divided any more, with what it counts in words. */
+/** A part of the text that is not divided further, with its number of words. */
 interface Unit extends Span {
   words: number
 }
 
 /**
- * The passages of a node by their position: its text is cut at headings, then at blank lines, into 60 to 250 words. A section
- * of fewer is a passage of its own; a paragraph of more is cut at the ends of sentences, or of words. None where there
- * would be only one. Linear in `source`.
+ * Returns the passages of a node by position. Cuts the text at headings, then at blank lines, into 60 to 250 words. A
+ * shorter section is its own passage. A longer paragraph is cut at the ends of sentences, or of words. Returns none
+ * instead of a single one. Linear in `source`.
  *
  * @param source Markdown
  */
@@ -51,7 +51,7 @@ export function passagesOf(title: string, source: string, prose = proseOf(source
   return passages.length < 2 ? [] : passages
 }
 
-/** What stands between two headings, with the first of them. */
+/** Returns the sections between headings, each with its heading. */
 function sectionsOf({ text, headings }: Prose): (Span & { heading: string })[] {
   const beginnings = [{ start: 0, end: 0 }, ...headings]
   return beginnings.map(({ start, end }, at) => ({
@@ -61,7 +61,7 @@ function sectionsOf({ text, headings }: Prose): (Span & { heading: string })[] {
   }))
 }
 
-/** Joins units until they have 60 words; a rest of fewer joins those before it. */
+/** Joins units until they have 60 words. A shorter rest joins the passage before it. */
 function joined(units: Unit[]): Unit[] {
   const passages: Unit[] = []
   for (const unit of units) {
@@ -82,7 +82,7 @@ function extend(unit: Unit, by: Unit): void {
   unit.words += by.words
 }
 
-/** The paragraphs of a section, each cut into units of at most 250 words. */
+/** Yields the paragraphs of a section, cut into units of at most 250 words. */
 function* unitsIn(text: string, { start, end }: Span): Generator<Unit> {
   const section = text.slice(start, end)
   let from = 0
@@ -96,7 +96,7 @@ function* unitsIn(text: string, { start, end }: Span): Generator<Unit> {
 function* piecesOf(paragraph: string, offset: number): Generator<Unit> {
   let start = 0
   let words = 0
-  /** Where the last sentence ended that leaves a unit of 60 words or more. */
+  /** The end of the last sentence that completes a unit of 60 words or more. */
   let sentence = { end: 0, words: 0 }
   const unit = (end: number, count: number): Unit => ({ ...trimmed(paragraph, start, end, offset), words: count })
   for (const { 0: token, index } of paragraph.matchAll(TOKEN)) {
@@ -114,14 +114,14 @@ function* piecesOf(paragraph: string, offset: number): Generator<Unit> {
   if (words > 0) yield unit(paragraph.length, words)
 }
 
-/** The span without white space around it, moved by `offset`. */
+/** Returns the trimmed span, moved by `offset`. */
 function trimmed(text: string, start: number, end: number, offset: number): Span {
   const part = text.slice(start, end)
   const blank = part.length - part.trimStart().length
   return { start: offset + start + blank, end: offset + start + part.trimEnd().length }
 }
 
-/** Tells the line of ascending offsets, from 1. */
+/** Returns a function from ascending offsets to line numbers, from 1. */
 function lineCounter(text: string): (at: number) => number {
   let line = 1
   let read = 0

@@ -1,28 +1,28 @@
-/** From Markdown to what a person reads, which is what is indexed and shown in snippets. */
+/** Converts Markdown to the text that readers see. The index and snippets use it. */
 import { FATE, type InlineReader, inlineReader, type Marked } from './inline-marks.ts'
 import type { Span } from './scripts.ts'
 
 /**
- * The text without marks: front matter, comments, tags of HTML, addresses of links and images, targets of wiki links that have
- * words of their own, badges, marks of headings, quotes, emphasis and code, rules and the lines of tables are gone. A text
- * without Markdown is as it was.
+ * A text without Markdown syntax. Front matter, comments, HTML tags, URLs of links and images, badges, rules and the
+ * lines of tables are removed. So are the marks of headings, quotes, emphasis and code, and the targets of wiki links
+ * with a label. A text without Markdown is unchanged.
  */
 export interface Prose {
   text: string
-  /** By position, without their marks. */
+  /** Headings by position, without their marks. */
   headings: readonly Span[]
-  /** What is kept of the source, ascending. */
+  /** The kept parts of the source, ascending. */
   runs: readonly Run[]
 }
 
-/** `length` units stand at `start` in the text and at `source` in the source. */
+/** A run of units, at `start` in the text and at `source` in the source. */
 interface Run {
   start: number
   source: number
   length: number
 }
 
-/** As server/markdown/front-matter-lines.ts has it; test/search/grammar.test.ts compares them. */
+/** The same syntax as in server/markdown/front-matter-lines.ts. test/search/grammar.test.ts compares them. */
 const FRONT_MATTER = /^---[ \t]*\r?\n(?=[\w-]+[ \t]*:|#)/
 const FRONT_MATTER_END = /\n(?:---|\.\.\.)[ \t]*(?:\r?\n|$)/g
 const FENCE = /^ {0,3}(`{3,}|~{3,})[^`]*$/
@@ -34,13 +34,15 @@ const TABLE_LINE = /^[\s|:-]+$/
 const DEFINITION = /^ {0,3}\[([^\]\n]+)\]:[ \t]*(?:<[^>\n]*>|(?:[a-z][a-z0-9+.-]*:|[./#])\S*)/i
 const DEFINITIONS = new RegExp(DEFINITION, 'gim')
 
-/** Whatever stands in a mark or in an address; a hyphen within a word does not. */
+/** Characters of Markdown syntax and URLs. A hyphen within a word is not one. */
 const MARKS = /[#>`~*_<[\]|\\!&=:+@]|\W-|^-|www\./i
 
 /**
- * Linear in `source`. A reader of markdown-it's tokens was measured beside it, in MB of text a second of CPU: 12 instead of 38 for
- * Markdown of projects, 3 instead of 20 for hostile texts, the same for sentences with few marks. It finds lines, but not the
- * place of each word, which `runs` has.
+ * Converts Markdown to prose. Linear in `source`.
+ *
+ * Reading markdown-it's tokens instead is slower. It converts 12 instead of 38 MB a second of CPU time for Markdown of
+ * projects, and 3 instead of 20 MB for hostile texts. It is as fast for sentences with few marks. It reports lines, but
+ * not the position of each word, which `runs` has.
  */
 export function proseOf(source: string): Prose {
   if (source !== '' && !MARKS.test(source))
@@ -49,13 +51,13 @@ export function proseOf(source: string): Prose {
   return joined(marked, markLines(marked))
 }
 
-/** The offset in the source of what stands at `at` in the text of `prose`. */
+/** Returns the offset in the source for the position `at` in the text of `prose`. */
 export function sourceOffset({ runs }: Prose, at: number): number {
   const run = runs[Math.max(0, lastAtOrBefore(runs, 'start', at))]
   return run ? run.source + Math.min(run.length, Math.max(0, at - run.start)) : 0
 }
 
-/** Marks what is no prose, line by line; answers the headings as spans of the source. */
+/** Marks Markdown syntax line by line. Returns the headings as spans of the source. */
 function markLines(marked: Marked): Span[] {
   const { source, fates } = marked
   const references = new Set(Array.from(source.matchAll(DEFINITIONS), ([, label = '']) => label.toLowerCase()))
@@ -64,7 +66,7 @@ function markLines(marked: Marked): Span[] {
   const drop = (from: number, to: number) => fates.fill(FATE.dropped, from, to)
   let fence: string | undefined
   let inTable = false
-  /** The line before, while it is a paragraph's. */
+  /** The previous line, if it belongs to a paragraph. */
   let paragraph: Span | undefined
   let at = frontMatterEnd(source)
   drop(0, at)
@@ -114,7 +116,10 @@ function markLines(marked: Marked): Span[] {
   return headings
 }
 
-/** Reads the span and, where code or a comment ends beyond it, the rest of that line; answers where the next line begins. */
+/**
+ * Reads the span. If code or a comment ends beyond it, also reads the rest of that line. Returns the start of the next
+ * line.
+ */
 function readInline(inline: InlineReader, source: string, { start, end }: Span): number {
   let limit = end
   let stop = inline.read(start, end)
@@ -125,7 +130,7 @@ function readInline(inline: InlineReader, source: string, { start, end }: Span):
   return Math.min(limit + 1, source.length)
 }
 
-/** The line without the marks of a quote or a heading. */
+/** Returns the line without the marks of a quote or a heading. */
 function lineSpan(line: string, at: number): Span {
   const quote = QUOTE.exec(line)?.[0].length ?? 0
   const heading = HEADING.exec(line)?.[0].length
@@ -163,7 +168,7 @@ function markPipes({ source, fates }: Marked, from: number, to: number): void {
   for (let at = from; at < to; at++) if (source[at] === '|' && source[at - 1] !== '\\') fates[at] = FATE.space
 }
 
-/** What is kept, with the headings moved to where they stand in it. Headings without text are left out. */
+/** Joins the kept parts, and maps the headings to positions in the result. Omits headings without text. */
 function joined({ source, fates }: Marked, headings: Span[]): Prose {
   const parts: string[] = []
   const runs: Run[] = []
@@ -184,13 +189,13 @@ function joined({ source, fates }: Marked, headings: Span[]): Prose {
   return { text: parts.join(''), headings: moved.filter(({ start, end }) => start < end), runs }
 }
 
-/** Where a unit of the source stands in the text; one that is gone, where the one before it ends. */
+/** Returns the position in the text of a source unit. A dropped unit has the end of the kept run before it. */
 function textOffset(runs: readonly Run[], at: number): number {
   const run = runs[lastAtOrBefore(runs, 'source', at)]
   return run ? run.start + Math.min(run.length, at - run.source) : 0
 }
 
-/** The index of the last run that begins at `at` or before; -1: none. */
+/** Returns the index of the last run that begins at or before `at`, or -1. */
 function lastAtOrBefore(runs: readonly Run[], by: 'start' | 'source', at: number): number {
   let low = -1
   let high = runs.length - 1

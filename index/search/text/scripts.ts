@@ -1,28 +1,32 @@
-/** Finds the words of scripts that are written without spaces between words. */
+/** Finds words in scripts without spaces between words. */
 
-/** Part of a text; offsets in UTF-16 units, `end` exclusive. */
+/** A part of a text, with offsets in UTF-16 units. `end` is exclusive. */
 export interface Span {
   start: number
   end: number
 }
 
-/** `isWhole`: the span is a term as it stands; otherwise it is a word of a script with spaces, still to be stemmed. */
+/**
+ * A piece of a run. If `isWhole`, it is a term. Otherwise it is a word of a script with spaces, which must be stemmed.
+ */
 export interface Piece extends Span {
   isWhole: boolean
 }
 
-/** Scripts that are indexed by overlapping pairs of characters. Hangul has spaces and is not among them. */
+/** Scripts indexed as overlapping pairs of characters. Excludes Hangul, which has spaces. */
 const PAIRED = String.raw`\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Bopomofo}`
 
-/** Scripts that ICU divides by a dictionary of words. */
+/** Scripts that ICU segments with a dictionary. */
 const SEGMENTED = String.raw`\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}`
 
 const UNSPACED = new RegExp(`[${PAIRED}${SEGMENTED}]`, 'u')
 
-/** UTF-16 units of a run, or one more, that are segmented at a time: the segmenter's time grows faster than its text. */
+/** The UTF-16 units, or one more, to segment at a time. The segmenter's time is more than linear in the text. */
 const LONGEST_RUN = 1_000
 
-/** A paired character with its marks (also those of half-width kana); a run to be segmented; a word of another script. */
+/**
+ * Matches a paired character with its marks, a run to segment, or another word. Marks include those of half-width kana.
+ */
 const PART = new RegExp(
   `(?<character>[${PAIRED}][\\p{M}\\uff9e\\uff9f]*)|` +
     `(?<run>[${SEGMENTED}][${SEGMENTED}\\p{M}]{0,${LONGEST_RUN - 1}})|` +
@@ -33,7 +37,7 @@ const PART = new RegExp(
 /** The last character of a pair. */
 const PAIR_END = new RegExp(`(?<=[${PAIRED}][\\p{M}\\uff9e\\uff9f]*)[${PAIRED}][\\p{M}\\uff9e\\uff9f]*$`, 'u')
 
-/** One for all segmented scripts: ICU chooses the dictionary by the script. */
+/** The segmenter for all segmented scripts. ICU chooses the dictionary by script. */
 const segmenter = new Intl.Segmenter('th', { granularity: 'word' })
 
 /** True if some part of `word` belongs to a script without spaces. */
@@ -41,15 +45,15 @@ export function isUnspaced(word: string): boolean {
   return UNSPACED.test(word)
 }
 
-/** The second character of a piece that is a pair. */
+/** Returns the second character of a piece that is a pair. */
 export function pairEndOf(piece: string): string | undefined {
   return PAIR_END.exec(piece)?.[0]
 }
 
 /**
- * Yields the pieces of a run of letters, digits and marks by their position. Han, kana and Bopomofo become overlapping pairs
- * (a run of one character is that character), Thai, Lao, Khmer and Burmese the words that ICU's dictionaries find.
- * Linear in `word`: pairs 0.3 µs a character, segments 2 µs.
+ * Yields the pieces of a run of letters, digits and marks by position. Han, kana and Bopomofo become overlapping pairs,
+ * or one character if the run has only one. Thai, Lao, Khmer and Burmese become words from ICU's dictionaries. Linear
+ * in `word`: pairs take 0.3 µs a character, segments 2 µs.
  */
 export function* piecesOf(word: string): Generator<Piece> {
   let before: (Span & { isPaired: boolean }) | undefined

@@ -1,4 +1,4 @@
-/** Languages whose words the index knows: their stems and stop words. */
+/** Stemmers and stop words of the supported languages. */
 import { stemmer as danish } from '@orama/stemmers/danish'
 import { stemmer as dutch } from '@orama/stemmers/dutch'
 import { stemmer as finnish } from '@orama/stemmers/finnish'
@@ -29,7 +29,9 @@ import { stopwords as swedishStopWords } from '@orama/stopwords/swedish'
 import { stopwords as turkishStopWords } from '@orama/stopwords/turkish'
 import english from 'wink-porter2-stemmer'
 
-/** By ISO 639-1 code: Porter2 for English, Snowball's algorithms for all. A pure function of one folded word. */
+/**
+ * Stemmers by ISO 639-1 code: Porter2 for English, Snowball for the others. Each is a pure function of one folded word.
+ */
 const STEMMERS = {
   en: english,
   da: danish,
@@ -48,14 +50,14 @@ const STEMMERS = {
   tr: turkish,
 } as const
 
-/** A language with a stemmer, by its ISO 639-1 code. English stands for all others, too. */
+/** The ISO 639-1 code of a language with a stemmer. English also stands for all languages without one. */
 export type Language = keyof typeof STEMMERS
 
 export const LANGUAGES = Object.keys(STEMMERS) as readonly Language[] // its own keys
 
 /**
- * English function words, which carry no subject. Folded, before stemming. `us` (U.S.), `may` and `will` (names, months) are
- * left out on purpose.
+ * English function words, which say nothing about the subject. Folded, not stemmed. Deliberately omits `us` (U.S.),
+ * `may` and `will` (names, months).
  */
 const ENGLISH_STOP_WORDS: ReadonlySet<string> = new Set(
   (
@@ -68,7 +70,7 @@ const ENGLISH_STOP_WORDS: ReadonlySet<string> = new Set(
   ).split(' '),
 )
 
-/** Folded. */
+/** Stop words by language, folded. */
 const STOP_WORDS_OF: Record<Language, ReadonlySet<string>> = {
   en: ENGLISH_STOP_WORDS,
   da: folded(danishStopWords),
@@ -92,21 +94,21 @@ export function isLanguage(code: string): code is Language {
 }
 
 /**
- * The stem of a folded word; a word with digits or, in English, with letters beyond a to z is its own stem.
- * About 3 µs; of 64 letters made for it 135 µs.
+ * Returns the stem of a folded word. Words with digits are not stemmed, nor are English words with letters beyond a to
+ * z. About 3 µs; a worst case of 64 letters takes 135 µs.
  */
 export function stemOf(word: string, language: Language): string {
-  // Porter2 uses 3 internally for y: it would turn "mp3" into "mpy".
+  // Porter2 uses 3 internally for y, and would turn "mp3" into "mpy".
   const isStemmed = language === 'en' ? /^[a-z]+$/.test(word) : /^\p{L}+$/u.test(word)
   return isStemmed ? STEMMERS[language](word) : word
 }
 
-/** True of a folded word that carries no subject in `language`. */
+/** True if a folded word is a stop word of `language`. */
 export function isStopWord(word: string, language: Language): boolean {
   return STOP_WORDS_OF[language].has(word)
 }
 
-/** Lower case without accents (Latin, Greek and Cyrillic ones), possessive 's, apostrophes and full stops. */
+/** Folds a word to lower case. Removes Latin, Greek and Cyrillic accents, possessive 's, apostrophes and full stops. */
 export function fold(word: string): string {
   const lower = word.toLowerCase()
   if (/^[a-z0-9]+$/.test(lower)) return lower

@@ -1,11 +1,12 @@
-/** The words of a title as they stand, without stems, for what is found while it is typed. */
+/** Splits titles into unstemmed words, for suggestions while a user types. */
 import { countedPart, identifierParts, runsOf, wholeTerm } from './analyzer.ts'
 import { isUnspaced, pairEndOf, piecesOf } from './scripts.ts'
 import { fold } from './stems.ts'
 
 /**
- * The distinct words by which a title is found: folded words, the parts of identifiers, pairs of Han and kana with the last
- * character of each run of them, segments of Thai, Lao, Khmer and Burmese. Any character of a Han title begins one of them.
+ * Returns the distinct words by which suggestions find a title. These are folded words, the parts of identifiers, pairs
+ * of Han and kana, and segments of Thai, Lao, Khmer and Burmese. The last character of each Han or kana run is added,
+ * so that each character of a Han title begins a word.
  */
 export function titleWords(title: string): string[] {
   const words = new Set<string>()
@@ -19,7 +20,7 @@ export function titleWords(title: string): string[] {
   return [...words]
 }
 
-/** The words of what is typed, in order, with repetitions: each is to begin a word of the title. */
+/** Returns the typed words in order, with repetitions. Each must be a prefix of a word of the title. */
 export function typedWords(text: string): string[] {
   return Array.from(wordsIn(text), ({ term }) => term).filter((term) => term !== '')
 }
@@ -27,7 +28,7 @@ export function typedWords(text: string): string[] {
 interface TitleWord {
   readonly term: string
   readonly parts: readonly string[]
-  /** It is the last pair of a run, or no pair at all. */
+  /** True for the last pair of a run, a single character, or a segment. */
   readonly endsPairs: boolean
 }
 
