@@ -149,7 +149,7 @@ function inTitle(corpus: Corpus, title: string): DocumentFilter[] {
   return [...new Set(allTerms(title))].map((_, at) => withWord(corpus, FIELD.title, title, at))
 }
 
-/** Filters documents with a word of `text` in the field, by its stem in any language. */
+/** Filters documents with a word of `text` in the field. Any language's stem matches. */
 function withWord(corpus: Corpus, field: number, text: string, at: number): DocumentFilter {
   const stems = LANGUAGES.flatMap((language) => [...new Set(allTerms(text, language))][at] ?? [])
   return withTerms(corpus, field, new Set(stems))

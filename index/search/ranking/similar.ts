@@ -51,7 +51,7 @@ function walkOf(sought: Uint32Array, most: number, isBeginning: boolean) {
   const width = sought.length + 1
   /** The distance table. Row d compares the first d code points of the term with each prefix of the word. */
   const rows: Uint8Array[] = [Uint8Array.from({ length: width }, (_, i) => i)]
-  /** At each depth: the code point, its end in the term, and the least distance so far. */
+  /** Code points, their ends in the term, and the least distances so far, by depth. */
   const letters: number[] = [0]
   const ends: number[] = [0]
   const leastAtEnd: number[] = [rows[0]?.[width - 1] ?? 0]
