@@ -91,7 +91,7 @@ async function stateIn(trx: CredentialsDb): Promise<CredentialsState> {
   const applied = rows.map(({ name }) => name).sort()
   const schema = applied.at(-1)
   const newer = applied.find((name) => !(name in credentialsMigrations))
-  if (newer !== undefined) return { schema, fault: `was made by a newer version (${newer})` }
+  if (newer !== undefined) return { schema, fault: `was created by a newer version of Grove (${newer})` }
   // The tables of an older version may have other names than those below.
   if (applied.length === Object.keys(credentialsMigrations).length) await countRows(trx)
   return { schema, fault: undefined }

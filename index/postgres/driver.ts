@@ -116,7 +116,7 @@ class Connection implements DatabaseConnection {
 
   async executeQuery<R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> {
     this.#unwatch()
-    if (this.#foreign) throw new Error('Inside a transaction nothing but its own statements may be awaited')
+    if (this.#foreign) throw new Error('A transaction may await only its own statements')
     const { command, rowCount, rows } = await this.#send(sql, parameters)
     if (this.#isWatched) this.#await()
     const isChange = command === 'INSERT' || command === 'UPDATE' || command === 'DELETE'
@@ -127,13 +127,15 @@ class Connection implements DatabaseConnection {
   /** @throws DatabaseError outcome_unknown: PostgreSQL did not respond to the commit */
   async commit(): Promise<void> {
     this.#unwatch()
-    if (this.#foreign) throw new Error('Inside a transaction nothing but its own statements may be awaited')
+    if (this.#foreign) throw new Error('A transaction may await only its own statements')
     const { command } = await this.#send('commit', []).catch((error: unknown) => {
       if (!this.#isBroken) throw error
-      throw new DatabaseError('outcome_unknown', 'PostgreSQL did not say whether the change is kept', { cause: error })
+      throw new DatabaseError('outcome_unknown', 'PostgreSQL did not confirm the change; it may or may not be saved', {
+        cause: error,
+      })
     })
     // PostgreSQL responds like this if a statement failed and the error was swallowed.
-    if (command === 'ROLLBACK') throw new Error('A statement of the transaction had failed: nothing is kept')
+    if (command === 'ROLLBACK') throw new Error('A statement of the transaction failed; nothing was saved')
   }
 
   /** Rolls back, unless the connection is broken: then PostgreSQL does so automatically. */
@@ -161,6 +163,6 @@ class Connection implements DatabaseConnection {
 
   // biome-ignore lint/correctness/useYield: Kysely's interface asks for a generator, this driver has no streams.
   async *streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
-    throw new Error('Streaming is not supported: read in pages')
+    throw new Error('Streaming is not supported; read in pages')
   }
 }

@@ -44,8 +44,8 @@ export function asPostgresFault(error: unknown): unknown {
   const { code = '', message } = error
   const cause = { cause: error }
   if (['57014', '55P03', '53300'].includes(code)) return new DatabaseBusyError(cause)
-  if (code === '53100') return new DatabaseError('storage_full', 'The disk of PostgreSQL is full', cause)
-  if (code === '25006') return new DatabaseError('storage_readonly', 'PostgreSQL takes no writes', cause)
+  if (code === '53100') return new DatabaseError('storage_full', "PostgreSQL's disk is full", cause)
+  if (code === '25006') return new DatabaseError('storage_readonly', 'PostgreSQL is read-only', cause)
   if (code.startsWith('XX')) return new DatabaseError('damaged', `PostgreSQL: ${message}`, cause)
   const isAway = /^(08|28|3D|3F|53|57P|58|25P03)/.test(code) || isBroken(error)
   return isAway ? new DatabaseError('storage_error', `PostgreSQL: ${message}`, cause) : error

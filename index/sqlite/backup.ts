@@ -48,7 +48,7 @@ export function findDatabaseDamage(file: string): string | undefined {
       const said = found.map((row) => row.integrity_check).join('; ')
       if (said !== 'ok') return said
       const [loose] = db.pragma('foreign_key_check') as { table: string; parent: string }[] // SQLite's columns
-      return loose && `a row of ${loose.table} names one of ${loose.parent} that is not there`
+      return loose && `a row of ${loose.table} refers to a missing row of ${loose.parent}`
     } finally {
       db.close()
     }

@@ -59,7 +59,7 @@ class QueryCompiler extends SqliteQueryCompiler {
 function readDriver(handle: Sqlite.Database, events: DriverEvents): Driver {
   const { observer } = events
   const connection = new Connection(handle, events, (seconds) => observer?.waited('read', seconds))
-  const refuse = () => Promise.reject(new Error('The reading side has no transactions: read in one statement'))
+  const refuse = () => Promise.reject(new Error('The read connection has no transactions; read in one statement'))
   return {
     init: async () => {},
     acquireConnection: async () => connection,
@@ -149,7 +149,7 @@ class Connection implements DatabaseConnection {
   }
 
   async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
-    if (this.#foreign) throw new Error('Inside a transaction nothing but its own statements may be awaited')
+    if (this.#foreign) throw new Error('A transaction may await only its own statements')
     const { sql, parameters } = query
     const execute = () => {
       const statement = this.#prepare(sql)
@@ -169,7 +169,7 @@ class Connection implements DatabaseConnection {
 
   // biome-ignore lint/correctness/useYield: Kysely's interface asks for a generator, this driver has no streams.
   async *streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
-    throw new Error('Streaming is not supported: an open cursor would hold the one connection')
+    throw new Error('Streaming is not supported, because an open cursor would block the only connection')
   }
 
   #prepare(sql: string): Sqlite.Statement {

@@ -48,7 +48,7 @@ export async function registerProcess(runDir: string): Promise<LiveProcess> {
     }
     return { id, dir, close: lock.release }
   }
-  throw new Error(`No folder for this process could be made in ${runDir}`)
+  throw new Error(`Cannot create a folder for this process in ${runDir}`)
 }
 
 /**

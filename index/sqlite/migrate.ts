@@ -26,7 +26,10 @@ export async function migrate<S>(
   const applied = new Set(rows.map((row) => row.name))
   for (const name of applied) {
     if (!(name in migrations))
-      throw new DatabaseError('too_new', `${file} was made by a newer version (${name}); start that one`)
+      throw new DatabaseError(
+        'too_new',
+        `${file} was created by a newer version of Grove (${name}); start that version`,
+      )
   }
   for (const name of Object.keys(migrations).sort()) {
     if (applied.has(name)) continue

@@ -172,7 +172,7 @@ class RebuildableDatabase<S> implements DerivedDatabase<S> {
   }
 
   #requireWhole(): Generation<S> {
-    if (!this.#current.isWhole) throw new DatabaseError('busy', `${this.#name} is being made again; try again`)
+    if (!this.#current.isWhole) throw new DatabaseError('busy', `${this.#name} is being rebuilt; try again in a moment`)
     return this.#current
   }
 
@@ -183,7 +183,7 @@ class RebuildableDatabase<S> implements DerivedDatabase<S> {
     if (current.isBroken) void this.#renew(current)
     else if (now !== current.identity) {
       const what = now === undefined ? 'deleted' : 'replaced'
-      if (current.isWhole) this.#opening.report(`${this.#name} was ${what}; it is opened anew`)
+      if (current.isWhole) this.#opening.report(`${this.#name} was ${what}; reopening it`)
       void this.#renew(current, false)
     }
   }
@@ -195,7 +195,7 @@ class RebuildableDatabase<S> implements DerivedDatabase<S> {
     this.#renewing ??= openLocked(this.#opening, broken.isBroken ? broken : undefined)
       .then(
         (opened) => this.#follow(broken, opened),
-        (error: unknown) => this.#reportOnce('cannot be opened again yet', error),
+        (error: unknown) => this.#reportOnce('cannot be reopened yet', error),
       )
       .finally(() => {
         this.#renewing = undefined
@@ -216,7 +216,7 @@ class RebuildableDatabase<S> implements DerivedDatabase<S> {
     while (!closing.aborted && !this.#current.isWhole) {
       const goesOn = await withFileLock(`${lockPrefix}-filling`, closing, () => this.#fillOnce(work)).catch(
         async (error: unknown) => {
-          this.#reportOnce('could not be filled yet', error)
+          this.#reportOnce('cannot be filled yet', error)
           await sleep(checkIntervalMs, undefined, { ref: false, signal: closing }).catch(() => {})
           return true
         },

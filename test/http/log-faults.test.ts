@@ -141,7 +141,7 @@ describe('the log while the index is made again', () => {
     const index = {
       ...grove.deps.index,
       get read(): never {
-        throw new DatabaseError('busy', 'index.sqlite is being made again; try again')
+        throw new DatabaseError('busy', 'index.sqlite is being rebuilt; try again in a moment')
       },
     }
     const ann = await signUp(grove, 'Ann')

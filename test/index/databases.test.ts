@@ -172,7 +172,7 @@ describe('a database', () => {
     db.exec("insert into schema_migration (name) values ('999_later')")
     db.close()
     expect(await refusal()).to.equal(
-      'The service cannot start: credentials.sqlite was made by a newer version (999_later); start that one\n',
+      'The service cannot start: credentials.sqlite was created by a newer version of Grove (999_later); start that version\n',
     )
   })
 

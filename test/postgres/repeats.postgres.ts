@@ -83,7 +83,7 @@ describe('a transaction on PostgreSQL', () => {
           .catch(() => undefined)
       })
       .catch((error: Error) => error.message)
-    expect(said).to.equal('A statement of the transaction had failed: nothing is kept')
+    expect(said).to.equal('A statement of the transaction failed; nothing was saved')
     expect((await findAccountById(db.read, 'a'))?.last_seen_at).to.not.equal('not kept')
   })
 

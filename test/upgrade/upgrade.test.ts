@@ -100,7 +100,7 @@ describe('an upgrade', () => {
       expect(answer.status).to.equal(200)
       expect(existsSync(join(dataDir, 'index.sqlite.damaged'))).to.equal(true)
       expect(grove.logged()).to.include(
-        'index.sqlite was set aside as index.sqlite.damaged: index.sqlite was made by a newer',
+        'index.sqlite was set aside as index.sqlite.damaged: index.sqlite was created by a newer',
       )
     })
 
@@ -111,7 +111,7 @@ describe('an upgrade', () => {
         addLater()
         const error: unknown = await spawnGrove(dataDir).catch((reason: unknown) => reason)
         expect(String(error)).to.include(
-          'The service cannot start: index.sqlite was made by a newer version (999_later); start that one\n',
+          'The service cannot start: index.sqlite was created by a newer version of Grove (999_later); start that version\n',
         )
         const login = await client(newer).post('/auth/login', { email: 'ann@example.org', password })
         expect(login.status).to.equal(200)

@@ -148,7 +148,7 @@ function shortestOf() {
 }
 
 function neverEmpty(): never {
-  throw new Error('A segment lacks the words of titles')
+  throw new Error('A segment has no field of title words')
 }
 
 /** Matches the titles of the live index. */

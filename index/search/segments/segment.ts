@@ -272,7 +272,7 @@ function sumOf<T>(items: readonly T[], sizeOfItem: (item: T) => number): number 
 }
 
 function neverEmpty(): never {
-  throw new Error('A merge has no source')
+  throw new Error('A merge has no source segment')
 }
 
 /** Returns the document's number, or -1 if the segment lacks it. */
