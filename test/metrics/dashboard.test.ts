@@ -63,7 +63,7 @@ describe('the files of server/deploy/ for metrics', () => {
 
   it('show metrics that are served, in four rows', () => {
     const rows = panels.filter(({ type }) => type === 'row').map(({ title }) => title)
-    expect(rows).to.deep.equal(['Asked', 'Git', 'Following', 'Storage'])
+    expect(rows).to.deep.equal(['Requests', 'Git', 'Indexing', 'Storage'])
     for (const { expr } of panels.flatMap(({ targets = [] }) => targets)) expectServed(expr)
   })
 
