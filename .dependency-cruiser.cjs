@@ -1,6 +1,7 @@
 /**
- * Who may import whom, types included: the table of the architecture, held by `npm run layers`. A new rule is one line here
- * and one in test/layers.test.ts, which breaks each rule once. It reads by TypeScript 6: 7, which checks the types, has no API.
+ * Rules for imports, including types, which `npm run layers` checks. A new rule is one entry here and one in
+ * test/layers.test.ts, which breaks each rule once. The tool parses with TypeScript 6, because version 7, which checks
+ * the types, has no API.
  */
 const never = (name, comment, from, to) => ({
   name,
@@ -13,8 +14,8 @@ const never = (name, comment, from, to) => ({
 const http = 'node_modules/(express|passport|express-openapi-validator)'
 
 /**
- * The ladder of server/domain: a folder imports itself, those on the lines above its own, and the files that lie beside the
- * folders. access.ts stands on the ladder too: whatever is below it knows nothing of who asks.
+ * The ladder of server/domain. A folder may import itself, the folders on the lines above it, and the files next to the
+ * folders. access.ts is also on the ladder: the lines above it know nothing of the caller.
  */
 const ladder = [
   ['format'],
@@ -46,15 +47,15 @@ module.exports = {
   forbidden: [
     {
       name: 'no-cycle',
-      comment: 'A circle of imports has no first file to read.',
+      comment: 'A cycle of imports has no first file to read.',
       severity: 'error',
       from: {},
       to: { circular: true },
     },
-    never('spec-imports-nothing', 'The contract stands alone.', '^spec/', '^(server|gitstore|index)/'),
+    never('spec-imports-nothing', 'The spec imports no other code.', '^spec/', '^(server|gitstore|index)/'),
     never(
       'concurrency-stands-alone',
-      'Semaphores and their like are for index and server, too, and know nothing of Git.',
+      'Semaphores, quotas and queues also serve index and server, and know nothing of Git.',
       '^gitstore/concurrency/',
       '^(server/|gitstore/(?!concurrency/)|index/|spec/)|node_modules/',
     ),
@@ -66,7 +67,7 @@ module.exports = {
     ),
     never(
       'gitstore-has-no-http',
-      'gitstore knows no HTTP.',
+      'gitstore knows neither HTTP nor SQL nor search.',
       '^gitstore/',
       'node_modules/(express|kysely|(@types/)?better-sqlite3|minisearch|passport)',
     ),
@@ -102,13 +103,13 @@ module.exports = {
     ),
     never(
       'domain-without-http',
-      'The rules know nothing of how they are asked.',
+      'The domain does not depend on HTTP.',
       '^server/domain/',
       `(^spec/|^server/(http|routes)/|${http})`,
     ),
     never(
       'sql-stays-in-the-index',
-      'The server asks the index by functions.',
+      'The server calls functions of the index instead of writing SQL.',
       '^server/',
       'node_modules/(kysely|(@types/)?better-sqlite3)',
     ),
@@ -120,121 +121,121 @@ module.exports = {
     ),
     never(
       'domain-has-two-neighbours',
-      'Of the server the domain knows its dependencies and errors, how refusals are counted, and Markdown.',
+      'From the server, the domain imports only dependencies, errors, counters, bounds, observers and Markdown.',
       '^server/domain/',
       '^server/(?!domain/|markdown/|base/(deps|errors|error-mapping|counters|json-bounds)\\.ts$|metrics/observers\\.ts$)',
     ),
     never(
       'domain-files-know-no-folder',
-      'What lies beside the folders is for all of them; access.ts is on the ladder.',
+      'Files next to the folders serve all of them, so they import none; access.ts is on the ladder.',
       '^server/domain/(?!access\\.ts$)[\\w-]+\\.ts$',
       '^server/domain/([\\w-]+/|access\\.ts$)',
     ),
     never(
       'cells-are-behind-placement',
-      'Only what composes a process, commands and the forwarding of requests know that there are cells; the rest asks placement.ts.',
+      'Only processes, commands and request forwarding know about cells; other code uses placement.ts.',
       '^(gitstore|index|spec)/|^server/(?!domain/cells/|http/cells/|process/|cli/)',
       '^server/domain/cells/',
     ),
     never(
       'markdown-stands-alone',
-      'Pages, links and vaults share one Markdown: it knows none of them. Of the domain it knows what may be written.',
+      'Pages, links and vaults share the Markdown code, which imports none of them. From the domain it imports only the format.',
       '^server/markdown/',
       `^(index|spec)/|^server/(?!markdown/|domain/format/|base/percent-encoding\\.ts$)|${http}`,
     ),
     never(
       'vault-readers-know-no-plan',
-      'What a folder holds does not depend on what an import makes of it.',
+      'Reading a folder does not depend on the plan of an import.',
       '^server/vault/read/',
       '^server/vault/(?!read/)',
     ),
     never(
       'import-plans-alone',
-      'A plan follows from a folder: it needs no service, no HTTP and no database; of the domain it knows what may be written.',
+      'A plan follows from a folder. It needs no service, HTTP or database. From the domain it imports only format and layout.',
       '^server/vault/(read|plan)/',
       `(^(index|spec)/|^server/(?!domain/format/|domain/layout\\.ts$|markdown/|vault/(read|plan)/|base/(plural|percent-encoding)\\.ts$)|${http})`,
     ),
     never(
       'import-is-applied-here',
-      'What is planned is written by the domain, in this service.',
+      'Applying a plan writes through the domain of this service.',
       '^server/vault/apply/',
       `(^spec/|^server/(?!domain/|markdown/|vault/(read|plan|apply)/|base/(deps|errors)\\.ts$)|${http})`,
     ),
     never(
       'export-reads-repositories',
-      'An export follows from repositories and the index: it knows no import.',
+      'An export reads repositories and the index, and does not depend on imports.',
       '^server/vault/write/',
       `(^spec/|^server/(?!domain/|markdown/|vault/(read|write)/|base/deps\\.ts$)|${http})`,
     ),
     never(
       'export-writes-a-folder',
-      'The writer of a folder is given files: it needs no service, no HTTP and no database.',
+      'The writer of a folder receives files. It needs no service, HTTP or database.',
       '^server/vault/write/(exported-folder|file-hashes|moved-files)\\.ts$',
       `(^(index|spec)/|^server/(?!domain/format/|markdown/|vault/(read|write)/)|${http})`,
     ),
     never(
       'remote-asks-a-service',
-      'A Grove elsewhere is known by its answers: no database and nothing of the doors of this one.',
+      'A remote Grove is used through its API. The client needs no database and no HTTP server.',
       '^server/vault/remote/',
       `(^(index|spec)/|^server/(?!domain/|markdown/|vault/(plan|apply|remote)/|base/(plural|json-bounds|is-loopback)\\.ts$)|${http})`,
     ),
     never(
       'routes-call-the-domain',
-      'A route is a line: it calls one use case.',
+      'A route is one line that calls one use case.',
       '^server/routes/',
       '^(gitstore|index|spec)/',
     ),
     never(
       'http-stays-outside',
-      'HTTP knows errors and semaphores of gitstore, nothing else below the domain.',
+      'Below the domain, HTTP imports only errors and semaphores of gitstore.',
       '^server/http/',
       '^(index/|gitstore/(?!errors\\.ts$|concurrency/))',
     ),
     never(
       'connections-know-no-contract',
-      'Connections and the log know nothing of operations, Git or cells; responses know connections.',
+      'Connections, log and responses know nothing of operations, Git or cells.',
       '^server/http/(connection|log|responses)/',
       '^server/http/(contract|git|cells)/',
     ),
     never(
       'pages-ask-operations',
-      'A page takes an Api: it can show nothing that REST would refuse. It shares Markdown with vaults.',
+      'A page uses an Api, so it cannot show anything that REST would refuse. It shares Markdown with vaults.',
       '^server/pages/',
       '^(gitstore|index)/|^server/(domain/|routes/|vault/)',
     ),
     never(
       'pages-are-made-of-parts',
-      'A part of pages, a text and a script know no page.',
+      'Parts, texts and scripts of pages import no page.',
       '^server/pages/(parts|text|client)/',
       '^server/pages/pages(/|\\.ts$)',
     ),
     never(
       'client-runs-in-browsers',
-      'What browsers run knows the client, of pages what an edit, a text and a broken rule are, of Markdown its grammar and names.',
+      'Browser code may import the client, edits, URLs and texts of pages, and the grammar and names of Markdown.',
       '^server/pages/client/',
       '^(server/(?!markdown/(note-names|rough-grammar|wikilinks)\\.ts$|pages/(client/|(edits|urls)\\.ts$|text/(broken-rules|links|rendering|markdown|page-rules)\\.ts$))|gitstore|index|spec/(?!client/)|node:)',
     ),
     never(
       'pages-stay-outside',
-      'Only the application knows that there are pages.',
+      'Only the application imports pages.',
       '^(server/(base|domain|http|routes|cli|vault|metrics)|gitstore|index|spec)/',
       '^server/pages/',
     ),
     never(
       'tools-ask-operations',
-      'A tool takes an Api, as a page does; of pages it knows the addresses.',
+      'A tool uses an Api, as a page does. From pages it imports only URLs.',
       '^server/mcp/(?!http\\.ts$)',
       `^(gitstore|index)/|^server/(domain|routes|http|vault|pages/(?!urls\\.ts$))|${http}`,
     ),
     never(
       'models-have-two-doors',
-      'Only the application and the command know that there are tools.',
+      'Only the application and the command import tools.',
       '^(server/(base|domain|http|routes|pages|vault|metrics)|gitstore|index|spec)/',
       '^server/mcp/',
     ),
     never(
       'entry-points-are-not-imported',
-      'The process and the command line are where things begin.',
+      'The process and the command line are entry points.',
       '^(server/(base|domain|http|routes|pages|mcp|vault|metrics)|gitstore|index|spec)/',
       '^server/(process|cli)/',
     ),

@@ -1,6 +1,6 @@
 /**
- * `npm test` runs every `*.test.ts`, which need Node, git and a compiler; `npm run test:load`, `test:browser` and
- * `test:postgres` every file of these endings. With files, those alone.
+ * Mocha's configuration. `npm test` runs every `*.test.ts`. They need Node, git and a compiler. `npm run test:load`,
+ * `test:browser` and `test:postgres` run all files with these endings. If files are given, only those run.
  */
 const { readdirSync } = require('node:fs')
 
@@ -10,12 +10,13 @@ const files = (ending) =>
     .filter((name) => name.endsWith(ending))
     .sort()
 
-/** By the script that npm runs. */
+/** The kind of tests, from the name of the npm script. */
 const kind = /^test:(load|browser|postgres)$/.exec(process.env.npm_lifecycle_event ?? '')?.[1] ?? 'test'
 
 /**
- * What these say of credentials holds on either engine, so each begins the names of files that run on PostgreSQL, too. Of the
- * operator's the others are of `credentials.sqlite` itself (credentials-file), or of no credentials (command-line, config, mirrors, trash).
+ * Files that begin with one of these also run on PostgreSQL, because credentials must behave the same on both engines.
+ * The other files of `test/operator` test `credentials.sqlite` itself (credentials-file), or do not use credentials
+ * (command-line, config, mirrors, trash).
  */
 const onPostgres = [
   'test/accounts/',
@@ -32,8 +33,8 @@ const onPostgres = [
 ]
 
 /**
- * Of these, what is counted in memory, whatever the engine; and the tables of every operation, of which each row asks the same
- * few statements that the other files of permissions and of tokens ask.
+ * Files of these that do not run on PostgreSQL. Some test counts that are in memory with either engine. Others are
+ * tables of all operations, whose rows run the same few statements as the other files on permissions and tokens.
  */
 const sameOnEither = [
   'test/accounts/rate-limits.',
@@ -42,10 +43,14 @@ const sameOnEither = [
   'test/permissions/operations.',
 ]
 
-/** @throws Error where a start begins no file: what it named would be left out in silence */
+/**
+ * Returns files that begin with one of `starts`.
+ *
+ * @throws Error if no file begins with a start, which would silently skip tests
+ */
 const beginning = (starts, all) => {
   const idle = starts.find((start) => !all.some((file) => file.startsWith(start)))
-  if (idle !== undefined) throw new Error(`.mocharc.cjs: no file of tests begins with ${idle}`)
+  if (idle !== undefined) throw new Error(`.mocharc.cjs: no test file begins with ${idle}`)
   return all.filter((file) => starts.some((start) => file.startsWith(start)))
 }
 
@@ -60,11 +65,12 @@ const specs = () => [...files(`.${kind}.ts`), ...(kind === 'postgres' ? withEith
 module.exports = {
   require: ['test/support/run.ts'],
   reporter: 'test/support/reporter.ts',
-  // For what hangs: nothing takes a tenth of it on a machine that does nothing else.
+  // Only for tests that hang. On an idle machine, no test needs a tenth of this.
   timeout: 600_000,
   slow: 5_000,
   parallel: true,
-  // Twice the cores of the smallest machine that is meant: a fifth of a file's time is waiting, for locks, pauses and other processes.
+  // Twice the cores of the smallest supported machine. A fifth of a file's time is spent waiting for locks, pauses and
+  // other processes.
   jobs: 4,
   spec: process.argv.some((word) => /\.(test|load|browser|postgres)\.ts$/.test(word)) ? [] : specs(),
 }

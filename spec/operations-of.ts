@@ -1,4 +1,4 @@
-/** The operations of an OpenAPI document as client/operations.ts has them: the method and path of each, and which answer bytes. */
+/** Generates client/operations.ts from an OpenAPI document. */
 
 interface Media {
   readonly schema?: { readonly format?: string }
@@ -17,7 +17,7 @@ interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
 }
 
-const header = `/** Generated from openapi.yaml by npm run generate: how each operation is asked for, and which answer no JSON and no text. */
+const header = `/** Generated from openapi.yaml by npm run generate. Method and path of each operation, and operations that return bytes. */
 
 `
 
@@ -32,7 +32,7 @@ export function operationsOf({ paths }: Document): string {
   return `${header}export const operations = {\n${places}} as const\n\nexport const streams = [${streams.join(', ')}] as const\n`
 }
 
-/** Where JSON is answered too, that is what a typed client asks for. Bytes of any type have no schema. */
+/** True if the operation returns only bytes. A typed client prefers JSON. Bytes of any type have no schema. */
 function answersBytes({ responses }: Operation): boolean {
   const content = responses['200']?.content ?? {}
   if ('*/*' in content) return true

@@ -1,34 +1,35 @@
-/** The operations of the spec as functions: what each takes and answers. `fetch` answers them elsewhere, handlers in process. */
+/** Types for the operations of the spec as functions. The client calls them with `fetch`, the service in process. */
 import type { operations as places, streams } from './operations.ts'
 import type { components, operations } from './types.ts'
 
-/** The shapes of the spec by their names, as `Schemas['NodeDetails']`. */
+/** The schemas of the spec by name, for example `Schemas['NodeDetails']`. */
 export type Schemas = components['schemas']
 
 export type OperationId = keyof typeof places
 
-/** A function for each operation: `api.getNode({ path: { org_id, node_id } })`. */
+/** A function for each operation, for example `api.getNode({ path: { org_id, node_id } })`. */
 export type Api = { readonly [K in OperationId]: (...input: Arguments<K>) => Promise<Output<K>> }
 
-/** Of `Api`: no argument is needed where everything in it may be left out. */
+/** The arguments of a function of `Api`. The input may be omitted if all its fields are optional. */
 export type Arguments<K extends OperationId> =
   Record<never, never> extends Input<K> ? [input?: Input<K>] : [input: Input<K>]
 
-/** Keys without anything in them are absent. What has a default, and what may be null, may be left out. */
+/** The input of an operation. Omits empty groups of parameters. Fields with a default or null are optional. */
 export type Input<K extends OperationId> = PathOf<K> & QueryOf<K> & BodyOf<K> & CallOptions
 
 export interface CallOptions {
-  /** Of the request, as `If-None-Match`. A caller in process has none. */
+  /** Headers of the request, such as `If-None-Match`. In-process callers have none. */
   readonly headers?: Readonly<Record<string, string>>
-  /** Ends the call with the signal's reason. */
+  /** Aborts the call with the signal's reason. */
   readonly signal?: AbortSignal
-  /** Of one try; default: the client's. A caller in process has none. */
+  /** The timeout of one attempt; default: the client's. In-process callers have none. */
   readonly timeoutMs?: number
 }
 
 /**
- * JSON where the operation answers it; text, as of `getMetrics`; nothing after a 204. What is bytes, as of `getRaw`, is a
- * Response whose body has not been read: its length may have no bound. A patch for what is JSON too is `getPatch`.
+ * The result of an operation: parsed JSON, a string, or undefined after a 204. `getMetrics` returns a string. For
+ * bytes, as for `getRaw`, it is a Response whose body has not been read, because its length may be unlimited. Use
+ * `getPatch` for the patch of a diff that is also available as JSON.
  */
 export type Output<K extends OperationId> = K extends (typeof streams)[number]
   ? Response
@@ -38,14 +39,14 @@ export type Output<K extends OperationId> = K extends (typeof streams)[number]
       ? J
       : string
 
-/** Lists by pages. */
+/** The operations that return a page of a list. */
 export type ListId = {
   [K in OperationId]: Output<K> extends { readonly total: number; readonly limit: number; readonly offset: number }
     ? K
     : never
 }[OperationId]
 
-/** What a list lists: its answer has one array. */
+/** The type of a list's items. The response has exactly one array. */
 export type ItemOf<K extends ListId> = {
   [P in keyof Output<K>]: Output<K>[P] extends readonly (infer E)[] ? E : never
 }[keyof Output<K>]

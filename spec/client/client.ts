@@ -1,4 +1,4 @@
-/** Grove over HTTP: a function for each operation of the spec, in Node and in browsers, with nothing but fetch. */
+/** The client: a function for each operation of the spec. Runs in Node and in browsers, and needs only fetch. */
 import type { Api, Arguments, CallOptions, ItemOf, ListId, OperationId } from './api.ts'
 import { Busy, errorOf, GroveError } from './errors.ts'
 import { operations, streams } from './operations.ts'
@@ -6,39 +6,39 @@ import { operations, streams } from './operations.ts'
 export type { Api, CallOptions, Input, ItemOf, ListId, OperationId, Output, Schemas } from './api.ts'
 export { Busy, Conflict, type ErrorCode, Forbidden, GroveError, Invalid, NotFound, NotSignedIn } from './errors.ts'
 
-/** The pair of a login, as its answer has it. */
+/** The pair of tokens from a sign-in. */
 export interface Tokens {
   readonly accessToken: string
   readonly refreshToken: string
 }
 
 export interface Options {
-  /** Of the service; default: where the page is from. */
+  /** The URL of the service; default: the origin of the page. */
   readonly url?: string
   /** A personal access token. */
   readonly token?: string
-  /** In place of `token`: renewed when the access token ends, and by refreshSession and changePassword. */
+  /** Used instead of `token`. Renewed when the access token expires, and by refreshSession and changePassword. */
   readonly tokens?: Tokens
-  /** Gets each new pair: the old one is used up. */
+  /** Called with each new pair of tokens. The old refresh token is used up then. */
   readonly onTokens?: (tokens: Tokens) => void
-  /** Default: the platform's. */
+  /** The fetch function; default: the platform's. */
   readonly fetch?: typeof fetch
-  /** Ends all calls. */
+  /** Aborts all calls. */
   readonly signal?: AbortSignal
-  /** Of one try, until its answer has come; of bytes until they begin. Default: 120,000. */
+  /** Milliseconds for one attempt, until the whole response or the first bytes of a stream. Default: 120,000. */
   readonly timeoutMs?: number
 }
 
-/** Every call throws GroveError, or the reason of the signal that ended it. */
+/** The client. Every call throws GroveError, or the reason of the signal that aborted it. */
 export type Grove = Api & {
   /**
-   * Every item of a list, which is read by pages as its items are used. What others insert or remove meanwhile may be missed
-   * or come twice.
+   * Yields every item of a list. Reads pages as the items are used. Items that are inserted or removed during the
+   * iteration may be missed or repeated.
    */
   each<K extends ListId>(operation: K, ...input: Arguments<K>): AsyncGenerator<ItemOf<K>, void, undefined>
 }
 
-/** Of bodies, what decides how a call goes on. */
+/** The fields of a request body that decide whether a call is repeated. */
 interface Item {
   readonly id?: string
   readonly nodes?: readonly Item[]
@@ -51,17 +51,20 @@ interface Sent extends CallOptions {
 }
 
 const tries = 3
-/** Doubled with each try; jitter takes up to half of it. */
+/** The wait after the first attempt. Doubles with each attempt, and jitter shortens it by up to half. */
 const firstWaitSeconds = 0.2
-/** A longer Retry-After is the caller's to wait. */
+/** The client does not wait for a longer Retry-After, but throws the error. */
 const longestWaitMs = 30_000
-/** The timeout and the longest wait of refreshSession: two of each are less than the 30 seconds after which it would end the session. */
+/**
+ * The timeout and the longest wait of refreshSession. Two of each are less than 30 seconds. After that, a repeated
+ * refresh would end the session.
+ */
 const refreshMs = 6_000
 const defaultTimeoutMs = 120_000
-/** The most that the service answers. */
+/** The service's maximum page size. */
 const pageItems = 200
 
-/** POSTs that read, or find the second time that it is done. */
+/** POST operations that only read, or that have no further effect when repeated. */
 const repeatable: ReadonlySet<OperationId> = new Set<OperationId>([
   'searchNodes',
   'mergePull',
@@ -72,13 +75,13 @@ const repeatable: ReadonlySet<OperationId> = new Set<OperationId>([
 
 export function grove(options: Options = {}): Grove {
   const calls = new Calls(options)
-  const ids = Object.keys(operations) as OperationId[] // of an object that has no others
+  const ids = Object.keys(operations) as OperationId[] // its only keys
   const api = Object.fromEntries(ids.map((id) => [id, (input?: Sent) => calls.call(id, input)]))
   const each = (id: OperationId, input?: Sent) => calls.each(id, input)
   return { ...api, each } as unknown as Grove // Object.fromEntries forgets which function has which name
 }
 
-/** Calls of one client, which share its tokens. */
+/** The calls of one client, which share its tokens. */
 class Calls {
   private readonly options: Options
   private readonly url: string
@@ -108,7 +111,7 @@ class Calls {
           if (bearer === this.tokens?.accessToken)
             await Promise.race([new Promise((_, fail) => onAbort(signal, fail)), this.renew()])
         } else if (error.code === 'node_exists' && id === 'createNode' && attempt > 1) {
-          const path = { ...input.path, node_id: (input.body as { id: string }).id } // as isRepeatable found
+          const path = { ...input.path, node_id: (input.body as { id: string }).id } // isRepeatable has checked it
           return this.call('getNode', { ...input, path, body: undefined })
         } else {
           await pause(waitBeforeNext(id, input, error, attempt), signal)
@@ -118,7 +121,7 @@ class Calls {
     }
   }
 
-  /** Every item of a list. */
+  /** Yields every item of a list. */
   async *each(id: OperationId, input: Sent = {}): AsyncGenerator<unknown, void, undefined> {
     for (let offset = Number(input.query?.offset ?? 0); ; ) {
       const page = await this.call(id, { ...input, query: { limit: pageItems, ...input.query, offset } })
@@ -132,11 +135,11 @@ class Calls {
   private takeTokens(id: OperationId, answer: unknown): void {
     if (this.tokens === undefined || (id !== 'refreshSession' && id !== 'changePassword')) return
     const { onTokens } = this.options
-    this.tokens = answer as Tokens // the spec says so of both
+    this.tokens = answer as Tokens // both return tokens
     onTokens?.(this.tokens)
   }
 
-  /** Once for all calls that find the token ended at the same time. */
+  /** Renews the tokens, once for all calls that find them expired at the same time. */
   private renew(): Promise<unknown> {
     this.renewing ??= this.call('refreshSession', { body: { refreshToken: this.tokens?.refreshToken } }).finally(() => {
       this.renewing = undefined
@@ -144,7 +147,7 @@ class Calls {
     return this.renewing
   }
 
-  /** @throws GroveError; the reason of the signal */
+  /** Sends one request. @throws GroveError; the reason of the signal */
   private async sendOnce(id: OperationId, input: Sent, bearer: string | undefined, signal: AbortSignal) {
     const { body } = input
     const { fetch: send = fetch, timeoutMs = defaultTimeoutMs } = this.options
@@ -161,7 +164,7 @@ class Calls {
         method,
         headers,
         body: body === undefined ? null : JSON.stringify(body),
-        // A token goes to no other address.
+        // A redirect must not send the token to another URL.
         redirect: 'manual',
         signal: AbortSignal.any([signal, sending.signal]),
       })
@@ -172,14 +175,14 @@ class Calls {
     } catch (error) {
       signal.throwIfAborted()
       if (error instanceof GroveError) throw error
-      throw Object.assign(new Busy(0, 'no_answer', `No answer: ${error}`), { cause: error })
+      throw Object.assign(new Busy(0, 'no_answer', `No response from the service: ${error}`), { cause: error })
     } finally {
       clearTimeout(timer)
     }
   }
 }
 
-/** Milliseconds. @throws GroveError, the given one: the call is not tried again */
+/** Returns the milliseconds before the next attempt. @throws GroveError the given error, if there is no next attempt */
 function waitBeforeNext(id: OperationId, input: Sent, error: GroveError, attempt: number): number {
   const jitter = 1 - Math.random() / 2
   const waitMs = 1_000 * (error.retryAfter ?? firstWaitSeconds * 2 ** (attempt - 1) * jitter)
@@ -191,7 +194,7 @@ function waitBeforeNext(id: OperationId, input: Sent, error: GroveError, attempt
 function isRepeatable(id: OperationId, { body }: Sent): boolean {
   const { id: own, nodes = [] } = Object(body) as Item // each may be absent
   if (id === 'createNode') return own !== undefined
-  // A node without an id of the caller's would be made twice.
+  // Without an id from the caller, a node would be created twice.
   if (id === 'putNodes') return nodes.every((node) => node.id !== undefined)
   return repeatable.has(id) || !operations[id].startsWith('POST')
 }
@@ -207,7 +210,7 @@ function pathOf(template: string, path: Sent['path'] = {}): string {
 
 function searchOf(query: Sent['query'] = {}): string {
   const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null)
-  const search = new URLSearchParams(given as [string, string][]) // which writes numbers and booleans as text
+  const search = new URLSearchParams(given as [string, string][]) // converts numbers and booleans to strings
   return search.size > 0 ? `?${search}` : ''
 }
 

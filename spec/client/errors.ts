@@ -1,22 +1,23 @@
-/** What a client throws: a class for each kind of refusal, with the code that the spec gives it. */
+/** The errors of the client. Each kind is a class, with the error codes of the spec. */
 import type { Schemas } from './api.ts'
 
 /**
- * Of the spec; `invalid`: 422; `no_answer`: the service was not reached or did not answer in time; `unknown`: an answer that
- * is not the service's, as a proxy's. A newer service may have others: treat those by their status.
+ * The error codes of the spec and of the client. `invalid` stands for 422. `no_answer`: the service was not reached or
+ * did not respond in time. `unknown`: the response is not from the service but, for example, from a proxy. A newer
+ * service may send other codes. Handle those by their status.
  */
 export type ErrorCode = Schemas['KnownErrorCode'] | 'invalid' | 'no_answer' | 'unknown'
 
-/** The body of the answer, as far as it has one. */
+/** The body of the error response, as far as it has one. */
 export type Problem = Partial<Omit<Schemas['ErrorBody'], 'detail'> & { readonly detail: unknown }>
 
 export class GroveError extends Error {
   override readonly name: string = 'GroveError'
-  /** Of HTTP; 0 without an answer. */
+  /** The HTTP status; 0 without a response. */
   readonly status: number
   readonly code: ErrorCode
   readonly problem: Problem
-  /** Seconds, where the service names them. */
+  /** The seconds of `Retry-After`, if the service sends it. */
   readonly retryAfter: number | undefined
 
   constructor(status: number, code: ErrorCode, message: string, problem: Problem = {}, retryAfter?: number) {
@@ -43,11 +44,11 @@ export class NotFound extends GroveError {
   override readonly name = 'NotFound'
 }
 
-/** 409: what is there does not allow it. */
+/** 409: the current state does not allow the call. */
 export class Conflict extends GroveError {
   override readonly name = 'Conflict'
 
-  /** With `head_moved`, where the branch is; absent if it does not exist. */
+  /** The branch's current head, for `head_moved`; undefined if the branch does not exist. */
   get currentHead(): string | undefined {
     return this.problem.current_head
   }
@@ -57,13 +58,13 @@ export class Conflict extends GroveError {
 export class Invalid extends GroveError {
   override readonly name = 'Invalid'
 
-  /** What is wrong, and where. */
+  /** The problems, each with its location. */
   get fields(): readonly Schemas['ValidationProblem'][] {
     return fieldsOf(this.problem)
   }
 }
 
-/** 408, 429, 502, 503, 504 and no answer: the same may succeed later. */
+/** 408, 429, 502, 503, 504 or no response. The same call may succeed later. */
 export class Busy extends GroveError {
   override readonly name = 'Busy'
 }
@@ -81,18 +82,18 @@ const classes: Readonly<Record<number, typeof GroveError>> = {
   504: Busy,
 }
 
-/** Of an answer that is no success; reads its body. */
+/** Converts an unsuccessful response to an error. Reads its body. */
 export async function errorOf(response: Response): Promise<GroveError> {
   const { status, statusText, headers } = response
-  // The page of a proxy is no JSON, and what is read of an object is looked at again.
+  // A proxy's page is not JSON. The fields of an object are checked below.
   const problem: Problem = Object(await response.json().catch(() => ({})))
   const { detail, code = status === 422 ? 'invalid' : 'unknown' } = problem
   const fields = fieldsOf(problem).map(({ loc, msg }) => `${loc.join('.')}: ${msg}`)
   const message = typeof detail === 'string' ? detail : fields.join('; ') || `${status} ${statusText}`
-  // None, and a date, are no number.
+  // A missing header and a date are not numbers.
   const seconds = Number(headers.get('retry-after')) || undefined
   const kind = classes[status] ?? GroveError
-  // A code that this version does not know is handed on as it is.
+  // Passes on codes that this version does not know.
   return new kind(status, code as ErrorCode, message, problem, seconds)
 }
 

@@ -1,4 +1,4 @@
-/** Generated from openapi.yaml by npm run generate: how each operation is asked for, and which answer no JSON and no text. */
+/** Generated from openapi.yaml by npm run generate. Method and path of each operation, and operations that return bytes. */
 
 export const operations = {
   getAuthConfig: 'GET /auth/config',
