@@ -1,4 +1,4 @@
-/** Queries on edges. */
+/** Queries for edges. */
 import { sql } from 'kysely'
 import type { IndexDb } from './schema.ts'
 

@@ -22,7 +22,7 @@ export interface SqliteOptions {
 export interface DatabaseObserver {
   /** Receives the seconds of each wait. Write transactions always report one, reads only if they had to wait. */
   waited(role: ConnectionMode, seconds: number): void
-  /** A statement or a transaction has waited `busyTimeoutMs`. */
+  /** Called if a statement or a transaction gives up after `busyTimeoutMs`. */
   gaveUp(): void
 }
 
@@ -76,7 +76,7 @@ export function refuseOddFile(file: string): void {
   if (found && !found.isFile()) throw new DatabaseError('storage_error', `${file} is not a regular file`)
 }
 
-/** @throws DatabaseError damaged */
+/** Checks the whole file. @throws DatabaseError damaged */
 async function requireSound(handle: Sqlite.Database): Promise<void> {
   const found = await retryWhileBusy(handle.name, () => handle.pragma('quick_check(1)', { simple: true }))
   if (found !== 'ok') throw new DatabaseError('damaged', `The database is damaged: ${found}`)

@@ -100,7 +100,7 @@ async function discard({ file, report }: Pick<DerivedOptions, 'report'> & { file
 }
 
 async function openNow<S>({ file, migrations, observer, onDamage }: Opening<S>): Promise<Generation<S>> {
-  // SQLite would apply the log of a deleted file to the new one.
+  // If the file was deleted, SQLite would apply its remaining log to the new one.
   if (identityOf(file) === undefined) await setAside(file)
   let opened: Generation<S> | undefined
   const database = await openDatabase<S>(file, migrations, {

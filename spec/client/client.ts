@@ -199,7 +199,7 @@ function isRepeatable(id: OperationId, { body }: Sent): boolean {
   return repeatable.has(id) || !operations[id].startsWith('POST')
 }
 
-/** @throws TypeError: a parameter is absent, or would lead to another operation */
+/** Fills in the path. @throws TypeError: a parameter is missing, or would lead to another operation */
 function pathOf(template: string, path: Sent['path'] = {}): string {
   return template.replace(/\{(\w+)\}/g, (_, name: string) => {
     const text = String(path[name] ?? '')
