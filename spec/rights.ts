@@ -36,6 +36,7 @@ export const rights = {
   createNode: { authorization: 'required', token: 'write' },
   listNodes: { authorization: 'optional', token: 'read' },
   listTree: { authorization: 'optional', token: 'read' },
+  listOrgTags: { authorization: 'optional', token: 'read' },
   createNodes: { authorization: 'required', token: 'write' },
   putNodes: { authorization: 'required', token: 'write' },
   getNode: { authorization: 'optional', token: 'read' },

@@ -705,6 +705,36 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/orgs/{org_id}/tags": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List the tags that nodes carry
+         * @description The tags of the nodes of the organisation on `main`, each with the number of nodes that carry it; not Git tags. For
+         *     members, and for anyone once the organisation is published. Order is by `num_nodes`, the highest first, then by `name`.
+         *
+         *     Tags that differ in case are different, as in `tag` of the list of nodes and `scope.tags` of a search. `tag:name` in a
+         *     query finds them in any case. At most the first 100,000 are listed, and `total` counts these.
+         */
+        get: operations["listOrgTags"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/orgs/{org_id}/nodes/batch": {
         parameters: {
             query?: never;
@@ -3104,6 +3134,21 @@ export interface components {
         TreePage: {
             /** @description The nodes of this page. */
             nodes: components["schemas"]["TreeNode"][];
+            total: components["schemas"]["Total"];
+            limit: components["schemas"]["PageLimit"];
+            offset: components["schemas"]["PageOffset"];
+        };
+        /** @description A tag that nodes of the organisation carry. */
+        OrgTag: {
+            /** @description The tag as the nodes have it. */
+            name: string;
+            /** @description How many nodes carry it. */
+            num_nodes: number;
+        };
+        /** @description A page of the tags of an organisation. */
+        OrgTagPage: {
+            /** @description The tags of this page. */
+            tags: components["schemas"]["OrgTag"][];
             total: components["schemas"]["Total"];
             limit: components["schemas"]["PageLimit"];
             offset: components["schemas"]["PageOffset"];
@@ -6161,6 +6206,53 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             /** @description `org_not_found`, `node_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listOrgTags: {
+        parameters: {
+            query?: {
+                /** @description How many to answer at most. */
+                limit?: components["parameters"]["limit"];
+                /** @description How many to skip. */
+                offset?: components["parameters"]["offset"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of tags. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OrgTagPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found` */
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];

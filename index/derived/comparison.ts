@@ -40,6 +40,7 @@ const tables: readonly Table[] = [
   table('node', ['one.org_id', 'one.id'], '', 'title description tags properties created_at updated_at head ledger'),
   table('node_text', [nodeOrg, 'one.node_id'], '', 'text'),
   table('node_tag', [nodeOrg, 'one.node_id'], 'tag', ''),
+  table('org_tag', ['one.org_id', 'null'], 'tag', 'nodes'),
   table('branch', [nodeOrg, 'one.node_id'], 'name', 'head'),
   table('edge', ['one.org_id', 'one.holder'], 'edge_type key', 'source target connection_type label'),
   table('pull', [nodeOrg, 'one.node_id'], 'number', pullColumns),

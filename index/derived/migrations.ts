@@ -57,7 +57,22 @@ export const indexMigrations: Record<string, Migration> = {
       ])
     },
   },
+  '011_org_tags': {
+    async up(db: Kysely<unknown>): Promise<void> {
+      await run(db, orgTags)
+    },
+  },
 }
+
+/** The tags of an organisation with their counts, in the order of the list. */
+const orgTags = [
+  `create table org_tag (
+    org_id text not null references org (id) on delete cascade, tag text not null, nodes integer not null,
+    primary key (org_id, tag)) without rowid`,
+  `insert into org_tag (org_id, tag, nodes)
+    select org_id, tag, count(*) from node_tag join node on node.id = node_tag.node_id group by org_id, tag`,
+  'create index org_tag_by_use on org_tag (org_id, nodes desc, tag)',
+]
 
 const refMoves = [
   `create table ref_moves (

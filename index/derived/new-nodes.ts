@@ -2,7 +2,7 @@
 import type { Insertable, Transaction } from 'kysely'
 import { toBytes } from './chains.ts'
 import { countMoves } from './change-log.ts'
-import { countUp, inSlices } from './nodes.ts'
+import { countTags, countUp, inSlices } from './nodes.ts'
 import type { EdgeTable, IndexSchema, NodeTable } from './schema.ts'
 
 export interface NewNodeRows {
@@ -38,6 +38,7 @@ export async function insertNewNodes(
     nodes.flatMap(({ node, tags }) => tags.map((tag) => ({ node_id: node.id, tag }))),
     (rows) => trx.insertInto('node_tag').values(rows).execute(),
   )
+  await countTags(trx, orgId, { added: nodes.flatMap(({ tags }) => tags) })
   await inSlices(
     nodes.flatMap(({ node, edges }) => edges.map((edge) => ({ org_id: orgId, holder: node.id, ...edge }))),
     (rows) => trx.insertInto('edge').values(rows).execute(),

@@ -1,6 +1,6 @@
 /** Replaces all rows of one node together. */
 import { randomUUID } from 'node:crypto'
-import type { Insertable, Kysely, Selectable, Transaction, Updateable } from 'kysely'
+import { type Insertable, type Kysely, type Selectable, sql, type Transaction, type Updateable } from 'kysely'
 import { branchRefs } from './branches.ts'
 import { type NewLogPart, storeLog } from './chain-layout.ts'
 import { abandonLogs, trimLog } from './chain-removal.ts'
@@ -94,12 +94,14 @@ export async function deleteNodeRows(
   trx: Transaction<IndexSchema>,
   { id, org_id, version }: Pick<Selectable<NodeTable>, 'id' | 'org_id' | 'version'>,
 ): Promise<boolean> {
+  const tags = await listTagsOf(trx, id)
   const { numDeletedRows } = await trx
     .deleteFrom('node')
     .where('id', '=', id)
     .where('version', '=', version)
     .executeTakeFirst()
   if (numDeletedRows === 0n) return false
+  await countTags(trx, org_id, { gone: tags })
   await abandonLogs(trx, id)
   await forgetMoves(trx, org_id, id)
   const changed = await countUp(trx, org_id, true)
@@ -197,8 +199,7 @@ async function replaceMain(
     .values({ node_id: nodeId, text })
     .onConflict((conflict) => conflict.column('node_id').doUpdateSet({ text }))
     .execute()
-  await trx.deleteFrom('node_tag').where('node_id', '=', nodeId).execute()
-  for (const tag of tags) await trx.insertInto('node_tag').values({ node_id: nodeId, tag }).execute()
+  await replaceTags(trx, orgId, nodeId, tags)
   if (!edges) return false
   const before = await trx.selectFrom('edge').selectAll().where('holder', '=', nodeId).execute()
   const known = new Map(before.map(({ org_id, holder, ...edge }) => [identity(edge), edge]))
@@ -215,6 +216,47 @@ async function replaceMain(
   }
   await inSlices(added, (rows) => trx.insertInto('edge').values(rows).execute())
   return true
+}
+
+async function replaceTags(
+  trx: Transaction<IndexSchema>,
+  orgId: string,
+  nodeId: string,
+  tags: readonly string[],
+): Promise<void> {
+  const [known, wanted] = [new Set(await listTagsOf(trx, nodeId)), new Set(tags)]
+  const gone = [...known].filter((tag) => !wanted.has(tag))
+  const added = [...wanted].filter((tag) => !known.has(tag))
+  const ofNode = trx.deleteFrom('node_tag').where('node_id', '=', nodeId)
+  await inSlices(gone, (some) => ofNode.where('tag', 'in', some).execute())
+  await inSlices(
+    added.map((tag) => ({ node_id: nodeId, tag })),
+    (rows) => trx.insertInto('node_tag').values(rows).execute(),
+  )
+  await countTags(trx, orgId, { added, gone })
+}
+
+async function listTagsOf(trx: Transaction<IndexSchema>, nodeId: string): Promise<string[]> {
+  const rows = await trx.selectFrom('node_tag').select('tag').where('node_id', '=', nodeId).execute()
+  return rows.map(({ tag }) => tag)
+}
+
+/** Counts the nodes that carry each tag. A tag is named once for each node that it was added to or is gone from. */
+export async function countTags(
+  trx: Transaction<IndexSchema>,
+  orgId: string,
+  { added = [], gone = [] }: { readonly added?: readonly string[]; readonly gone?: readonly string[] },
+): Promise<void> {
+  const changes = new Map<string, number>()
+  for (const tag of added) changes.set(tag, (changes.get(tag) ?? 0) + 1)
+  for (const tag of gone) changes.set(tag, (changes.get(tag) ?? 0) - 1)
+  if (changes.size === 0) return
+  // One statement for any number of tags: Kysely takes longer to compile a list than SQLite to count.
+  await sql`
+    insert into org_tag (org_id, tag, nodes)
+      select ${orgId}, value ->> 0, value ->> 1 from json_each(${JSON.stringify([...changes])}) where true
+      on conflict (org_id, tag) do update set nodes = nodes + excluded.nodes`.execute(trx)
+  if (gone.length > 0) await trx.deleteFrom('org_tag').where('org_id', '=', orgId).where('nodes', '<=', 0).execute()
 }
 
 function identity(edge: Omit<EdgeTable, 'org_id' | 'holder'>): string {

@@ -70,6 +70,14 @@ interface NodeTagTable {
   tag: string
 }
 
+/** A tag that at least one node of the organisation carries on main. */
+interface OrgTagTable {
+  org_id: string
+  tag: string
+  /** How many carry it. */
+  nodes: number
+}
+
 /** A deleted node, until search indexes have removed it. */
 interface TombstoneTable {
   node_id: string
@@ -191,6 +199,7 @@ export interface IndexSchema {
   node: NodeTable
   node_text: NodeTextTable
   node_tag: NodeTagTable
+  org_tag: OrgTagTable
   tombstone: TombstoneTable
   branch: BranchTable
   chain: ChainTable

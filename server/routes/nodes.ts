@@ -17,6 +17,7 @@ export const nodeRoutes: HandlersOf<
   | 'putNodes'
   | 'listNodes'
   | 'listTree'
+  | 'listOrgTags'
   | 'getNode'
   | 'updateNode'
   | 'deleteNode'
@@ -37,6 +38,7 @@ export const nodeRoutes: HandlersOf<
   putNodes: (deps, actor, { path, body, from, signal }) => putNodes(deps, { actor, from, signal }, orgAt(path), body),
   listNodes: (deps, actor, { path, query }) => nodes.listNodes(deps, actor, orgAt(path), query),
   listTree: (deps, actor, { path, query }) => listTree(deps, actor, orgAt(path), query),
+  listOrgTags: (deps, actor, { path, query }) => nodes.listOrgTags(deps, actor, orgAt(path), query),
   getNode: async (deps, actor, { path, base }) => withCloneUrl(await nodes.readNode(deps, actor, nodeAt(path)), base),
   updateNode: async (deps, actor, { path, body, base }) =>
     withCloneUrl(await nodes.updateNode(deps, actor, nodeAt(path), body), base),

@@ -36,6 +36,7 @@ export const operations = {
   createNode: 'POST /orgs/{org_id}/nodes',
   listNodes: 'GET /orgs/{org_id}/nodes',
   listTree: 'GET /orgs/{org_id}/tree',
+  listOrgTags: 'GET /orgs/{org_id}/tags',
   createNodes: 'POST /orgs/{org_id}/nodes/batch',
   putNodes: 'PUT /orgs/{org_id}/nodes/batch',
   getNode: 'GET /orgs/{org_id}/nodes/{node_id}',

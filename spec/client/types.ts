@@ -838,6 +838,21 @@ export interface components {
             readonly limit: components["schemas"]["PageLimit"];
             readonly offset: components["schemas"]["PageOffset"];
         };
+        /** @description A tag that nodes of the organisation carry. */
+        readonly OrgTag: {
+            /** @description The tag as the nodes have it. */
+            readonly name: string;
+            /** @description How many nodes carry it. */
+            readonly num_nodes: number;
+        };
+        /** @description A page of the tags of an organisation. */
+        readonly OrgTagPage: {
+            /** @description The tags of this page. */
+            readonly tags: readonly components["schemas"]["OrgTag"][];
+            readonly total: components["schemas"]["Total"];
+            readonly limit: components["schemas"]["PageLimit"];
+            readonly offset: components["schemas"]["PageOffset"];
+        };
         /** @description How a node lies under a parent. */
         readonly ParentChange: {
             readonly label?: components["schemas"]["EdgeLabel"];
@@ -3026,6 +3041,36 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["TreePage"];
+                };
+            };
+        };
+    };
+    readonly listOrgTags: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description How many to answer at most. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description How many to skip. */
+                readonly offset?: components["parameters"]["offset"];
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of tags. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly Link: components["headers"]["Link"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["OrgTagPage"];
                 };
             };
         };

@@ -1,39 +1,79 @@
 /** Migrations of `index.sqlite` that fill what they add. */
 
+import type Sqlite from 'better-sqlite3'
 import { expect } from 'chai'
 import { Kysely } from 'kysely'
 import { listNodesWithBranch } from '../../index/derived/branches.ts'
 import { indexMigrations } from '../../index/derived/migrations.ts'
+import { listOrgTagRows } from '../../index/derived/node-queries.ts'
 import type { IndexSchema } from '../../index/derived/schema.ts'
 import { openSqlite } from '../../index/sqlite/better-sqlite3.ts'
 import { sqliteDialect } from '../../index/sqlite/driver.ts'
 import { migrate } from '../../index/sqlite/migrate.ts'
 
 describe('an index.sqlite of an older version', () => {
-  it('finds the nodes of each organisation by their branches', async () => {
-    const handle = openSqlite(':memory:')
-    const db = new Kysely<IndexSchema>({ dialect: sqliteDialect(handle, 'write') })
-    const older = Object.fromEntries(Object.entries(indexMigrations).filter(([name]) => name < '004'))
-    await db.transaction().execute((trx) => migrate(trx, older, 'index.sqlite'))
-    for (const org of ['one', 'other']) {
+  let handle: Sqlite.Database
+  let db: Kysely<IndexSchema>
+  beforeEach(() => {
+    handle = openSqlite(':memory:')
+    db = new Kysely<IndexSchema>({ dialect: sqliteDialect(handle, 'write') })
+  })
+  afterEach(() => db.destroy())
+
+  const migrateWith = (migrations: typeof indexMigrations) =>
+    db.transaction().execute((trx) => migrate(trx, migrations, 'index.sqlite'))
+
+  /** An index of the version before that migration, with a node in each of two organisations. */
+  const openOlder = async (migration: string) => {
+    await migrateWith(Object.fromEntries(Object.entries(indexMigrations).filter(([name]) => name < migration)))
+    for (const org of ['one', 'other'])
       handle.exec(
         `insert into org (id, name, published, require_pull_requests, created_at, updated_at, head, epoch)
-           values ('${org}', '', 0, 0, '', '', '', 'e');
-         insert into node (id, org_id, title, description, tags, properties, created_at, updated_at, head, ledger, version, changed)
-           values ('node of ${org}', '${org}', '', '', '[]', '{}', '', '', 'm', 'l', 1, 1);
-         insert into branch (node_id, name, head) values ('node of ${org}', 'main', 'm'), ('node of ${org}', 'draft', 'd')`,
+           values ('${org}', '', 0, 0, '', '', '', 'e')`,
       )
-    }
-    await db.transaction().execute((trx) => migrate(trx, indexMigrations, 'index.sqlite'))
+    for (const org of ['one', 'other']) addNode(org, `node of ${org}`)
+  }
+  const addNode = (org: string, id: string) =>
+    handle.exec(
+      `insert into node (id, org_id, title, description, tags, properties, created_at, updated_at, head, ledger, version, changed)
+         values ('${id}', '${org}', '', '', '[]', '{}', '', '', 'm', 'l', 1, 1)`,
+    )
+  const planOf = (query: string) => {
+    const plan = handle.prepare<[], { detail: string }>(`explain query plan ${query}`).all()
+    return plan.map(({ detail }) => detail).join()
+  }
+
+  it('finds the nodes of each organisation by their branches', async () => {
+    await openOlder('004')
+    for (const org of ['one', 'other'])
+      handle.exec(
+        `insert into branch (node_id, name, head) values ('node of ${org}', 'main', 'm'), ('node of ${org}', 'draft', 'd')`,
+      )
+    await migrateWith(indexMigrations)
     expect(await listNodesWithBranch(db, 'one', 'draft', '', 10)).to.deep.equal([
       { id: 'node of one', head: 'm', ledger: 'l', created_at: '', branch_head: 'd' },
     ])
-    const plan = handle
-      .prepare<[], { detail: string }>(
-        "explain query plan select node_id from branch where org_id = 'one' and name = 'draft' and name <> 'main' and node_id > ''",
-      )
-      .all()
-    expect(plan.map(({ detail }) => detail).join()).to.contain('branch_by_name')
-    await db.destroy()
+    const branches =
+      "select node_id from branch where org_id = 'one' and name = 'draft' and name <> 'main' and node_id > ''"
+    expect(planOf(branches)).to.contain('branch_by_name')
+  })
+
+  it('counts the nodes of each organisation by their tags, in the order of the list', async () => {
+    await openOlder('011')
+    addNode('one', 'another node of one')
+    handle.exec(
+      `insert into node_tag (node_id, tag)
+         values ('node of one', 'fish'), ('node of one', 'sea'), ('another node of one', 'sea'), ('node of other', 'sea')`,
+    )
+    await migrateWith(indexMigrations)
+    expect(await listOrgTagRows(db, 'one', { limit: 10, offset: 0 })).to.deep.equal({
+      rows: [
+        { tag: 'sea', nodes: 2 },
+        { tag: 'fish', nodes: 1 },
+      ],
+      total: 2,
+    })
+    const tags = "select tag, nodes from org_tag where org_id = 'one' order by nodes desc, tag limit 10"
+    expect(planOf(tags)).to.equal('SEARCH org_tag USING COVERING INDEX org_tag_by_use (org_id=?)')
   })
 })

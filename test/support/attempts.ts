@@ -168,6 +168,7 @@ export const table: Readonly<Record<keyof operations, Row>> = {
   },
   listNodes: { need: 'public', attempt: () => ({}) },
   listTree: { need: 'public', attempt: () => ({}) },
+  listOrgTags: { need: 'public', attempt: () => ({}) },
   getNode: { need: 'public', attempt: onNode },
   updateNode: {
     need: 'editor',

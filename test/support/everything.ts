@@ -66,6 +66,7 @@ export async function everythingIn(
       await list(`/orgs/${org}/nodes?parent_id=${id}`, 'nodes')
     }
     await list(`/orgs/${org}/nodes?tag=sea`, 'nodes')
+    await list(`/orgs/${org}/tags`, 'tags')
     await ask(`/public/orgs/${org}/graph`, undefined, {})
     for (const query of queries) {
       for (const expansion_depth of ['none', 'shallow', 'standard', 'deep'])

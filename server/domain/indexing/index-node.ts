@@ -190,8 +190,8 @@ async function indexOrgRows(deps: Deps, orgId: string): Promise<void> {
   }
 }
 
-/** Nodes of one transaction, and edges from which on it takes no further node: other writers wait for it. */
-const atOnce = { nodes: 50, edges: 500 } as const
+/** Of one transaction, for which other writers wait: the most nodes. From so many edges and tags on it takes no further one. */
+const atOnce = { nodes: 50, edgesAndTags: 500 } as const
 
 /**
  * Writes the rows of nodes that were just created. As after any other change, a failure is logged and the sweep retries; a node
@@ -215,9 +215,9 @@ export async function indexNewNodes(deps: Deps, orgId: string, nodes: readonly N
 
 /** The nodes from there on that one transaction takes. */
 function fitting(nodes: readonly NewNodeRows[], from: number): readonly NewNodeRows[] {
-  let edges = 0
+  let seen = 0
   let to = from
-  for (; to < nodes.length && to - from < atOnce.nodes && edges < atOnce.edges; to++)
-    edges += nodes[to]?.edges.length ?? 0
+  for (; to < nodes.length && to - from < atOnce.nodes && seen < atOnce.edgesAndTags; to++)
+    seen += (nodes[to]?.edges.length ?? 0) + (nodes[to]?.tags.length ?? 0)
   return nodes.slice(from, to)
 }

@@ -16,7 +16,7 @@ import {
   readOwnConnections,
   readOwnEdges,
 } from '../../../index/derived/neighbours.ts'
-import { listNodeRows, type NodeRow, readNodeText } from '../../../index/derived/node-queries.ts'
+import { listNodeRows, listOrgTagRows, type NodeRow, readNodeText } from '../../../index/derived/node-queries.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { authorizeNode, authorizeOrg, type NodeAccess, recheckAccess, reloadNode } from '../access.ts'
@@ -60,6 +60,13 @@ export async function listNodes(
 /** Bytes of a node's properties in a list; longer ones are omitted. */
 const listedProperties = 65_536
 const omitted = { properties_omitted: true as const }
+
+/** The tags that nodes carry on main, as written: the most used first, equals by name. @throws AppError as authorizeOrg */
+export async function listOrgTags(deps: Deps, actor: Actor, at: OrgAt, page: Page) {
+  await authorizeOrg(deps, actor, at, 'public')
+  const { rows, total } = await listOrgTagRows(deps.index.read, at.orgId, page)
+  return { tags: rows.map(({ tag, nodes }) => ({ name: tag, num_nodes: nodes })), ...pageOf(page, total) }
+}
 
 export async function readNode(deps: Deps, actor: Actor, at: NodeAt) {
   return toNode(deps, await authorizeNode(deps, actor, at, 'public'))
