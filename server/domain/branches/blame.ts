@@ -1,4 +1,4 @@
-/** Who wrote which lines and paragraphs of a text, when, and in which pull request. */
+/** The commit, author and pull request behind each line and paragraph of a text file. */
 import { type BlamedRange, readBlame } from '../../../gitstore/history/blame.ts'
 import { blobSize } from '../../../gitstore/objects/blob-stream.ts'
 import { readCommit } from '../../../gitstore/objects/commits.ts'
@@ -17,10 +17,10 @@ import { readBlobStart } from './media-types.ts'
 import { openMergerSearch } from './merged-by.ts'
 import { readTree, resolveRevision } from './revisions.ts'
 
-/** Of a text. */
+/** Limits of a file that can be blamed. */
 const maxBytes = 1_048_576
 const maxLines = 20_000
-/** Characters of a commit's first line in the answer. */
+/** Characters of a commit's first line in the response. */
 const summaryCharacters = 500
 
 const tooLarge =
@@ -60,7 +60,13 @@ interface Blame {
   readonly commits: BlamedCommit[]
 }
 
-/** @throws AppError branch_not_found, file_not_found, too_large, busy; ValidationError: no text; GitError as readBlame */
+/**
+ * Returns the blame of a file at a revision.
+ *
+ * @throws AppError branch_not_found, file_not_found, too_large, busy
+ * @throws ValidationError the file is not text
+ * @throws GitError as readBlame
+ */
 export async function blameFile(deps: Deps, context: RequestContext, at: FileAt): Promise<ImmutableAnswer<Blame>> {
   const { path } = at
   const access = await authorizeNode(deps, context.actor, at, 'public')
@@ -69,7 +75,7 @@ export async function blameFile(deps: Deps, context: RequestContext, at: FileAt)
   const entry = head === null ? undefined : await findEntry(repo, await readTree(repo, head), path)
   if (!head || !entry || entry.mode === '040000' || entry.mode === '160000')
     throw new AppError('file_not_found', 'File not found')
-  // Requests are merged after their commits were made.
+  // Merging a pull request changes what is shown for commits that are older.
   const ledger = access.role === null ? 'public' : node.ledger
   return immutableAnswer(`blame ${node.id} ${head} ${ledger} ${path}`, sizeOf, () =>
     readBounded(deps, context, tooLarge, async (bounds) => {
@@ -91,7 +97,7 @@ export async function blameFile(deps: Deps, context: RequestContext, at: FileAt)
   )
 }
 
-/** Without the ends of lines. @throws AppError too_large */
+/** Splits the file into lines, without their line ends. @throws AppError too_large */
 function linesOf(bytes: Buffer): string[] {
   const lines = bytes.toString('utf8').split('\n')
   if (lines.at(-1) === '') lines.pop()
@@ -99,7 +105,7 @@ function linesOf(bytes: Buffer): string[] {
   return lines
 }
 
-/** In the order of the text. */
+/** The commits of the ranges, in the order of the text. */
 async function commitsOf(
   deps: Deps,
   access: NodeAccess,
@@ -125,7 +131,7 @@ async function commitsOf(
   return commits
 }
 
-/** Runs of lines that are not blank. */
+/** Splits the text into paragraphs: runs of lines that are not blank. */
 function paragraphsOf(
   lines: readonly string[],
   ranges: readonly BlamedRange[],
@@ -155,7 +161,7 @@ function timeIn(commits: ReadonlyMap<Oid, BlamedCommit>, oid: Oid): string {
   return commits.get(oid)?.created_at ?? ''
 }
 
-/** Characters of its JSON, approximately. */
+/** The approximate length of its JSON, in characters. */
 function sizeOf({ ranges, paragraphs, commits }: Blame): number {
   const texts = paragraphs.reduce((sum, { text, commit_ids }) => sum + 150 + text.length + 43 * commit_ids.length, 0)
   return 400 + ranges.reduce((sum, one) => sum + 150 + one.original_path.length, 0) + 300 * commits.length + texts

@@ -1,4 +1,4 @@
-/** Commits to a branch: under its lock, after all rules, and brings the index up to it. */
+/** Commits to a branch under its lock, after all checks, and updates the index. */
 
 import type { BranchName } from '../../../gitstore/names.ts'
 import { newObjectBatch, type ObjectBatch } from '../../../gitstore/objects/object-batch.ts'
@@ -24,20 +24,21 @@ import { readTree } from './revisions.ts'
 export interface CommitRequest {
   readonly branch: BranchName
   readonly message: string
-  /** The head the caller expects; null: no commit yet; undefined: any. */
+  /** The head that the caller expects. Null: no commit yet; undefined: any. */
   readonly expectedHead?: string | null | undefined
-  /** Whether the change can add a parent edge: it then holds the graph lock. */
+  /** True if the change can add a parent edge. It then holds the graph lock. */
   readonly addsParents: boolean
   /** Builds the new tree on the draft from the head's tree (null: none). */
   readonly build: (draft: ObjectBatch, tree: Oid | null) => Promise<Oid>
-  /** The part of the request to which a problem at that path belongs. */
+  /** The part of the request that a problem at that path belongs to. */
   readonly locate: (path: string) => readonly (string | number)[]
 }
 
 /**
  * Commits to a branch by compare-and-swap under its lock. The index is up to date when this returns.
  *
- * @throws AppError head_moved, branch_not_found, no_changes, pull_request_required, forbidden; ValidationError: content that breaks a rule, a long message
+ * @throws AppError head_moved, branch_not_found, no_changes, pull_request_required, forbidden
+ * @throws ValidationError the content breaks a rule, or the message is too long
  */
 export async function commitToBranch(
   deps: Deps,
@@ -72,13 +73,13 @@ export async function commitToBranch(
   })
 }
 
-/** Reads the head's content into the cache before the branch is locked: it takes seconds for thousands of edges. */
+/** Reads the head's content into the cache before the branch is locked. Thousands of edges take seconds. */
 async function readAhead(repo: Repo, ref: string): Promise<void> {
   const head = readRef(repo, ref)
   if (head !== null) await readContent(repo, await readTree(repo, head))
 }
 
-/** Runs `work`, with the graph locked if `held`. The index is updated before the lock is released. */
+/** Runs `work`, with the graph locked if `held`. The node is indexed before the lock is released. */
 export async function withGraphLockIf<T>(
   deps: Deps,
   { org, node }: Pick<NodeAccess, 'org' | 'node'>,
@@ -88,7 +89,7 @@ export async function withGraphLockIf<T>(
   return held ? withGraphLock(deps, org.id, node.id, work) : work()
 }
 
-/** Runs `work` with the graph locked; the node is indexed before the lock is released, if the index can be written. */
+/** Runs `work` with the graph locked. Indexes the node before it releases the lock, if the index can be written. */
 export async function withGraphLock<T>(deps: Deps, orgId: string, nodeId: string, work: () => Promise<T>): Promise<T> {
   return withGraphLockOn(deps, orgId, [nodeId], async () => {
     const value = await work()
@@ -97,7 +98,7 @@ export async function withGraphLock<T>(deps: Deps, orgId: string, nodeId: string
   })
 }
 
-/** Runs `work`, which indexes the nodes that it changes, with the graph locked. If this process dies, recovery indexes them. */
+/** Runs `work` with the graph locked. `work` indexes the nodes that it changes; if this process dies, recovery does. */
 export async function withGraphLockOn<T>(
   deps: Deps,
   orgId: string,
@@ -108,7 +109,10 @@ export async function withGraphLockOn<T>(
   return withRefLock(deps.store, graph, encodeNote(orgId, nodeIds), work)
 }
 
-/** Problems of the tree under the rules of the branch, which is at `before`: syntax anywhere, on main also what it may not lose, and the graph. */
+/**
+ * Problems of the tree `after` under the rules of the branch, which is at `before`. Syntax is checked on every branch;
+ * on main also node.json, which must stay, and the graph.
+ */
 export async function problemsOf(
   { index }: Pick<Deps, 'index'>,
   { org, node }: Pick<NodeAccess, 'org' | 'node'>,
@@ -125,7 +129,7 @@ export async function problemsOf(
   return [...problems, ...lost, ...(await findGraphProblems(index.read, org.id, node.id, known, content))]
 }
 
-/** Whether moving main from one tree to another adds a parent edge. */
+/** True if moving main from one tree to another adds a parent edge. */
 export async function addsParents(repo: Repo, before: Oid | null, after: Oid): Promise<boolean> {
   return newParents(await readContent(repo, before), await readContent(repo, after)).length > 0
 }
@@ -154,7 +158,7 @@ export function refuseProblems(problems: readonly ContentProblem[], locate: Comm
   throw new ValidationError(problems.map((problem) => problemOf(locate(problem.path), problem)))
 }
 
-/** A problem of the content, at that part of a request. */
+/** A content problem as a problem of the request, at `loc`. */
 export function problemOf(loc: Problem['loc'], { path, reason }: PathProblem): Problem {
   return { loc, msg: `${excerpt(path)}: ${reason}`, type: 'value_error', ctx: { path, reason } }
 }

@@ -31,7 +31,7 @@ export interface Branch {
   readonly updated_at: string
 }
 
-/** By name, those that the caller sees. */
+/** Lists the branches that the caller sees, sorted by name. */
 export async function listBranches(deps: Deps, actor: Actor, at: NodeAt, page: Page) {
   const { repo, role } = await authorizeNode(deps, actor, at, 'public')
   const visible = [...listRefs(repo, branchRefs)].filter(([ref]) => seesRef(audienceOf(role), ref))
@@ -46,7 +46,12 @@ export async function readBranch(deps: Deps, actor: Actor, at: BranchAt): Promis
   return toBranch(access.repo, at.branch, head)
 }
 
-/** @throws AppError branch_exists, branch_name_taken, too_many_branches; ValidationError: a name that git or Grove refuses, a start that is not there */
+/**
+ * Creates a branch at a revision, by default at main.
+ *
+ * @throws AppError branch_exists, branch_name_taken, too_many_branches
+ * @throws ValidationError git or Grove refuses the name, or the start does not exist
+ */
 export async function createBranch(
   deps: Deps,
   actor: Person,
@@ -62,7 +67,7 @@ export async function createBranch(
   if (!from) throw invalid(['body', 'from'], 'names no branch or commit of this node', input.from ?? 'main')
   const ref = branchRef(name)
   const tree = await readTree(repo, from)
-  // Content of the node itself is accepted under another branch name.
+  // The node's own content is always accepted on another branch.
   refuseProblems(await problemsOf(deps, access, repo, ref, ref === main ? null : tree, tree), () => ['body', 'from'])
   await updateRefs(deps.store, [{ repo, ref }], async (current) => {
     if (current({ repo, ref })) throw new AppError('branch_exists', 'A branch of this name exists')
@@ -78,7 +83,10 @@ export async function createBranch(
   return readResult(deps, () => toBranch(repo, name, from))
 }
 
-/** The same as a push that deletes the branch: its requests close and keep their heads, requests into it go to main or close. */
+/**
+ * Deletes a branch, as a push does. Pull requests from it close and keep their heads. Pull requests into it are
+ * retargeted to main or close.
+ */
 export async function deleteBranch(deps: Deps, actor: Person, at: BranchAt): Promise<void> {
   const name = parseBranchName(at.branch)
   for (

@@ -1,4 +1,4 @@
-/** The changes of one commit as a client sends them: validates them and applies them to a tree. */
+/** Validates the changes that a client sends for a commit, and applies them. */
 
 import { isGitError } from '../../../gitstore/errors.ts'
 import { pathProblem } from '../../../gitstore/names.ts'
@@ -23,11 +23,16 @@ export interface FileChange {
   readonly bytes: Buffer | null
 }
 
-/** The part of a request in which the changes are. */
+/** The part of a request that holds the changes. */
 type Loc = readonly (string | number)[]
 const inCommit: Loc = ['body', 'changes']
 
-/** @throws ValidationError: a path that git forbids or that is named twice, content that is missing, not base64 or over 10 MiB */
+/**
+ * Checks and decodes the changes.
+ *
+ * @throws ValidationError a path that git forbids or that is used twice; content that is missing, invalid or over 10
+ *   MiB
+ */
 export function fileChanges(changes: readonly Change[], within = inCommit): FileChange[] {
   const problems: Problem[] = []
   const seen = new Set<string>()
@@ -48,7 +53,7 @@ export function fileChanges(changes: readonly Change[], within = inCommit): File
 /**
  * Applies the changes to the tree.
  *
- * @throws ValidationError: a path to delete that is not there, a file where a folder stands, names that differ in case only
+ * @throws ValidationError a deleted path does not exist, a file is where a folder is, or names differ only in case
  */
 export async function applyFileChanges(
   draft: ObjectDraft,

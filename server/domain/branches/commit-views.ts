@@ -1,4 +1,4 @@
-/** Commits and differences as responses. */
+/** Commits and their changes as responses. */
 import { type Commit as GitCommit, readCommit, readMessage } from '../../../gitstore/objects/commits.ts'
 import { diffTrees } from '../../../gitstore/objects/diff.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
@@ -43,7 +43,7 @@ export interface CommitDetails extends Commit {
   readonly changes: CommitDiff
 }
 
-/** Parents of one commit that a list shows. */
+/** The number of parents of a commit that a list shows. */
 const listedParents = 1_000
 /** Bytes of all messages of one page. */
 const pageBytes = 4 * 1_048_576
@@ -67,12 +67,12 @@ export function shownMessage({ message, messageIsCut }: GitCommit): Pick<Commit,
   return messageIsCut ? { message, message_truncated: true } : { message: message.replace(/\n$/, '') }
 }
 
-/** A page of commits. */
+/** Reads a page of commits. */
 export async function readCommits(repo: Repo, nodeId: string, oids: readonly Oid[]): Promise<Commit[]> {
   return withinPage(await Promise.all(oids.map(async (oid) => toCommit(nodeId, await readCommit(repo, oid)))))
 }
 
-/** The rows of a page. If their messages are too long together, each is cut to an even share. */
+/** The rows of a page. If their messages are too long in total, each is cut to an equal share. */
 export function withinPage<Row extends { message: string }>(rows: Row[]): Row[] {
   const bytes = rows.reduce((sum, { message }) => sum + Buffer.byteLength(message), 0)
   if (bytes <= pageBytes) return rows
@@ -83,7 +83,7 @@ export function withinPage<Row extends { message: string }>(rows: Row[]): Row[] 
   })
 }
 
-/** A complete commit, with its changes against its first parent. */
+/** Reads a complete commit, with its changes since its first parent. */
 export async function readDetails(repo: Repo, nodeId: string, oid: Oid, read: LargeRead): Promise<CommitDetails> {
   const commit = await readCommit(repo, oid)
   const { message_truncated, parents_truncated, ...view } = toCommit(nodeId, commit)
@@ -98,7 +98,7 @@ export async function readDetails(repo: Repo, nodeId: string, oid: Oid, read: La
 const tooMuchDiffers =
   'More differs than one answer holds: over 200,000 files and folders, or paths of over 16 MiB; clone the node and use git diff'
 
-/** The changes between two commits; from null everything is added. @throws as `read` */
+/** Compares two commits; if `base` is null, every file is added. @throws the errors of `read` */
 export async function readDiff(
   repo: Repo,
   nodeId: string,

@@ -13,7 +13,12 @@ export interface CompareQuery extends DiffQuery {
   readonly head: string
 }
 
-/** The merge base, commits on each side, changes of `head` since the merge base; with `text` their hunks. @throws as textDiff */
+/**
+ * Compares two revisions. Returns the merge base, the commits on each side, and the changes of `head` since the merge
+ * base; with `text` also their hunks.
+ *
+ * @throws the errors of textDiff
+ */
 export async function compare(
   deps: Deps,
   context: RequestContext,
@@ -38,7 +43,11 @@ export async function compare(
   return { ...comparison, text: (await textDiff(deps, context, access, { base: fork, target: head }, query)).body }
 }
 
-/** What `head` has changed since the merge base, without `base` since its first parent, as a patch. @throws as patchOf */
+/**
+ * Returns the changes of `head` as a patch. It begins at the merge base, or without `base`, at the first parent.
+ *
+ * @throws the errors of patchOf
+ */
 export async function comparePatch(
   deps: Deps,
   context: RequestContext,

@@ -1,7 +1,7 @@
 /**
- * The rules of content, checked when a branch moves: on main node.json stays, and the graph is a DAG within one organisation,
- * without new dangling edges. Names that are equal on case-insensitive file systems are refused if one of them is new, kept if
- * both exist already.
+ * The rules of content, checked when a branch moves. On main, node.json must stay, and the graph must be a DAG within
+ * one organisation, without new dangling edges. Names that are equal on case-insensitive file systems are refused if
+ * one of them is new, and accepted if both exist already.
  */
 
 import { findCaseCollision } from '../../../gitstore/names.ts'
@@ -16,12 +16,12 @@ import type { NodeContent } from '../format/node-format.ts'
 import type { ContentProblem } from '../format/path-problem.ts'
 import { edgeFile, nodeFile } from '../format/paths.ts'
 
-/** Problems reported per tree; more of them usually have one cause. */
+/** The most problems reported per tree; more of them usually have one cause. */
 const maxProblems = 100
 
 /**
- * Problems of `after`, given `before`. Rules that are newer than some repositories apply only to content that breaks them
- * more than before.
+ * Problems of `after`, given `before`. Rules that are newer than some repositories apply only to content that breaks
+ * them more than it did before.
  */
 export function findContentProblems(before: NodeContent, after: NodeContent): ContentProblem[] {
   const borne = new Map(before.problems.map(({ path, reason, excess }) => [`${path}\0${reason}`, excess]))
@@ -32,8 +32,8 @@ export function findContentProblems(before: NodeContent, after: NodeContent): Co
 }
 
 /**
- * What main may not lose. A repository that came from elsewhere may be without node.json, and has the title given at its
- * creation; one that has it would lose title, tags and properties.
+ * Reports that node.json was removed from main, which would lose title, tags and properties. A repository that came
+ * from elsewhere may be without node.json: its title is the one given at its creation.
  */
 export function findLossProblems(before: NodeContent, after: NodeContent): ContentProblem[] {
   const isLost = before.jsonBlob !== undefined && after.jsonBlob === undefined
@@ -42,8 +42,8 @@ export function findLossProblems(before: NodeContent, after: NodeContent): Conte
 }
 
 /**
- * Problems that `after` causes in the graph, given that main is at `before`. Only new edges are checked, so that a deleted
- * neighbour never blocks a repository.
+ * Problems that `after` causes in the graph, given that main is at `before`. Only new edges are checked, so that a
+ * deleted neighbour never blocks a repository.
  */
 export async function findGraphProblems(
   db: IndexDb,
@@ -86,7 +86,7 @@ export function newParents(before: NodeContent, after: NodeContent): NodeContent
 export interface Collision {
   /** The full path of the second name. */
   readonly path: string
-  /** Without their folder. */
+  /** The two names, without their folder. */
   readonly names: readonly [string, string]
 }
 
@@ -94,8 +94,8 @@ export interface Collision {
 interface Folders extends Map<string, Folders> {}
 
 /**
- * Collisions of names along `paths` that are in `after` but not in `before` (null: nothing); at most one per folder. Reads
- * each folder once.
+ * Finds colliding names along `paths` that `after` has and `before` (null: nothing) has not. Returns at most one pair
+ * per folder, and reads each folder once.
  */
 export async function findCollisions(
   repo: Repo,
@@ -137,7 +137,7 @@ async function collisionIn(entries: readonly TreeEntry[], fresh: ReadonlySet<str
   return undefined
 }
 
-/** Names along `paths`. */
+/** The folders along `paths`. */
 async function foldersOf(paths: readonly string[], pace: Yielder): Promise<Folders> {
   const root: Folders = new Map()
   for (const path of paths) {

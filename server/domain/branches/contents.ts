@@ -22,14 +22,14 @@ import { isPublicBlob } from './public-blobs.ts'
 import { readTree, requireBranchName, resolveRevision } from './revisions.ts'
 import { visibleHeads } from './tags.ts'
 
-/** Bytes of a file returned as JSON; building the response takes five times as much memory. */
+/** The most bytes of a file in JSON. The response takes five times as much memory. */
 const fileLimit = 16 * 1_048_576
 
 const tooManyFiles =
   'This tree has more than 100,000 files and folders, more than 64 levels, or paths of over 16 MiB; clone the node and use git ls-tree'
 
 /**
- * The files of a revision, in the order of git; none, without `commit_id`, of a branch that has no commit yet.
+ * Lists the files of a revision in git's order. A branch without a commit has no files and no `commit_id`.
  *
  * @throws AppError as authorizeNode, branch_not_found, too_large, busy; the signal's reason
  */
@@ -58,7 +58,7 @@ async function listTree(repo: Repo, head: Oid, read: LargeRead): Promise<FileEnt
   return read(tooManyFiles, (pace) => listFiles(repo, tree, { pace }))
 }
 
-/** A file with its content as in a commit request: text if it is UTF-8, else base64. */
+/** Reads a file. The content is as in the body of a commit: text if it is UTF-8, else base64. */
 export async function readFile(deps: Deps, actor: Actor, at: FileAt) {
   const { nodeId, branch, path } = at
   const access = await authorizeNode(deps, actor, at, 'public')
@@ -83,7 +83,7 @@ export async function readFile(deps: Deps, actor: Actor, at: FileAt) {
   }
 }
 
-/** The bytes of a blob. The public sees only blobs that main or a tag contains. */
+/** Reads the bytes of a blob. Anonymous callers see only blobs that main or a tag contains. */
 export async function readBytes(deps: Deps, context: RequestContext, at: ObjectAt): Promise<Buffer> {
   const { objectId } = at
   const access = await authorizeNode(deps, context.actor, at, 'public')
@@ -96,7 +96,7 @@ export async function readBytes(deps: Deps, context: RequestContext, at: ObjectA
   })
 }
 
-/** History in `git log`'s order. @throws as listFilteredCommits */
+/** Lists the history of a revision in the order of `git log`. @throws the errors of listFilteredCommits */
 export async function listCommits(deps: Deps, context: RequestContext, at: BranchAt, query: HistoryQuery) {
   const { nodeId, branch } = at
   const access = await authorizeNode(deps, context.actor, at, 'public')
@@ -116,7 +116,12 @@ export async function listCommits(deps: Deps, context: RequestContext, at: Branc
   )
 }
 
-/** @throws AppError commit_not_found (unknown, or not on this branch), too_large, busy; ValidationError: an ambiguous abbreviation */
+/**
+ * Reads a commit of a branch by its id, or by 7 characters or more.
+ *
+ * @throws AppError commit_not_found (unknown, or not on this branch), too_large, busy
+ * @throws ValidationError the abbreviation is ambiguous
+ */
 export async function readBranchCommit(
   deps: Deps,
   context: RequestContext,
@@ -156,7 +161,12 @@ export interface CommitInput {
   readonly expected_head?: string | null
 }
 
-/** One commit on a branch; an uninitialised node gets its first. @throws as commitToBranch; ValidationError, located at the change */
+/**
+ * Makes one commit on a branch. On a node without a commit it is the first.
+ *
+ * @throws the errors of commitToBranch
+ * @throws ValidationError located at the change
+ */
 export async function createCommit(
   deps: Deps,
   actor: Person,

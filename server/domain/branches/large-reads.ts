@@ -1,6 +1,6 @@
 /**
- * Limits reads whose cost grows with the repository, by this process or by a git: a few at a time, in turns by caller, and
- * refused above a size.
+ * Limits reads whose cost grows with the repository. A few run at a time, in this process or in a Git process. Callers
+ * take turns, and reads above a size are refused.
  */
 import { isGitError } from '../../../gitstore/errors.ts'
 import { createYielder, runLarge, type Yielder } from '../../../gitstore/yielder.ts'
@@ -9,7 +9,7 @@ import { AppError, invalid } from '../../base/errors.ts'
 import { callerOf, type RequestContext } from '../actor.ts'
 import { createCallerSemaphore } from '../caller-semaphore.ts'
 
-/** For reads of trees, per process. */
+/** Limits reads of trees, per process. */
 const treeSemaphore = createCallerSemaphore({
   all: { running: 2, waiting: 64 },
   person: { running: 1, waiting: 16 },
@@ -19,13 +19,17 @@ const treeSemaphore = createCallerSemaphore({
   refusal: 'Too many large trees are being read; try again in a moment',
 })
 
-/** `tooLarge`: the message above the limit, with the alternative. */
+/** Runs `work`. `tooLarge` is the error message above the limit, with the alternative. */
 export type LargeRead = <T>(tooLarge: string, work: (pace: Yielder) => Promise<T>) => Promise<T>
 
-/** Without `signal` the read is wanted whether or not its caller stays. */
+/** The caller of a read. Without `signal` the read continues even if the caller disconnects. */
 type Reader = Pick<RequestContext, 'actor' | 'from'> & Partial<Pick<RequestContext, 'signal'>>
 
-/** Reads on the share of that caller. The returned function @throws AppError too_large, busy; the signal's reason */
+/**
+ * Returns a function that reads on the caller's share of the semaphore.
+ *
+ * @returns a function that throws AppError too_large, busy; the signal's reason
+ */
 export function createLargeRead(reader: Reader): LargeRead {
   const turn = { caller: callerOf(reader), signal: reader.signal }
   return async (tooLarge, work) => {
@@ -38,10 +42,10 @@ export function createLargeRead(reader: Reader): LargeRead {
   }
 }
 
-/** For the response to a change that is already made: without limits and without waiting. */
+/** Reads for the response to a change that is already made: without limits, without waiting. */
 export const readOfChange: LargeRead = (_tooLarge, work) => work(createYielder())
 
-/** For reads that need a git of their own, per process. */
+/** Limits reads that need their own Git process, per process of the service. */
 const gitSemaphore = createCallerSemaphore({
   all: { running: 4, waiting: 256 },
   person: { running: 2, waiting: 64 },
@@ -50,7 +54,7 @@ const gitSemaphore = createCallerSemaphore({
   refusal: 'Others read differences and histories just now; try again',
 })
 
-/** Milliseconds for one git. */
+/** Milliseconds for one Git process. */
 const timeoutMs = 10_000
 
 export interface GitBounds {
@@ -58,7 +62,12 @@ export interface GitBounds {
   readonly signal: AbortSignal
 }
 
-/** `tooLarge`: the message where it is too much, with the alternative. @throws AppError too_large, busy; the signal's reason */
+/**
+ * Runs `work` with a Git process on the caller's share of the semaphore.
+ *
+ * @param tooLarge the error message above the limit, with the alternative
+ * @throws AppError too_large, busy; the signal's reason
+ */
 export async function readBounded<T>(
   { waited }: Pick<Deps, 'waited'>,
   context: RequestContext,
@@ -78,7 +87,7 @@ export async function readBounded<T>(
   }
 }
 
-/** The path of a file or folder that a query names, without the slash at its end. @throws ValidationError */
+/** The path of a file or folder in a query, without a trailing slash. @throws ValidationError */
 export function pathIn(query: { readonly path?: string | undefined }): string | undefined {
   const { path } = query
   const names = path?.replace(/\/$/, '').split('/')

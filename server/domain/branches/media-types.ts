@@ -1,6 +1,6 @@
 /**
- * The media type of a file, by its first bytes and its name. What a browser would run or style by is plain text: HTML, XML,
- * scripts and style sheets. SVG has its own type, since images are shown by it.
+ * The media type of a file, by its first bytes and its name. HTML, XML, scripts and style sheets are plain text, so
+ * that browsers never run or apply them. SVG keeps its own type, because browsers show an image only with it.
  */
 import { isUtf8 } from 'node:buffer'
 import { LRUCache } from 'lru-cache'
@@ -8,16 +8,16 @@ import { createSemaphore } from '../../../gitstore/concurrency/semaphore.ts'
 import { streamBlob } from '../../../gitstore/objects/blob-stream.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 
-/** Bytes at the start of a file that are looked at, as git does to tell text from other bytes. */
+/** Bytes read at the start of a file. Git reads as many to recognise binary files. */
 const sniffedBytes = 8_000
 
 interface MediaType {
   readonly type: string
-  /** Whether browsers may show it in place. */
+  /** True if browsers may show it inline. */
   readonly isShown: boolean
 }
 
-/** Bytes at a position, as Latin-1. */
+/** Signatures of binary formats: bytes at a position, as Latin-1. */
 const signatures: readonly (readonly [at: number, bytes: string, type: string])[] = [
   [0, '\x89PNG\r\n\x1a\n', 'image/png'],
   [0, '\xff\xd8\xff', 'image/jpeg'],
@@ -42,7 +42,7 @@ const signatures: readonly (readonly [at: number, bytes: string, type: string])[
   [0, 'wOF2', 'font/woff2'],
 ]
 
-/** Of text, by the ending of the name; any other text is text/plain. */
+/** Types of text files by file extension; other text is text/plain. */
 const textTypes: Readonly<Record<string, string>> = {
   md: 'text/markdown',
   markdown: 'text/markdown',
@@ -59,7 +59,7 @@ const textTypes: Readonly<Record<string, string>> = {
 
 const shown = /^(text|image|audio|video)\/|json$|yaml$/
 
-/** `start`: the first bytes, `sniffedBytes` of them if there are as many. */
+/** Returns the media type. @param start the first bytes, up to `sniffedBytes` */
 export function mediaTypeOf(name: string, start: Buffer): MediaType {
   const latin1 = start.toString('latin1', 0, 32)
   const signature = signatures.find(([at, bytes]) => latin1.startsWith(bytes, at))
@@ -67,7 +67,7 @@ export function mediaTypeOf(name: string, start: Buffer): MediaType {
   return { type, isShown: shown.test(type) }
 }
 
-/** Undefined of what is no text: git's rule, a NUL. */
+/** The type of a text file; undefined for a binary file. For git, a file with a NUL is binary. */
 function textType(name: string, start: Buffer): string | undefined {
   if (start.includes(0)) return undefined
   // A character may be cut at the end.
@@ -80,14 +80,19 @@ function textType(name: string, start: Buffer): string | undefined {
   return /json$|svg/.test(type) ? type : `${type}; charset=utf-8`
 }
 
-/** Blobs of which the start is read at a time in this process, each by a git if it is large; milliseconds for one. */
+/** Limits concurrent reads in this process. A large blob is read by a Git process. */
 const semaphore = createSemaphore({ running: 4 })
+/** Milliseconds for one blob. */
 const timeoutMs = 10_000
 
-/** By folder and id. */
+/** Starts of blobs, by folder and id. */
 const starts = new LRUCache<string, Buffer>({ maxSize: 4_000_000, sizeCalculation: (start) => start.length + 300 })
 
-/** @throws GitError as streamBlob; DOMException TimeoutError */
+/**
+ * Reads the first bytes of a blob, or takes them from the cache.
+ *
+ * @throws GitError as streamBlob; DOMException TimeoutError
+ */
 export async function readBlobStart(repo: Repo, oid: Oid, size: number): Promise<Buffer> {
   const key = `${repo.dir}:${oid}`
   const known = starts.get(key)

@@ -1,4 +1,4 @@
-/** Which pull request brought a commit into main. */
+/** Finds the pull request that brought a commit into main. */
 import { LRUCache } from 'lru-cache'
 import type { Oid } from '../../../gitstore/repo.ts'
 import { listMergedPulls } from '../../../index/derived/pulls.ts'
@@ -7,19 +7,20 @@ import type { NodeAccess } from '../access.ts'
 
 interface Merge {
   readonly number: number
-  /** The head of main before, and after. */
+  /** The heads of main before and after the merge. */
   readonly before: Oid
   readonly after: Oid
-  /** Commits in main's history after it. */
+  /** Commits in main's history after the merge. */
   readonly length: number
 }
 
-/** The merges into main, the oldest first, by node and ledger: 200 bytes each. */
+/** The merges into main, oldest first, by node and ledger. About 200 bytes each. */
 const merges = new LRUCache<string, readonly Merge[]>({ maxSize: 20_000, sizeCalculation: (all) => all.length + 5 })
 
 /**
- * The number of the request that brought the commit into main; undefined where it came without one, or is not there. Main only
- * moves forward, so of all merges the first one that contains the commit is found by halving: 50 µs for each step.
+ * Returns a search for the pull request that brought a commit into main. It finds undefined if there was no pull
+ * request, or if main does not have the commit. Main only moves forward, so a binary search finds the first merge that
+ * contains the commit, in 50 µs a step.
  */
 export async function openMergerSearch(
   deps: Deps,

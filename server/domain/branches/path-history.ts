@@ -1,4 +1,4 @@
-/** History of a file or folder, of an author, of a time. */
+/** History filtered by file or folder, author and time. */
 import { readFilteredLog } from '../../../gitstore/history/filtered-log.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../base/deps.ts'
@@ -25,7 +25,13 @@ export function isFiltered({ path, author, since, until }: HistoryQuery): boolea
   return [path, author, since, until].some((one) => one !== undefined)
 }
 
-/** @throws AppError too_large, busy; ValidationError: the path; GitError as readFilteredLog */
+/**
+ * Lists the commits that match the query.
+ *
+ * @throws AppError too_large, busy
+ * @throws ValidationError the path is invalid
+ * @throws GitError as readFilteredLog
+ */
 export async function listFilteredCommits(
   deps: Deps,
   context: RequestContext,
@@ -42,7 +48,7 @@ export async function listFilteredCommits(
   )
 }
 
-/** Whole seconds, towards what lies between the two. */
+/** A time of the query in whole seconds: `since` is rounded up, `until` down. */
 function secondsOf(query: HistoryQuery, name: 'since' | 'until'): number | undefined {
   const text = query[name]
   if (text === undefined) return undefined

@@ -1,4 +1,4 @@
-/** Which blobs the public may read by id: those in the trees of main's head and of tags. */
+/** Blobs that anonymous callers may read by id: those in main's head and in tags. */
 
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
@@ -11,21 +11,21 @@ import { AppError } from '../../base/errors.ts'
 import type { RequestContext } from '../actor.ts'
 import { createLargeRead } from './large-reads.ts'
 
-/** Distinct blobs cached per node, 80 bytes of heap each. */
+/** The most distinct blobs cached per node, 80 bytes of heap each. */
 const maxBlobs = 200_000
-/** Entries of distinct trees visited per node; opening a tree counts as 20 more. */
+/** The most entries of distinct trees visited per node. Opening a tree counts as 20 more. */
 const maxEntries = 1_000_000
 const treeCost = 20
 
 interface PublicBlobs {
-  /** The tips for which this holds. */
+  /** A hash of the tips that were searched. */
   readonly tips: string
   readonly ids: ReadonlySet<Oid>
   /** False if a limit was reached and blobs are missing. */
   readonly isWhole: boolean
 }
 
-/** By folder, for the tips last asked about: repeated requests need no walk. */
+/** Blobs by folder, of the tips last requested. Repeated requests need no walk. */
 const remembered = new LRUCache<string, PublicBlobs>({
   maxSize: 2 * maxBlobs,
   sizeCalculation: ({ ids }) => ids.size + 20,
@@ -35,7 +35,11 @@ const collecting = new Map<string, Promise<PublicBlobs>>()
 const tooManyBlobs =
   'The tags of this node hold too many files to find one by its id; read it by its path, tree/{revision}/files/{path}'
 
-/** @throws AppError too_large (the blob is not in the part of the trees that is searched), busy */
+/**
+ * True if main's head or a tag contains the blob.
+ *
+ * @throws AppError too_large (not found before a limit was reached), busy
+ */
 export async function isPublicBlob(
   repo: Repo,
   tips: readonly Oid[],
@@ -53,12 +57,12 @@ async function blobsOf(repo: Repo, heads: readonly Oid[], context: RequestContex
   const known = remembered.get(repo.dir)
   if (known?.tips === tips) return known
   const key = `${repo.dir}:${tips}`
-  // A refusal concerns the share of the caller who began; this caller may have room in their own.
+  // A refusal concerns the share of the caller who began. This caller may have room in its own share.
   const shared = await collecting.get(key)?.catch(undefinedIfBusy)
   return shared ?? collecting.get(key) ?? beginCollecting(key, repo, { heads, tips }, context)
 }
 
-/** On the share of `context`, but without their signal: others may wait for the result. */
+/** Collects on the caller's share. Ignores the caller's signal, because other callers may wait for the result. */
 function beginCollecting(
   key: string,
   repo: Repo,

@@ -1,4 +1,4 @@
-/** The bytes of a file at a revision, of any size, with their media type. */
+/** The bytes of a file of any size at a revision, with their media type. */
 import type { Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { type ByteRange, blobSize, smallBytes, streamBlob } from '../../../gitstore/objects/blob-stream.ts'
@@ -13,7 +13,7 @@ import type { FileAt } from '../targets.ts'
 import { mediaTypeOf, readBlobStart } from './media-types.ts'
 import { readTree, resolveRevision } from './revisions.ts'
 
-/** Files that are sent at once; a slow client holds its slot. */
+/** Limits the files that are sent at once. A slow client holds its slot. */
 const semaphore = createCallerSemaphore({
   all: { running: 16, waiting: 256 },
   person: { running: 6, waiting: 32 },
@@ -23,7 +23,7 @@ const semaphore = createCallerSemaphore({
   refusal: 'Others read files just now; try again',
 })
 
-/** Bytes that the buffers of a connection take, however slow its client is: of a small file, they need no slot. */
+/** Bytes of a small file that need no slot. A connection buffers them, however slow its client is. */
 const withoutSlot = 65_536
 
 export interface RawFile {
@@ -33,20 +33,24 @@ export interface RawFile {
   /** Bytes. */
   readonly size: number
   readonly type: string
-  /** Whether browsers may show it in place. */
+  /** True if browsers may show it inline. */
   readonly isShown: boolean
-  /** Whether the address names these bytes for ever. */
+  /** True if the URL names these bytes for ever. */
   readonly isImmutable: boolean
   /**
-   * Writes the range and ends `sink`.
+   * Writes the range and ends `sink`. `by` has the signal that aborts it, and the reader's IP address.
    *
-   * @param by the signal that ends it, and the address of the reader
-   * @throws AppError busy, before the first byte; GitError as streamBlob; the signal's reason
+   * @throws AppError busy, before the first byte
+   * @throws GitError as streamBlob; the signal's reason
    */
   send(sink: Writable, range: ByteRange, by: { readonly signal: AbortSignal; readonly from: string }): Promise<void>
 }
 
-/** Of a symbolic link, the path to which it leads. @throws AppError branch_not_found, file_not_found; GitError as readInfo */
+/**
+ * Opens a file. The bytes of a symbolic link are its target path.
+ *
+ * @throws AppError branch_not_found, file_not_found; GitError as readInfo
+ */
 export async function readRaw(deps: Deps, actor: Actor, at: FileAt): Promise<RawFile> {
   const access = await authorizeNode(deps, actor, at, 'public')
   const { repo } = access
@@ -67,7 +71,7 @@ export async function readRaw(deps: Deps, actor: Actor, at: FileAt): Promise<Raw
   }
 }
 
-/** Ends with the fault of the first part while the sink can take another answer: a pipeline would destroy it. */
+/** Sends the parts. Reads the first before the pipeline starts, so that a fault can still be answered on the sink. */
 async function sendParts(parts: AsyncGenerator<Uint8Array>, sink: Writable, signal: AbortSignal): Promise<void> {
   try {
     const first = await parts.next()

@@ -1,6 +1,6 @@
 /**
- * The rules of a push for a ref: its content is checked before any lock, its position under the lock. The number of branches
- * and of tags is limited: lists and comparisons read all of them.
+ * The rules that a push must follow for each ref. Content is checked before any lock, and the position of the ref under
+ * the lock. The numbers of branches and of tags are limited, because lists and comparisons read all of them.
  */
 import { branchNameProblem, treePathProblem } from '../../../gitstore/names.ts'
 import { findCommit } from '../../../gitstore/objects/commits.ts'
@@ -22,7 +22,7 @@ import { problemsOf } from './branch-commits.ts'
 import { findCollisions } from './content-rules.ts'
 import { findTree } from './revisions.ts'
 
-/** Why a ref is refused: one line for git's report, and all problems for the terminal. */
+/** A refused ref: one line for git's report, and all problems for the terminal. */
 export class PushRejectedError extends Error {
   readonly problems: readonly ContentProblem[]
 
@@ -40,21 +40,21 @@ export class StaleRefError extends PushRejectedError {
   }
 }
 
-/** The node and the person of a push. */
+/** The node and the user of a push. */
 export interface PushContext {
   readonly deps: Deps
   readonly person: Person
   readonly access: NodeAccess
 }
 
-/** The same, with the refs and the ledger locked. */
+/** A push whose refs and ledger are locked. */
 export interface LockedPush extends PushContext {
   readonly current: Current
-  /** Every open request of the node. */
+  /** Every open pull request of the node. */
   readonly open: readonly PullRecord[]
 }
 
-/** Why this ref name cannot be pushed. */
+/** The reason why this ref name cannot be pushed; undefined if it can. */
 export function findRefProblem(ref: string): string | undefined {
   const [, kind, name = ''] = /^refs\/(heads|tags)\/(.+)$/s.exec(ref) ?? []
   if (kind === undefined) return 'only branches and tags can be pushed, below refs/heads/ and refs/tags/'
@@ -71,7 +71,11 @@ export async function checkRef(context: PushContext, command: RefCommand): Promi
     throw new PushRejectedError('the tag names no object')
 }
 
-/** Checks under the locks what may have changed since `checkRef`. @throws PushRejectedError, StaleRefError; AppError forbidden */
+/**
+ * Checks, under the locks, everything that may have changed since `checkRef`.
+ *
+ * @throws PushRejectedError, StaleRefError; AppError forbidden
+ */
 export async function checkLockedRef(context: LockedPush, { ref, from, to }: RefCommand): Promise<void> {
   const { deps, person, access, current, open } = context
   if (current({ repo: access.repo, ref }) !== from) throw new StaleRefError()
@@ -105,8 +109,8 @@ function isHeadOf({ access, current }: LockedPush, { is_draft, source_branch, ta
 }
 
 /**
- * New paths, against `before`, that are invalid or collide with another name of their folder. If `before` is null, a whole
- * repository moves in: collisions are accepted, since its history already has them.
+ * Finds new paths that are invalid, or collide with another name in their folder. If `before` is null, a whole
+ * repository moves in. Collisions are then accepted, because its history already has them.
  */
 async function pathProblems(repo: Repo, before: Oid | null, after: Oid): Promise<ContentProblem[]> {
   const pace = createYielder()
@@ -128,15 +132,15 @@ async function pathProblems(repo: Repo, before: Oid | null, after: Oid): Promise
 
 type RefKind = 'heads' | 'tags'
 
-/** Per kind. A repository from elsewhere may have more, and then gets no new ones. */
+/** The most branches, and the most tags. A repository from elsewhere may have more, and then gets no new ones. */
 const maxRefs = 10_000
 
-/** How many more may be created. Concurrent requests may each take the last one. */
+/** The number of refs that may still be created. Concurrent requests may each take the last one. */
 export function countRefRoom(repo: Repo, kind: RefKind): number {
   return maxRefs - listRefs(repo, `refs/${kind}/`).size
 }
 
-/** The end of a sentence about a node with too many. */
+/** The end of a sentence about a node that has too many refs. */
 export function tooManyRefsMessage(kind: RefKind): string {
   return `has ${maxRefs} ${kind === 'heads' ? 'branches' : 'tags'}, which is the limit; delete some first`
 }

@@ -1,4 +1,4 @@
-/** Moves several refs of a node in one transaction and settles its pull requests: used by pushes and by branch deletion. */
+/** Moves several refs of a node in one transaction, and settles its pull requests. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isGitError } from '../../../gitstore/errors.ts'
 import { type Current, type Decision, type Move, updateRefs } from '../../../gitstore/refs/ref-transaction.ts'
@@ -19,26 +19,26 @@ import { checkLockedRef, checkRef, countRefRoom, PushRejectedError, tooManyRefsM
 import { findTree } from './revisions.ts'
 
 export interface Moved {
-  /** Why refs were not moved, by ref name. */
+  /** The errors of refs that were not moved, by ref name. */
   readonly refused: ReadonlyMap<string, unknown>
-  /** The resulting events of pull requests. */
+  /** The events of pull requests that follow from the moves. */
   readonly events: readonly Reconciled[]
 }
 
-/** Whether a refused ref leaves the others unaffected or prevents all moves. */
+/** A refused ref either leaves the others unaffected or prevents all moves. */
 export type Atomicity = 'each that may' | 'all or none'
 
-/** Locked refs that are skipped; with one more, the rest is not tried. */
+/** The most locked refs that are skipped. With one more, the rest is not tried. */
 const maxBusyRefs = 5
-/** Refs judged or compared between two turns of the event loop. */
+/** Refs checked between two turns of the event loop. */
 const refsAtOnce = 200
 
 /**
- * Moves the refs of `commands`. Each has a valid name (`findRefProblem`), and none is a folder of another. The caller brings
- * the index up to date.
+ * Moves the refs of `commands`. Each must have a valid name (`findRefProblem`), and no ref may be a folder of another.
+ * The caller updates the index. Errors of a single ref are returned.
  *
- * @param access current; read again for each further attempt
- * @throws faults that concern no single ref: AppError as reread; GitError busy, repo_missing, storage_*
+ * @param access must be current; it is reloaded for each further attempt
+ * @throws AppError as reloadNode; GitError busy, repo_missing, storage_*
  */
 export async function applyRefUpdates(
   deps: Deps,
@@ -68,7 +68,7 @@ export async function applyRefUpdates(
   }
 }
 
-/** The ref that could not be locked or created. */
+/** The ref that could not be locked or created; undefined for other errors. */
 function culpritOf(error: unknown, commands: readonly RefCommand[]): string | undefined {
   if (!isGitError(error, 'busy', 'ref_name_taken')) return undefined
   return commands.find(({ ref }) => ref === error.facts.ref)?.ref
@@ -94,7 +94,7 @@ async function checkAll(
   }
 }
 
-/** `again` if a request was opened meanwhile whose head must be pinned. */
+/** Tries once. Returns `again` if a pull request was opened in the meantime whose head must be pinned. */
 async function attempt(
   deps: Deps,
   person: Person,
@@ -134,7 +134,7 @@ async function attempt(
   return updateRefs(deps.store, names, decide)
 }
 
-/** Refuses the last of the new refs above the limit of branches or tags. */
+/** Refuses the last new refs if they exceed the limit of branches or tags. */
 function refuseBeyondLimit(repo: Repo, commands: readonly RefCommand[], refused: Map<string, unknown>): void {
   for (const kind of ['heads', 'tags'] as const) {
     const made = commands.filter(({ ref, from, to }) => ref.startsWith(`refs/${kind}/`) && from === null && to !== null)
@@ -150,7 +150,7 @@ function branchMoves(commands: readonly RefCommand[]): Map<string, BranchMove> {
   return new Map(branches.map(({ ref, from, to }) => [branchName(ref), { before: from, after: to }]))
 }
 
-/** The numbers of open requests from or into a deleted branch. */
+/** The numbers of open pull requests from or into a deleted branch. */
 async function touchedBy({ index }: Deps, nodeId: string, commands: readonly RefCommand[]): Promise<number[]> {
   const deleted = new Set(commands.flatMap(({ ref, to }) => (to === null ? ref : [])))
   if (deleted.size === 0) return []

@@ -1,4 +1,4 @@
-/** What a caller names: a branch, a tag or a commit id; the commit that it means, and the tree of that. */
+/** Resolves a branch, a tag or a commit id to its commit and tree. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type BranchName, parseBranchName } from '../../../gitstore/names.ts'
 import { findCommit, readCommit } from '../../../gitstore/objects/commits.ts'
@@ -14,14 +14,18 @@ import { audienceOf, seesRef } from './visible-refs.ts'
 /** Tips compared with a commit between two turns of the event loop. */
 const tipsPerTurn = 100
 
-/** The head of a branch visible to the caller; null for main of a node without a commit. @throws AppError branch_not_found */
+/**
+ * The head of a branch; null for main of a node without a commit.
+ *
+ * @throws AppError branch_not_found: the caller sees no such branch
+ */
 export function resolveHead(access: NodeAccess, branch: string): Oid | null {
   const head = findHead(access, branch)
   if (head || branch === 'main') return head
   throw new AppError('branch_not_found', 'Branch not found')
 }
 
-/** The head of a branch, else the commit of a tag, else the commit of that id. Otherwise as resolveHead. */
+/** Resolves a branch, else a tag, else a commit id. Otherwise the same as resolveHead. */
 export async function resolveRevision(access: NodeAccess, revision: string): Promise<Oid | null> {
   if (revision === 'main') return findHead(access, revision)
   const found = await resolveCommit(access, revision)
@@ -34,7 +38,7 @@ function findHead({ repo, role }: NodeAccess, branch: string): Oid | null {
   return name && seesRef(audienceOf(role), branchRef(name)) ? readRef(repo, branchRef(name)) : null
 }
 
-/** The commit that a branch, tag or id names, if the caller may see it; undefined if there is none. */
+/** The commit of a branch, tag or id; undefined if the caller sees none. */
 export async function resolveCommit(access: NodeAccess, name: string): Promise<Oid | undefined> {
   const { repo, history } = access
   const head = findHead(access, name)
@@ -54,14 +58,14 @@ export async function resolveCommit(access: NodeAccess, name: string): Promise<O
   return undefined
 }
 
-/** @throws AppError branch_not_found for an invalid branch name */
+/** Parses a branch name. @throws AppError branch_not_found if it is invalid */
 export function requireBranchName(branch: string): BranchName {
   const name = parseBranchName(branch)
   if (!name) throw new AppError('branch_not_found', 'Branch not found')
   return name
 }
 
-/** @throws AppError `missing`: the caller sees no such branch, tag or commit */
+/** Resolves a revision. @throws AppError `missing`: the caller sees no such branch, tag or commit */
 export async function requireCommit(
   access: NodeAccess,
   name: string,
@@ -72,12 +76,12 @@ export async function requireCommit(
   return oid
 }
 
-/** @throws GitError object_missing, object_damaged */
+/** Reads the id of a commit's tree. @throws GitError object_missing, object_damaged */
 export async function readTree(repo: Repo, commit: Oid): Promise<Oid> {
   return (await readCommit(repo, commit)).tree
 }
 
-/** Null for no commit, and where there is no commit of that id. @throws GitError object_damaged */
+/** The tree of a commit; null without a commit, or if it does not exist. @throws GitError object_damaged */
 export async function findTree(repo: Repo, commit: Oid | null): Promise<Oid | null> {
   return commit === null ? null : ((await findCommit(repo, commit))?.tree ?? null)
 }

@@ -1,4 +1,4 @@
-/** Tags, plain and annotated, and the tips of the history that an audience sees. */
+/** Plain and annotated tags, and the tips of the history that an audience sees. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import { createSemaphore } from '../../../gitstore/concurrency/semaphore.ts'
@@ -13,19 +13,19 @@ import { type Page, pageOf, slice } from '../pagination.ts'
 import type { NodeAt } from '../targets.ts'
 import { listVisibleRefs } from './visible-refs.ts'
 
-/** Tag objects followed from one to the next; a longer chain leads to no commit. */
+/** The most tag objects in a chain; a longer chain leads to no commit. */
 const chainLimit = 8
-/** Bytes of a tag object that is read. */
+/** The most bytes of a tag object that is read. */
 const tagLimitBytes = 1_048_576
 /** Concurrent tag lookups in this process. */
 const semaphore = createSemaphore({ running: 8 })
 /** Tags of one request looked up between two turns of the event loop. */
 const tagsPerTurn = 200
 
-/** The commit of each tag object, by folder and id; null: no commit. Never changes. About 300 bytes each. */
+/** The commit of each tag object, by folder and id; null: no commit. It never changes. About 300 bytes each. */
 const peeled = new LRUCache<string, { readonly commit: Oid | null }>({ max: 20_000 })
 
-/** By name. `commit_id`: the commit that an annotated tag leads to; absent if there is none. */
+/** Lists tags by name. `commit_id` is the commit that a tag leads to; absent if it leads to another object. */
 export async function listTags(deps: Deps, actor: Actor, at: NodeAt, page: Page) {
   const { repo } = await authorizeNode(deps, actor, at, 'public')
   const refs = [...listRefs(repo, tagRefs)]
@@ -43,7 +43,10 @@ export async function commitOfTag(repo: Repo, name: string): Promise<Oid | undef
   return oid ? peel(repo, oid) : undefined
 }
 
-/** The tips of all history that the role sees: of visible branches and tags, for members also of closed requests. */
+/**
+ * The tips of all history that the role sees. They are the heads of visible branches and tags, and for members also the
+ * pinned heads of closed pull requests.
+ */
 export async function visibleHeads({ repo, role }: Pick<NodeAccess, 'repo' | 'role'>): Promise<Oid[]> {
   const refs = [...listVisibleRefs(repo, role === null ? 'public' : 'member')]
   const oidsBelow = (place: string) => refs.filter(([ref]) => ref.startsWith(place)).map(([, oid]) => oid)
@@ -61,7 +64,7 @@ async function peelAll(repo: Repo, oids: readonly Oid[]): Promise<(Oid | undefin
   return commits
 }
 
-/** The commit that a tag leads to. Reads only tag objects, whatever the size of others. */
+/** The commit that a tag leads to. Reads only tag objects, so other objects may be of any size. */
 async function peel(repo: Repo, oid: Oid): Promise<Oid | undefined> {
   const key = `${repo.dir}:${oid}`
   const known = peeled.get(key)

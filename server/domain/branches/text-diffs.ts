@@ -1,4 +1,4 @@
-/** What differs between two commits as text: hunks of each entity, or a patch. */
+/** The text diff of two commits: hunks of each entity, or a patch. */
 import { readCommit } from '../../../gitstore/objects/commits.ts'
 import { readInfo } from '../../../gitstore/objects/objects.ts'
 import {
@@ -19,7 +19,7 @@ import { type ImmutableAnswer, immutableAnswer } from './immutable-answers.ts'
 import { pathIn, readBounded } from './large-reads.ts'
 import { readTree, requireCommit } from './revisions.ts'
 
-/** Of an answer that is not narrowed to a path; and of one that is, where one file may take everything. */
+/** Limits of a diff. If it is narrowed to a path, one file may take all of it. */
 const limits: DiffLimits = {
   files: 10_000,
   linesOfFile: 3_000,
@@ -28,9 +28,9 @@ const limits: DiffLimits = {
   bytes: 8 * 1_048_576,
 }
 const narrowedLimits: DiffLimits = { ...limits, linesOfFile: limits.lines, bytesOfFile: limits.bytes }
-/** Bytes of a patch, which is never cut. */
+/** The most bytes of a patch, which is never truncated. */
 const maxPatchBytes = 32 * 1_048_576
-/** Blobs whose sizes are asked for at once. */
+/** Blobs whose sizes are read at once. */
 const sizesAtOnce = 200
 
 const tooMuch =
@@ -38,7 +38,7 @@ const tooMuch =
 const patchTooLarge =
   'The patch has over 32 MiB, or takes longer than 10 seconds; narrow it with ?path=, or clone the node and use git diff'
 
-/** Two commits of a node; from null everything is added. */
+/** Two commits of a node; if `base` is null, every file is added. */
 export interface CommitPair {
   readonly base: Oid | null
   readonly target: Oid
@@ -50,7 +50,7 @@ export interface DiffQuery {
 
 export type TextDiff = Awaited<ReturnType<typeof makeDiff>>
 
-/** A commit against its first parent. @throws AppError `missing`; GitError as readCommit */
+/** A commit and its first parent. @throws AppError `missing`; GitError as readCommit */
 export async function commitPair(
   access: NodeAccess,
   commit: string,
@@ -71,7 +71,13 @@ export async function readCommitPatch(deps: Deps, context: RequestContext, at: R
   return patchOf(deps, context, access, await commitPair(access, at.revision), query)
 }
 
-/** @throws AppError too_large, busy; ValidationError: the path; GitError as readHunks */
+/**
+ * Returns the hunks of each entity that differs.
+ *
+ * @throws AppError too_large, busy
+ * @throws ValidationError the path is invalid
+ * @throws GitError as readHunks
+ */
 export function textDiff(
   deps: Deps,
   context: RequestContext,
@@ -89,7 +95,7 @@ export function textDiff(
   )
 }
 
-/** A patch that makes the target of the base, whole. Otherwise as textDiff. */
+/** Returns the whole patch from the base to the target. Otherwise the same as textDiff. */
 export function patchOf(
   deps: Deps,
   context: RequestContext,
@@ -158,7 +164,7 @@ function textOf(file: FileDiff, sizes: ReadonlyMap<Oid, number>) {
   }
 }
 
-/** By the ids of the files that were not read as text. */
+/** The sizes of the files that were not read as text, by object id. */
 async function sizesOf(repo: Repo, files: readonly FileDiff[]): Promise<ReadonlyMap<Oid, number>> {
   const sides = files.flatMap(({ kind, old, new: now }) => (kind === 'binary' ? [old, now] : []))
   const oids = [...new Set(sides.filter(isFile).map(({ oid }) => oid))]
@@ -171,12 +177,12 @@ async function sizesOf(repo: Repo, files: readonly FileDiff[]): Promise<Readonly
   return sizes
 }
 
-/** Not a submodule, whose commit lies elsewhere. */
+/** True unless it is a submodule, whose commit is in another repository. */
 function isFile(side: DiffSide | null): side is DiffSide {
   return side !== null && side.mode !== '160000'
 }
 
-/** Characters of its JSON, approximately. */
+/** The approximate length of its JSON, in characters. */
 function sizeOf({ entities }: TextDiff): number {
   let characters = 300
   for (const entity of entities) {

@@ -1,4 +1,4 @@
-/** Which refs an audience sees, in lists, as names of commits, and in a clone. */
+/** The refs that an audience sees in lists, in names of commits and in clones. */
 
 import { listRefs, readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
@@ -7,14 +7,14 @@ import { branchRefs, main, tagRefs } from '../layout.ts'
 
 export type Audience = 'owner' | 'member' | 'public'
 
-/** By audience, single refs and, with a slash at their end, folders of refs. The service's own are for owners. */
+/** Visible refs by audience: single refs, and folders of refs with a final slash. Only owners see the service's own. */
 const visible: Readonly<Record<Audience, readonly string[]>> = {
   public: [main, tagRefs],
   member: [branchRefs, tagRefs],
   owner: ['refs/'],
 }
 
-/** @param role null: none, of what is published */
+/** The audience of a role. @param role null: not a member, who sees only published content */
 export function audienceOf(role: Role | null): Audience {
   if (role === null) return 'public'
   return role === 'owner' ? 'owner' : 'member'
@@ -24,7 +24,7 @@ export function seesRef(audience: Audience, ref: string): boolean {
   return visible[audience].some((place) => (isFolder(place) ? ref.startsWith(place) : ref === place))
 }
 
-/** By name. A single ref is read alone, whatever the number of others. */
+/** Lists the visible refs by name. Reads a single ref directly, without a list of all refs. */
 export function listVisibleRefs(repo: Repo, audience: Audience): Map<string, Oid> {
   const refs = visible[audience].flatMap((place) => {
     if (isFolder(place)) return [...listRefs(repo, place)]
@@ -34,7 +34,10 @@ export function listVisibleRefs(repo: Repo, audience: Audience): Map<string, Oid
   return new Map(refs)
 }
 
-/** As git's `transfer.hideRefs` takes it: these, and all below them. Below a single ref that exists there is none. */
+/**
+ * The visible refs as git's `transfer.hideRefs` names them, each with all refs below it. There is no ref below a single
+ * ref that exists.
+ */
 export function visiblePlaces(repo: Repo, audience: Audience): readonly string[] {
   return visible[audience].filter((place) => isFolder(place) || readRef(repo, place) !== null)
 }
