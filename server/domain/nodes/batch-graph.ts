@@ -1,4 +1,4 @@
-/** The graph's rules for several nodes that change together: no circle of parents among all of them, no new dangling edge. */
+/** Checks a batch against the graph's rules: no cycle of parents, no new dangling edge. */
 import { createYielder } from '../../../gitstore/yielder.ts'
 import { readParentsOf } from '../../../index/derived/edges.ts'
 import { readOrgsOf } from '../../../index/derived/node-queries.ts'
@@ -10,7 +10,7 @@ import type { PathProblem } from '../format/path-problem.ts'
 import { edgeFile } from '../format/paths.ts'
 import { isId } from '../layout.ts'
 
-/** A node of the batch: its content on main as it is, and as it will be. */
+/** A node of the batch, with its content on main before and after the change. */
 export interface NodeMove {
   /** Its position in the batch. */
   readonly at: number
@@ -19,24 +19,27 @@ export interface NodeMove {
   readonly after: NodeContent
 }
 
-/** A problem of the node at that position. */
+/** A problem of the node at the position `at`. */
 export interface BatchProblem extends PathProblem {
   readonly at: number
 }
 
-/** The problem, of the last of the batch's new edges on a circle. */
+/** The problem that closes a cycle. It belongs to the last new edge of the cycle in the batch. */
 type Circle = BatchProblem
 
 export interface GraphJudgement {
   readonly problems: readonly BatchProblem[]
-  /** Ids of those whose parents change, each after its parents: in this order, no move makes a circle with what has not moved. */
+  /**
+   * Ids of the nodes whose parents change, each after its parents. Moves in this order never create a cycle with nodes
+   * that have not moved yet.
+   */
   readonly order: readonly string[]
 }
 
 /**
- * Judges the graph as it will be once all have moved.
+ * Judges the graph as it will be when all nodes have moved.
  *
- * @param coming ids that count as nodes of the organisation, though they have no row yet
+ * @param coming ids that count as nodes of the organisation, although they have no row yet
  */
 export async function judgeGraph(
   db: IndexDb,
@@ -65,7 +68,7 @@ export async function judgeGraph(
   return { problems: [...problems, ...circles], order }
 }
 
-/** Whether the node has other parents afterwards. */
+/** True if the move changes the node's parents. */
 function changesParents({ before, after }: NodeMove): boolean {
   return newParents(before, after).length > 0 || before.parents.length !== after.parents.length
 }
@@ -91,8 +94,8 @@ async function nodesAmong(
 }
 
 /**
- * Walks up from the nodes of the batch, depth first: those that move by their new parents, all others by their rows. Reports
- * only circles that contain a new edge.
+ * Walks up from the nodes of the batch, depth first. Nodes that move have their new parents, all others the parents of
+ * their rows. Reports only cycles that contain a new edge.
  */
 async function orderByParents(
   db: IndexDb,
@@ -144,7 +147,7 @@ function circleOf({ at }: NodeMove, parent: string): Circle {
   }
 }
 
-/** The parents of each node at or above the batch, in the graph as it will be. */
+/** The parents of each node in or above the batch, after the change. */
 async function parentsAbove(db: IndexDb, moves: readonly NodeMove[]): Promise<ReadonlyMap<string, readonly string[]>> {
   const parents = new Map<string, readonly string[]>(
     moves.map(({ id, after }) => [id, after.parents.map((parent) => parent.id)]),

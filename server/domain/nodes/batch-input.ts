@@ -1,6 +1,6 @@
 /**
- * The batch operations of REST: up to 1,000 nodes that are created, or brought to a state, together. Resolves what items call
- * each other, builds their trees, and reports problems where they stand in the body, in words that the sender knows.
+ * The batch operations of REST, which create or update up to 1,000 nodes together. Resolves the refs of items, builds
+ * their trees, and reports problems at their place in the body, with names that the sender knows.
  */
 
 import { v7 as newId } from 'uuid'
@@ -26,7 +26,7 @@ import { type BatchNode, type BatchOptions, type BatchOutcome, writeBatch } from
 import { type ConnectionInput, newConnectionId } from './edges.ts'
 import { patchTree } from './nodes.ts'
 
-/** A batch holds its body several times in memory: 16 MiB as text, as JSON, as bytes and as packs. */
+/** Limits concurrent batches. A batch holds its 16 MiB body several times in memory: as text, JSON, bytes and packs. */
 const semaphore = createCallerSemaphore({
   all: { running: 2, waiting: 8 },
   person: { running: 1, waiting: 2 },
@@ -34,20 +34,26 @@ const semaphore = createCallerSemaphore({
   refusal: 'Other batches are being written just now; try again',
 })
 
-/** Parents, connections and files of all items: each is an object and a row, and what is read of the graph grows with them. */
+/**
+ * The most parents, connections and files of all items. Each is an object and a row, and more of the graph is read for
+ * each.
+ */
 const maxEntries = 20_000
 
 interface Batch {
   readonly nodes: readonly SentNode[]
 }
 
-/** What became of an item, with what the batch called it. */
+/** The outcome of an item, with its ref in the batch. */
 interface Written extends Pick<BatchOutcome, 'id' | 'head'> {
   readonly ref?: string
 }
 
 /**
- * Creates all or none. @throws AppError as writeBatch, busy; ValidationError, its problems located below `["body", "nodes", position]`
+ * Creates all nodes or none.
+ *
+ * @throws AppError as writeBatch, busy
+ * @throws ValidationError its problems are located below `["body", "nodes", position]`
  */
 export async function createNodes(
   deps: Deps,
@@ -59,7 +65,7 @@ export async function createNodes(
   return { nodes: outcomes.map(({ status, ...created }) => created) }
 }
 
-/** Creates those that are not there, changes those that are: one commit each where something differs. @throws as createNodes */
+/** Creates new nodes, and makes one commit to each existing node that differs. @throws the errors of createNodes */
 export async function putNodes(deps: Deps, context: RequestContext<Person>, at: OrgAt, batch: Batch) {
   return { nodes: await write(deps, context, at, batch, 'update') }
 }
@@ -90,7 +96,7 @@ async function write(
   })
 }
 
-/** @throws ValidationError too_long */
+/** Refuses a batch with too many entries. @throws ValidationError too_long */
 function refuseMany(sent: readonly SentNode[]): void {
   let entries = 0
   for (const { parents = [], connections = [], files = [] } of sent)
@@ -100,7 +106,7 @@ function refuseMany(sent: readonly SentNode[]): void {
   throw new ValidationError([{ loc: ['body', 'nodes'], msg, type: 'too_long', ctx: { max_length: maxEntries } }])
 }
 
-/** An item without id and ref would create another node each time the batch is repeated. @throws ValidationError */
+/** Refuses items without id and ref: each repetition of the batch would create another node. @throws ValidationError */
 function refuseNameless(sent: readonly SentNode[]): void {
   const msg = 'Send the id of the node, or a ref for a new one'
   const nameless = sent.flatMap(({ id, ref }, at) => (id === undefined && ref === undefined ? [at] : []))
@@ -112,13 +118,13 @@ function refuseNameless(sent: readonly SentNode[]): void {
 
 type SentConnection = Omit<ConnectionInput, 'expected_head'>
 
-/** An item; `parents` and the targets of connections are ids of nodes, or what items of the batch are called. */
+/** An item. `parents` and the targets of connections are ids of nodes, or refs of items. */
 export interface SentNode extends Partial<NodeFields> {
   readonly id?: string
-  /** What other items call it; no UUID. */
+  /** The name that other items use for it. It must not be a UUID. */
   readonly ref?: string
   readonly text_content?: string
-  /** Of the commit. */
+  /** The message of the commit. */
   readonly message?: string
   readonly parents?: readonly string[]
   readonly connections?: readonly SentConnection[]
@@ -127,7 +133,7 @@ export interface SentNode extends Partial<NodeFields> {
 
 type Loc = readonly (string | number)[]
 
-/** An item with ids in the place of what others are called. */
+/** An item whose refs are resolved to ids. */
 interface Resolved extends Omit<SentNode, 'parents' | 'connections'> {
   readonly id: string
   readonly loc: Loc
@@ -141,11 +147,11 @@ interface Resolved extends Omit<SentNode, 'parents' | 'connections'> {
 
 /** An item as the batch writes it. */
 export interface InputNode extends BatchNode {
-  /** The ids of its connections in the order of the item; known once it is built. */
+  /** The ids of its connections in the order of the item. Filled when the item is built. */
   readonly connectionIds: readonly string[]
 }
 
-/** Problems of one answer. */
+/** The most problems of one response. */
 const maxProblems = 100
 
 function messagesOf({ message }: SentNode): Pick<BatchNode, 'message' | 'changeMessage'> {
@@ -153,9 +159,9 @@ function messagesOf({ message }: SentNode): Pick<BatchNode, 'message' | 'changeM
 }
 
 /**
- * The items as the batch writes them, in their order; it takes turns of the event loop, since they may name many parents.
+ * Prepares the items for the batch, in their order. Yields to the event loop, because items may have many parents.
  *
- * @throws ValidationError: ids or refs that are named twice, refs that no item has, fields that break a rule by themselves
+ * @throws ValidationError an id or ref is used twice, no item has a ref, or a field breaks a rule
  */
 export async function batchNodes(sent: readonly SentNode[]): Promise<InputNode[]> {
   const problems: Problem[] = []
@@ -178,9 +184,9 @@ export async function batchNodes(sent: readonly SentNode[]): Promise<InputNode[]
 }
 
 interface Ids {
-  /** By position. */
+  /** Ids by position. */
   readonly own: readonly string[]
-  /** By ref. */
+  /** Ids by ref. */
   readonly named: ReadonlyMap<string, string>
 }
 
@@ -229,7 +235,7 @@ function resolve(sent: SentNode, id: string, loc: Loc, named: ReadonlyMap<string
   return { ...sent, id, loc, text, parents, connections, fileChanges: files }
 }
 
-/** Ids that differ only in case are one file on some file systems. */
+/** Refuses ids that differ only in case: on some file systems they are one file. */
 function refuseSameIds(connections: readonly SentConnection[], loc: Loc, problems: Problem[]): void {
   const seen = new Set<string>()
   for (const [at, { id }] of connections.entries()) {
@@ -254,14 +260,14 @@ function filesOf(files: NonNullable<SentNode['files']>, loc: Loc): FileChange[] 
   return changes ?? []
 }
 
-/** Whether the file is one that stands for a field. */
+/** True if the file is written from a field of the item. */
 function isOwn(path: string): boolean {
   return (
     path === nodeFile || path === textFile || [edgeIdAt('parents', path), edgeIdAt('connections', path)].some(Boolean)
   )
 }
 
-/** @param connectionIds gets those of the item's connections */
+/** Returns the function that builds the item's tree. @param connectionIds receives the ids of the item's connections */
 function builderOf(item: Resolved, connectionIds: string[]): BatchNode['build'] {
   return async (draft, before) => {
     const { title, tags, properties, loc, text } = item
@@ -283,7 +289,7 @@ function builderOf(item: Resolved, connectionIds: string[]): BatchNode['build'] 
   }
 }
 
-/** Labels of parents that stay are kept. */
+/** The changes to the parents' files. Parents that stay keep their labels. */
 async function parentChanges(draft: ObjectDraft, tree: Oid | null, { parents }: Resolved): Promise<PathChange[]> {
   if (!parents) return []
   const known = new Set((await readContent(draft.repo, tree)).parents.map(({ id }) => id))
@@ -292,7 +298,10 @@ async function parentChanges(draft: ObjectDraft, tree: Oid | null, { parents }: 
   return [...gone('parents', known, parents), ...added.map((id) => ({ path: edgeFile('parents', id), blob }))]
 }
 
-/** A connection without an id is one that the node has already, if it has one to the same node, of the same type and label. */
+/**
+ * The changes to the connections' files. A connection without an id is matched to one that the node already has, with
+ * the same target, type and label.
+ */
 async function connectionChanges(
   draft: ObjectDraft,
   tree: Oid | null,
@@ -330,14 +339,14 @@ function gone(folder: EdgeFolderName, known: Iterable<string>, wanted: readonly 
   return [...known].filter((id) => !kept.has(id)).map((id) => ({ path: edgeFile(folder, id), blob: null }))
 }
 
-/** The tree with these files and no others, beside those that stand for fields. */
+/** The tree with these files and those that are written from fields, and no others. */
 async function withFiles(draft: ObjectDraft, tree: Oid, files: readonly FileChange[], loc: Loc): Promise<Oid> {
   const wanted = new Set(files.map(({ path }) => path))
   const others = (await listFiles(draft.repo, tree)).filter(({ path }) => !isOwn(path) && !wanted.has(path))
   return applyFileChanges(draft, tree, [...files, ...others.map(({ path }) => ({ path, bytes: null }))], loc)
 }
 
-/** Adds the problems that `work` throws. */
+/** Runs `work`, and adds the problems that it throws to `problems`. */
 function collect<T>(problems: Problem[], work: () => T): T | undefined {
   try {
     return work()
@@ -352,7 +361,7 @@ function problem(loc: Loc, msg: string, input: unknown): Problem {
   return { loc, msg, type: 'value_error', input }
 }
 
-/** The part of the body to which a path of an item belongs. */
+/** Returns a function that locates a path of an item in the body. */
 function createLocator(sent: readonly SentNode[], nodes: readonly InputNode[]) {
   const ids = new Map(sent.flatMap(({ ref }, at) => (ref === undefined ? [] : [[ref, nodes[at]?.id ?? '']])))
   return (at: number, path: string): Loc => {
@@ -370,8 +379,8 @@ function createLocator(sent: readonly SentNode[], nodes: readonly InputNode[]) {
 }
 
 /**
- * The problem in words that the sender knows: items by their refs, or by their places in the batch, not by the ids that they get
- * here; a connection without an id by its `loc` alone.
+ * Returns a function that words problems with names that the sender knows. Items have their refs or their positions in
+ * the batch, not the ids that the service made for them. A connection without an id has only its `loc`.
  */
 function createWording(sent: readonly SentNode[], nodes: readonly InputNode[]) {
   const names = new Map<string, string>()
@@ -389,7 +398,7 @@ function createWording(sent: readonly SentNode[], nodes: readonly InputNode[]) {
 
 const uuid = /[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}/g
 
-/** Whether the connection at this part of the body was sent with an id. */
+/** True if the connection at this part of the body was sent with an id. */
 function isSentEdge(sent: readonly SentNode[], loc: Loc): boolean {
   const [node, connection] = [sent[Number(loc[2])], Number(loc[4])]
   return node?.connections?.[connection]?.id !== undefined

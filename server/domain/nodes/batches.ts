@@ -1,6 +1,6 @@
 /**
- * Writes several nodes at once: judges all of them together, creates the new ones in one go, commits to the others. The batch
- * operations of REST and the import share it.
+ * Writes several nodes at once, for the batch operations of REST and for imports. Checks all of them together, creates
+ * the new ones in one go, and commits to the others.
  */
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -32,38 +32,45 @@ import type { OrgAt } from '../targets.ts'
 import { type BatchProblem, judgeGraph, type NodeMove } from './batch-graph.ts'
 import { findTrashedElsewhere, nodeExistsError, nodeTakenError, refuseTaken } from './taken-ids.ts'
 
-/** A node as it is to be on main. */
+/** The desired state of a node on main. */
 export interface BatchNode {
-  /** A UUID in lower case: of a new node, or of one that exists. No two items share it. */
+  /** A UUID in lower case, of a new or an existing node. No two items share it. */
   readonly id: string
-  /** Of a new node: what its ledger says; node.json has its own. */
+  /** The title in the ledger of a new node. node.json has its own. */
   readonly title: string
-  /** Of the commit, if there is one. */
+  /** The message of the commit, if there is one. */
   readonly message: string
-  /** Of a commit to a node that exists, where it is another one. */
+  /** The message of a commit to an existing node, if it differs from `message`. */
   readonly changeMessage?: string
   /**
-   * Builds the tree of main on the draft, from the present one (null: a new node, or one without a commit). May be called
-   * again when main moves meanwhile. The whole tree from a map of files: `(draft, before) => buildTree(draft, before, files)`.
+   * Builds the tree of main on the draft, from the current tree. The current tree is null for a new node, or one
+   * without a commit. Called again if main has moved in the meantime. To build a whole tree from a map of files:
+   * `(draft, before) => buildTree(draft, before, files)`.
    *
-   * @throws ValidationError: what the item itself breaks; its `loc` is the one that callers are shown
+   * @throws ValidationError the item breaks a rule; callers are shown its `loc`
    */
   readonly build: (draft: ObjectDraft, before: Oid | null) => Promise<Oid>
 }
 
 export interface BatchOptions {
-  /** `refuse`: every node is new, and one that exists is 409; `update`: one that exists gets a commit where it differs. */
+  /**
+   * `refuse`: every node must be new, and an existing one is 409. `update`: an existing node that differs gets a
+   * commit.
+   */
   readonly existing: 'refuse' | 'update'
-  /** The part of the input to which a problem at `path` of the item at position `at` belongs. */
+  /** Locates a problem at `path` of the item at position `at` in the input. */
   readonly locate: (at: number, path: string) => readonly (string | number)[]
   /**
-   * Called with items that break a rule; they are left out, and the others are written. Without it, one such item refuses the
-   * whole batch before anything is written.
+   * Called with items that break a rule. They are skipped, and the others are written. Without this function, one such
+   * item refuses the whole batch before anything is written.
    */
   readonly refused?: (at: number, problems: readonly Problem[]) => void
-  /** Called, beside `refused`, with an item that has edges to items that were left out: it is built again, without these. */
+  /**
+   * Called, in addition to `refused`, with an item that has edges to skipped items. It is then built again without
+   * them.
+   */
   readonly without?: (at: number, lost: ReadonlySet<string>) => void
-  /** Items done so far, and all. */
+  /** Called with the number of items done so far, and of all items. */
   readonly onProgress?: (done: number, total: number) => void
 }
 
@@ -74,22 +81,26 @@ export interface BatchOutcome {
   readonly status: 'created' | 'updated' | 'unchanged'
 }
 
-/** Nodes, and bytes of their objects, that are written together and judged together. */
+/** The most nodes, and bytes of their objects, that are checked and written together. */
 const nodesAtOnce = 1_000
 const bytesAtOnce = 64 * 1_048_576
-/** Commits at a time; those that change parents are made one after the other. */
+/** Concurrent commits. Commits that change parents are made one after the other. */
 const commitsAtOnce = 4
-/** Problems of one answer. */
+/** The most problems of one response. */
 const maxProblems = 100
 
 /**
- * Makes main of each node what its item builds, and returns what became of them, in their order; those that `refused` was called with
- * are missing. Up to 1,000 nodes are judged together before anything is written: all or nothing, but for a crash, or a change by
- * others meanwhile, between two commits. More are written in such slices, the new ones first: an edge may lead to a node of a
- * later slice. A repeated call completes an interrupted one, with `existing: 'update'`.
+ * Writes the tree of each item to main of its node. Returns the outcomes in the order of the items, without those that
+ * `refused` was called with.
  *
- * @throws AppError as authorizeOrg, node_exists, pull_request_required; ValidationError: rules that items break; GitError storage_*, busy; the
- *   reason of `deps.draining`, between two slices
+ * Up to 1,000 nodes are checked together before anything is written. Such a slice is written as a whole or not at all,
+ * unless a crash or a concurrent change comes between two commits. More nodes are written in several slices, new nodes
+ * first, and an edge may lead to a node of a later slice. With `existing: 'update'`, a repeated call completes an
+ * interrupted one.
+ *
+ * @throws AppError as authorizeOrg, node_exists, pull_request_required
+ * @throws ValidationError the rules that items break
+ * @throws GitError storage_*, busy; the reason of `deps.draining`, between two slices
  */
 export async function writeBatch(
   deps: Deps,
@@ -154,7 +165,7 @@ async function writeSlice(batch: Batch, all: readonly Built[]): Promise<void> {
   deps.log.debug({ orgId: access.org.id, nodes: all.length, changed: changed.length }, 'a batch was written')
 }
 
-/** Leaves out the items that break a rule, until no item breaks one. @throws ValidationError if there is no `refused` */
+/** Skips items that break a rule, until no item breaks one. @throws ValidationError if there is no `refused` */
 async function judge(
   batch: Batch,
   all: readonly Built[],
@@ -185,7 +196,7 @@ async function judge(
   }
 }
 
-/** Builds those again that have edges to items that were left out. */
+/** Builds the items again that have edges to skipped items. */
 async function withoutLost(batch: Batch, built: readonly Built[]): Promise<readonly Built[]> {
   const { options, lost } = batch
   if (!options.without || lost.size === 0) return built
@@ -248,7 +259,7 @@ interface Batch {
   readonly actor: Person
   readonly access: OrgAccess
   readonly options: BatchOptions
-  /** Ids of the new nodes, without those that are refused. */
+  /** Ids of the new nodes that are not refused. */
   readonly coming: Set<string>
   /** Ids of the items that are refused. */
   readonly lost: Set<string>
@@ -259,11 +270,11 @@ interface Item {
   /** Its position in the batch. */
   readonly at: number
   readonly node: BatchNode
-  /** Undefined: it is new. */
+  /** Undefined for a new node. */
   readonly existing: NodeAccess | undefined
 }
 
-/** New nodes first. @throws AppError node_exists */
+/** The items, new nodes first. @throws AppError node_exists */
 async function itemsOf(batch: Batch, nodes: readonly BatchNode[]): Promise<Item[]> {
   const { deps, access, options } = batch
   const { org } = access
@@ -276,7 +287,7 @@ async function itemsOf(batch: Batch, nodes: readonly BatchNode[]): Promise<Item[
   const [fresh, known]: [Item[], Item[]] = [[], []]
   for (const [at, node] of nodes.entries()) {
     const owner = orgs.get(node.id)
-    // A crash may have left it out of the index.
+    // After a crash, the index may not have it yet.
     const isThere = owner === org.id || (owner === undefined && repoExists(nodeRepo(deps.store, org.id, node.id)))
     try {
       if (owner !== undefined && !isThere) throw nodeTakenError(node.id)
@@ -291,7 +302,7 @@ async function itemsOf(batch: Batch, nodes: readonly BatchNode[]): Promise<Item[
   return [...(await withoutTrashed(batch, fresh)), ...known]
 }
 
-/** Without those whose id a node in the trash of another organisation has. */
+/** Skips items whose id belongs to a node in the trash of another organisation. */
 async function withoutTrashed(batch: Batch, fresh: readonly Item[]): Promise<readonly Item[]> {
   const { deps, access } = batch
   for (let left = fresh; ; ) {
@@ -306,7 +317,7 @@ async function withoutTrashed(batch: Batch, fresh: readonly Item[]): Promise<rea
 /**
  * Reports an item that cannot be written to `refused`.
  *
- * @throws the error itself, if there is no `refused` or if the error does not concern this item alone
+ * @throws the error itself, if there is no `refused`, or if the error concerns more than this item
  */
 function leaveOut({ options: { refused, locate }, lost }: Batch, at: number, id: string, error: unknown): void {
   const isOfItem =
@@ -327,7 +338,7 @@ interface Built extends Item, Omit<NewNode, 'node' | 'hasParents'> {
   readonly isSame: boolean
 }
 
-/** Undefined: its repository is damaged, which is in the log and in the answer. */
+/** Builds an item. Undefined if its repository is damaged, which is logged and reported in the response. */
 async function buildIfSound(batch: Batch, item: Item): Promise<Built | undefined> {
   try {
     return await build(batch, item)
@@ -337,7 +348,7 @@ async function buildIfSound(batch: Batch, item: Item): Promise<Built | undefined
   }
 }
 
-/** A tree that cannot be built counts as the one before. */
+/** Builds an item in memory. If its tree cannot be built, the previous one counts. */
 async function build({ deps, access, options }: Batch, item: Item): Promise<Built> {
   const { at, node, existing } = item
   const repo = nodeRepo(deps.store, access.org.id, node.id)
@@ -372,10 +383,10 @@ interface NewNode {
 }
 
 /**
- * Creates all of them and returns their heads, by id. The renames are the commit points: a crash before the first leaves a folder
- * that the sweep removes, one between two leaves some of the nodes, each whole.
+ * Creates all nodes and returns their heads by id. The renames are the commit points. A crash before the first one
+ * leaves a folder that the sweep removes. A crash between two leaves some of the nodes, each complete.
  *
- * @param judge throws where a rule does not hold any more; the graph is locked if one of the nodes has parents
+ * @param judge throws if a rule no longer holds; it runs with the graph locked if one of the nodes has parents
  * @throws AppError node_exists, forbidden; GitError repo_missing (the organisation is deleted), storage_*, busy
  */
 async function createAll(
@@ -390,7 +401,7 @@ async function createAll(
   const staged = stageRepos(orgFolder(deps.store, orgId))
   try {
     for (const one of nodes) {
-      // Lists are in this order.
+      // Lists are sorted by this time.
       const { head, row } = await stage(staged, actor, orgId, one, deps.now().toISOString())
       heads.set(one.node.id, head)
       rows.push(row)
@@ -431,7 +442,7 @@ async function stage(
   return { head, row: await newNodeRows(draft.repo, ledger, head) }
 }
 
-/** Those that are published before a fault are indexed too: they are nodes. */
+/** Publishes the nodes and indexes them. After a fault, the nodes published before it are also indexed. */
 async function publishAll(deps: Deps, orgId: string, staged: StagedRepos, rows: readonly NewNodeRows[]): Promise<void> {
   const published: string[] = []
   try {

@@ -1,4 +1,4 @@
-/** Parents and connections as operations: each is one commit on main of the node that holds the edge. */
+/** Changes parents and connections. Each change is one commit on main of the node that holds the edge. */
 
 import { randomBytes } from 'node:crypto'
 import type { ObjectBatch } from '../../../gitstore/objects/object-batch.ts'
@@ -29,7 +29,7 @@ interface Expectation {
   readonly expected_head?: string | null
 }
 
-/** Adds the edge or changes its label. Commits nothing if it is already so. */
+/** Adds a parent or changes its label. Makes no commit if nothing changes. */
 export async function putParent(deps: Deps, actor: Person, at: ParentAt, input: { label?: string } & Expectation) {
   const { parentId } = at
   const access = await authorizeNode(deps, actor, at, 'editor')
@@ -48,7 +48,7 @@ export async function putParent(deps: Deps, actor: Person, at: ParentAt, input: 
   return nodeAfter(deps, access)
 }
 
-/** The parent may be a node that was deleted. @throws AppError parent_not_found; as commitToBranch */
+/** Removes a parent, which may be a deleted node. @throws AppError parent_not_found; as commitToBranch */
 export async function removeParent(deps: Deps, actor: Person, at: ParentAt, input: Expectation): Promise<void> {
   const { parentId } = at
   const access = await authorizeNode(deps, actor, at, 'editor')
@@ -68,7 +68,12 @@ export interface ConnectionInput extends Expectation {
   readonly id?: string
 }
 
-/** Ids that differ only in case are refused: some file systems store them as one file. @throws AppError connection_exists */
+/**
+ * Adds a connection. An id that differs only in case from another one is refused: some file systems store both as one
+ * file.
+ *
+ * @throws AppError connection_exists
+ */
 export async function addConnection(
   deps: Deps,
   actor: Person,
@@ -93,7 +98,7 @@ export async function addConnection(
 }
 
 /**
- * Members that `input` lacks stay. No commit where nothing changes.
+ * Changes the fields that `input` has. Makes no commit if nothing changes.
  *
  * @throws AppError connection_not_found; as commitToBranch
  */
@@ -123,7 +128,7 @@ export async function updateConnection(
   return asConnection(deps, access, connection)
 }
 
-/** @throws AppError connection_not_found; as commitToBranch */
+/** Removes a connection. @throws AppError connection_not_found; as commitToBranch */
 export async function removeConnection(deps: Deps, actor: Person, at: ConnectionAt, input: Expectation): Promise<void> {
   const { connectionId: id } = at
   const access = await authorizeNode(deps, actor, at, 'editor')
@@ -140,9 +145,9 @@ interface EdgeChange {
   readonly message: string
 
   readonly folder: EdgeFolderName
-  /** As sent. Not validated where the edge must already exist. */
+  /** The id as sent. It is not validated if the edge must already exist. */
   readonly id: string
-  /** The new file, or null to delete it, given this edge and the node's content at the head. */
+  /** Returns the new file, or null to delete it. Gets this edge and the node's content at the head. */
   readonly bytes: (before: ParentEntity | ConnectionEntity | undefined, content: NodeContent) => Buffer | null
   readonly locate: () => readonly (string | number)[]
 }

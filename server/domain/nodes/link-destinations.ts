@@ -1,4 +1,4 @@
-/** What links lead to: nodes of the organisation, files of the node's repository, other hosts, or nothing. */
+/** The destinations of links: nodes, files of the node's repository, other hosts, or nothing. */
 import { posix } from 'node:path'
 import { listFiles } from '../../../gitstore/objects/trees.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
@@ -21,7 +21,7 @@ export interface Destination {
   readonly kind: 'node' | 'file' | 'outside' | 'missing'
   readonly node?: VaultNode & { readonly heading?: string; readonly block?: string }
   readonly file?: { readonly path: string; readonly exists: boolean }
-  /** Of a missing one. `deleted`: a connection was made of it, to a node that is no more. */
+  /** The reason why it is missing. `deleted`: an import made it a connection, and the target node was deleted. */
   readonly reason?: 'empty' | 'above_root' | 'deleted' | 'not_found'
 }
 
@@ -32,16 +32,20 @@ interface Known {
   readonly links: readonly WrittenLink[]
 }
 
-/** Files of a repository among which a name is looked for. */
+/** The most files of a repository that are searched for a name. */
 const maxFiles = 10_000
 const maxPathBytes = 1_024
-/** Characters of a heading or block in the answer. */
+/** The most characters of a heading or block in the response. */
 const anchorCharacters = 500
 
 const tooManyFiles =
   'This tree has more than 100,000 files and folders, more than 64 levels, or paths of over 16 MiB; clone the node'
 
-/** What each link leads to, in order. @throws AppError too_large, busy: of the repository's tree; the signal's reason */
+/**
+ * Yields the destination of each link, in order.
+ *
+ * @throws AppError too_large, busy: the repository's tree; the signal's reason
+ */
 export async function* destinationsOf(
   deps: Deps,
   context: RequestContext,
@@ -65,10 +69,10 @@ export async function* destinationsOf(
   }
 }
 
-/** Of a link that the paths of nodes do not explain. */
+/** Resolves a link that does not match the path of a node. */
 type InNode = (link: WrittenLink, path: Link) => Destination
 
-/** By the files and connections of the node. */
+/** Returns a function that resolves links by the files and connections of the node. */
 async function lookInto(
   { index }: Deps,
   context: RequestContext,
@@ -79,7 +83,7 @@ async function lookInto(
   const listed = await createLargeRead(context)(tooManyFiles, (pace) => listFiles(repo, tree, { pace }))
   const files = listed.filter(({ path, mode }) => mode !== '160000' && isPlain(path)).map(({ path }) => path)
   const findFile = filesFrom(source ?? textFile, files)
-  // A token of one node learns no titles, and so not which of its connections has one.
+  // A token that is limited to one node sees no titles of others, and so cannot learn which connection has a title.
   const connections = onlyNode === undefined ? content.connections : []
   const ids = [...new Set(connections.map(({ target }) => target))]
   const titles = await titlesOf(index.read, org.id, ids)
@@ -97,7 +101,10 @@ function isPlain(path: string): boolean {
   return path !== nodeFile && path !== textFile && !liesIn('parents', path) && !liesIn('connections', path)
 }
 
-/** At the path that the text names; else by the path in the vault, below `attachments/`; else by the path in the repository. */
+/**
+ * Returns a function that finds the file of a link. It tries the exact path first, then the path in the vault below
+ * `attachments/`, then the path in the repository.
+ */
 function filesFrom(from: string, files: readonly string[]): (link: Link) => string | undefined {
   const all = new Set(files)
   const some = files.slice(0, maxFiles)
@@ -114,10 +121,12 @@ function filesFrom(from: string, files: readonly string[]): (link: Link) => stri
 }
 
 /**
- * By the connections that the node holds: one that was made of a link with this name, wherever its target has moved since;
- * else one whose target has this title. What was made of a link of one type, or of a canvas, explains no link of another: the
- * import knew the path of that one, and resolved it otherwise or not at all. An import names connections by paths, so that
- * names which differ in signs alone are one; only in what it has made does such a slug explain a link.
+ * Returns a function that resolves a link by the node's connections. It prefers a connection that was made from a link
+ * with this name, even if its target has moved since. Otherwise it takes one whose target has this title.
+ *
+ * A connection made from a link of one type, or from a canvas, does not resolve links of another type. The import knew
+ * the path of those, and resolved them differently or not at all. Imports name connections by paths, so names that
+ * differ only in punctuation share one slug. Such a slug resolves a link only in a node that an import has made.
  */
 function connectedNodes(
   connections: readonly ConnectionEntity[],
@@ -140,7 +149,7 @@ function connectedNodes(
     const name = withoutEnding(form === 'path' ? decoded(target) : target)
     const made = bySlug.get(`${type} ${keyOfName(name)}`) ?? (isImported && bySlug.get(`${type} ${slugOf(name)}`))
     const ids = [...(made || byTitle.get(`${type} ${folded(name)}`) || [])]
-    // A node that is no more does not hide the one that was made for the link since.
+    // A deleted node must not hide the node that was created for the link since.
     const [id, ...others] = ids.length > 1 ? ids.filter((one) => titles.has(one)) : ids
     if (id === undefined || others.length > 0) return undefined
     const title = titles.get(id)
@@ -157,7 +166,7 @@ function toNode({ id, title }: VaultNode, { form, target }: WrittenLink): Destin
   return { kind: 'node', node: { id, title, ...named } }
 }
 
-/** A path that names a file of another kind than a note says where it would be. */
+/** A link to nothing. If its path names a file that is not a note, the result has the path where the file would be. */
 function absent(link: Link, source: string | undefined): Destination {
   const { target, form } = link
   const folder = source === undefined ? '.' : posix.dirname(source)

@@ -1,4 +1,4 @@
-/** The links of a node's text, each with its place and with what it leads to. */
+/** The links in a node's content, each with its position and its destination. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import { isGitError } from '../../../gitstore/errors.ts'
@@ -20,28 +20,31 @@ import { readContent } from '../format/node-format.ts'
 import type { NodeAt } from '../targets.ts'
 import { type Destination, destinationsOf } from './link-destinations.ts'
 
-/** Of a text whose links are listed. */
+/** Limits of the content whose links are listed: bytes, and links. */
 const maxBytes = 524_288
 const maxLinks = 10_000
-/** Of a text that are read: blocks are found in one turn of the event loop, 0.3 s for that many in the worst case. */
+/** The most lines that are read. Blocks are found in one turn of the event loop, in at most 0.3 s for so many lines. */
 const maxLines = 20_000
-/** Characters of all links of an answer, approximately: one definition may serve many references. */
+/** The approximate limit of characters of all links in a response. One definition may serve many references. */
 const maxCharacters = 4_194_304
-/** Characters of a target in the answer. */
+/** The most characters of a target in the response. */
 const targetCharacters = 2_000
-/** UTF-16 units of a paragraph, a cell or a piece of HTML that is read, at once: 0.15 s in the worst case. */
+/** The most UTF-16 units of a paragraph, a cell or a piece of HTML. Each is read at once, in at most 0.15 s. */
 const maxBlock = 32_768
 /** UTF-16 units read between two turns of the event loop. */
 const unitsPerTurn = 8_192
-/** Between two turns of the event loop, and in all: a name that thousands of files share takes long to look up. */
+/**
+ * Milliseconds between two turns of the event loop, and in all. A name that thousands of files share takes long to
+ * find.
+ */
 const turnMs = 5
 const maxResolvingMs = 10_000
-/** Nodes of an organisation among which the target of a link is looked for. */
+/** The most nodes of an organisation that are searched for the target of a link. */
 const maxSources = 10_000
 
 const tooLarge = 'The text has over 512 KiB; read it and parse it yourself'
 
-/** Texts that are read at once: in the worst case one takes 2 s of computing and 200 MB. */
+/** Limits concurrent reads. In the worst case, one takes 2 s of CPU time and 200 MB. */
 const semaphore = createCallerSemaphore({
   all: { running: 2, waiting: 768 },
   person: { running: 1, waiting: 256 },
@@ -50,7 +53,7 @@ const semaphore = createCallerSemaphore({
   refusal: 'Others read links just now; try again',
 })
 
-/** By organisation and its version. */
+/** Resolvers, by organisation and its version. */
 const resolvers = new LRUCache<string, { readonly resolve: ResolveNode; readonly size: number }>({
   maxSize: 3 * maxSources,
   sizeCalculation: ({ size }) => size + 1,
@@ -67,8 +70,8 @@ interface Links {
 }
 
 /**
- * Text, files and connections are those of the revision; which nodes there are, with their titles and `source_path`, are
- * those of now.
+ * Lists the links in a node's content. Content, files and connections are those of the revision. The nodes of the
+ * organisation, with their titles and `source_path`, are the current ones.
  *
  * @throws AppError as authorizeNode, branch_not_found, too_large, busy; the signal's reason
  */
@@ -81,7 +84,7 @@ export async function readLinks(
   const access = await authorizeNode(deps, context.actor, at, 'public')
   const { node, org } = access
   const head = await resolveRevision(access, revision)
-  // Before the rows: an answer is then kept under an older version than its own, never under a newer one.
+  // Read before the rows: the response may be cached under an older version than its own, never under a newer one.
   const { epoch, version } = (await findOrgRow(deps.index.read, org.id)) ?? {}
   const seen = access.onlyNode === undefined ? '' : ' of this node alone'
   return immutableAnswer(`links ${node.id} ${head} ${epoch} ${version}${seen}`, sizeOf, () =>
@@ -154,7 +157,10 @@ function firstLines(text: string, count: number): string {
   return text.slice(0, end.lastIndex)
 }
 
-/** For a token of one node among that node alone: a title in a text would otherwise find the id of each node. */
+/**
+ * Resolves links among the nodes of the organisation. A token that is limited to one node gets only that node:
+ * otherwise it could find out ids by titles in its content.
+ */
 async function resolverOf({ index }: Deps, { org, onlyNode }: NodeAccess, version: string): Promise<ResolveNode> {
   const key = onlyNode === undefined ? version : `${version} ${onlyNode}`
   const known = resolvers.get(key)

@@ -1,4 +1,4 @@
-/** Creates a node: builds its repository completely and renames it into place. */
+/** Creates a node: builds its whole repository and renames it into place. */
 import { v7 as newId } from 'uuid'
 import { isGitError } from '../../../gitstore/errors.ts'
 import { createRepo } from '../../../gitstore/new-repos.ts'
@@ -30,13 +30,15 @@ export interface NodeInput extends NodeFields {
   readonly id?: string
 }
 
-/** The files of the first commit, by path. */
+/** The files of a commit, by path. */
 export type NodeFiles = ReadonlyMap<string, Buffer>
 
 /**
- * Builds the repository under a temporary name and renames it into place; the rename is the commit point.
+ * Creates a node. Builds the repository under a temporary name and renames it into place; the rename is the commit
+ * point.
  *
- * @throws AppError node_exists; ValidationError: parents that break the graph's rules, content without a first commit
+ * @throws AppError node_exists
+ * @throws ValidationError parents break the graph's rules, or there is content without a first commit
  */
 export async function createNode(deps: Deps, actor: Person, at: OrgAt, input: NodeInput) {
   const access = await authorizeOrg(deps, actor, at, 'editor')
@@ -76,13 +78,13 @@ function refuseContent(input: NodeInput): void {
 interface NodeSeed {
   readonly id?: string
   readonly title: string
-  /** The tree of the first commit; undefined leaves the node without one. */
+  /** The files of the first commit; undefined: the node has no commit. */
   readonly files: NodeFiles | undefined
   readonly message: string
   readonly locate: (path: string) => readonly (string | number)[]
 }
 
-/** Returns the id of the new node; the index is up to date. */
+/** Creates and indexes a node, and returns its id. */
 async function createNodeFrom(
   deps: Deps,
   actor: Person,
@@ -97,7 +99,7 @@ async function createNodeFrom(
       const refs = new Map<string, Oid>()
       if (seed.files) {
         const tree = await buildTree(draft, null, seed.files)
-        const node = { id } as NodeRow // toValidationErrors reads only the id
+        const node = { id } as NodeRow // problemsOf reads only the id
         refuseProblems(await problemsOf(deps, { org, node }, draft.repo, main, null, tree), seed.locate)
         const person = signature(actor, created_at)
         refs.set(
@@ -122,7 +124,7 @@ async function createNodeFrom(
   return id
 }
 
-/** The tree of exactly these files, made on the draft from `before` (null: from nothing). */
+/** Builds the tree of exactly these files on the draft, from `before` (null: from nothing). */
 export async function buildTree(draft: ObjectDraft, before: Oid | null, files: NodeFiles): Promise<Oid> {
   const old = before === null ? [] : await listFiles(draft.repo, before)
   const gone = old.filter(({ path }) => !files.has(path)).map(({ path }) => ({ path, blob: null }))

@@ -1,4 +1,4 @@
-/** Nodes: reads, lists, edits and deletes them. */
+/** Reads, lists, edits and deletes nodes. */
 import { unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -39,7 +39,7 @@ export interface NodePatch extends Partial<NodeFields> {
   readonly expected_head?: string | null
 }
 
-/** Oldest first, unless asked otherwise. */
+/** Lists nodes, by default the oldest first. */
 export async function listNodes(
   deps: Deps,
   actor: Actor,
@@ -57,7 +57,7 @@ export async function listNodes(
   return { nodes, ...pageOf(query, total) }
 }
 
-/** Bytes of a node's properties in a list; longer ones are omitted. */
+/** The most bytes of a node's properties in a list. Longer properties are omitted. */
 const listedProperties = 65_536
 const omitted = { properties_omitted: true as const }
 
@@ -81,12 +81,12 @@ export async function toNode({ index }: Deps, { org, node, onlyNode }: NodeAcces
   }
 }
 
-/** The node after it was changed. @throws as readResult */
+/** Reads the node after a change. @throws the errors of readResult */
 export function nodeAfter(deps: Deps, access: NodeAccess): ReturnType<typeof toNode> {
   return readResult(deps, async () => toNode(deps, await reloadNode(deps, access, 'public')))
 }
 
-/** Connections that the node holds and those that lead to it. */
+/** Lists the connections that the node holds, and those that lead to it. */
 export async function listConnections(deps: Deps, actor: Actor, at: NodeAt, page: Page) {
   const { orgId, nodeId } = at
   const { onlyNode } = await authorizeNode(deps, actor, at, 'public')
@@ -99,7 +99,7 @@ export async function listConnections(deps: Deps, actor: Actor, at: NodeAt, page
   return { connections, ...pageOf(page, num_connections) }
 }
 
-/** One commit on main; none if nothing changes. */
+/** Changes a node with one commit on main, or with none if nothing changes. */
 export async function updateNode(deps: Deps, actor: Person, at: NodeAt, patch: NodePatch) {
   const access = await authorizeNode(deps, actor, at, 'editor')
   if (patch.title !== undefined) requireTitle(patch.title)
@@ -117,7 +117,7 @@ export async function updateNode(deps: Deps, actor: Person, at: NodeAt, patch: N
   return nodeAfter(deps, access)
 }
 
-/** Renames the repository into the trash under the ledger's lock, then deletes the rows. */
+/** Deletes a node. Renames its repository into the trash under the ledger's lock, then deletes its rows. */
 export async function deleteNode(deps: Deps, actor: Person, at: NodeAt): Promise<void> {
   const { orgId, nodeId } = at
   const { repo } = await authorizeNode(deps, actor, at, 'maintainer')
@@ -156,7 +156,7 @@ function toSummary(node: SummaryRow) {
   }
 }
 
-/** The tree with these fields; `node`: its title, where node.json has none. */
+/** Builds the tree with these fields. @param node has the title, in case node.json has none */
 export async function patchTree(
   draft: ObjectDraft,
   tree: Oid | null,

@@ -1,4 +1,4 @@
-/** JSON files of a node that say the same in other bytes: other white space, another order, members that an import does not know. */
+/** Compares JSON files of a node by meaning. White space, the order of fields and unknown fields do not count. */
 import { isDeepStrictEqual } from 'node:util'
 import { isGitError } from '../../../gitstore/errors.ts'
 import { readBlob } from '../../../gitstore/objects/objects.ts'
@@ -9,15 +9,15 @@ import { defaultConnectionType, jsonLimit } from '../format/node-format.ts'
 import { edgeIdAt, nodeFile } from '../format/paths.ts'
 import type { NodeFiles } from './node-creation.ts'
 
-/** Whether an import compares what the file says, not its bytes. */
+/** True if an import compares the file by meaning instead of by bytes. */
 export function isJsonOfNode(path: string): boolean {
   return path === nodeFile || edgeIdAt('parents', path) !== undefined || edgeIdAt('connections', path) !== undefined
 }
 
 /**
- * Whether both texts of a JSON file say the same of the node.
+ * True if both versions of a JSON file mean the same.
  *
- * @param title what the node is called where node.json has none
+ * @param title the node's title if node.json has none
  */
 export function isSameJson(path: string, one: string, other: string, title: string): boolean {
   const [a, b] = [parseJson(one), parseJson(other)]
@@ -30,7 +30,7 @@ export function isSameJson(path: string, one: string, other: string, title: stri
   return isDeepStrictEqual(meaning(a), meaning(b))
 }
 
-/** The files, where those of `tree` say the same with the bytes of that. */
+/** The files, with the bytes of `tree` for JSON files that mean the same. */
 export async function withKnownJson(
   repo: Repo,
   { tree, title }: { readonly tree: Oid; readonly title: string },
@@ -49,7 +49,7 @@ export async function withKnownJson(
   return same
 }
 
-/** Undefined where it is too long for JSON of a node. */
+/** Reads a JSON file; undefined if it is larger than a node's JSON may be. */
 async function readJsonBlob(repo: Repo, oid: Oid): Promise<Buffer | undefined> {
   try {
     return await readBlob(repo, oid, jsonLimit)

@@ -1,4 +1,4 @@
-/** Ids that a new node cannot have. Nodes in the trash keep theirs, so that they can be restored. */
+/** Ids that a new node cannot have. Nodes in the trash keep their ids, so that they can be restored. */
 import { join } from 'node:path'
 import { listNames } from '../../../gitstore/fs-exists.ts'
 import { repoExists } from '../../../gitstore/repo-folders.ts'
@@ -8,7 +8,12 @@ import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { isId, nodeRepo, trashFolder } from '../layout.ts'
 
-/** Refuses an id that a node has, on disk or in the index, here or in another organisation, or in the trash of another. */
+/**
+ * Refuses ids that are in use. They may belong to a node on disk or in the index, in this or another organisation, or
+ * in the trash of another organisation.
+ *
+ * @throws AppError node_exists
+ */
 export async function refuseTaken(deps: Deps, orgId: string, ids: readonly string[]): Promise<void> {
   const orgs = await readOrgsOf((deps.wholeIndex ?? deps.index).read, ids)
   for (const id of ids) {
@@ -20,17 +25,17 @@ export async function refuseTaken(deps: Deps, orgId: string, ids: readonly strin
   if (trashed !== undefined) throw nodeTakenError(trashed)
 }
 
-/** For an id used in another organisation: says nothing about that node. */
+/** The error for an id that is used in another organisation. It says nothing about that node. */
 export function nodeTakenError(id: string): AppError {
   return new AppError('node_exists', `The id ${id} is taken`)
 }
 
-/** For an id used in this organisation. */
+/** The error for an id that is used in this organisation. */
 export function nodeExistsError(orgId: string, id: string): AppError {
   return new AppError('node_exists', `A node with the id ${id} exists`, { location: `/orgs/${orgId}/nodes/${id}` })
 }
 
-/** The first of these ids that a node in the trash has, of another organisation or of a deleted one. */
+/** Finds the first of these ids in the trash of another or a deleted organisation. */
 export async function findTrashedElsewhere(
   store: Store,
   orgId: string,
@@ -46,7 +51,7 @@ export async function findTrashedElsewhere(
   return undefined
 }
 
-/** The ids of all nodes in the trash that are not of this organisation. */
+/** The ids of all nodes in the trash that belong to other organisations. */
 export async function idsTrashedElsewhere(store: Store, orgId: string): Promise<Set<string>> {
   const ids = new Set<string>()
   for (const name of await listNames(trashFolder(store))) {

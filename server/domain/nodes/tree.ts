@@ -1,4 +1,4 @@
-/** The tree of an organisation, level by level. */
+/** The tree of an organisation's nodes, level by level. */
 import { LRUCache } from 'lru-cache'
 import { findNode } from '../../../index/derived/node-queries.ts'
 import { findOrgRow } from '../../../index/derived/org-queries.ts'
@@ -10,15 +10,18 @@ import type { Actor } from '../actor.ts'
 import { type Page, pageOf, slice } from '../pagination.ts'
 import type { OrgAt } from '../targets.ts'
 
-/** Levels in order, by organisation, its version, and parent: 100,000 nodes of 250 bytes. A new title moves the version alone. */
+/**
+ * Sorted levels, by organisation, its version and parent: 100,000 nodes of 250 bytes. A new title changes only
+ * `version`.
+ */
 const levels = new LRUCache<string, readonly TreeNode[]>({
   maxSize: 100_000,
   sizeCalculation: (level) => level.length + 2,
 })
 
 /**
- * The children of `under`, or the nodes without a parent: by title, then by id, each with the number of its children. A level
- * is read and ordered once for each version of the organisation.
+ * Lists the children of `under`, or the nodes without a parent. They are sorted by title, then by id, and have the
+ * numbers of their children. A level is read and sorted once for each version of the organisation.
  *
  * @throws AppError as authorizeOrg, node_not_found
  */
@@ -41,7 +44,7 @@ export async function listTree(deps: Deps, actor: Actor, at: OrgAt, query: Page 
 }
 
 async function levelOf({ index }: Deps, orgId: string, under: string | undefined): Promise<readonly TreeNode[]> {
-  // Before the rows: a level is then kept under an older version than its own, never under a newer one.
+  // Read before the rows: a level may be cached under an older version than its own, never under a newer one.
   const { epoch, version } = (await findOrgRow(index.read, orgId)) ?? {}
   const key = `${orgId} ${epoch} ${version} ${under ?? ''}`
   const known = levels.get(key)

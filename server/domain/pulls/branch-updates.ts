@@ -1,4 +1,4 @@
-/** Updates the branch of a pull request: rebases its commits onto the target, on the server. */
+/** Updates the branch of a pull request: rebases its commits onto the target. */
 import { isGitError } from '../../../gitstore/errors.ts'
 import { rebase } from '../../../gitstore/history/rebase.ts'
 import { type RefName, updateRefs } from '../../../gitstore/refs/ref-transaction.ts'
@@ -25,10 +25,10 @@ import type { PullAt } from '../targets.ts'
 import { type PullRequest, sentence, toPull } from './pull-state.ts'
 import { findPullRow, pullAfter } from './pulls.ts'
 
-/** Commits that are rebased: 1 ms of CPU each, 25 ms if both sides changed the same file. */
+/** The most commits that are rebased. Each takes 1 ms of CPU time, or 25 ms if both sides changed the same file. */
 const maxCommits = 250
 
-/** Per process; each update may run several gits, one after the other. */
+/** Limits updates per process. Each may run several Git processes, one after the other. */
 const semaphore = createCallerSemaphore({
   all: { running: 2, waiting: 32 },
   person: { running: 1, waiting: 8 },
@@ -40,7 +40,8 @@ const semaphore = createCallerSemaphore({
  * Rebases the source onto the target.
  *
  * @throws AppError merge_conflict with `paths` (nothing moved), merged, closed, head_moved, branch_protected,
- *   source_branch_missing, too_many_commits, busy; the reason of `signal`, after which nothing moves
+ *   source_branch_missing, target_branch_missing, too_many_commits, busy; the reason of `signal`, after which nothing
+ *   moves
  */
 export async function updatePullBranch(deps: Deps, context: RequestContext<Person>, at: PullAt): Promise<PullRequest> {
   const { actor, signal } = context

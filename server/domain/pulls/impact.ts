@@ -1,6 +1,6 @@
 /**
- * What a pull request changes: entities, hunks, a patch of its source since the merge base; and what its merge changes in the
- * graph: edges, what is above the node, what the public sees.
+ * The changes of a pull request since the merge base: entities, hunks and a patch. Also the effects of its merge on the
+ * graph: edges, the ancestors of the node, and the part that anonymous callers see.
  */
 
 import { createYielder } from '../../../gitstore/yielder.ts'
@@ -20,19 +20,19 @@ import type { PullAt } from '../targets.ts'
 import { toPull } from './pull-state.ts'
 import { findPullRow } from './pulls.ts'
 
-/** @throws AppError as readCommitPair, too_large, busy; the signal's reason */
+/** Lists the changed entities. @throws AppError as readCommitPair, too_large, busy; the signal's reason */
 export async function readPullChanges(deps: Deps, context: RequestContext<Person>, at: PullAt) {
   const { access, pair } = await readCommitPair(deps, context.actor, at)
   return readDiff(access.repo, at.nodeId, pair.base, pair.target, createLargeRead(context))
 }
 
-/** @throws as textDiff */
+/** Returns the changed hunks. @throws the errors of textDiff */
 export async function readPullDiff(deps: Deps, context: RequestContext<Person>, at: PullAt, query: DiffQuery) {
   const { access, pair } = await readCommitPair(deps, context.actor, at)
   return textDiff(deps, context, access, pair, query)
 }
 
-/** @throws as patchOf */
+/** Returns the changes as a patch. @throws the errors of patchOf */
 export async function readPullPatch(
   deps: Deps,
   context: RequestContext<Person>,
@@ -43,7 +43,7 @@ export async function readPullPatch(
   return patchOf(deps, context, access, pair, query)
 }
 
-/** Where source and target parted, and the source. */
+/** The merge base of source and target, and the source's commit. */
 async function readCommitPair(deps: Deps, actor: Person, at: PullAt) {
   const access = await authorizeNode(deps, actor, at, 'reader')
   const pull = await toPull(deps, access, await findPullRow(deps, at))
@@ -53,18 +53,18 @@ async function readCommitPair(deps: Deps, actor: Person, at: PullAt) {
   return { access, pair, pull }
 }
 
-/** Of each list of an answer. */
+/** The most items of each list in the response. */
 const listedItems = 1_000
-/** Above a node, before as after. */
+/** The most ancestors of a node that are read, before and after the merge. */
 const walkedNodes = 10_000
-/** Nodes of one query. */
+/** Nodes read by one query. */
 const idsAtOnce = 500
-/** Of the target of a connection, which may be any text. */
+/** The most characters of a connection's target, which may be any string. */
 const targetLength = 200
 
 /**
- * Edges are compared where source and target parted, as the changes are; what is above the node, and which nodes there are,
- * follows from the graph as it is now.
+ * Returns the effects of a merge on the graph. Edges are compared with those of the merge base, as in the changes.
+ * Ancestors, and the nodes that exist, are those of the current graph.
  */
 export async function readPullImpact(deps: Deps, actor: Person, at: PullAt) {
   const { access, pair, pull } = await readCommitPair(deps, actor, at)
@@ -111,7 +111,7 @@ export async function readPullImpact(deps: Deps, actor: Person, at: PullAt) {
   }
 }
 
-/** By id, in its order. */
+/** The edges of a node by id, sorted by id. */
 function edgesOf(nodeId: string, { parents, connections }: NodeContent): ReadonlyMap<string, NamedEdge> {
   const edges: NamedEdge[] = [
     ...parents.map(({ id, label }) => ({
@@ -134,7 +134,7 @@ function edgesOf(nodeId: string, { parents, connections }: NodeContent): Readonl
   return new Map(edges.sort((a, b) => (a.id < b.id ? -1 : 1)).map((edge) => [edge.id, edge]))
 }
 
-/** Those of `there` that `here` lacks or has otherwise. */
+/** The edges of `there` that `here` does not have, or has with other fields. */
 function edgesBeyond(here: ReadonlyMap<string, NamedEdge>, there: ReadonlyMap<string, NamedEdge>): NamedEdge[] {
   return [...there.values()].filter((edge) => {
     const own = here.get(edge.id)
@@ -143,7 +143,7 @@ function edgesBeyond(here: ReadonlyMap<string, NamedEdge>, there: ReadonlyMap<st
   })
 }
 
-/** Of the ends that are nodes of the organisation. */
+/** Titles of those ends of the edges that are nodes of the organisation. */
 async function titlesOf({ index }: Deps, orgId: string, edges: readonly NamedEdge[]): Promise<Map<string, string>> {
   const ids = [...new Set(edges.flatMap(({ source, target }) => [source, target]))]
   const titles = new Map<string, string>()
@@ -168,7 +168,7 @@ interface AboveChanged {
 
 const nothing: AboveChanged = { gained: [], lost: [], isCut: false }
 
-/** Nothing, and cut, where more are above the node than are walked. */
+/** Compares the ancestors of the node. If there are too many, the result is empty and `isCut` is true. */
 async function ancestors(
   { index }: Deps,
   { org, node }: NodeAccess,

@@ -27,9 +27,10 @@ export interface MergeInput {
 }
 
 /**
- * Moves the target to the source's head and writes the ledger, in one transaction. Succeeds if repeated with the same head.
+ * Moves the target to the source's head and writes the ledger in one transaction. A repeated merge of the same head
+ * succeeds.
  *
- * @throws AppError with its merge_reason as code, head_moved, pull_request_required
+ * @throws AppError with its merge_reason as code, head_moved, forbidden
  */
 export async function mergePull(deps: Deps, actor: Person, at: PullAt, input: MergeInput): Promise<PullRequest> {
   let access = await authorizeNode(deps, actor, at, 'editor')
@@ -43,7 +44,7 @@ export async function mergePull(deps: Deps, actor: Person, at: PullAt, input: Me
   }
 }
 
-/** Of the organisation, while a merge is attempted. */
+/** The state of the organisation's graph lock while a merge is attempted. */
 type Graph = 'unlocked' | 'locked'
 
 type Outcome = 'merged' | 'graph must be locked'
@@ -52,7 +53,7 @@ function roleToMerge({ org }: NodeAccess, { target_branch }: PullRow): Role {
   return org.require_pull_requests && target_branch === 'main' ? 'maintainer' : 'editor'
 }
 
-/** Merges every request that the new head contains. A merge that adds a parent edge needs the graph locked. */
+/** Merges every pull request whose head the new head contains. A merge that adds a parent edge needs the graph lock. */
 async function attempt(
   deps: Deps,
   actor: Person,

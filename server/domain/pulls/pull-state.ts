@@ -1,6 +1,6 @@
 /**
- * A pull request as responses show it, with its state: whether it can merge, and why not. Exact: computed from refs and history
- * only.
+ * A pull request as responses show it. Its state says whether it can merge, and why not. The state is exact, because it
+ * is computed from refs and history.
  */
 import { findCommit } from '../../../gitstore/objects/commits.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
@@ -24,11 +24,11 @@ export interface PullState {
   readonly target: Oid | null
   readonly ahead: number
   readonly behind: number
-  /** The first 100. */
+  /** The first 100 problems. */
   readonly problems: readonly ContentProblem[]
-  /** All reasons, the most important first; `mergeable` alone if it can merge. */
+  /** All reasons, the most important first; only `mergeable` if it can merge. */
   readonly reasons: readonly [MergeReason, ...MergeReason[]]
-  /** ISO 8601: when the request or its source last changed. */
+  /** The last change of the pull request or its source, in ISO 8601. */
   readonly updatedAt: string
 }
 
@@ -45,7 +45,7 @@ type PullFacts = Pick<
   | 'recorded_at'
 >
 
-/** The current state; for an ended request, the state recorded at its end. */
+/** The current state. For a pull request that has ended, it is the state recorded at its end. */
 export async function stateOf(deps: Pick<Deps, 'index'>, access: NodeAccess, pull: PullFacts): Promise<PullState> {
   const { repo, history } = access
   const frozen = {
@@ -80,7 +80,11 @@ export async function stateOf(deps: Pick<Deps, 'index'>, access: NodeAccess, pul
   return { source, target, ahead, behind, problems: listed, reasons: [first, ...rest], updatedAt }
 }
 
-/** The heads of a request that can merge. @throws AppError with its merge_reason as code, and `merge_problems` */
+/**
+ * The heads of a pull request that can merge.
+ *
+ * @throws AppError with its merge_reason as code, and with `merge_problems`
+ */
 export function requireMergeable({ source, target, problems, reasons }: PullState): { from: Oid; to: Oid } {
   const [reason] = reasons
   if (reason === 'mergeable' && source && target) return { from: target, to: source }
@@ -159,7 +163,7 @@ export async function toPull(deps: Deps, access: NodeAccess, row: PullRow): Prom
   }
 }
 
-/** When it ended, and by whom if known. */
+/** The time at which it ended, and the user who ended it, if known. */
 function ending({ status, ended_by: name, ended_by_email: email, ended_at: at }: PullRow) {
   if (at === null) return {}
   const known = name !== null && email !== null

@@ -1,6 +1,6 @@
 /**
- * Pull requests: opens, edits, closes and reopens them; every event is a commit of the ledger. The two branches of a request
- * exist and differ, and no other open request has the same pair.
+ * Opens, edits, closes and reopens pull requests. Every event is a commit of the ledger. When a pull request is opened,
+ * its two branches exist and differ, and no other open pull request has the same pair.
  */
 import { v7 as newId } from 'uuid'
 import { createSemaphore } from '../../../gitstore/concurrency/semaphore.ts'
@@ -32,7 +32,7 @@ export interface PullInput {
   readonly title: string
   readonly description: string
   readonly is_draft: boolean
-  /** Opens nothing that could not be merged. */
+  /** Refuses a pull request that could not be merged. */
   readonly require_mergeable?: boolean
 }
 
@@ -45,8 +45,11 @@ export interface PullPatch {
 }
 
 /**
- * @throws AppError pull_request_exists (with the number of the first), and with require_mergeable its merge_reason, head_moved;
- *   ValidationError: branches that are missing or equal
+ * Opens a pull request.
+ *
+ * @throws AppError pull_request_exists (with the number of the first); with require_mergeable also its merge_reason,
+ *   head_moved
+ * @throws ValidationError a branch does not exist, or both are the same
  */
 export async function openPull(deps: Deps, actor: Person, at: NodeAt, input: PullInput): Promise<PullRequest> {
   const access = await authorizeNode(deps, actor, at, 'editor')
@@ -80,7 +83,11 @@ export async function openPull(deps: Deps, actor: Person, at: NodeAt, input: Pul
   return pullAfter(deps, access, { ...at, number })
 }
 
-/** The heads of a request that could merge if it were open. @throws as branchHeads and requireMergeable */
+/**
+ * Checks that a new pull request could be merged, and returns its heads.
+ *
+ * @throws the errors of branchHeads and requireMergeable
+ */
 async function mergeableHeads(deps: Deps, access: NodeAccess, input: PullInput) {
   branchHeads(access.repo, input, ['source_branch', 'target_branch'])
   const { source_branch, target_branch } = input
@@ -89,10 +96,10 @@ async function mergeableHeads(deps: Deps, access: NodeAccess, input: PullInput) 
   return requireMergeable(await stateOf(deps, access, facts))
 }
 
-/** Rows built concurrently: each may read two complete contents. */
+/** Limits rows built at once. Each may read the content of two commits. */
 const semaphore = createSemaphore({ running: 8 })
 
-/** The newest first. */
+/** Lists pull requests, newest first. */
 export async function listPulls(
   deps: Deps,
   actor: Person,
@@ -110,14 +117,19 @@ export async function readPullRequest(deps: Deps, actor: Person, at: PullAt): Pr
   return toPull(deps, access, await findPullRow(deps, at))
 }
 
-/** The request after it was changed. @throws as readResult */
+/** Reads the pull request after a change. @throws the errors of readResult */
 export function pullAfter(deps: Deps, access: NodeAccess, at: PullAt): Promise<PullRequest> {
   return readResult(deps, async () =>
     toPull(deps, await reloadNode(deps, access, 'reader'), await findPullRow(deps, at)),
   )
 }
 
-/** @throws AppError merged (a merged request cannot change), pull_request_exists, and as branchHeads; ValidationError */
+/**
+ * Edits, closes or reopens a pull request.
+ *
+ * @throws AppError merged (a merged pull request cannot change), pull_request_exists, and as branchHeads;
+ *   ValidationError
+ */
 export async function updatePull(deps: Deps, actor: Person, at: PullAt, patch: PullPatch): Promise<PullRequest> {
   const access = await authorizeNode(deps, actor, at, 'editor')
   refuseLongText(['body', 'description'], patch.description ?? '')
@@ -147,7 +159,10 @@ export async function updatePull(deps: Deps, actor: Person, at: PullAt, patch: P
   return pullAfter(deps, access, at)
 }
 
-/** The commits that the source has and the target lacks, in `git log` order; of a merged request, those it brought in. */
+/**
+ * Lists the commits of a pull request, in the order of `git log`. They are those that the target does not have; of a
+ * merged pull request, those that it brought in.
+ */
 export async function listPullCommits(deps: Deps, actor: Person, at: PullAt, page: Page) {
   const access = await authorizeNode(deps, actor, at, 'reader')
   const pull = await toPull(deps, access, await findPullRow(deps, at))
@@ -155,7 +170,7 @@ export async function listPullCommits(deps: Deps, actor: Person, at: PullAt, pag
   return { commits: await readCommits(access.repo, at.nodeId, slice(oids, page)), ...pageOf(page, oids.length) }
 }
 
-/** @throws AppError pull_request_not_found */
+/** Finds the row of a pull request. @throws AppError pull_request_not_found */
 export async function findPullRow(deps: Deps, { nodeId, number }: PullAt): Promise<PullRow> {
   const row = await findPull(deps.index.read, nodeId, number)
   if (!row) throw new AppError('pull_request_not_found', 'Pull request not found')
@@ -229,13 +244,13 @@ function pick({ source_branch, target_branch, title, description, is_draft }: Pu
 
 type Pair = Pick<PullRecord, 'source_branch' | 'target_branch'>
 
-/** The heads of a request to be open. `named`: the fields in the request body. @throws as headOf */
+/** The heads of an open pull request. @param named the fields that the body has @throws the errors of headOf */
 function branchHeads(repo: Repo, pair: Pair, named: readonly (keyof Pair)[]): { source: Oid; target: Oid } {
   refuseSame(pair)
   return { source: headOf(repo, pair, 'source_branch', named), target: headOf(repo, pair, 'target_branch', named) }
 }
 
-/** The head of a target named in the request body. @throws as headOf */
+/** The head of a target branch that the body has. @throws the errors of headOf */
 function newTargetHead(repo: Repo, pair: Pair): Oid {
   refuseSame(pair)
   return headOf(repo, pair, 'target_branch', ['target_branch'])
@@ -246,7 +261,12 @@ function refuseSame({ source_branch, target_branch }: Pair): void {
     throw invalid(['body', 'target_branch'], 'source and target are the same branch', target_branch)
 }
 
-/** @throws ValidationError if the body names a missing branch; AppError source_branch_missing, target_branch_missing */
+/**
+ * The head of a branch of the pull request.
+ *
+ * @throws ValidationError the branch is in the body and does not exist
+ * @throws AppError source_branch_missing, target_branch_missing
+ */
 function headOf(repo: Repo, pair: Pair, field: keyof Pair, named: readonly (keyof Pair)[]): Oid {
   const branch = parseBranchName(pair[field])
   const head = branch ? readRef(repo, branchRef(branch)) : null
@@ -255,7 +275,7 @@ function headOf(repo: Repo, pair: Pair, field: keyof Pair, named: readonly (keyo
   throw new AppError(`${field}_missing`, `There is no branch ${excerpt(pair[field])} any more`)
 }
 
-/** The caller holds the ledger's lock. @throws AppError pull_request_exists */
+/** Refuses a pair that is already open. The caller holds the ledger's lock. @throws AppError pull_request_exists */
 async function refusePair(
   deps: Deps,
   { node, repo }: NodeAccess,

@@ -1,4 +1,4 @@
-/** Receives a push: checks and moves each ref by itself, or all together, in the transaction that REST uses. */
+/** Receives a push: checks and moves its refs, each on its own or all together. */
 import { GitError } from '../../../gitstore/errors.ts'
 import { translateStorageErrors } from '../../../gitstore/refs/ref-transaction.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
@@ -20,26 +20,27 @@ import { branchName, branchRefs, main, nodeRepo } from '../layout.ts'
 import type { Reconciled } from '../ledger/reconcile.ts'
 import type { NodeAt } from '../targets.ts'
 
-/** Refs per push; a larger repository moves in by several pushes. */
+/** The most refs per push. A larger repository moves in with several pushes. */
 const maxRefs = 2_000
 /**
- * Refs per transaction, unless the push is atomic: their locks and the ledger's are held for 0.2 s. Other writers wait at most
- * a second for a lock.
+ * Refs per transaction, unless the push is atomic. Their locks and the ledger's are held for 0.2 s. Other writers wait
+ * for a lock for at most a second.
  */
 const refsPerTransaction = 250
-/** Problems listed per ref. */
+/** The most problems listed per ref. */
 const maxProblems = 20
-/** The outcome of a push, with the reasons of refusals for the log: without names of files and refs. */
+/** The outcome of a push. `reasons` is for the log: refusals without the names of files and refs. */
 export interface PushOutcome extends PushReport {
   readonly reasons: readonly string[]
 }
 
-/** For refs of an atomic push of which one is a folder of another. */
+/** The refusal of refs in an atomic push if one is a folder of another. */
 const nameTaken = pushAnswerOf(new GitError('ref_name_taken', 'A ref is a folder of another'))
 
 /**
- * Moves the refs of a push. `main` comes last, since other refs may be heads of requests that main merges. The index is up to
- * date when this returns. Throws only faults that do not concern the push.
+ * Moves the refs of a push, in the same transactions as REST. `main` comes last, because other refs may be heads of
+ * pull requests that main merges. The index is updated before this returns. Throws only faults that do not concern the
+ * push.
  */
 export async function receivePush(
   deps: Deps,
@@ -96,7 +97,7 @@ export async function receivePush(
   return { refused, lines: [...lines, ...advice(deps, repo, commands, refused)], reasons: [...reasons] }
 }
 
-/** Returns none if the storage fails: the refs have moved, and their report must not be lost. */
+/** Describes the push. Returns nothing if the storage fails: the refs have moved, and their report must not be lost. */
 function advice(
   deps: Deps,
   repo: Repo,
@@ -111,14 +112,14 @@ function advice(
   }
 }
 
-/** `main` last: other refs may be heads of requests that main merges. */
+/** Sorts `main` last, because other refs may be heads of pull requests that main merges. */
 function sorted(commands: readonly RefCommand[]): RefCommand[] {
   return [...commands].sort((a, b) => Number(a.ref === main) - Number(b.ref === main))
 }
 
 /**
- * Groups of refs that move together. Refs of which one is a folder of another, `a` and `a/b`, move separately, deletions
- * first.
+ * Groups the refs that move together. If one ref is a folder of another, as `a` of `a/b`, they move separately,
+ * deletions first.
  */
 function groupsOf(commands: readonly RefCommand[]): RefCommand[][] {
   const related = relatedRefs(commands)
@@ -132,7 +133,7 @@ function groupsOf(commands: readonly RefCommand[]): RefCommand[][] {
   return [...groups, ...ordered.map((command) => [command])]
 }
 
-/** Refs of which one is a folder of another. */
+/** The refs that are a folder of another ref, and the refs in them. */
 function relatedRefs(commands: readonly RefCommand[]): Set<string> {
   const names = new Set(commands.map(({ ref }) => ref))
   const above = commands.flatMap(({ ref }) => foldersOf(ref).filter((folder) => names.has(folder)))
@@ -140,13 +141,13 @@ function relatedRefs(commands: readonly RefCommand[]): Set<string> {
   return new Set([...above, ...below.map(({ ref }) => ref)])
 }
 
-/** `refs/heads/a/b` → `refs`, `refs/heads`, `refs/heads/a`. */
+/** The folders of a ref: `refs/heads/a/b` → `refs`, `refs/heads`, `refs/heads/a`. */
 function foldersOf(ref: string): string[] {
   const parts = ref.split('/')
   return parts.slice(1).map((_, at) => parts.slice(0, at + 1).join('/'))
 }
 
-/** Refuses invalid names before a lock's path is made of them. */
+/** Refuses invalid names before they become the path of a lock. */
 function refusedNames(commands: readonly RefCommand[]): Map<string, string> {
   const refused = new Map<string, string>()
   const seen = new Set<string>()
@@ -178,7 +179,7 @@ interface Explanation {
   readonly logged: string
 }
 
-/** The lines for the person who pushes. Faults of the service are logged. */
+/** Explains an error to the user who pushes. Faults of the service are logged. */
 function explain(deps: Deps, error: unknown): Explanation {
   if (error instanceof PushRejectedError) {
     const explained = error.problems
@@ -186,7 +187,7 @@ function explain(deps: Deps, error: unknown): Explanation {
       .map(({ path, reason }) => printable(`${excerpt(path)}: ${reason}`))
     const more = error.problems.length - explained.length
     const reason = printable(error.message)
-    // The problems of content name files.
+    // The problems of content contain file names.
     const logged = error.problems.length > 0 ? 'the content breaks a rule' : reason
     return { reason, lines: more > 0 ? [...explained, `and ${more} more`] : explained, logged }
   }
@@ -196,7 +197,7 @@ function explain(deps: Deps, error: unknown): Explanation {
   return { reason, lines: [], logged: reason }
 }
 
-/** The ended pull requests, for the terminal. */
+/** Lines for the terminal: the pull requests that have ended. */
 function linesOf(events: readonly Reconciled[]): string[] {
   const ended = events.filter(({ kind }) => kind !== 'edit')
   return ended.map(({ record: { number, status, title } }) =>
@@ -208,7 +209,7 @@ function shortName(ref: string): string {
   return ref.replace(/^refs\/(heads|tags)\//, '')
 }
 
-/** Lines for the terminal. `refused`: by ref name. @throws GitError repo_missing, ref_damaged */
+/** Lines for the terminal if main is missing. @param refused by ref name @throws GitError repo_missing, ref_damaged */
 function describePush(
   repo: Repo,
   commands: readonly RefCommand[],

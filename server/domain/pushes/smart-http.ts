@@ -1,4 +1,4 @@
-/** Repositories over git's smart HTTP: who may fetch and push. */
+/** Repositories over git's smart HTTP, with the permissions of fetches and pushes. */
 import type { Readable, Writable } from 'node:stream'
 import { isGitError } from '../../../gitstore/errors.ts'
 import { refuseReadOnly } from '../../../gitstore/refs/read-only.ts'
@@ -29,37 +29,39 @@ import type { RepositoryAt } from '../targets.ts'
 import { type PushOutcome, receivePush } from './receive-push.ts'
 export type GitService = Exchange['service']
 
-/** The protocol version, the length of the request, and the signals that end the exchange. */
+/** The protocol version, the length of the request, and the signals that abort the exchange. */
 interface Wire extends Pick<Exchange, 'version' | 'bodyBytes' | 'signal' | 'stopping'> {
-  /** Called before the response ends where refs of a push are refused, with the reasons for the log. */
+  /** Reports the reasons of refused refs to the log. Called before the response ends. */
   refused(reasons: readonly string[]): void
 }
 /** Writes the response. */
 type Send = (output: Writable, wire: Wire) => Promise<void>
 
 interface Answer {
-  /** `list`: refs or a sentence, in a moment; `pack`: objects. */
+  /** `list`: refs or a sentence, which take a moment. `pack`: objects. */
   readonly work: 'list' | 'pack'
   readonly answer: Send
 }
 
 export interface SmartHttp {
-  /** Whether the caller sees only what is public. */
+  /** True if the caller sees only published content. */
   readonly isPublic: boolean
   /** The response to `info/refs`. */
   readonly advertisement: Answer
   /**
-   * Reads the request, of a push up to its pack. `input` is the decoded body. No git runs yet.
+   * Reads the request; for a push, the part before the pack. No Git process runs yet.
    *
-   * @throws GitError limit_exceeded, malformed_request; the reason of `signal`; what `hold` throws
+   * @param input the decoded body
+   * @throws GitError limit_exceeded, malformed_request
+   * @throws the reason of `signal`, or the errors of `hold`
    */
   read(input: Readable, wire: Wire, hold: ReadOptions['hold']): Promise<Answer>
 }
 
-/** The name of the organisation's own repository among those of nodes. */
+/** The name of the organisation's own repository, among those of its nodes. */
 const orgName = 'org'
 
-/** Bytes of a fetch request, 50 per object; of the refs of a push. */
+/** The most bytes of a fetch request, 50 per object, and of a push's refs. */
 const fetchLimitBytes: Readonly<Record<Audience, number>> = { public: 2 ** 20, member: 2 ** 22, owner: 2 ** 22 }
 const pushLimitBytes = 2 ** 22
 
@@ -133,7 +135,7 @@ function fetchService(repo: Repo, audience: Audience): SmartHttp {
   }
 }
 
-/** Messages for the person are sent in git's protocol, not as a status. */
+/** Returns the message of an error that is reported in git's protocol, without a status. */
 async function errorsAsText<T>(work: () => Promise<T>): Promise<T | string> {
   try {
     return await work()
@@ -150,7 +152,7 @@ function fetchable(repo: Repo, audience: Audience): Map<string, Oid> {
   return head === undefined ? refs : refs.set('HEAD', head)
 }
 
-/** If all refs are refused, the pack is not received. */
+/** True if all refs are refused. The pack is then not received. */
 function isRefusedWhole(refused: ReadonlyMap<string, string | undefined>): refused is ReadonlyMap<string, string> {
   return [...refused.values()].every((problem) => problem !== undefined)
 }
@@ -191,9 +193,9 @@ function pushService(repo: Repo, cpuSeconds: number, judge: (push: Push) => Prom
 }
 
 /**
- * Distinguishes a push whose refs may have moved, though git could not report it any more, from one that was refused before.
+ * Distinguishes a push whose refs may have moved from one that failed before.
  *
- * @throws AppError outcome_unknown; before `judge` was asked, what `serve` throws
+ * @throws AppError outcome_unknown, if `judge` was called; otherwise the errors of `serve`
  */
 async function markOutcomeUnknown(judge: Judge, serve: (judge: Judge) => Promise<void>): Promise<void> {
   let asked = false
