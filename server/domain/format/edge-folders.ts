@@ -1,23 +1,23 @@
-/** The edges in a folder of a tree, cached by the folder's id. In a changed folder, only changed files are read. */
+/** Reads the edges in a folder of a tree, cached by its id. In a changed folder, only changed files are read. */
 import { LRUCache } from 'lru-cache'
 import { readTree, type TreeEntry } from '../../../gitstore/objects/trees.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { createYielder } from '../../../gitstore/yielder.ts'
 import type { ContentProblem } from './path-problem.ts'
 
-/** Edges in one folder: every commit compares them, and every graph in memory holds them. */
+/** The most edges in a folder. Every commit compares them, and every graph in memory holds them. */
 const maxEdges = 10_000
 
-/** The content of an edge file, perhaps with problems. Undefined: not an edge file. */
+/** The content of an edge file, perhaps with problems. Undefined if it is not an edge file. */
 export type EdgeFile<T> = { readonly edge?: T; readonly problems: readonly ContentProblem[] } | undefined
 
 export interface EdgeFolder<T> {
-  /** The same array for the same folder of a repository. */
+  /** The edges. The same folder of a repository gives the same array. */
   readonly edges: readonly T[]
   readonly problems: readonly ContentProblem[]
-  /** By file name. */
+  /** Files by name. */
   readonly files: ReadonlyMap<string, Known<T>>
-  /** Heap bytes, approximately. */
+  /** Approximate bytes of heap. */
   readonly bytes: number
 }
 
@@ -27,24 +27,24 @@ interface Known<T> {
   readonly bytes: number
 }
 
-/** By repository and id. Room for one folder with the maximum number of edges and the longest labels. */
+/** Folders by repository and id. There is room for one folder with the most edges and the longest labels. */
 const folders = new LRUCache<string, EdgeFolder<unknown>>({
   maxSize: 16_000_000,
   sizeCalculation: ({ bytes }) => bytes,
 })
-/** Heap bytes per folder with its key, and per file without its content. Measured: 300 for an ordinary edge. */
+/** Bytes of heap per folder with its key, and per file without its content. Measured: 300 for an ordinary edge. */
 const folderBytes = 600
 const fileBytes = 200
-/** The id last read, by repository and name: the next folder is likely to share its files. */
+/** The folder last read, by repository and name. The next one is likely to share its files. */
 const latest = new LRUCache<string, Oid>({ max: 1_000 })
 
 const nothing: EdgeFolder<never> = { edges: [], problems: [], files: new Map(), bytes: 0 }
 
 /**
- * The edges of `folder`; none if it is not a folder.
+ * Reads the edges of `folder`. The result is empty if it is not a folder.
  *
- * @param read parses a file; called once per content
- * @throws GitError as readTree, and what `read` throws
+ * @param read parses a file; it is called once per content
+ * @throws GitError as readTree; the errors of `read`
  */
 export async function readEdgeFolder<T>(
   repo: Repo,

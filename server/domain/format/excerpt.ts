@@ -1,8 +1,8 @@
-/** Shortens foreign text for quotation in a message. */
+/** Shortens text from users, to quote it in a message. */
 
 const mostLetters = 100
 
-/** The first 100 letters, with an ellipsis where there are more. */
+/** The first 100 characters, with an ellipsis if there are more. */
 export function excerpt(text: string): string {
   if (text.length <= mostLetters) return text
   const letters = [...text.slice(0, 2 * mostLetters + 1)]

@@ -1,4 +1,7 @@
-/** The address that stands in Git for a person who hides theirs. It receives no mail: `.invalid` is reserved (RFC 2606 §2). */
+/**
+ * The e-mail address in Git of users who hide theirs. It receives no mail, because `.invalid` is reserved.
+ * Source: RFC 2606 §2.
+ */
 
 import { isId } from '../layout.ts'
 
@@ -10,7 +13,7 @@ interface Addressed {
   readonly hide_email: 0 | 1
 }
 
-/** What commits, ledgers and member files have of an account's e-mail. */
+/** The e-mail address of an account in commits, ledgers and member files. */
 export function emailInGit({ id, email, hide_email }: Addressed): string {
   return hide_email === 1 ? `${id}${domain}` : email
 }
@@ -19,7 +22,7 @@ export function isHiddenEmail(email: string): boolean {
   return email.toLowerCase().endsWith(domain)
 }
 
-/** The account for which the address stands; undefined for any other address. */
+/** The account id in a hidden address; undefined for any other address. */
 export function parseHiddenEmail(email: string): string | undefined {
   const id = email.toLowerCase().slice(0, -domain.length)
   return isHiddenEmail(email) && isId(id) ? id : undefined

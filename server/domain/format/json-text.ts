@@ -1,11 +1,11 @@
 /**
- * JSON as text: its members, what parsing would lose, and where it stops being JSON. JSON.parse names that place in some of
- * its messages alone, and quotes the text in others.
+ * JSON as text: its fields, its losses when parsed, and its syntax errors. Only some messages of JSON.parse name the
+ * place of an error, and others quote the text.
  */
 import { depthLimit } from '../../base/json-bounds.ts'
 import { excerpt } from './excerpt.ts'
 
-/** Undefined for what is no JSON. */
+/** Parses JSON; undefined if the text is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -15,12 +15,12 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** Whether parsed JSON is an object, not an array. */
+/** True if parsed JSON is an object, not an array. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** A member of the outermost object: the start of its name, and the range of its value. */
+/** A field of the outermost object, with the range of its value. `start` is the start of its name. */
 export interface Member {
   readonly name: string
   readonly start: number
@@ -31,11 +31,11 @@ export interface Member {
 /** An open object, with the names seen so far, or an open array. */
 interface Frame {
   readonly names: Set<string> | undefined
-  /** The current member's name or item's index. */
+  /** The name of the current field, or the index of the current item. */
   at: string | number
 }
 
-/** The members of the object in `text`, in order, duplicates included. */
+/** The fields of the object in `text`, in order and with duplicates. */
 export function membersOf(text: string): Member[] {
   const members: Member[] = []
   let name: Token | undefined
@@ -55,7 +55,7 @@ export function membersOf(text: string): Member[] {
   return members
 }
 
-/** What parsing `text` would lose, as sentences, at most `most`: duplicate names, numbers that change. */
+/** Sentences about what parsing `text` would lose: duplicate names, and numbers that change. At most `most`. */
 export function lossesOf(text: string, most: number): string[] {
   const losses: string[] = []
   for (const loss of eachLoss(text)) {
@@ -68,14 +68,14 @@ export function lossesOf(text: string, most: number): string[] {
 
 interface Loss {
   readonly reason: string
-  /** The members and items on the way there, from the outermost. */
+  /** The names and indexes on the way there, from the outermost. */
   readonly steps: readonly (string | number)[]
 }
 
-/** Tokens between two turns: 1 ms. */
+/** Tokens between two turns of the event loop: 1 ms. */
 const tokensAtOnce = 5_000
 
-/** As lossesOf, one after the other; undefined where it is time to let others work. */
+/** Yields the losses one by one. Yields undefined when the caller should yield to the event loop. */
 export function* eachLoss(text: string): Generator<Loss | undefined> {
   const frames: Frame[] = []
   let isName = false
@@ -103,7 +103,7 @@ function pathOf(frames: readonly Frame[]): string {
   return excerpt(path.replace(/^\./, ''))
 }
 
-/** Whether the number survives parsing: not infinite, not rounded to 0, and all digits of integers kept. */
+/** True if the number survives parsing. It must not become infinite or 0, and integers must keep all digits. */
 function isKept(written: string): boolean {
   const value = Number(written)
   if (!Number.isFinite(value)) return false
@@ -111,7 +111,7 @@ function isKept(written: string): boolean {
   return Math.abs(value) <= Number.MAX_SAFE_INTEGER || decimal(written) === decimal(String(value))
 }
 
-/** A canonical spelling of a number: digits without outer zeros, and the exponent of the last. */
+/** The canonical spelling of a number: its digits without outer zeros, and an exponent. */
 function decimal(written: string): string {
   const [mantissa = '', exponent = '0'] = written.toLowerCase().replace('-', '').split('e')
   const [whole = '', fraction = ''] = mantissa.split('.')
@@ -122,24 +122,24 @@ function decimal(written: string): string {
 }
 
 export interface Place {
-  /** From 1. Lines end with LF. */
+  /** Counted from 1. Lines end with LF. */
   readonly line: number
-  /** UTF-16 units, from 1. */
+  /** UTF-16 units, counted from 1. */
   readonly column: number
 }
 
-/** UTF-16 units that are searched, in less time than the largest body of a request takes to parse. */
+/** The most UTF-16 units that are searched. This takes less time than to parse the largest body of a request. */
 const mostUnits = 1_048_576
 
-/** What may follow, by its first unit. */
+/** The first units of the tokens that may follow. */
 const valueStart = '"{[-0123456789tfn'
 const nameStart = '"'
 const noMore = ''
 
 /**
- * The first unit that JSON cannot have after those before it; one after the last where more has to follow.
+ * Finds the first unit that breaks the syntax of JSON. If more has to follow, it is the one after the last unit.
  *
- * @returns undefined for JSON, and where the fault is beyond `mostUnits` or `depthLimit`
+ * @returns undefined if it is JSON, or if the error is beyond `mostUnits` or `depthLimit`
  */
 export function findFault(json: string): Place | undefined {
   const text = json.slice(0, mostUnits)
@@ -149,7 +149,7 @@ export function findFault(json: string): Place | undefined {
     : placeAfter(text.slice(0, at))
 }
 
-/** Undefined: `text` is JSON, or too deep. */
+/** The index of the error; undefined if `text` is JSON or is nested too deep. */
 function endOfJson(text: string): number | undefined {
   const open: ('{' | '[')[] = []
   const afterValue = () => (open.length === 0 ? noMore : open.at(-1) === '{' ? ',}' : ',]')
@@ -170,12 +170,12 @@ function endOfJson(text: string): number | undefined {
       next = afterValue()
     } else if (kind === ',') next = open.at(-1) === '{' ? nameStart : valueStart
     else if (kind === ':') next = valueStart
-    // Of these, a value alone may begin with a bracket.
+    // Brackets are allowed only where a value may begin, so this string is a value and not a name.
     else next = next.includes('[') ? afterValue() : ':'
   }
 }
 
-/** Of the unit that follows `before`. */
+/** The place of the unit that follows `before`. */
 export function placeAfter(before: string): Place {
   return { line: before.split('\n').length, column: before.length - before.lastIndexOf('\n') }
 }
@@ -183,13 +183,13 @@ export function placeAfter(before: string): Place {
 interface Token {
   readonly kind: '{' | '}' | '[' | ']' | ':' | ',' | 'text' | 'number' | 'word'
   readonly start: number
-  /** After what can be part of the token. */
+  /** The index after the last unit that can be part of the token. */
   readonly end: number
-  /** Whether the text up to `end` is the token, not only its beginning. */
+  /** True if the text up to `end` is the whole token, not only its beginning. */
   readonly isWhole: boolean
 }
 
-/** The tokens of text that is JSON. */
+/** The tokens of valid JSON. */
 function* tokensOf(text: string): Generator<Token> {
   const next = (from: number) => tokenAfter(text, from, readValidString)
   for (let token = next(0); token?.isWhole; token = next(token.end)) yield token
@@ -232,8 +232,8 @@ function readString(text: string, start: number): Token {
 }
 
 /**
- * Reads a string that is known to be valid. It looks for the end alone, since a string may have 16 MiB: an even number of
- * backslashes precedes the closing quotation mark.
+ * Reads a string that is known to be valid. A string may have 16 MiB, so this only searches for its end: a quotation
+ * mark after an even number of backslashes.
  */
 function readValidString(text: string, start: number): Token {
   for (let at = text.indexOf('"', start + 1); at >= 0; at = text.indexOf('"', at + 1)) {
@@ -252,13 +252,13 @@ function readWord(text: string, start: number, word: string): Token {
 
 const words = ['true', 'false', 'null']
 const space = /[\t\n\r ]*/y
-/** The longest beginning of a number, which is one if it ends with a digit. */
+/** The longest beginning of a number. It is a whole number token if it ends with a digit. */
 const number = /-?(?:(?:0|[1-9]\d*)(?:\.(?:\d+(?:[eE][-+]?\d*)?)?|[eE][-+]?\d*)?)?/y
 const plain = /[^"\\\u0000-\u001f]*/y
 /** The longest beginning of an escape. */
 const escaping = /\\(?:["\\/bfnrt]|u[\da-fA-F]{0,4})?/y
 
-/** Where the match of a sticky expression ends that matches anywhere. */
+/** The end of the match of a sticky expression, which matches anywhere. */
 function endOf(expression: RegExp, text: string, start: number): number {
   expression.lastIndex = start
   expression.test(text)

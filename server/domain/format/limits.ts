@@ -1,20 +1,20 @@
-/** Limits that a JSON schema cannot state: bytes, where it counts characters, and depth. */
+/** Limits that a JSON schema cannot state: bytes instead of characters, and depth. */
 import { ValidationError } from '../../base/errors.ts'
 import { depthLimit } from '../../base/json-bounds.ts'
 
-/** Bytes of UTF-8 of a commit message and of a pull request description; of a search query. */
+/** The most bytes of UTF-8 of a message or description, and of a search query. */
 const textLimit = 65_536
 const queryLimit = 16_384
 
-/** Bytes of a node's properties as JSON on one line; a page has up to 200 nodes. */
+/** The most bytes of a node's properties as JSON on one line. A page has up to 200 nodes. */
 export const propertiesLimit = 65_536
 
-/** @throws ValidationError string_too_long */
+/** Refuses a message or description that is too long. @throws ValidationError string_too_long */
 export function refuseLongText(loc: readonly string[], text: string): void {
   refuseBeyond(textLimit, loc, text)
 }
 
-/** @throws ValidationError string_too_long */
+/** Refuses a search query that is too long. @throws ValidationError string_too_long */
 export function refuseLongQuery(query: string): void {
   refuseBeyond(queryLimit, ['body', 'query'], query)
 }
@@ -25,7 +25,7 @@ function refuseBeyond(bytes: number, loc: readonly string[], text: string): void
   throw new ValidationError([{ loc, msg, type: 'string_too_long', ctx: { max_length: bytes } }])
 }
 
-/** The first `bytes` bytes of a text, without a split character at the end. */
+/** The first `bytes` bytes of a text, without part of a character at the end. */
 export function cutText(text: string, bytes: number): string {
   if (Buffer.byteLength(text) <= bytes) return text
   return new TextDecoder('utf-8', { ignoreBOM: true }).decode(Buffer.from(text).subarray(0, bytes), { stream: true })

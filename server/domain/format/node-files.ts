@@ -1,10 +1,10 @@
-/** The files of a node that Grove writes itself: node.json, content.md and those of edges. */
+/** The files of a node that the service writes: node.json, content.md and those of edges. */
 import { invalid, ValidationError } from '../../base/errors.ts'
 import { membersOf } from './json-text.ts'
 import { type ConnectionEntity, isTitle, jsonLimit, type ParentEntity, textLimit } from './node-format.ts'
 import { asJson } from './signatures.ts'
 
-/** The part of a request. */
+/** A part of a request. */
 type Loc = readonly (string | number)[]
 
 /** The fields of node.json. */
@@ -14,24 +14,24 @@ export interface NodeFields {
   readonly properties?: Readonly<Record<string, unknown>>
 }
 
-/** The bytes of a new node.json; on one line if it would be too large otherwise. */
+/** The bytes of a new node.json. It is on one line if it would otherwise be too large. */
 export function nodeJson({ title, tags = [], properties = {} }: NodeFields): Buffer {
   const json = { title, tags: [...new Set(tags)], properties }
   const bytes = asJson(json)
   return bytes.length <= jsonLimit ? bytes : Buffer.from(`${JSON.stringify(json)}\n`)
 }
 
-/** The bytes of the file of an edge to a parent. */
+/** The bytes of a parent's edge file. */
 export function parentJson({ label }: Omit<ParentEntity, 'id'>): Buffer {
   return asJson(label === '' ? {} : { label })
 }
 
-/** The bytes of the file of a connection. */
+/** The bytes of a connection's file. */
 export function connectionJson({ target, type, label }: Omit<ConnectionEntity, 'id'>): Buffer {
   return asJson({ target, type, ...(label === '' ? {} : { label }) })
 }
 
-/** The bytes of node.json with some members changed and every other byte of `before`, a JSON object, kept. */
+/** The bytes of node.json with some fields changed. Every other byte of `before`, a JSON object, is kept. */
 export function changedJson(before: Buffer, fields: Partial<NodeFields>): Buffer {
   const text = new TextDecoder().decode(before)
   const { tags, ...others } = fields
@@ -40,7 +40,9 @@ export function changedJson(before: Buffer, fields: Partial<NodeFields>): Buffer
   return indented.length <= jsonLimit ? indented : Buffer.from(withMembers(text, changes, 0))
 }
 
-/** Of duplicate names the last counts; the others are removed. */
+/**
+ * Changes fields in the text. If several fields have the same name, the last one counts, and the others are removed.
+ */
 function withMembers(text: string, changes: readonly [string, unknown][], spaces: number): string {
   let changed = text
   for (const [name, value] of changes) {
@@ -65,7 +67,7 @@ function withMembers(text: string, changes: readonly [string, unknown][], spaces
   return changed
 }
 
-/** @throws ValidationError, as a push of such a title is refused */
+/** Refuses a title that a push could not have. @throws ValidationError */
 export function requireTitle(title: string, loc: Loc = ['body', 'title']): void {
   if (!isTitle(title)) throw invalid(loc, 'is blank, or holds a control character or half of a surrogate pair')
 }

@@ -1,4 +1,4 @@
-/** The public format of a repository: reads and validates a node's tree. */
+/** Reads and validates the tree of a node, by the published format of repositories. */
 import { LRUCache } from 'lru-cache'
 import { isGitError } from '../../../gitstore/errors.ts'
 import { readBlob } from '../../../gitstore/objects/objects.ts'
@@ -29,7 +29,7 @@ export interface ConnectionEntity {
 export interface NodeContent {
   /** The blob of node.json; undefined if it is missing or not a JSON object. */
   readonly jsonBlob: Oid | undefined
-  /** Undefined if node.json has none: then the title given at creation applies. */
+  /** Undefined if node.json has no title. Then the title given at creation applies. */
   readonly title: string | undefined
   readonly tags: readonly string[]
   readonly properties: Readonly<Record<string, unknown>>
@@ -37,20 +37,21 @@ export interface NodeContent {
   readonly textBlob: Oid | undefined
   readonly parents: readonly ParentEntity[]
   readonly connections: readonly ConnectionEntity[]
-  /** What cannot be read; a branch with problems is refused. */
+  /** Problems of files. A branch with problems is refused. */
   readonly problems: readonly ContentProblem[]
 }
 
 const connectionType = /^[a-z][a-z0-9_]{0,63}$/
 export const defaultConnectionType = 'related_to'
 
-/** Bytes; node.json and edges are read completely at every commit. */
+/** The most bytes of node.json or an edge file, which every commit reads completely. */
 export const jsonLimit = 1_048_576
-/** Reported per file, of what parsing would lose. */
+/** The most losses of parsing that are reported per file. */
 const mostLosses = 20
+/** The most bytes of a file written over REST, and of content that is indexed. */
 export const textLimit = 10 * 1_048_576
 
-/** What a path of the tree is, by the public format of a node's repository (README). */
+/** The entity at a path of the tree, by the published format (README). */
 export function entityAt(path: string, nodeId: string): { entity_type: EntityType; entity_id: string } {
   if (path === nodeFile) return { entity_type: 'node', entity_id: nodeId }
   if (path === textFile) return { entity_type: 'content', entity_id: path }
@@ -62,8 +63,8 @@ export function entityAt(path: string, nodeId: string): { entity_type: EntityTyp
 }
 
 /**
- * Contents of root trees, by folder and id; 4 MB of heap in all. JSON takes three times its characters, four times for
- * short texts; measured: 1,400 bytes for an ordinary node with its key.
+ * Contents of root trees, by folder and id, with 4 MB of heap in all. JSON takes three times its characters, or four
+ * times for short strings. Measured: 1,400 bytes for an ordinary node with its key.
  */
 const contents = new LRUCache<string, NodeContent>({
   maxSize: 4_000_000,
@@ -71,7 +72,7 @@ const contents = new LRUCache<string, NodeContent>({
     600 + 3 * JSON.stringify([tags, properties]).length + 300 * (parents.length + connections.length + problems.length),
 })
 
-/** Reads a tree (null: no commit yet) without checking the graph. Unreadable content is a problem, not an error. */
+/** Reads a tree (null: no commit yet), but does not check the graph. Unreadable content is a problem, not an error. */
 export async function readContent(repo: Repo, tree: Oid | null): Promise<NodeContent> {
   if (tree === null) return nothing
   const key = `${repo.dir}:${tree}`
@@ -82,14 +83,14 @@ export async function readContent(repo: Repo, tree: Oid | null): Promise<NodeCon
   return content
 }
 
-/** The text of a node; '' if there is none or it is too long to index. */
+/** The content of a node; '' if it has no content, or too much to index. */
 export async function readText(repo: Repo, content: NodeContent): Promise<string> {
   if (!content.textBlob) return ''
   const bytes = await readWithin(repo, content.textBlob, textLimit)
   return bytes ? decodeText(bytes) : ''
 }
 
-/** Undefined, without reading it, for a larger blob. */
+/** Reads a blob; undefined, without reading it, if it is larger. */
 function readWithin(repo: Repo, oid: Oid, maxBytes?: number): Promise<Buffer | undefined> {
   return readBlob(repo, oid, maxBytes).catch((error: unknown) => {
     if (isGitError(error, 'limit_exceeded')) return undefined
@@ -127,7 +128,7 @@ async function parseNode(repo: Repo, entry: TreeEntry | undefined, problems: Con
   const json = entry && (await readJson(repo, entry, path, problems))
   if (!json) return { jsonBlob: undefined, title: undefined, tags: [], properties: {} }
   const problem = (reason: string): void => void problems.push({ path, reason })
-  // The rule on control characters is younger than some repositories.
+  // The rule on control characters is newer than some repositories.
   const oldProblem = (reason: string): void => void problems.push({ path, reason, excess: 0 })
   const { title, tags = [], properties = {} } = json
   const titleHolds = typeof title === 'string' && isTitle(title)
@@ -175,7 +176,7 @@ async function parseEdges<T extends object>(
   return found.edges
 }
 
-/** Why a file among the edges is not an edge, though its name looks like one; undefined: a file of another kind. */
+/** Explains why a file among the edges is not an edge. Undefined if its name does not even look like one. */
 function edgeNameProblem(folder: EdgeFolderName, { name }: TreeEntry): string | undefined {
   if (folder === 'parents') {
     const isMeant = /\.json$/i.test(name) || /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/i.test(name)
@@ -205,10 +206,10 @@ async function checkText(repo: Repo, entry: TreeEntry | undefined, problems: Con
     return
   }
   try {
-    // A text too large to be read is stored all the same.
+    // A file that is too large to be read is still accepted.
     const bytes = await readWithin(repo, entry.oid)
     utf8.decode(bytes)
-    // A rule younger than some repositories: git takes such a file for no text, and shows no difference of it.
+    // This rule is newer than some repositories. Git treats such a file as binary, and shows no diff of it.
     if (bytes?.includes(0)) problems.push({ path: entry.name, reason: 'holds a NUL character', excess: 0 })
   } catch (error) {
     if (!(error instanceof TypeError)) throw error

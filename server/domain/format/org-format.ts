@@ -1,4 +1,4 @@
-/** `org.git`: reads and writes the organisation and its members as files. */
+/** Reads and writes an organisation and its members as files of `org.git`. */
 
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
@@ -16,20 +16,20 @@ import { memberFile, membersFolder, orgFile } from './paths.ts'
 import { type Author, asJson, laterOf, signature, timeOf } from './signatures.ts'
 import { fits } from './text-rules.ts'
 
-/** `org.json`. */
+/** The content of `org.json`. */
 interface OrgFile {
   readonly id: string
   readonly name: string
-  /** Absent where it is empty. */
+  /** Absent if it is empty. */
   readonly description?: string | undefined
-  /** The vault that an import fills it from; absent where there is none. */
+  /** The vault that is imported into the organisation; absent without one. */
   readonly vault_id?: string | undefined
   readonly published: boolean
   readonly require_pull_requests: boolean
   readonly created_at: string
 }
 
-/** `members/<user id>.json`. */
+/** The content of `members/<user id>.json`. */
 interface MemberFile {
   readonly email: string
   readonly name: string
@@ -39,16 +39,16 @@ interface MemberFile {
 
 export interface OrgRecord {
   readonly org: OrgFile
-  /** By user id. */
+  /** Members by user id. */
   readonly members: ReadonlyMap<string, MemberFile>
-  /** Unreadable member files; these people are not members until their files are repaired. */
+  /** Unreadable member files. These users are not members until their files are repaired. */
   readonly damaged?: readonly PathProblem[]
 }
 
-/** Characters of a description, so that `org.json` stays within its limit. */
+/** The most characters of a description, so that `org.json` stays within its limit. */
 const descriptionLength = 2_000
 
-/** Keys written by a newer version are kept. */
+/** The schema of `org.json`. Keys written by a newer version are kept. */
 const orgSchema = z.looseObject({
   id: z.string().refine(isId, 'it is not a UUID'),
   name: z.string().min(1).max(200),
@@ -68,10 +68,10 @@ const memberSchema = z.looseObject({
   created_at: z.iso.datetime(),
 })
 
-/** Bytes of `org.json`, and of a member's file. */
+/** The most bytes of `org.json`, and of a member's file. */
 const fileLimitBytes = 65_536
 
-/** The organisation as columns of the index. `before`: the commit whose members the index has. */
+/** Reads the organisation as columns of the index. @param before the commit whose members the index has */
 export async function readOrgRecord(repo: Repo, head: Oid, before: Oid | null) {
   const record = await readRecord(repo, head)
   const { committer } = await readCommit(repo, head)
@@ -91,14 +91,14 @@ export async function readOrgRecord(repo: Repo, head: Oid, before: Oid | null) {
     },
     members: {
       put: rows.map(([user_id, { email, name, role, created_at }]) => ({ user_id, email, name, role, created_at })),
-      /** Ids; null: all members except those in `put`. */
+      /** Ids of former members; null: all members except those in `put`. */
       gone: known ? [...known.members.keys()].filter((id) => !members.has(id)) : null,
     },
     damaged: record.damaged ?? [],
   }
 }
 
-/** Commits the differences of `record` from the commit `before` (null: none) on the draft. */
+/** Commits the changes from the commit `before` (null: none) to `record` on the draft. */
 export async function commitOrg(
   draft: ObjectDraft,
   before: Oid | null,
@@ -135,21 +135,21 @@ interface Kept {
   readonly head: Oid
   readonly record: OrgRecord
   readonly orgFile: Oid
-  /** By user id: the parsed content of unchanged files. */
+  /** Parsed files, by user id. */
   readonly files: ReadonlyMap<string, KeptFile>
 }
 
-/** The last two records read of each organisation, by repository; 50,000 members in all, about 300 bytes each. */
+/** The last two records of each organisation, by repository. There is room for 50,000 members, about 300 bytes each. */
 const records = new LRUCache<string, readonly Kept[]>({
   maxSize: 50_000,
   sizeCalculation: (kept) => kept.reduce((sum, { files }) => sum + files.size, 4),
 })
 
 /**
- * The content of org.git at `head`; undefined without `org.json`. An unreadable member file is listed in `damaged` and
- * affects no other member. A member whose file has not changed is the same object as before.
+ * Reads org.git at `head`; undefined without `org.json`. An unreadable member file is listed in `damaged` and does not
+ * affect other members. A member whose file has not changed is the same object as before.
  *
- * @throws GitError object_damaged if `org.json` is invalid; and as readObject
+ * @throws GitError object_damaged if `org.json` is invalid; as readObject
  */
 export async function findRecord(repo: Repo, head: Oid): Promise<OrgRecord | undefined> {
   const kept = records.get(repo.dir) ?? []
@@ -180,21 +180,21 @@ export async function findRecord(repo: Repo, head: Oid): Promise<OrgRecord | und
   return record
 }
 
-/** @throws GitError as findRecord; object_damaged also without `org.json` */
+/** Reads org.git at `head`. @throws GitError as findRecord; object_damaged also without `org.json` */
 export async function readRecord(repo: Repo, head: Oid): Promise<OrgRecord> {
   const record = await findRecord(repo, head)
   if (!record) throw new GitError('object_damaged', 'org.git has no org.json')
   return record
 }
 
-/** Undefined if the commit is missing or unreadable. */
+/** Reads an earlier record; undefined if its commit does not exist. */
 async function findEarlier(repo: Repo, head: Oid): Promise<OrgRecord | undefined> {
   return (await findCommit(repo, head)) && findRecord(repo, head)
 }
 
 type Checked<T> = { readonly value: T } | { readonly reason: string }
 
-/** The parsed file, or why it is invalid. @throws GitError as readObject */
+/** The parsed file, or the reason why it is invalid. @throws GitError as readObject */
 async function readFileAs<T>(repo: Repo, oid: Oid, schema: z.ZodType<T>): Promise<Checked<T>> {
   try {
     const { success, data, error } = schema.safeParse(

@@ -1,12 +1,14 @@
-/** A readable name made from a title, for addresses and folders. */
+/** Makes a readable name from a title, for URLs and folders. */
 
-/** Characters of a title that are read, and of a slug: with `.git` at most 244 bytes, and file systems allow 255. */
+/**
+ * The most characters read of a title, and of a slug. A slug with `.git` has at most 244 bytes; file systems allow 255.
+ */
 const titleLength = 500
 const slugLength = 60
 
 /**
- * Lower case, letters and digits of any script, a hyphen for whatever lies between words: never empty, not unique, and the
- * same for the same title.
+ * Returns the slug of a title, which is never empty and not unique. It has lower case letters and digits of any script,
+ * with hyphens between words. The same title always gives the same slug.
  */
 export function slugOf(title: string): string {
   const words = title
@@ -14,7 +16,7 @@ export function slugOf(title: string): string {
     .normalize('NFKC')
     .toLowerCase()
     .normalize('NFKC')
-    // Apostrophes and characters of format, such as a soft hyphen, lie within a word.
+    // Apostrophes and format characters, such as a soft hyphen, are parts of a word.
     .replace(/['’\p{Cf}]/gu, '')
     .match(/[\p{L}\p{N}][\p{L}\p{M}\p{N}]*/gu)
   const slug = [...(words ?? []).join('-')].slice(0, slugLength).join('')

@@ -1,29 +1,32 @@
-/** Rules for text that people write. The spec's patterns say the same for requests; these also apply to pushes. */
+/** Rules for text that users write. The spec's patterns say the same for requests; these also apply to pushes. */
 
-/** Titles, tags and labels: no control characters, which break lines and terminals, and only valid UTF-8. */
+/**
+ * True if a title, tag or label is valid Unicode without control characters. Control characters break lines and
+ * terminals.
+ */
 export function isOneLine(text: string): boolean {
   return !/[\p{Cc}\p{Surrogate}]/u.test(text)
 }
 
-/** Text of a header, shown to people: without control characters and halves of surrogate pairs. */
+/** The text of a header, to be shown to users. Control characters and unpaired surrogates are removed. */
 export function stripControls(text: string): string {
   return text.replace(/[\p{Cc}\p{Surrogate}]/gu, '')
 }
 
-/** Control characters, ends of lines and of paragraphs, and what turns the direction of the text around it. */
+/** Control characters, ends of lines and paragraphs, and characters that change the direction of text. */
 const commanding = /[\p{Cc}\p{Surrogate}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu
 
-/** For a line of a terminal: characters that move its cursor, command it or reorder its text, as escapes. */
+/** Makes text safe for a terminal. Characters that move the cursor, send commands or reorder text become escapes. */
 export function printable(text: string): string {
   return text.replace(commanding, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
-/** A message as git keeps it; git removes each `\r` itself. */
+/** A message as git keeps it. Git itself removes each `\r`. */
 export function normalizeLineEnds(text: string): string {
   return text.replace(/\r\n?/g, '\n')
 }
 
-/** At most `limit` characters: code points, as in the spec. */
+/** True if the text has at most `limit` characters: code points, as in the spec. */
 export function fits(text: string, limit: number): boolean {
   return text.length <= limit || (text.length <= 2 * limit && [...text].length <= limit)
 }

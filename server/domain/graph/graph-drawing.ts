@@ -1,10 +1,11 @@
-/** The graph as JSON, in pieces, from rows and counts of one snapshot. */
+/** The graph as pieces of JSON, from the rows and counts of one snapshot. */
 
 import type { EdgeTable } from '../../../index/derived/schema.ts'
 import { type Counted, countRelatives } from '../../../index/graph/graph-counts.ts'
 import type { GraphEdgeRow, GraphNodeRow, GraphRows } from '../../../index/graph/graph-rows.ts'
 import { edgeName, type NamedEdge } from '../format/paths.ts'
 
+/** An edge of the graph. Searches return edges of the same form. */
 export interface GraphEdge extends NamedEdge {
   readonly parent_node_id: string
 }
@@ -26,15 +27,15 @@ interface GraphNode {
 export interface PublicGraph {
   readonly org_id: string
   readonly org_name: string
-  /** By `created_at`, then `id`. */
+  /** Sorted by `created_at`, then `id`. */
   readonly nodes: readonly GraphNode[]
-  /** By `id`. */
+  /** Sorted by `id`. */
   readonly edges: readonly GraphEdge[]
   readonly total_nodes: number
   readonly total_edges: number
 }
 
-/** Incremented when the same rows are drawn differently. */
+/** The version of the drawing: it is incremented when the same rows are drawn differently. */
 const shape = 2
 
 /** The version of an organisation's graph, including the version of the drawing. */
@@ -42,7 +43,7 @@ export function versionOf({ epoch, version }: { readonly epoch: string; readonly
   return `${shape}-${epoch}-${version}`
 }
 
-/** Characters of a piece, approximately. */
+/** The approximate length of a piece, in characters. */
 const pieceLength = 1 << 20
 
 export function toGraphEdge(edge: Omit<EdgeTable, 'org_id'>): GraphEdge {
@@ -51,7 +52,7 @@ export function toGraphEdge(edge: Omit<EdgeTable, 'org_id'>): GraphEdge {
   return { id, source, target, edge_type, connection_type, label, parent_node_id: source }
 }
 
-/** A node's position among the sorted ids, by which counts and arcs refer to it. */
+/** Numbers of nodes: their positions among the sorted ids. Counts and arcs use them. */
 type Numbers = ReadonlyMap<string, number>
 
 export function numberNodes(nodes: readonly GraphNodeRow[]): Numbers {

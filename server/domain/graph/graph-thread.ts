@@ -4,11 +4,11 @@ import { WorkerClient, workerBundle } from '../worker-client.ts'
 import type { MapPart } from './map-drawing.ts'
 import type { Places } from './map-layout.ts'
 
-/** Valid for one epoch and `graph_version` of an organisation. In shared memory. */
+/** Figures in shared memory, valid for one epoch and `graph_version` of an organisation. */
 export interface Figures {
   readonly graphVersion: string
   readonly counted: Counted
-  /** Absent until a map was drawn. */
+  /** Absent until a map has been drawn. */
   readonly places?: Places
 }
 
@@ -16,16 +16,16 @@ export interface Order {
   /** The path of `index.sqlite`. */
   readonly file: string
   readonly orgId: string
-  /** Absent: the graph. */
+  /** The part of the map to draw; absent: the graph. */
   readonly map?: MapPart
-  /** Used if still valid. */
+  /** Earlier figures, used if they are still valid. */
   readonly known: Figures | undefined
 }
 
 export interface Drawn {
   /** Epoch and version of the rows. */
   readonly version: string
-  /** Whether the organisation was published at that version. */
+  /** True if the organisation was published at that version. */
   readonly published: boolean
   /** Gzipped JSON. */
   readonly gzip: Uint8Array<ArrayBuffer>
@@ -34,9 +34,9 @@ export interface Drawn {
   readonly figures: Figures
 }
 
-/** What the thread does. */
+/** The calls that the thread serves. */
 export interface GraphCalls {
-  /** Undefined: the organisation, or the node that the map is of, does not exist. */
+  /** Returns undefined if the organisation, or the map's node, does not exist. */
   draw(order: Order): Drawn | undefined
 }
 
@@ -51,11 +51,11 @@ const client = new WorkerClient<GraphCalls>({
 })
 
 /**
- * The graph or map at some moment after the call; undefined if the organisation, or the node that the map is of, does not exist
- * then. The thread works at one order at a time: call it again only after it has settled.
+ * Draws the graph or map as it is at some time after the call. Returns undefined if the organisation, or the map's
+ * node, does not exist then. The thread handles one order at a time: call it again only after it has settled.
  *
- * @throws DatabaseError busy, storage_error; Error if the thread died, perhaps for lack of memory, or took five minutes: the
- *   next call starts another
+ * @throws DatabaseError busy, storage_error
+ * @throws Error the thread died, for example for lack of memory, or took five minutes; the next call starts another
  */
 export function drawInThread(order: Order): Promise<Drawn | undefined> {
   return client.ask('draw', order)

@@ -1,4 +1,4 @@
-/** The worker thread that draws graphs and maps: takes an order, returns gzipped bytes, keeps no state. */
+/** The worker thread that draws graphs and maps. It takes an order, returns gzipped bytes and keeps no state. */
 import { once } from 'node:events'
 import { createGzip } from 'node:zlib'
 import type { Counted } from '../../../index/graph/graph-counts.ts'
@@ -9,7 +9,7 @@ import type { Drawn, GraphCalls, Order } from './graph-thread.ts'
 import { drawMap } from './map-drawing.ts'
 import { layOutMap, type Places } from './map-layout.ts'
 
-/** zlib level; 6, the default, takes twice the time for 6 % less. */
+/** The zlib level. The default, 6, takes twice as long to save 6 %. */
 const level = 4
 
 serveCalls<GraphCalls>({ draw }, (drawn) => (drawn === undefined ? [] : [drawn.gzip.buffer]))
@@ -34,7 +34,7 @@ async function draw({ file, orgId, map, known }: Order): Promise<Drawn | undefin
   }
 }
 
-/** Compresses on zlib's thread while the next piece is made here. */
+/** Compresses pieces on zlib's thread while this thread makes the next one. */
 async function pack(pieces: Iterable<string>): Promise<{ gzip: Uint8Array<ArrayBuffer>; length: number }> {
   const zip = createGzip({ level })
   const chunks: Buffer[] = []
@@ -58,7 +58,7 @@ async function pack(pieces: Iterable<string>): Promise<{ gzip: Uint8Array<ArrayB
   return { gzip, length }
 }
 
-/** In shared memory, so that figures return with the next order without a copy. */
+/** Moves figures to shared memory. They return with the next order without a copy. */
 function shared<T extends Counted | Places>(figures: T): T {
   const copies = Object.entries(figures).map(([name, numbers]) => [name, share(numbers)])
   return Object.fromEntries(copies) as T // the same names, each with numbers of the same kind

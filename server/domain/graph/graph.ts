@@ -1,4 +1,4 @@
-/** The graph of an organisation and its map, for the public and for members, cached as the bytes to send. */
+/** The graph and the map of an organisation, cached as the bytes to send. */
 import { join } from 'node:path'
 import { LRUCache } from 'lru-cache'
 import { findNode } from '../../../index/derived/node-queries.ts'
@@ -14,10 +14,8 @@ import { versionOf } from './graph-drawing.ts'
 import { type Drawn, drawInThread, type Figures } from './graph-thread.ts'
 import type { MapPart } from './map-drawing.ts'
 
-// Search shows the same edges.
-
 interface GzippedGraph {
-  /** Identifies this state of the graph among all organisations; the same in every process. */
+  /** Identifies this state of the graph among all organisations. It is the same in every process. */
   readonly version: string
   /** Gzipped JSON of a PublicGraph or a GraphMap. */
   readonly gzip: Uint8Array<ArrayBuffer>
@@ -25,33 +23,37 @@ interface GzippedGraph {
   readonly length: number
 }
 
-/** A graph at a version; its content is not read yet. */
+/** A graph at a version, whose content is not read yet. */
 interface OpenGraph {
   readonly version: string
   /**
-   * The graph at this version or a later one: from the cache, or drawn in a thread.
+   * Returns the graph at this version or a later one. It is cached, or drawn in a thread.
    *
-   * @throws AppError as the function that opened it, if the caller's access ended meanwhile; busy; as drawInThread
+   * @throws AppError busy; as the function that opened it, if the caller has lost access since
+   * @throws the errors of drawInThread
    */
   read(): Promise<GzippedGraph>
 }
 
-/** Bytes that are cached of graphs and maps, and of figures; least recently used dropped first. What is larger is made at every request. */
+/**
+ * The most cached bytes of drawings and of figures. The least recently used are dropped first; larger drawings are
+ * never cached.
+ */
 const room = { drawn: 192 * 1024 * 1024, figures: 64 * 1024 * 1024 } as const
 
 /**
- * By organisation and what is drawn. Read only after the organisation's row says that the caller may see it, and at which
- * version. Publishing changes the version too.
+ * Drawings, by organisation and by the part of the map. Read only after the organisation's row says which version the
+ * caller may see. Publishing also changes the version.
  */
 const drawn = new LRUCache<string, Drawn>({
   maxSize: room.drawn,
   sizeCalculation: ({ gzip }) => gzip.byteLength + 1_000,
 })
 
-/** By organisation: what graph and map are drawn from. */
+/** Figures from which the graph and the map are drawn, by organisation. */
 const figures = new LRUCache<string, Figures>({ maxSize: room.figures, sizeCalculation: sizeOf })
 
-/** Drawings of this process: the thread takes one at a time. */
+/** Limits drawings of this process: the thread handles one at a time. */
 const semaphore = createCallerSemaphore({
   all: { running: 1, waiting: 256 },
   person: { running: 1, waiting: 32 },
@@ -63,24 +65,24 @@ const semaphore = createCallerSemaphore({
 
 /** A drawing that is requested or running. */
 interface Drawing {
-  /** The organisation's version when it was requested; the drawn version may be later. */
+  /** The organisation's version at the time of the request. The drawn version may be later. */
   readonly version: string
   begun: boolean
   readonly graph: Promise<Drawn | undefined>
 }
 
-/** The latest of each organisation, what is drawn, and who requested it: nobody waits for the turn of another caller. */
+/** The latest drawing by organisation, part and caller. No caller waits for another caller's turn. */
 const drawings = new Map<string, Drawing>()
 
-/** What a caller may see of an organisation at this moment. */
+/** The version of an organisation that a caller may see now. */
 interface View {
   readonly version: string
-  /** Whether the caller reads as the public does, and so no state in which the organisation was not published. */
+  /** True if the caller is not a member. Such a caller may see only states in which the organisation was published. */
   readonly isPublic: boolean
 }
 
 /**
- * Ignores authorization. Unknown and unpublished organisations get the same refusal.
+ * Opens the public graph, without regard to the caller. Unknown and unpublished organisations get the same refusal.
  *
  * @throws AppError org_not_found
  */
@@ -88,12 +90,12 @@ export function openPublicGraph(deps: Deps, by: By, { orgId }: OrgAt): Promise<O
   return open({ deps, by, orgId, look: () => publicView(deps, orgId) })
 }
 
-/** The same for members, published or not; for others as the public graph. @throws AppError as authorizeOrg */
+/** Opens the graph: for members always, for other callers if it is published. @throws AppError as authorizeOrg */
 export function openGraph(deps: Deps, by: By, at: OrgAt): Promise<OpenGraph> {
   return open({ deps, by, orgId: at.orgId, look: () => viewOf(deps, by.actor, at) })
 }
 
-/** The map of the graph, for the same people. @throws AppError as authorizeOrg; node_not_found: `under` */
+/** Opens the map of the graph, for the same callers. @throws AppError as authorizeOrg; node_not_found: `under` */
 export async function openMap(deps: Deps, by: By, at: OrgAt, map: MapPart): Promise<OpenGraph> {
   const { orgId } = at
   const opened = await open({ deps, by, orgId, map, look: () => viewOf(deps, by.actor, at) })
@@ -108,9 +110,9 @@ interface Wish {
   readonly deps: Deps
   readonly by: By
   readonly orgId: string
-  /** Absent: the graph. */
+  /** The part of the map; absent: the graph. */
   readonly map?: MapPart
-  /** @throws AppError where the caller may not see it */
+  /** Checks access. @throws AppError if the caller may not see it */
   look(): Promise<View>
 }
 
@@ -123,7 +125,7 @@ async function read(wish: Wish, version: string): Promise<GzippedGraph> {
   const known = drawn.get(keyOf(wish))
   if (known?.version === version) return known
   const made = await draw(wish, version)
-  // Meanwhile the organisation may have been unpublished, or the member removed.
+  // The organisation may have been unpublished since, or the member removed.
   const { isPublic } = await wish.look()
   if (made === undefined || (isPublic && !made.published))
     throw new AppError('busy', 'The organisation was changed just now; try again')
@@ -134,7 +136,10 @@ function keyOf({ orgId, map }: Wish): string {
   return map === undefined ? orgId : `${orgId} ${map.columns} ${map.under ?? ''}`
 }
 
-/** A caller's requests for the same version share one drawing; those for a newer one share the next, if it has not begun. */
+/**
+ * Draws, or joins a drawing of the same caller. Requests for one version share a drawing. Requests for a newer version
+ * share the next drawing, if it has not begun.
+ */
 function draw(wish: Wish, version: string): Promise<Drawn | undefined> {
   const { by, orgId } = wish
   const caller = callerOf(by)
@@ -174,7 +179,11 @@ async function viewOf(deps: Deps, actor: Actor, at: OrgAt): Promise<View> {
   return { version: versionOf(org), isPublic: role === null }
 }
 
-/** One prepared statement: the whole cost for a client with a valid copy. @throws AppError org_not_found */
+/**
+ * Reads the version. A client with a valid copy costs only this, one prepared statement.
+ *
+ * @throws AppError org_not_found
+ */
 async function publicView(deps: Deps, orgId: string): Promise<View> {
   const state = isId(orgId) ? await findPublishedState(deps.index.read, orgId) : undefined
   if (state === undefined) throw new AppError('org_not_found', 'Organisation not found')

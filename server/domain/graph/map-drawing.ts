@@ -1,17 +1,17 @@
-/** The map of a graph as JSON, in pieces, from its places and the titles of its nodes. */
+/** The map of a graph as pieces of JSON, from its places and titles. */
 import type { GraphRows } from '../../../index/graph/graph-rows.ts'
 import { encodeGraphPieces, versionOf } from './graph-drawing.ts'
 import type { Places } from './map-layout.ts'
 
 export interface MapArea {
-  /** Absent of the disk that the roots without children share. */
+  /** Absent for the disk that the roots without children share. */
   readonly node_id?: string
   readonly title: string
   readonly x: number
   readonly y: number
   readonly r: number
   readonly nodes: number
-  /** The place in `areas` of the one that this lies in; -1 of none. */
+  /** The index in `areas` of the area around this one, or -1. */
   readonly within: number
 }
 
@@ -26,20 +26,20 @@ export interface GraphMap {
   readonly weight: readonly number[]
 }
 
-/** What is asked of a map. */
+/** The part of a map to draw. */
 export interface MapPart {
-  /** Only what lies in the disk of this node. */
+  /** Draws only the disk of this node. */
   readonly under?: string
-  /** False: the areas alone. */
+  /** False: draws only areas. */
   readonly columns: boolean
 }
 
-/** Areas beside columns, and alone. */
+/** The most areas of a map with columns, and without them. */
 const most = { areas: 1_000, areasAlone: 100 } as const
-/** Nodes of a map whose titles stand in it. */
+/** The most nodes of a map that includes titles. */
 const mostTitles = 20_000
 
-/** The JSON of a GraphMap in pieces, to be concatenated; undefined where `under` is not there. */
+/** The JSON of a GraphMap in pieces, to be concatenated. Undefined if there is no node `under`. */
 export function drawMap(rows: GraphRows, places: Places, part: MapPart): Generator<string> | undefined {
   const range = rangeOf(rows, places, part.under)
   return range && drawRange(rows, places, range, part.columns)
@@ -84,7 +84,7 @@ function* drawRange(rows: GraphRows, places: Places, range: Range, columns: bool
 }
 
 interface Disk extends Range {
-  /** The position of its node; undefined of the roots without children. */
+  /** The position of its node; undefined for the disk of the roots without children. */
   readonly at: number | undefined
   readonly nodes: number
   readonly x: number
@@ -92,7 +92,7 @@ interface Disk extends Range {
   readonly r: number
 }
 
-/** Those with the most nodes, in the order of positions: whatever is around one is listed before it. */
+/** The areas with the most nodes, sorted by position. An area comes before those inside it. */
 function areasIn({ sizes, disks, loose }: Places, { from, to }: Range, limit: number): readonly Disk[] {
   const [first = 0, left = 0, top = 0, r = 0] = loose
   const isWhole = from === 0 && to === sizes.length
@@ -112,7 +112,7 @@ function areasIn({ sizes, disks, loose }: Places, { from, to }: Range, limit: nu
   return [...largest.map(toDisk), ...rest]
 }
 
-/** The innermost area around each position, and around each area; -1 where there is none. */
+/** The index of the innermost area around each position and around each area, or -1. */
 function within(areas: readonly Disk[], { from, to }: Range): readonly [Int32Array, Int32Array] {
   const around = new Int32Array(areas.length).fill(-1)
   const held = new Int32Array(to - from).fill(-1)

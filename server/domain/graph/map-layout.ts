@@ -1,37 +1,37 @@
-/** Where the nodes of a graph lie on its map: each in the disk of its first parent, the disks packed by d3-hierarchy. */
+/** Lays out the map of a graph. Each node is in the disk of its first parent. d3-hierarchy packs the disks. */
 import { packSiblings } from 'd3-hierarchy'
 import { type Adjacency, adjacencyOf } from '../../../index/graph/acyclic.ts'
 import type { GraphEdgeRow, GraphNodeRow } from '../../../index/graph/graph-rows.ts'
 
 /**
- * Nodes by their position: a node stands before what lies under it, and that is the `sizes[node] - 1` next ones. Whole
- * numbers, in units of which the smallest dot has a radius of 20; the middle of the map is at 0, 0.
+ * Places of nodes, by position. A node comes before its descendants, which are the next `sizes[node] - 1` positions.
+ * Places are whole numbers; the smallest dot has a radius of 20, and the centre of the map is at 0, 0.
  */
 export interface Places {
-  /** Numbers of the rows. */
+  /** Row numbers of the nodes. */
   readonly order: Uint32Array
-  /** Nodes of the disk, itself among them: 1 of a node without children. */
+  /** The number of nodes in each disk, with the node itself; 1 without children. */
   readonly sizes: Uint32Array
-  /** The middle of the node's dot, and its radius. */
+  /** The centre and radius of the node's dot. */
   readonly x: Int32Array
   readonly y: Int32Array
   readonly weight: Int32Array
-  /** The disk of a node with children, `[x, y, r]` of each; unused of others. */
+  /** `[x, y, r]` of the disk of each node with children; unused for other nodes. */
   readonly disks: Int32Array
-  /** `[first, x, y, r]`: from this position on stand the roots without children, in a disk of their own. */
+  /** `[first, x, y, r]`: the first position of the roots without children, and the disk that they share. */
   readonly loose: Int32Array
 }
 
-/** Around each dot and disk, so that rounded ones do not meet. */
+/** The gap around each dot and disk, so that they do not touch after rounding. */
 const gap = 4
-/** Radius of a dot by the number of edges that meet in its node. Few steps: an edge more seldom moves anything. */
+/** Radii of dots by the number of a node's edges. There are few steps, so that another edge rarely moves anything. */
 const radii = [
   { edges: 128, radius: 46 },
   { edges: 32, radius: 34 },
   { edges: 8, radius: 26 },
 ] as const
 const smallestRadius = 20
-/** A map this many times as high as wide is laid on its side. */
+/** The largest ratio of height to width. A higher map is turned on its side. */
 const highest = 1.25
 
 interface Circle {
@@ -42,20 +42,25 @@ interface Circle {
 
 interface Forest {
   readonly size: number
-  /** Number of the first parent; -1 of a root. */
+  /** The number of the first parent; -1 for a root. */
   readonly parentOf: Int32Array
-  /** Largest first by powers of two, so that they seldom change places; among those the oldest. */
+  /**
+   * Sorted by size, largest first, then by age. Sizes are compared as powers of two, so that nodes rarely change
+   * places.
+   */
   readonly children: Adjacency
   readonly roots: Uint32Array
-  /** Nodes under each, itself among them. */
+  /** The number of descendants of each node, with the node itself. */
   readonly sizes: Uint32Array
   /** Each node after its parent. */
   readonly down: Uint32Array
 }
 
 /**
- * A node lies in the oldest of its parents: the index has no time of an edge. `edges` without those that close a cycle of
- * parents. The same rows give the same places. About n·√n operations at worst, where all are siblings; never yields.
+ * Lays out the map. A node is placed in the oldest of its parents, because the index has no times of edges. The same
+ * rows always give the same places. Takes about n·√n operations at worst, if all nodes are siblings, and never yields.
+ *
+ * @param edges without those that close a cycle of parents
  */
 export function layOutMap(nodes: readonly Pick<GraphNodeRow, 'id'>[], edges: readonly GraphEdgeRow[]): Places {
   const { parentOf, degrees } = readEdges(nodes, edges)
@@ -63,7 +68,7 @@ export function layOutMap(nodes: readonly Pick<GraphNodeRow, 'id'>[], edges: rea
   const { size, children, roots, down } = forest
   const weight = Int32Array.from(degrees, radiusOf)
   const radius = Float64Array.from(weight)
-  // The middle of a disk from that of the one around it; of a dot from that of its node's disk.
+  // The centre of a disk, relative to the disk around it, and of a dot, relative to its node's disk.
   const [x, y] = [new Float64Array(size), new Float64Array(size)]
   const [dotX, dotY] = [new Float64Array(size), new Float64Array(size)]
   const isInner = (node: number) => (forest.sizes[node] ?? 0) > 1
@@ -111,12 +116,12 @@ function radiusOf(degree: number): number {
   return radii.find(({ edges }) => degree >= edges)?.radius ?? smallestRadius
 }
 
-/** Circles of these radii beside each other, the first in the middle, around 0, 0. */
+/** Packs circles of these radii around 0, 0, with the first in the middle. */
 function packed(radiusOfEach: readonly number[]): Circle[] {
   return packSiblings(radiusOfEach.map((radius) => ({ x: 0, y: 0, r: radius + gap })))
 }
 
-/** The radius of the circle around all of them. */
+/** The radius of the circle around all circles. */
 function outer(circles: readonly Circle[]): number {
   let radius = 0
   for (const { x, y, r } of circles) radius = Math.max(radius, Math.hypot(x, y) + r)
@@ -175,7 +180,7 @@ function childrenOf({ starts, ends }: Adjacency, node: number): number[] {
   return Array.from(ends.subarray(starts[node], starts[node + 1]))
 }
 
-/** Each node before all that lies under it. */
+/** The nodes in depth-first order: each before its descendants. */
 function inDepth({ size, children }: Forest, roots: readonly number[]): Uint32Array {
   const order = new Uint32Array(size)
   const waiting = roots.toReversed()
@@ -194,7 +199,7 @@ function disksOf(order: Uint32Array, x: Float64Array, y: Float64Array, radius: F
   return disks
 }
 
-/** Screens are wider than high: exchanges the axes of a map that is higher. */
+/** Swaps the axes of a map that is too high. Screens are wider than high. */
 function flat(places: Places): Places {
   const { x, y, disks, loose } = places
   if (extent(y) <= highest * extent(x)) return places

@@ -1,4 +1,4 @@
-/** A node's history: gitstore's questions, answered from the logs in the index. */
+/** A node's history: the interface of gitstore, answered from the logs in the index. */
 import { openHistory as gitHistory, type History } from '../../../gitstore/history/history.ts'
 import type { LogPart } from '../../../gitstore/history/known-logs.ts'
 import { AncestryReader, walkLog } from '../../../gitstore/history/log-walk.ts'
@@ -7,9 +7,9 @@ import { storeLogs, storeLongLog } from '../../../index/derived/chain-layout.ts'
 import { chainsOf, findKnownLogs } from '../../../index/derived/chains.ts'
 import type { Deps } from '../../base/deps.ts'
 
-/** Entries above which a log is written separately, before the rows that need it. */
+/** Longer logs are written separately, before the rows that need them. The unit is entries. */
 const long = 1_000
-/** Maximum number of short logs written together with other rows. */
+/** The most short logs that are written together with other rows. */
 const many = 100
 
 export function historyOf(deps: Pick<Deps, 'index'>, nodeId: string, repo: Repo): History {
@@ -17,8 +17,8 @@ export function historyOf(deps: Pick<Deps, 'index'>, nodeId: string, repo: Repo)
 }
 
 /**
- * The logs of `heads` that are not in the index, each on top of an indexed or an earlier one. Writes long ones at once.
- * Undefined if another process wrote logs meanwhile: start over.
+ * Collects the logs of `heads` that are not in the index. Each is on top of an indexed or an earlier one. Writes long
+ * logs immediately. Returns undefined if another process has written logs in the meantime; the caller then starts over.
  */
 export async function collectLogs(
   deps: Pick<Deps, 'index'>,

@@ -1,6 +1,6 @@
 /**
- * The only place where rows follow refs, whatever moved them. Idempotent, and safe in any number of processes: each
- * change of a node's rows is a compare-and-swap of `node.version`.
+ * Updates rows to match refs. This is the only place that does, for every kind of move. It is idempotent, and safe in
+ * any number of processes: each change of a node's rows is a compare-and-swap of `node.version`.
  */
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -28,10 +28,10 @@ import { collectLogs, historyOf } from './history.ts'
 import { indexedBranches, keepBranches, matchesIndexed } from './indexed-branches.ts'
 import { nodeFields } from './node-rows.ts'
 
-/** Rounds of compare-and-swap before giving up; each lost round means that another process made progress. */
+/** The most rounds of compare-and-swap. Each lost round means that another process made progress. */
 const rounds = 50
 
-/** Brings a node's rows up to its refs, and its ledger up to its branches. */
+/** Updates a node's rows to match its refs, and its ledger to match its branches. */
 export async function indexNode(deps: Deps, orgId: string, nodeId: string): Promise<void> {
   const repo = nodeRepo(deps.store, orgId, nodeId)
   await countFailure(deps, 'node', async () => {
@@ -58,7 +58,7 @@ async function countFailure({ metrics }: Deps, kind: 'node' | 'org', work: () =>
   }
 }
 
-/** Indexes the node and logs a failure: the change is already committed, and the sweep retries. */
+/** Indexes the node. A failure is only logged: the change is already committed, and the sweep retries. */
 export async function tryIndexNode(deps: Deps, orgId: string, nodeId: string): Promise<void> {
   await indexNode(deps, orgId, nodeId).catch((error: unknown) => {
     deps.log.error({ err: error, orgId, nodeId }, 'a node could not be indexed; the next read retries')
@@ -66,9 +66,9 @@ export async function tryIndexNode(deps: Deps, orgId: string, nodeId: string): P
 }
 
 /**
- * Reads the result of a change for the response. The change stands even if this fails.
+ * Reads the result of a change for the response. The change is valid even if this fails.
  *
- * @throws AppError outcome_unknown, or what `read` refuses
+ * @throws AppError outcome_unknown; the refusals of `read`
  */
 export async function readResult<T>({ log }: Pick<Deps, 'log'>, read: () => Promise<T>): Promise<T> {
   try {
@@ -84,8 +84,8 @@ export async function readResult<T>({ log }: Pick<Deps, 'log'>, read: () => Prom
 }
 
 /**
- * Whether the rows matched the refs, were written, or are to be compared again. Reads rows, then the ledger, then heads, so that no request is judged by older
- * branches.
+ * Compares a node's rows with its refs once. Returns whether they agree, were written, or must be compared again. Reads
+ * rows, then the ledger, then heads, so that no pull request is checked against older branches.
  */
 async function indexOnce(
   deps: Deps,
@@ -142,7 +142,7 @@ async function indexOnce(
   }
 }
 
-/** A node's first row needs its organisation's row. */
+/** Indexes the organisation if its row is missing: a node's first row needs it. Returns true if it did. */
 async function orgIsBehind(deps: Deps, orgId: string): Promise<boolean> {
   if ((await findOrgHead(deps.index.read, orgId)) || !repoExists(orgRepo(deps.store, orgId))) return false
   await indexOrg(deps, orgId)
@@ -150,8 +150,9 @@ async function orgIsBehind(deps: Deps, orgId: string): Promise<boolean> {
 }
 
 /**
- * Brings the rows of an organisation and its members up to org.git, then, in a cell, its card in the directory. A card that
- * cannot be written is no failure, unless it must be: the sweep writes it.
+ * Updates the rows of an organisation and its members to match org.git. In a cell, it then updates the organisation's
+ * card in the directory. If the card cannot be written, that is not a failure, because the sweep writes it; unless
+ * `how` requires it.
  */
 export async function indexOrg(deps: Deps, orgId: string, how?: 'with its card'): Promise<void> {
   if (!isId(orgId)) return
@@ -163,7 +164,7 @@ export async function indexOrg(deps: Deps, orgId: string, how?: 'with its card')
   markIndexed(repo, unindexed)
 }
 
-/** A failure is logged: the sweep writes the card. */
+/** Updates the card of an organisation. A failure is only logged, because the sweep writes the card. */
 export async function tryUpdateCard({ log, placement, store }: Deps, orgId: string): Promise<void> {
   await placement.updateCard(store, orgId).catch((error: unknown) => {
     log.warn({ err: error, orgId }, 'the card of an organisation could not be written; the sweep retries')
@@ -190,12 +191,12 @@ async function indexOrgRows(deps: Deps, orgId: string): Promise<void> {
   }
 }
 
-/** Of one transaction, for which other writers wait: the most nodes. From so many edges and tags on it takes no further one. */
+/** The most nodes of a transaction. It also ends at this number of edges and tags, because other writers wait for it. */
 const atOnce = { nodes: 50, edgesAndTags: 500 } as const
 
 /**
- * Writes the rows of nodes that were just created. As after any other change, a failure is logged and the sweep retries; a node
- * that another process has indexed meanwhile is compared with its refs.
+ * Writes the rows of new nodes. A failure is logged and the sweep retries, as after any other change. A node that
+ * another process has already indexed is compared with its refs.
  */
 export async function indexNewNodes(deps: Deps, orgId: string, nodes: readonly NewNodeRows[]): Promise<void> {
   for (let at = 0; at < nodes.length; ) {
@@ -213,7 +214,7 @@ export async function indexNewNodes(deps: Deps, orgId: string, nodes: readonly N
   }
 }
 
-/** The nodes from there on that one transaction takes. */
+/** The nodes, beginning at `from`, that fit in one transaction. */
 function fitting(nodes: readonly NewNodeRows[], from: number): readonly NewNodeRows[] {
   let seen = 0
   let to = from

@@ -1,4 +1,6 @@
-/** The indexed branches of nodes, cached by the version of the node's row: reading 10,000 from the index takes 20 ms. */
+/**
+ * The indexed branches of nodes, cached by the version of the node's row. Reading 10,000 from the index takes 20 ms.
+ */
 import { LRUCache } from 'lru-cache'
 import type { Oid } from '../../../gitstore/repo.ts'
 import { readIndexedBranches } from '../../../index/derived/branches.ts'
@@ -8,8 +10,8 @@ import type { IndexDb, NodeTable } from '../../../index/derived/schema.ts'
 type Branches = ReadonlyMap<string, Oid>
 
 /**
- * Identifies a state of a node's rows. Versions count up; a recreated node starts over with another `changed`, a rebuilt
- * index with another epoch.
+ * Identifies a state of a node's rows. Versions count up; a recreated node starts over with another `changed`, a
+ * rebuilt index with another epoch.
  */
 export type RowState = Pick<NodeTable, 'id' | 'version' | 'changed'> & { readonly epoch: string }
 
@@ -18,25 +20,25 @@ interface Kept {
   readonly branches: Branches
 }
 
-/** By node; 200,000 branches in all. */
+/** Branches by node, 200,000 in all. */
 const kept = new LRUCache<string, Kept>({ maxSize: 200_000, sizeCalculation: ({ branches }) => branches.size + 10 })
 
 function stateOf({ epoch, version, changed }: RowState): string {
   return `${epoch} ${version} ${changed}`
 }
 
-/** By full ref name. If it equals the repository's listing, the same map as that. */
+/** The indexed branches by full ref name. If they equal the repository's, it is the same map. */
 export async function indexedBranches(db: IndexDb, row: RowState): Promise<Branches> {
   const known = keptBranches(row)
   if (known) return known
   const branches = await readIndexedBranches(db, row.id)
-  // These were read after the row, so they may belong to a later version.
+  // They were read after the row, so they may belong to a later version.
   const now = await findNodeVersion(db, row.id)
   if (now?.version === row.version && now.changed === row.changed) keepBranches(row, branches)
   return branches
 }
 
-/** Undefined if not cached. */
+/** The cached branches for this state of the rows, or undefined. */
 export function keptBranches(row: RowState): Branches | undefined {
   const known = kept.get(row.id)
   return known?.state === stateOf(row) ? known.branches : undefined
@@ -47,7 +49,7 @@ export function keepBranches(row: RowState, branches: Branches): void {
   kept.set(row.id, { state: stateOf(row), branches })
 }
 
-/** Whether the rows match the repository; if so, the repository's map is cached for this state. */
+/** True if the rows match the repository. Then the repository's map is cached for this state. */
 export function matchesIndexed(row: RowState, indexed: Branches, now: Branches): boolean {
   if (indexed === now) return true
   if (!sameBranches(indexed, now)) return false

@@ -1,4 +1,4 @@
-/** Finds nodes whose refs differ from the index. Reads every ref; file times are not trusted. */
+/** Finds nodes whose refs differ from the index. Reads every ref, because file times cannot be trusted. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { listRefs, readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
@@ -9,12 +9,12 @@ import type { Deps } from '../../base/deps.ts'
 import { branchRefs, ledgerRef, nodeRepo } from '../layout.ts'
 import { keptBranches, matchesIndexed, type RowState } from './indexed-branches.ts'
 
-/** Branches compared between two turns of the event loop, or those of one node: 10 ms. */
+/** Branches compared between two turns of the event loop: 10 ms. One node may have more. */
 const branchesAtOnce = 2_000
 
 /**
- * Those of `nodes` whose refs differ from the index or cannot be read. A node that exists in neither does not differ.
- * A few queries for all of them, and 50 µs each to read refs.
+ * Finds the nodes whose refs differ from the index or cannot be read. A node that exists in neither does not differ.
+ * Takes a few queries for all nodes, and 50 µs per node to read refs.
  */
 export async function listMoved(deps: Deps, orgId: string, nodes: readonly string[]): Promise<string[]> {
   const db = deps.index.read

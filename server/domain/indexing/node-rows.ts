@@ -1,4 +1,4 @@
-/** What a node's rows say of its content: read from its refs. */
+/** Reads the content of a node's rows from its refs. */
 import { findCommit, readCommit } from '../../../gitstore/objects/commits.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import type { NewNodeRows } from '../../../index/derived/new-nodes.ts'
@@ -7,7 +7,7 @@ import { type NodeContent, readContent, readText } from '../format/node-format.t
 import { laterOf, timeOf } from '../format/signatures.ts'
 import { readNodeRecord } from '../ledger/ledger.ts'
 
-/** The fields of a node's rows that follow from its refs, given the row as it is; none where main has not moved. */
+/** The fields of a node's rows that follow from its refs. They are empty if main has not moved since `row`. */
 export async function nodeFields(repo: Repo, row: NodeRow | undefined, ledger: Oid, head: Oid | null) {
   if (row && row.head === head) return { node: undefined }
   const { id, content, text, ...state } = await readState(repo, ledger, head)
@@ -19,7 +19,7 @@ export async function nodeFields(repo: Repo, row: NodeRow | undefined, ledger: O
   }
 }
 
-/** The rows of a node that has none yet, with one commit on main and no request. */
+/** The rows of a new node, with one commit on main and no pull requests. */
 export async function newNodeRows(repo: Repo, ledger: Oid, head: Oid): Promise<NewNodeRows> {
   const { content, text, ...state } = await readState(repo, ledger, head)
   return {
@@ -34,7 +34,7 @@ function contentFields(content: NodeContent, text: string) {
   return { description: descriptionOf(content, text), properties: JSON.stringify(content.properties) }
 }
 
-/** What a node is at a commit; null: it has none yet. `tags` as JSON. @throws GitError as readCommit */
+/** Reads the state of a node at a commit (null: no commit yet). `tags` is JSON. @throws GitError as readCommit */
 export async function readState(repo: Repo, ledger: Oid, head: Oid | null) {
   const { id, title, created_at } = await readNodeRecord(repo, ledger)
   const commit = head === null ? null : await readCommit(repo, head)
@@ -51,7 +51,7 @@ export async function readState(repo: Repo, ledger: Oid, head: Oid | null) {
   }
 }
 
-/** Whether the indexed commit has the same edges: then their rows exist. */
+/** True if the indexed commit has the same edges. Then their rows exist. */
 async function hasEdgesOf(repo: Repo, head: Oid | null | undefined, content: NodeContent): Promise<boolean> {
   const commit = head ? await findCommit(repo, head) : undefined
   if (!commit) return false
@@ -59,7 +59,7 @@ async function hasEdgesOf(repo: Repo, head: Oid | null | undefined, content: Nod
   return parents === content.parents && connections === content.connections
 }
 
-/** The property `description`, or else the beginning of the text. */
+/** The property `description`, or else the beginning of the content. */
 function descriptionOf({ properties: { description } }: NodeContent, text: string): string {
   if (typeof description === 'string') return description
   return text.slice(0, 400).replace(/\s+/g, ' ').trim().slice(0, 200)

@@ -1,4 +1,4 @@
-/** While the index is made again, organisations are served one by one, as soon as each is in it; those asked for come first. */
+/** Serves organisations while the index is rebuilt, each as soon as it is indexed. Requested ones come first. */
 import type { Store } from '../../../gitstore/refs/ref-transaction.ts'
 import { repoExists } from '../../../gitstore/repo-folders.ts'
 import type { IndexSchema } from '../../../index/derived/schema.ts'
@@ -14,13 +14,13 @@ import type { DerivedDatabase } from '../../../index/sqlite/rebuildable-database
 import { isId, orgRepo } from '../layout.ts'
 
 export interface PartialIndex {
-  /** Whether every organisation is in it. */
+  /** True if every organisation is indexed. */
   isWhole(): boolean
-  /** The same database, whatever is in it. */
+  /** The same database, complete or not. */
   readonly all: Database<IndexSchema>
   /**
-   * The index for requests of one organisation. Each use throws DatabaseError busy until the organisation is in it with all of
-   * its nodes; it is asked for then, in whatever process makes the index.
+   * The index for requests of one organisation. Until the organisation is indexed with all of its nodes, each use
+   * throws DatabaseError busy. The organisation is then requested from the process that rebuilds the index.
    */
   forOrg(orgId: string): Promise<Database<IndexSchema>>
 }
@@ -39,9 +39,9 @@ export function partialIndex(store: Store, index: DerivedDatabase<IndexSchema>):
   }
 }
 
-/** The order in which organisations are indexed, and what is called after each. */
+/** The order in which organisations are indexed, with a function that is called after each. */
 export interface Queue {
-  /** The organisation that is wanted before the others. */
+  /** The organisation to index before the others. */
   first(): Promise<string | undefined>
   done(orgId: string): Promise<void>
 }

@@ -1,4 +1,4 @@
-/** What dead processes have left for the index: the nodes of their notes, and the repositories that their tokens name. */
+/** Indexes what dead processes have left: nodes in their notes, repositories in their tokens. */
 import { basename, dirname, relative } from 'node:path'
 import { isDamage } from '../../../gitstore/errors.ts'
 import { withRepoIntent } from '../../../gitstore/refs/ref-transaction.ts'
@@ -8,14 +8,17 @@ import type { Deps } from '../../base/deps.ts'
 import { isId, orgRepository } from '../layout.ts'
 import { indexNode, indexOrg } from './index-node.ts'
 
-/** The note of a transaction: the nodes to index if its process dies; without any, their organisation alone. */
+/**
+ * The note of a transaction: the nodes to index if its process dies. Without nodes, only the organisation is indexed.
+ */
 export function encodeNote(orgId: string, nodeIds: readonly string[]): string {
   return `${orgId}/${nodeIds.join(',')}`
 }
 
 /**
- * Runs `work`, which makes or removes the repositories of these nodes, or of the organisation, and indexes them. If this process
- * dies in between, recovery indexes them; a power cut may take the note, and the sweep finds them. About 0.1 ms.
+ * Runs `work`, so that recovery indexes its repositories if this process dies. `work` creates or removes the
+ * repositories of these nodes or of the organisation, and indexes them. If a power cut has destroyed the note, the
+ * sweep finds them. Takes about 0.1 ms.
  */
 export function withNodeIntent<T>(
   { store }: Pick<Deps, 'store'>,
@@ -26,7 +29,7 @@ export function withNodeIntent<T>(
   return withRepoIntent(store, orgId, encodeNote(orgId, nodeIds), work)
 }
 
-/** Indexes what the note of an interrupted transaction names. Damage is only logged. */
+/** Indexes the nodes or the organisation in the note of an interrupted transaction. Damage is only logged. */
 export async function recoverNoted(deps: Deps, note: string): Promise<void> {
   const [orgId = '', nodeIds = ''] = note.split('/')
   if (!isId(orgId)) return
@@ -34,7 +37,7 @@ export async function recoverNoted(deps: Deps, note: string): Promise<void> {
   for (const nodeId of nodeIds.split(',')) if (isId(nodeId)) await indexLeft(deps, orgId, nodeId)
 }
 
-/** Indexes a repository that a token of a dead process names. Damage is only logged. */
+/** Indexes the repository that a token of a dead process names. Damage is only logged. */
 export async function recoverRepository(deps: Deps, { dir }: Repo): Promise<void> {
   const [orgId, name] = [relative(deps.store.root, dirname(dir)), basename(dir)]
   if (!isId(orgId)) return
@@ -43,7 +46,7 @@ export async function recoverRepository(deps: Deps, { dir }: Repo): Promise<void
   else if (isId(nodeId)) await indexLeft(deps, orgId, nodeId)
 }
 
-/** Counts a move, since the dead process may have moved tags, which have no rows. */
+/** Indexes a repository and counts a move. The dead process may have moved tags, which have no rows. */
 async function indexLeft(deps: Deps, orgId: string, nodeId?: string): Promise<void> {
   try {
     await (nodeId === undefined ? indexOrg(deps, orgId) : indexNode(deps, orgId, nodeId))

@@ -16,22 +16,22 @@ import { listNodes, listOrgs } from './stored-repositories.ts'
 export interface Reindexed {
   readonly orgs: number
   readonly nodes: number
-  /** Unreadable repositories; all others are served. */
+  /** Unreadable repositories. All others are served. */
   readonly failed: readonly UnreadableRepository[]
 }
 
-/** `path` is below the data folder: `<org id>/<node id>.git`, or `<org id>`. */
+/** An unreadable repository. `path` is below the data folder: `<org id>/<node id>.git`, or `<org id>`. */
 export interface UnreadableRepository extends PathProblem {
   readonly error: unknown
 }
 
-/** Brings the rows of a node, or of an organisation, up to its repository. */
+/** Updates the rows of a node, or of an organisation, to match its repository. */
 export type IndexOne = (deps: Deps, orgId: string, nodeId?: string) => Promise<void>
 
 export const indexOne: IndexOne = (deps, orgId, nodeId) =>
   nodeId === undefined ? indexOrg(deps, orgId) : indexNode(deps, orgId, nodeId)
 
-/** Nodes compared with the index at a time. */
+/** Nodes that are compared with the index at a time. */
 const batch = 100
 
 /** Clears the index and indexes every repository. */
@@ -48,8 +48,9 @@ export async function reindex(deps: Deps, onProgress?: (done: number, total: num
 }
 
 /**
- * Indexes every repository that has moved, and deletes the rows of deleted ones. An unmoved repository costs about 0.1 ms;
- * the event loop is blocked for at most about 10 ms. Organisations come in the order of their ids, or in that of `queue`.
+ * Indexes every repository that has moved, and deletes the rows of deleted ones. An unmoved repository costs about 0.1
+ * ms. The event loop is blocked for at most about 10 ms. Organisations are indexed in the order of their ids, or in
+ * that of `queue`.
  */
 export async function indexAll(
   deps: Deps,
@@ -58,7 +59,7 @@ export async function indexAll(
 ): Promise<Reindexed> {
   const failed: UnreadableRepository[] = []
   const orgs = await listOrgs(deps)
-  /** Nodes that are still to be indexed; of an organisation that is not entered yet, all. */
+  /** Nodes that must still be indexed, by organisation. */
   const left = new Map<string, string[]>()
   for (const org of orgs) left.set(org, await listNodes(deps, org))
   const total = [...left.values()].reduce((sum, nodes) => sum + nodes.length, 0)
@@ -67,7 +68,7 @@ export async function indexAll(
   while (!deps.draining.aborted) {
     const org = (await queue?.first()) ?? left.keys().next().value
     if (org === undefined) break
-    // It was made since the list.
+    // An organisation that was created after the list.
     const nodes = left.get(org) ?? (await listNodes(deps, org))
     left.set(org, nodes)
     const isEntered = entered.has(org) || (await indexMovedOrg(deps, org, failed))
@@ -85,7 +86,7 @@ export async function indexAll(
   return { orgs: orgs.length, nodes: total, failed }
 }
 
-/** Indexes the organisation's own repository; whether its nodes can be indexed. What fails joins `failed`. */
+/** Indexes the organisation's own repository. True if its nodes can be indexed. Failures are added to `failed`. */
 export async function indexMovedOrg(
   deps: Deps,
   orgId: string,
@@ -95,7 +96,7 @@ export async function indexMovedOrg(
   return (await attempt(orgId, failed, () => one(deps, orgId))) && (await hasOrgRow(deps, orgId))
 }
 
-/** Indexes those of the nodes that have moved. What fails joins `failed`. */
+/** Indexes the nodes that have moved. Failures are added to `failed`. */
 export async function indexMoved(
   deps: Deps,
   orgId: string,
@@ -119,7 +120,7 @@ async function attempt(path: string, failed: UnreadableRepository[], work: () =>
   }
 }
 
-/** Without its organisation's row, a node cannot be indexed. */
+/** True if the organisation has a row. Without it, its nodes cannot be indexed. */
 async function hasOrgRow(deps: Deps, orgId: string): Promise<boolean> {
   return (await findOrgHead(deps.index.read, orgId)) !== undefined
 }

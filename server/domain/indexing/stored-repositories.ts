@@ -9,14 +9,14 @@ import type { Deps } from '../../base/deps.ts'
 import { arrivingFolder, isId, ledgerRef, main, orgFolder, orgRepository } from '../layout.ts'
 
 export interface StoredRepository {
-  /** Below the data folder: `<org id>/<node id>.git`, `<org id>/org.git`. */
+  /** The path below the data folder: `<org id>/<node id>.git` or `<org id>/org.git`. */
   readonly path: string
   readonly orgId: string
-  /** Undefined: the organisation's own. */
+  /** Undefined for the organisation's own repository. */
   readonly nodeId: string | undefined
 }
 
-/** By path. An organisation's own repository is listed even if it is missing. */
+/** Lists repositories by path. An organisation's own repository is listed even if it is missing. */
 export async function listStoredRepositories(root: string): Promise<StoredRepository[]> {
   const found: StoredRepository[] = []
   for (const orgId of (await readdir(root)).filter(isId).sort()) {
@@ -27,7 +27,7 @@ export async function listStoredRepositories(root: string): Promise<StoredReposi
   return found
 }
 
-/** Organisations that have a folder or a row, in order, without those that have rows and have not arrived yet. */
+/** Lists organisations that have a folder or a row, in order. Skips those that have rows but have not arrived yet. */
 export async function listOrgs({ store, index }: Pick<Deps, 'store' | 'index'>): Promise<string[]> {
   const folders = (await readdir(store.root)).filter(isId)
   const arriving = await listNames(arrivingFolder(store.root))
@@ -35,7 +35,7 @@ export async function listOrgs({ store, index }: Pick<Deps, 'store' | 'index'>):
   return [...new Set([...folders, ...rows])].sort()
 }
 
-/** Nodes that have a repository or a row, in order; 100,000 in turns of the event loop, but for the sorting. */
+/** Lists nodes that have a repository or a row, in order. Yields to the event loop, except while it sorts. */
 export async function listNodes({ store, index }: Pick<Deps, 'store' | 'index'>, orgId: string): Promise<string[]> {
   const found = new Set<string>()
   for await (const id of eachNodeId(index.read, orgId)) found.add(id)
@@ -43,7 +43,7 @@ export async function listNodes({ store, index }: Pick<Deps, 'store' | 'index'>,
   return [...found].sort()
 }
 
-/** The ref that holds the repository's identity. */
+/** The ref that holds the identity of a repository. */
 export function identityRef({ nodeId }: Pick<StoredRepository, 'nodeId'>): string {
   return nodeId === undefined ? main : ledgerRef
 }

@@ -1,4 +1,7 @@
-/** The indexes that the search thread holds: loaded from files, brought up to the rows, sealed, merged, dropped for room. */
+/**
+ * The indexes that the search thread holds. It loads them from files, updates them from rows, seals and merges their
+ * segments, and drops indexes to make room.
+ */
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createKeyedMutex } from '../../../gitstore/concurrency/keyed-mutex.ts'
@@ -22,10 +25,10 @@ import { type Range, readSegments, writeSegments } from './segment-files.ts'
 
 interface OpenIndex {
   readonly index: OrgIndex
-  /** Of its segments. */
+  /** The ranges of its segments. */
   ranges: readonly Range[]
   isMerging: boolean
-  /** Its share of what is held, as last counted. */
+  /** Its documents and bytes, as last counted. */
   held: Held
 }
 
@@ -34,7 +37,10 @@ type Held = Omit<Gauges, 'opened'>
 const nothing: Held = { documents: 0, bytes: 0 }
 
 export interface OpenIndexes {
-  /** What `answer` returns, called within one snapshot with an index that is up to it; undefined: there is no such organisation. */
+  /**
+   * Calls `answer` within one snapshot, with an index that is up to date with it. Returns its result, or undefined if
+   * the organisation does not exist.
+   */
   ask<T>(orgId: string, answer: (index: OrgIndex, rows: SearchRows) => T): Promise<T | undefined>
   readonly gauges: () => Gauges
 }
@@ -44,17 +50,22 @@ export interface Gauges {
   readonly documents: number
   /** Estimated bytes of memory. */
   readonly bytes: number
-  /** Indexes that were opened so far. */
+  /** The number of indexes opened so far. */
   readonly opened: number
 }
 
-/** Milliseconds of reading rows in one transaction; others have their turns in between. */
+/** Milliseconds of reading rows in one transaction. Other organisations have their turns in between. */
 const sliceMs = 8
 
-/** A segment is merged with the next one unless it has more than so many times its documents. */
+/** The largest ratio of documents at which a segment is merged with the next one. */
 const tidyFactor = 3
 
-/** @param folder of all organisations' segments; @param report is called with files that could not be read or written */
+/**
+ * Opens the indexes of all organisations.
+ *
+ * @param folder has the segments of all organisations
+ * @param report is called with the errors of files that could not be read or written
+ */
 export function openIndexes(
   snapshots: Snapshots,
   folder: string,
@@ -64,7 +75,7 @@ export function openIndexes(
 ): OpenIndexes {
   const held = createHeldIndexes()
   const files = createIndexFiles(snapshots, folder, report)
-  /** By organisation: questions of one are answered one after the other. */
+  /** Queries of one organisation are answered one after the other. */
   const mutex = createKeyedMutex()
   let opened = 0
 
@@ -94,7 +105,7 @@ export function openIndexes(
   return { ask, gauges: () => ({ ...held.total(), opened }) }
 }
 
-/** Indexes in memory, the least recently used first, with the sum of what they hold. */
+/** Indexes in memory, the least recently used first, with their total size. */
 function createHeldIndexes() {
   const open = new Map<string, OpenIndex>()
   let total = nothing
@@ -108,14 +119,14 @@ function createHeldIndexes() {
   return {
     get: (orgId: string) => open.get(orgId),
     drop,
-    /** Holds it as the one that was used last, instead of an earlier one, and counts it again. */
+    /** Makes it the most recently used index, replaces an earlier one, and counts it again. */
     keep: (orgId: string, one: OpenIndex) => {
       drop(orgId)
       one.held = heldBy(one.index)
       total = { documents: total.documents + one.held.documents, bytes: total.bytes + one.held.bytes }
       open.set(orgId, one)
     },
-    /** Drops the least recently used until the rest fits; their rows stay, so they can be loaded again. */
+    /** Drops the least recently used indexes until the rest fits. Their rows stay, so they can be loaded again. */
     makeRoom: (maxBytes: number, isUsed: (orgId: string) => boolean) => {
       for (const id of open.keys()) {
         if (total.bytes <= maxBytes) return
@@ -126,9 +137,9 @@ function createHeldIndexes() {
   }
 }
 
-/** Loads indexes from files of segments and writes what is sealed or merged. @param folder of all organisations' segments */
+/** Loads indexes from segment files, and writes sealed and merged segments. */
 function createIndexFiles(snapshots: Snapshots, folder: string, report: (error: unknown) => void) {
-  /** The rows first: a file must not outlive the versions that it is named by. */
+  /** Writes a segment file. Syncs the rows first: a file must not outlive the versions in its name. */
   const write = async (orgId: string, { index }: OpenIndex, segments: SegmentPair, range: Range) => {
     const origin = { analyzer: ANALYZER_VERSION, epoch: index.epoch, ...range }
     try {
@@ -139,7 +150,7 @@ function createIndexFiles(snapshots: Snapshots, folder: string, report: (error: 
     }
   }
 
-  /** Merges between the questions. */
+  /** Merges segments between the queries. */
   const tidy = async (orgId: string, one: OpenIndex, isHeld: () => boolean): Promise<void> => {
     one.isMerging = true
     try {
@@ -170,7 +181,11 @@ function createIndexFiles(snapshots: Snapshots, folder: string, report: (error: 
       }
       return { index, ranges: stored.map(({ from, to }) => ({ from, to })), isMerging: false, held: nothing }
     },
-    /** @param isHeld whether the index is still in memory, else a merge stops */
+    /**
+     * Seals the newest documents as a segment, and starts a merge.
+     *
+     * @param isHeld false if the index was dropped: a merge then stops
+     */
     sealAndTidy: async (orgId: string, one: OpenIndex, isHeld: () => boolean): Promise<void> => {
       const range = { from: one.ranges.at(-1)?.to ?? 0, to: one.index.nodes }
       const sealed = flushIndex(one.index)
@@ -181,7 +196,7 @@ function createIndexFiles(snapshots: Snapshots, folder: string, report: (error: 
   }
 }
 
-/** Runs the work with turns in between; undefined once it is not wanted any more. */
+/** Runs the work with turns of the event loop in between. Returns undefined once it is no longer wanted. */
 export async function inSlices<T>(
   work: Generator<undefined, T, undefined>,
   isWanted: () => boolean = () => true,
@@ -202,9 +217,9 @@ function heldBy(index: OrgIndex): Held {
 
 type Step<T> =
   | { readonly kind: 'missing' }
-  /** There is no index of this epoch. */
+  /** No index of this epoch is in memory. */
   | { readonly kind: 'stale'; readonly state: OrgState }
-  /** Some rows are read. */
+  /** Some rows are read, and more are left. */
   | { readonly kind: 'behind' }
   | { readonly kind: 'answered'; readonly answer: T }
 
@@ -224,7 +239,7 @@ function stepOf<T>(
   return { kind: 'answered', answer: answer(open.index, rows) }
 }
 
-/** The number of the segment that is to be merged with all that follow; undefined: none. */
+/** The number of the segment to merge with all that follow; undefined: nothing to merge. */
 function firstToMerge({ index }: OpenIndex): number | undefined {
   const { frozen } = index.texts
   const sizes = frozen.map(liveCountOf)

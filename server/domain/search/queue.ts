@@ -1,16 +1,16 @@
-/** The queue in front of the search thread: callers take turns, and few orders are in the thread's hands at a time. */
+/** The queue in front of the search thread. Callers take turns, and the thread has few orders at a time. */
 import { AppError } from '../../base/errors.ts'
 import type { OrgAccess } from '../access.ts'
 import { callerOf, type RequestContext } from '../actor.ts'
 import { createCallerSemaphore } from '../caller-semaphore.ts'
 
-/** For an order: until its turn, and until its answer. */
+/** The time limit of an order, until its turn and again until its answer. */
 const waitTimeoutMs = 120_000
 
 /**
- * Orders of this process. The thread answers one after the other, so each that is in its hands delays all others: by up to
- * 0.2 s, or by its share of the time while an index is made. An organisation's are answered in turn there; the second of them
- * keeps the thread busy.
+ * Limits orders of this process. The thread answers one after the other, so each order that it has delays all others.
+ * The delay is up to 0.2 s, or a share of the time while an index is built. The orders of one organisation are answered
+ * in turn; the second one keeps the thread busy.
  */
 const semaphore = createCallerSemaphore({
   all: { running: 8, waiting: 512 },
@@ -23,10 +23,11 @@ const semaphore = createCallerSemaphore({
 })
 
 /**
- * The result of `ask`, which orders once from the thread; undefined from it means that the organisation does not exist.
+ * Returns the result of `ask`, which sends one order to the thread.
  *
- * @throws AppError busy (too many orders, or the index takes long to make), org_not_found; what `ask` throws; the reason of the
- *   caller's signal
+ * @throws AppError busy (too many orders, or the index takes too long to build), org_not_found if `ask` returns
+ *   undefined
+ * @throws the errors of `ask`; the reason of the caller's signal
  */
 export async function searchInTurn<T>(
   context: RequestContext,
@@ -39,7 +40,7 @@ export async function searchInTurn<T>(
   return found
 }
 
-/** The thread continues with what takes longer, for the next question. @throws AppError busy */
+/** Limits the wait. After it, the thread continues to build the index for the next query. @throws AppError busy */
 async function withinTime<T>(answer: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const clock = new Promise<never>((_, reject) => {

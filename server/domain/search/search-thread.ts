@@ -10,9 +10,9 @@ import type { Gauges } from './open-indexes.ts'
 export interface ThreadOptions {
   /** The path of `index.sqlite`. */
   readonly file: string
-  /** Of the segments of all organisations. */
+  /** The folder of the segments of all organisations. */
   readonly folder: string
-  /** Of all indexes together; one that is larger stays alone. */
+  /** The memory for all indexes. An index larger than this is kept, and all others are dropped. */
   readonly memoryBytes: number
 }
 
@@ -21,9 +21,9 @@ export interface SearchAnswer extends Omit<Retrieved, 'nodes' | 'connections'> {
   readonly connections: ReturnType<typeof toGraphEdge>[]
 }
 
-/** What the thread does; undefined: the organisation does not exist. */
+/** The calls that the thread serves. They return undefined if the organisation does not exist. */
 export interface SearchCalls {
-  /** 'moved': nodes have changed since the view was read. */
+  /** Returns 'moved' if nodes have changed since the view was read. */
   search(input: SearchInput): SearchAnswer | 'moved' | undefined
   suggest(input: { readonly orgId: string; readonly question: SuggestQuestion }): Suggestions | undefined
 }
@@ -31,23 +31,27 @@ export interface SearchCalls {
 interface SearchInput {
   readonly orgId: string
   readonly question: SearchQuestion
-  /** Searched instead of main. */
+  /** The state that is searched instead of main. */
   readonly view?: View
 }
 
-/** What the thread says beside its answers. */
+/** Notices of the thread in addition to its answers. */
 export type SearchNotice =
-  /** Before each answer. */
+  /** Sent before each answer. */
   | { readonly kind: 'gauges'; readonly gauges: Gauges }
-  /** Files of segments could not be read or written; the answers do not depend on them. */
+  /** Segment files could not be read or written. Answers do not depend on them. */
   | { readonly kind: 'warning'; readonly code: string | undefined; readonly message: string }
 
 export interface SearchThread {
-  /** Undefined: there is no such organisation. @throws DatabaseError; AppError search_unavailable: the thread died twice */
+  /**
+   * Searches main. Returns undefined if the organisation does not exist.
+   *
+   * @throws DatabaseError; AppError search_unavailable: the thread died twice
+   */
   ask(orgId: string, question: SearchQuestion): Promise<SearchAnswer | undefined>
-  /** As ask; 'moved': nodes have changed since the view was read. */
+  /** Searches a view, otherwise the same as ask. Returns 'moved' if nodes have changed since the view was read. */
   askIn(view: View, orgId: string, question: SearchQuestion): Promise<SearchAnswer | 'moved' | undefined>
-  /** As ask. */
+  /** Suggests titles. Otherwise the same as ask. */
   suggest(orgId: string, question: SuggestQuestion): Promise<Suggestions | undefined>
   gauges(): Gauges
   /** Ends the thread; nothing is lost. */
@@ -60,7 +64,7 @@ interface ThreadObserver {
   died(error: Error): void
 }
 
-/** The thread starts with the first question, and again if it dies. */
+/** Opens the search thread, which starts with the first query and restarts if it dies. */
 export function openSearchThread(options: ThreadOptions, observer: ThreadObserver): SearchThread {
   let known: Gauges = { documents: 0, bytes: 0, opened: 0 }
   let openedBefore = 0
@@ -84,7 +88,7 @@ export function openSearchThread(options: ThreadOptions, observer: ThreadObserve
   return {
     ask: async (orgId, question) => {
       const answer = await client.ask('search', { orgId, question })
-      // Only a view moves.
+      // Only a view can be 'moved'.
       return answer === 'moved' ? undefined : answer
     },
     askIn: (view, orgId, question) => client.ask('search', { orgId, question, view }),

@@ -1,4 +1,4 @@
-/** The search thread: owns the indexes of its process, takes questions, returns answers. */
+/** The search thread: owns the indexes of its process, and answers queries. */
 import { workerData } from 'node:worker_threads'
 import { GitError } from '../../../gitstore/errors.ts'
 import { suggest } from '../../../index/search/answers/suggest.ts'
@@ -11,7 +11,7 @@ import { type Handlers, notify, serveCalls } from '../worker-client.ts'
 import { inSlices, openIndexes } from './open-indexes.ts'
 import type { SearchCalls, SearchNotice, ThreadOptions } from './search-thread.ts'
 
-const { file, folder, memoryBytes } = workerData as ThreadOptions // as search-thread.ts gives it
+const { file, folder, memoryBytes } = workerData as ThreadOptions // search-thread.ts passes it
 const report = (error: unknown) => {
   const code = error instanceof GitError ? error.code : undefined
   notify<SearchNotice>({ kind: 'warning', code, message: error instanceof Error ? error.message : String(error) })

@@ -14,12 +14,12 @@ import { searchInTurn } from './queue.ts'
 import type { SearchAnswer } from './search-thread.ts'
 import { readView, type Snapshot } from './snapshots.ts'
 
-/** As in spec/openapi.yaml. */
+/** A search request, as in spec/openapi.yaml. */
 interface Question extends SearchQuestion {
   scope?: Scope & { branch?: string; at?: string }
 }
 
-/** Views that a process reads and searches at a time, each with up to 16 MiB of texts. */
+/** Limits the views that a process reads and searches at once. Each may have 16 MiB of content. */
 const semaphore = createCallerSemaphore({
   all: { running: 2, waiting: 64 },
   person: { running: 1, waiting: 16 },
@@ -28,12 +28,16 @@ const semaphore = createCallerSemaphore({
   refusal: 'Too many searches of branches or of times wait; try again',
 })
 
-/** Rounds of reading a view while nodes change that belong to it. */
+/** The most attempts to read a view while its nodes change. */
 const rounds = 5
 
 /**
- * @throws AppError as authorizeOrg, requireRole (another branch or a time) and searchInTurn; search_unavailable; ValidationError as readView; the
- *   reason of `signal`
+ * Searches main, another branch or the state at a time.
+ *
+ * @throws AppError as authorizeOrg, searchInTurn, and requireRole for another branch or a time; busy,
+ *   search_unavailable
+ * @throws ValidationError as readView
+ * @throws the reason of `signal`
  */
 export async function retrieve(
   deps: Deps,
@@ -72,7 +76,7 @@ async function retrieveFromSnapshot(
   })
 }
 
-/** Undefined: main is searched. @throws ValidationError value_error */
+/** The state to search; undefined: main. @throws ValidationError value_error */
 function snapshotOf({ scope: { branch, at } = {} }: Question): Snapshot | undefined {
   if (branch !== undefined && at !== undefined)
     throw invalid(['body', 'scope', 'at'], 'Value error, `branch` and `at` exclude each other', at)
@@ -80,13 +84,13 @@ function snapshotOf({ scope: { branch, at } = {} }: Question): Snapshot | undefi
   return branch === undefined || branch === 'main' ? undefined : { branch }
 }
 
-/** The public reads main alone. @throws AppError unauthenticated, forbidden */
+/** Allows only members: anonymous callers may search only main. @throws AppError unauthenticated, forbidden */
 function requireMember(actor: Actor, access: OrgAccess): void {
   if (actor.kind === 'anonymous') throw new AppError('unauthenticated', 'Sign in to search a branch or a time')
   requireRole(access, 'reader')
 }
 
-/** @throws AppError as authorizeOrg and searchInTurn; search_unavailable */
+/** Suggests titles. @throws AppError as authorizeOrg and searchInTurn; search_unavailable */
 export async function suggest(
   deps: Deps,
   context: RequestContext,

@@ -1,4 +1,7 @@
-/** Segments on disk, so that a start does not read every text again. Whatever is missing or damaged is made from the rows. */
+/**
+ * Segments on disk. With them, a start need not read all content again. Missing or damaged segments are rebuilt from
+ * rows.
+ */
 import { readFile, rm, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeFolder, replaceFile } from '../../../gitstore/durable.ts'
@@ -7,7 +10,7 @@ import { isTemporary } from '../../../gitstore/temporary-names.ts'
 import type { SegmentPair } from '../../../index/search/segments/org-index.ts'
 import { decodeSegments, encodeSegments, type Origin } from '../../../index/search/segments/segment-file.ts'
 
-/** The documents that changed last in (from, to], by the organisation's versions. */
+/** The documents whose last change is in (from, to], in versions of the organisation. */
 export interface Range {
   readonly from: number
   readonly to: number
@@ -20,7 +23,7 @@ export interface StoredSegments extends Range {
 type Wanted = Pick<Origin, 'analyzer' | 'epoch'>
 
 const dayMs = 24 * 60 * 60_000
-/** Age at which a folder is removed that no process has read since, and the age of an unfinished file. */
+/** The ages at which an unused folder and an unfinished file are removed. */
 const unusedMs = 30 * dayMs
 const unfinishedMs = dayMs / 24
 
@@ -34,8 +37,10 @@ function rangeOf(name: string): Range | undefined {
 }
 
 /**
- * The names say how the files follow each other: from version 0 on always the longest that begins where the last one ends, up
- * to `version`. Later ones hold newer states. Files that are of no use are removed. @throws system errors but ENOENT
+ * Reads the chain of segments from version 0 to at most `version`. The file names give the order: after each file comes
+ * the longest one that begins where it ends. Later files hold newer states. Removes useless files.
+ *
+ * @throws system errors except ENOENT
  */
 export async function readSegments(folder: string, wanted: Wanted, version: number): Promise<StoredSegments[]> {
   const ranges = (await listNames(folder)).map(rangeOf).filter((range) => range !== undefined)
@@ -50,7 +55,7 @@ export async function readSegments(folder: string, wanted: Wanted, version: numb
   }
   for (const range of ranges) {
     const isOfChain = chain.some(({ from, to }) => from === range.from && to === range.to)
-    // Later ones may follow the chain one day, newer ones belong to a later state.
+    // Later files may continue the chain one day, and newer ones belong to a later state.
     if (!isOfChain && range.from < at && range.to <= version) await rm(join(folder, nameOf(range)), { force: true })
   }
   if (chain.length > 0) await markUsed(folder)
@@ -73,14 +78,18 @@ async function firstReadable(
   return undefined
 }
 
-/** Undefined where the file is damaged, or of something else. */
+/** The segments in a file; undefined if it is damaged or has another origin. */
 function segmentsIn(content: Buffer, { analyzer, epoch, from, to }: Origin): SegmentPair | undefined {
   const { origin, segments: [texts, passages] = [] } = decodeSegments(content) ?? {}
   const isWanted = origin?.analyzer === analyzer && origin.epoch === epoch && origin.from === from && origin.to === to
   return isWanted && texts && passages ? { texts, passages } : undefined
 }
 
-/** Writes the file unless it is there already, then removes those that it covers. @throws system errors; GitError storage_full, storage_readonly, storage_error */
+/**
+ * Writes the file if it does not exist, and removes the files that it covers.
+ *
+ * @throws system errors; GitError storage_full, storage_readonly, storage_error
+ */
 export async function writeSegments(folder: string, { texts, passages }: SegmentPair, origin: Origin): Promise<void> {
   const { from, to } = origin
   await makeFolder(folder, 0o700)
@@ -96,11 +105,16 @@ export async function writeSegments(folder: string, { texts, passages }: Segment
 }
 
 async function markUsed(folder: string): Promise<void> {
-  const now = new Date() // as the file system tells the age of the folder
+  const now = new Date() // the file system's clock gives the age of the folder
   await utimes(folder, now, now).catch(() => {})
 }
 
-/** Removes folders of no organisation, folders unused for 30 days, and files unfinished for an hour. @throws system errors; GitError storage_*, busy */
+/**
+ * Removes unused files. They are folders without an organisation or unused for 30 days, and files unfinished for an
+ * hour.
+ *
+ * @throws system errors; GitError storage_*, busy
+ */
 export async function removeUnusedSegments(root: string, isOrg: (id: string) => Promise<boolean>): Promise<void> {
   for (const orgId of await listNames(root)) {
     const folder = join(root, orgId)
@@ -114,7 +128,7 @@ export async function removeUnusedSegments(root: string, isOrg: (id: string) => 
   }
 }
 
-/** Milliseconds since it was changed; 0 where it is gone. */
+/** Milliseconds since the last change; 0 if it no longer exists. */
 async function ageOf(path: string): Promise<number> {
   const found = await ignoreMissing(stat(path))
   return found === undefined ? 0 : Date.now() - found.mtimeMs // a file's time

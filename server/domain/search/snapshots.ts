@@ -1,4 +1,4 @@
-/** Which nodes differ from main on another branch, or differed at a time, and what they hold there: read from Git. */
+/** Reads nodes that differ from main, on another branch or in the past, from Git. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import pLimit from 'p-limit'
 import { isGitError } from '../../../gitstore/errors.ts'
@@ -16,20 +16,20 @@ import { timeOf } from '../format/signatures.ts'
 import { readState } from '../indexing/node-rows.ts'
 import { branchRef, nodeRepo } from '../layout.ts'
 
-/** What is searched instead of main. */
+/** The state that is searched instead of main. */
 export type Snapshot = { readonly branch: string } | { readonly at: string }
 
-/** Nodes that are read, bytes of their texts, and commits that are looked at to find those of a time. */
+/** The most nodes, bytes of content, and commits that are read for a view. */
 const mostNodes = 200
 const mostBytes = 16 * 1024 * 1024
 const mostCommits = 10_000
-/** Nodes that were made after a time, which are left out. */
+/** The most nodes that are left out because they were created later. */
 const mostGone = 10_000
 
 const rowsATurn = 2_000
 const readsAtOnce = 4
 
-/** A node, and the commit at which it is read. */
+/** A node that differs, and the commit at which it is read. */
 interface Difference {
   readonly node: StateNode
   readonly repo: Repo
@@ -37,10 +37,12 @@ interface Difference {
 }
 
 /**
- * The state of the organisation's nodes there. A node without the branch is as on main. At a time, a node is at the newest
- * commit of main's first-parent history that is not dated later; one that was created later is gone.
+ * Reads the state of the organisation's nodes on a branch or at a time. A node without the branch is as on main. At a
+ * time, a node is at the newest commit of main's first-parent history that is not dated later. A node that was created
+ * later is gone.
  *
- * @throws ValidationError value_error (no node has the branch), scope_too_large; AppError org_not_found; GitError as readCommit
+ * @throws ValidationError value_error (no node has the branch), scope_too_large
+ * @throws AppError org_not_found; GitError as readCommit
  */
 export async function readView(deps: Deps, orgId: string, elsewhere: Snapshot): Promise<View> {
   const org = await findOrgRow(deps.index.read, orgId)
@@ -73,7 +75,7 @@ async function onBranch(deps: Deps, orgId: string, name: string): Promise<Differ
   return differences
 }
 
-/** As Git has it now; null where the branch or the node is gone. */
+/** The current head of the branch in Git; null if branch or node is gone. */
 function headOf(repo: Repo, name: string): Oid | null {
   const branch = parseBranchName(name)
   try {
@@ -108,7 +110,7 @@ async function atTime(deps: Deps, orgId: string, at: string): Promise<{ differen
   return { differences, gone }
 }
 
-/** The newest commit of the first-parent history that is not dated after `at`; null where there is none. */
+/** The newest commit of the first-parent history that is not dated after `at`, or null. */
 async function headAt(repo: Repo, newest: Oid | null, at: string, budget: { commits: number }): Promise<Oid | null> {
   for (let head = newest; head !== null; ) {
     if (budget.commits-- === 0) throw tooLarge({ at })
@@ -119,7 +121,7 @@ async function headAt(repo: Repo, newest: Oid | null, at: string, budget: { comm
   return null
 }
 
-/** Undefined where the repository has been deleted meanwhile: the index will follow. */
+/** Undefined if the repository has been deleted in the meantime. The index will follow. */
 async function unlessGone<T>(read: () => Promise<T>): Promise<T | undefined> {
   try {
     return await read()
