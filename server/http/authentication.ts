@@ -1,4 +1,7 @@
-/** Authentication by `Authorization: Bearer`. A signature is verified once; everything else at each request. */
+/**
+ * Authenticates requests by `Authorization: Bearer`. Verifies a signature once, and checks everything else at each
+ * request.
+ */
 
 import type { KeyObject } from 'node:crypto'
 import type { Request, RequestHandler, Response } from 'express'
@@ -17,26 +20,28 @@ import { isAccessToken, tokenTypes } from '../domain/accounts/tokens.ts'
 import type { Person } from '../domain/actor.ts'
 import { contextOf, setCredential } from './context.ts'
 
-/** Tokens with a verified signature, issuer and audience, their claims and the key that signed them. */
+/** Tokens with a verified signature, issuer and audience. Each has its claims and the key that signed it. */
 type Verified = LRUCache<string, Claims & { readonly kid: string }>
 
-/** What passport-jwt is asked with: a request of which it reads one header, and the key of the token in it. */
+/** The request for passport-jwt: the one header that it reads, and the token's key. */
 interface TokenRequest {
   readonly headers: { readonly authorization: string }
   readonly kid: string
   readonly key: KeyObject
 }
 
-/** Cached tokens, about 0.5 KB each; a client uses one at a time. */
+/** The most cached tokens, about 0.5 KB each. A client uses one at a time. */
 const remembered = 10_000
 
 /** Clock skew allowed. */
 const clockLeewayMs = 60_000
 
-/** The credential of an access token, a personal access token or a browser's cookie; undefined if it is invalid. */
+/**
+ * Finds the credential of an access token, a personal access token or a browser's cookie. Undefined if it is invalid.
+ */
 export type FindCredential = (text: string) => Promise<Credential | undefined>
 
-/** Called once: the result caches verified signatures. */
+/** Creates the finder of credentials. Call it once, because the finder caches verified signatures. */
 export function createCredentialFinder(deps: Deps): FindCredential {
   const passport = new Passport()
   const verified: Verified = new LRUCache({ max: remembered })
@@ -46,8 +51,8 @@ export function createCredentialFinder(deps: Deps): FindCredential {
       const done = (error: unknown, person: Person | false | undefined) =>
         error ? reject(error) : resolve(person || undefined)
       const sent: TokenRequest = { headers: { authorization: `Bearer ${text}` }, kid, key }
-      const request = sent as unknown as Request // passport-jwt reads no more of it
-      const response = {} as Response // a callback leaves the response alone
+      const request = sent as unknown as Request // passport-jwt reads only these
+      const response = {} as Response // with a callback it does not use the response
       passport.authenticate('bearer', { session: false }, done)(request, response, reject)
     })
   return async (text) => {
@@ -67,7 +72,7 @@ function asCredential(person: Person | undefined): Credential | undefined {
   return person && { person }
 }
 
-/** An invalid token is 401 even where authorization is optional, never anonymous access. */
+/** Authenticates a request. An invalid token is 401 even if authorization is optional, never anonymous access. */
 export function authenticate(findCredential: FindCredential): RequestHandler {
   return async (req, _res, next) => {
     const { security } = contextOf(req).operation
@@ -84,7 +89,7 @@ export function authenticate(findCredential: FindCredential): RequestHandler {
   }
 }
 
-/** As `authenticate`, of an operation that a page calls for a caller who is known. @throws AppError unauthenticated */
+/** Authenticates an operation that a page calls for a known caller. @throws AppError unauthenticated */
 export function authenticateAs(req: Request, credential: Credential | undefined): void {
   const { security } = contextOf(req).operation
   if (security === 'none' || security === 'metrics') return
@@ -92,7 +97,10 @@ export function authenticateAs(req: Request, credential: Credential | undefined)
   else if (security === 'required') throw new AppError('unauthenticated', 'Sign in first')
 }
 
-/** After the body has arrived, which a client may let take two minutes: what the caller was allowed may have ended meanwhile. */
+/**
+ * Checks the credential again after the body has arrived. A client may take two minutes to send it, and the credential
+ * may end in the meantime.
+ */
 export function authenticateAgain(findCredential: FindCredential): RequestHandler {
   return async (req, _res, next) => {
     const { operation, actor } = contextOf(req)
@@ -102,7 +110,7 @@ export function authenticateAgain(findCredential: FindCredential): RequestHandle
   }
 }
 
-/** Of the Authorization. @throws AppError invalid_token */
+/** The credential in the Authorization header. @throws AppError invalid_token */
 export async function credentialOf(req: Request, findCredential: FindCredential): Promise<Credential> {
   const text = bearerToken(req)
   const credential = text === null ? undefined : await findCredential(text)
@@ -111,8 +119,8 @@ export async function credentialOf(req: Request, findCredential: FindCredential)
 }
 
 /**
- * Enforces the scope of a personal access token before the request is read further, so that the refusal reveals nothing
- * about what exists.
+ * Enforces the scope of a personal access token. This happens before the request is read further, so that a refusal
+ * says nothing about what exists.
  */
 export const limitTokens: RequestHandler = (req, _res, next) => {
   const { operation, match, scope } = contextOf(req)
@@ -126,7 +134,7 @@ export const limitTokens: RequestHandler = (req, _res, next) => {
   next()
 }
 
-/** Says what the token is for, so that its holder need not find out by trying. */
+/** The refusal of a token outside its scope. It names the scope, so that the user need not find it out by trying. */
 function scopeRefusal({ access, orgId, nodeId }: TokenScope, detail: string): AppError {
   return new AppError('token_scope', detail, {
     ...(access === 'read' ? { token_access: access } : {}),
@@ -141,7 +149,7 @@ function bearerStrategy(deps: Deps, verified: Verified): Strategy {
     {
       jwtFromRequest: bearerToken,
       secretOrKeyProvider: (req: unknown, _text: string, done: (error: unknown, key?: string) => void) => {
-        const { key } = req as TokenRequest // as createCredentialFinder asks
+        const { key } = req as TokenRequest // createCredentialFinder sends one
         // Four times faster than PEM.
         done(null, key as unknown as string) // jsonwebtoken takes a KeyObject; its types lag behind
       },
@@ -157,7 +165,7 @@ function bearerStrategy(deps: Deps, verified: Verified): Strategy {
       { sub, iat, exp, token_use, sid }: Claims,
       done: (error: unknown, person?: Person | false) => void,
     ) => {
-      const { kid } = req as unknown as TokenRequest // as createCredentialFinder asks
+      const { kid } = req as unknown as TokenRequest // createCredentialFinder sends one
       const claims = { sub, iat, exp, token_use, sid, kid }
       verified.set(bearerToken(req) ?? '', claims)
       findClaimed(deps, claims).then((person) => done(null, person ?? false), done)
@@ -165,10 +173,10 @@ function bearerStrategy(deps: Deps, verified: Verified): Strategy {
   )
 }
 
-/** What the header of an access token may say of its type; a version before said `JWT`, which its claims must confirm. */
+/** Accepted `typ` headers of access tokens. An older version wrote `JWT`, which the claims must then confirm. */
 const acceptedTypes: readonly (string | undefined)[] = [tokenTypes.access, 'JWT', undefined]
 
-/** `kid` of the token's header; undefined where it has none that can be read, or is of another type. */
+/** `kid` of the token's header. Undefined if the header is unreadable, has no `kid` or has another type. */
 function keyIdOf(token: string): string | undefined {
   try {
     const { kid, typ } = decodeProtectedHeader(token)
@@ -178,19 +186,19 @@ function keyIdOf(token: string): string | undefined {
   }
 }
 
-/** The claims of a token we signed, of either kind. */
+/** The claims of a token that this service has signed. */
 interface Claims {
   readonly sub?: unknown
   readonly iat?: unknown
   readonly exp?: unknown
   readonly token_use?: unknown
-  /** The session's id; a version before 005_account_states has issued a token without it. */
+  /** The session's id. Versions before 005_account_states issued tokens without it. */
   readonly sid?: unknown
 }
 
 /**
- * The session must not have ended, nor the account be disabled. A token issued in the future is refused: after the clock stepped back it would be valid too
- * long, and its session can issue another.
+ * Finds the user of the claims. The session must not have ended, nor the account be disabled. A token that was issued
+ * in the future is refused: after the clock was set back, it would be valid too long. Its session can issue another.
  */
 async function findClaimed(deps: Deps, { sub, iat, exp, token_use, sid }: Claims): Promise<Person | undefined> {
   const now = deps.now().getTime()

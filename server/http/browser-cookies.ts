@@ -1,4 +1,4 @@
-/** The cookie of a browser that has signed in: its name, how it is set, and the session that it goes on with. */
+/** The cookie of a signed-in browser: its name, its options and its session. */
 
 import type { Request, Response } from 'express'
 import type { Deps } from '../base/deps.ts'
@@ -7,16 +7,17 @@ import { createBrowserSession, deleteBrowserSession, sessionEndedError } from '.
 import type { FindCredential } from './authentication.ts'
 import { baseUrl } from './connection/base-url.ts'
 
-/** Milliseconds; the service ends a session before where it is not used. */
+/** Milliseconds. The service ends an unused session earlier. */
 const cookieLifetimeMs = 180 * 24 * 3_600_000
 
 export interface BrowserCookies {
-  /** What the browser has sent; undefined without a cookie. */
+  /** The secret in the cookie that the browser has sent; undefined without a cookie. */
   read(req: Request): string | undefined
-  /** Whether a cookie may be set: over HTTPS, or on this machine. */
+  /** True if a cookie may be set: over HTTPS, or on this machine. */
   isPossible(req: Request): boolean
   /**
-   * Goes on with the session of the access token, by a cookie alone. Ends the session of the cookie that the browser had.
+   * Continues the session of the access token with only a cookie. Ends the session of the cookie that the browser had
+   * before.
    *
    * @throws AppError invalid_credentials: the session has ended
    */
@@ -29,7 +30,7 @@ export interface BrowserCookies {
 
 export function browserCookies(deps: Deps, findCredential: FindCredential): BrowserCookies {
   const isSecure = (req: Request) => baseUrl(deps.config.publicUrl, req).startsWith('https:')
-  // Browsers take `__Host-` over HTTPS alone, and then from this host alone.
+  // Browsers accept `__Host-` only over HTTPS, and only from this host.
   const nameFor = (req: Request) => (isSecure(req) ? '__Host-grove' : 'grove')
   const optionsFor = (req: Request) => ({ httpOnly: true, secure: isSecure(req), sameSite: 'lax', path: '/' }) as const
   const read = (req: Request) => cookieIn(req.headers.cookie ?? '', nameFor(req))

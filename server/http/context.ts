@@ -1,4 +1,4 @@
-/** What middleware has found out about a request before the handler runs. */
+/** The facts that middleware finds out about a request before the handler runs. */
 
 import type { Request } from 'express'
 import type { Credential } from '../domain/accounts/access-tokens.ts'
@@ -19,7 +19,7 @@ export function setCredential(req: Request, credential: Credential): void {
   stateOf(req).context = { ...contextOf(req), actor: person, ...(scope === undefined ? {} : { scope }) }
 }
 
-/** @throws Error before the operation is known */
+/** The context of a request. @throws Error the operation is not known yet */
 export function contextOf(req: Request): Context {
   const { context } = stateOf(req)
   if (context === undefined) throw new Error('The operation is not known yet')

@@ -1,4 +1,4 @@
-/** The contract answered by the handlers themselves: what a page or a tool asks for has the rights, the limits and the checks of REST. */
+/** Calls the handlers of the API for pages and tools. Such calls have the permissions, limits and checks of REST. */
 
 import type { Response as ExpressResponse, Request, RequestHandler } from 'express'
 import type { Api, OperationId, Output } from '../../spec/client/api.ts'
@@ -13,24 +13,24 @@ import { chain } from './middleware-chain.ts'
 import { forkState } from './request-state.ts'
 import { plainAnswer } from './responses/responses.ts'
 
-/** Who asks: undefined for the public. */
+/** The credential of the caller; undefined for anonymous callers. */
 export type Credential = Awaited<ReturnType<FindCredential>>
 
-/** What an operation answers, by its name. */
+/** The response body of an operation. */
 export type AnswerOf<K extends OperationId> = Output<K>
 
-/** As any operation may be called. */
+/** The input of any operation. */
 interface Given {
   readonly path?: object
   readonly query?: object
   readonly body?: unknown
 }
 
-/** What answers: the handlers, behind the steps that REST has between the caller and them. */
+/** The handlers, and the steps that REST runs between the caller and a handler. */
 export interface Answering {
   readonly deps: Deps
   readonly handlers: Handlers
-  /** Validates, and limits by operation. */
+  /** The steps that validate and limit operations. */
   readonly checks: readonly RequestHandler[]
 }
 
@@ -58,7 +58,7 @@ export function createInProcessApi({ deps, handlers, checks }: Answering, { req,
     if (!Buffer.isBuffer(answer)) return answer
     return isStream(id) ? new Response(new Uint8Array(answer)) : answer.toString('utf8')
   }
-  // An Api by what it answers to; callers name operations alone.
+  // The proxy answers to every operation, and callers name only operations.
   return new Proxy({} as Api, {
     get: (_, id) => (input?: Given) => call(id as OperationId, input), // the same
   })
@@ -68,14 +68,14 @@ function isStream(id: OperationId): boolean {
   return streams.some((one) => one === id)
 }
 
-/** Of another cell; as its own handler's answer would be. */
+/** Reads the response of another cell in the form that its handler returns. */
 async function readAnswer(answer: Response): Promise<unknown> {
   const text = await answer.text()
   if (text === '') return undefined
   return answer.headers.get('content-type')?.startsWith('application/json') ? JSON.parse(text) : text
 }
 
-/** What a request for the operation would hold. */
+/** The parameters, query and body of a request for an operation. */
 interface Sent {
   readonly parameters: Readonly<Record<string, string>>
   readonly query: Readonly<Record<string, string>>
@@ -86,7 +86,7 @@ function sentFor({ path = {}, query = {}, body }: Given): Sent {
   return { parameters: textsOf(path), query: textsOf(query), body }
 }
 
-/** Without members that are undefined. */
+/** The values as strings, without undefined ones. */
 function textsOf(values: object): Record<string, string> {
   const set = Object.entries(values).filter(([, value]) => value !== undefined)
   return Object.fromEntries(set.map(([name, value]) => [name, String(value)]))
@@ -97,7 +97,7 @@ function withQuery(path: string, query: Sent['query']): string {
   return text === '' ? path : `${path}?${text}`
 }
 
-/** The caller's request as it would be if it asked for the operation. */
+/** Derives a request for the operation from the caller's request. */
 function asRequest(req: Request, id: OperationId, { parameters, query, body }: Sent): Request {
   const operation = operationOf(id)
   const path = operation.path.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(parameters[name] ?? ''))

@@ -1,4 +1,4 @@
-/** Who may read metrics: who has METRICS_TOKEN. No account is asked for. */
+/** Requires METRICS_TOKEN to read metrics. No account is involved. */
 
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { RequestHandler } from 'express'
@@ -8,7 +8,7 @@ import { invalidTokenError } from '../domain/access.ts'
 import { bearerToken } from './authentication.ts'
 import { contextOf } from './context.ts'
 
-/** Runs where the operation is known. 404 where metrics are not served, 401 without the token. */
+/** Checks the token, once the operation is known. 404 if metrics are not served, 401 without the token. */
 export function requireMetricsToken({ metricsToken }: Config): RequestHandler {
   const wanted = metricsToken === undefined ? undefined : digestOf(metricsToken)
   return (req, _res, next) => {
@@ -21,7 +21,7 @@ export function requireMetricsToken({ metricsToken }: Config): RequestHandler {
   }
 }
 
-/** Of one length, so that the comparison takes the same time for every token. */
+/** A digest of the token. All digests have one length, so that a comparison takes the same time for every token. */
 function digestOf(token: string): Buffer {
   return createHash('sha256').update(token).digest()
 }

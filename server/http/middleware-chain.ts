@@ -2,7 +2,7 @@
 
 import type { NextFunction, Request, RequestHandler, Response } from 'express'
 
-/** As in Express: an error thrown or rejected by a step ends the chain. */
+/** Chains middleware. An error that a step throws or rejects with ends the chain, as in Express. */
 export function chain(steps: readonly RequestHandler[]): RequestHandler {
   return (req, res, done) => runFrom(steps, 0, req, res, done)
 }

@@ -1,11 +1,11 @@
-/** Matches paths to templates. In `/orgs/{org_id}` the parameter stands for any segment that is not empty. */
+/** Matches paths to templates. The parameter in `/orgs/{org_id}` matches any segment that is not empty. */
 
 import { decodePercent } from '../base/percent-encoding.ts'
 
 export interface PathTemplate {
   /** A literal; undefined for a parameter. */
   readonly segments: readonly (string | undefined)[]
-  /** Of the parameters, in order. */
+  /** The names of the parameters, in order. */
   readonly names: readonly string[]
 }
 
@@ -23,7 +23,7 @@ export function segmentsOf(path: string): string[] {
   return path.split('/').slice(1)
 }
 
-/** The decoded parameters; undefined if the path is another one, or is not valid percent-encoded UTF-8. */
+/** The decoded parameters. Undefined if the path does not match, or is not valid percent-encoded UTF-8. */
 export function matchPath(
   { segments, names }: PathTemplate,
   sent: readonly string[],

@@ -8,21 +8,21 @@ import { contextOf } from './context.ts'
 import type { OperationId } from './contract/spec.ts'
 import { stateOf } from './request-state.ts'
 
-/** Of a person, or of an address without a valid token. */
+/** The limit of a user, or of an IP address without a valid token. */
 export const everything: Limit = { name: 'default', quota: 6_000, windowSeconds: 60 }
 const signUps: Limit = { name: 'signup', quota: 100, windowSeconds: 3_600 }
 
 const unlimited: ReadonlySet<OperationId> = new Set(['getHealth', 'getReadiness', 'getSpec', 'getDocs', 'getMetrics'])
 
 /**
- * Counts a request once: by `person`, or by address without a valid token. Called as soon as the caller is known; requests
- * refused earlier (invalid tokens, unknown paths) are counted by address.
+ * Counts a request once, by `person`, or by IP address without a valid token. Called as soon as the caller is known.
+ * Requests that are refused earlier (invalid tokens, unknown paths) are counted by IP address.
  *
  * @throws AppError rate_limited
  */
 export type CountRequest = (req: Request, res: Response, person?: string) => Promise<void>
 
-/** Undefined: no limits. */
+/** Creates the function that counts requests. @param newCounter undefined: no limits */
 export function requestCounter(newCounter: NewCounter | undefined): CountRequest {
   if (newCounter === undefined) return async () => {}
   const counter = newCounter('default', everything)
@@ -35,7 +35,7 @@ export function requestCounter(newCounter: NewCounter | undefined): CountRequest
   }
 }
 
-/** Runs once the caller and the operation are known. */
+/** Limits requests, once the caller and the operation are known. */
 export function limitRequests(count: CountRequest): RequestHandler {
   return async (req, res, next) => {
     const { operation, actor } = contextOf(req)
@@ -44,7 +44,7 @@ export function limitRequests(count: CountRequest): RequestHandler {
   }
 }
 
-/** For requests answered before authentication. */
+/** Limits OPTIONS requests, which are answered before authentication. */
 export function limitOptions(count: CountRequest): RequestHandler {
   return async (req, res, next) => {
     if (req.method === 'OPTIONS') await count(req, res)
@@ -52,7 +52,7 @@ export function limitOptions(count: CountRequest): RequestHandler {
   }
 }
 
-/** For requests refused before they were counted. */
+/** Counts requests that were refused before they were counted. */
 export function countRefused(count: CountRequest): ErrorRequestHandler {
   return (error: unknown, req, res, next) => {
     if (res.headersSent) next(error)
@@ -60,7 +60,9 @@ export function countRefused(count: CountRequest): ErrorRequestHandler {
   }
 }
 
-/** Each sign-up costs a password hash. Runs after validation, so that invalid requests do not count. */
+/**
+ * Limits sign-ups, each of which costs a password hash. Runs after validation, so that invalid requests do not count.
+ */
 export function limitSignUps(newCounter: NewCounter | undefined): RequestHandler {
   const counter = newCounter?.('signup', signUps)
   return async (req, res, next) => {
@@ -76,7 +78,10 @@ async function take(counter: Counter, key: string, res: Response): Promise<void>
   setLimitHeaders(res, limit, limit.quota - taken, seconds)
 }
 
-/** Sets how many requests are left, and for how many seconds; 0: retry after that. */
+/**
+ * Sets the number of requests left, and of seconds until the window ends. If no requests are left, retry after that
+ * time.
+ */
 export function setLimitHeaders(res: Response, limit: Limit, left: number, seconds: number): void {
   res.set('RateLimit-Policy', `"${limit.name}";q=${limit.quota};w=${limit.windowSeconds}`)
   res.set('RateLimit', `"${limit.name}";r=${left};t=${seconds}`)

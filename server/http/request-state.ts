@@ -1,4 +1,4 @@
-/** What the service knows about a request while it answers it: one object, which the steps read and write. */
+/** The state of a request while it is answered. All steps share the one object. */
 
 import type { Request } from 'express'
 import type { TokenScope } from '../domain/accounts/access-tokens.ts'
@@ -6,19 +6,19 @@ import type { Actor } from '../domain/actor.ts'
 import type { Operation, PathMatch } from './contract/spec.ts'
 
 export interface RequestState {
-  /** The client's `X-Request-Id` if it is valid, else a new one; set by the request log. */
+  /** The client's `X-Request-Id` if it is valid, else a new id. Set by the request log. */
   id: string
-  /** For the request's line in the log. */
+  /** Notes for the request's line in the log. */
   notes: RequestNotes
   /** Undefined until the operation is known. */
   context: Context | undefined
-  /** The body as the client has sent it, if it holds free JSON. */
+  /** The body as sent, if it holds free JSON. */
   bodyText: string | undefined
-  /** Answers an error with a page; undefined: errors are JSON. */
+  /** Shows an error as a page; undefined: errors are JSON. */
   errorPage: ErrorPage | undefined
-  /** Whether the rate limit has counted the request. */
+  /** True if the rate limit has counted the request. */
   isCounted: boolean
-  /** Whether the response must not be compressed again. */
+  /** True if the response must not be compressed again. */
   isPacked: boolean
 }
 
@@ -30,24 +30,27 @@ export interface Context {
   readonly scope?: TokenScope
 }
 
-/** Ids, codes and times; never an e-mail address, the text of a query or the name of a file. */
+/** Ids, codes and times. Never an e-mail address, the text of a query or the name of a file. */
 export interface RequestNotes {
-  /** The operation of the spec, or `info-refs`, `git-upload-pack`, `git-receive-pack`, `git-lfs`; `page`, `asset`; `mcp`, `mcp-` and a tool; `forwarded` to another cell. */
+  /**
+   * The operation of the spec, or another name. The names are `info-refs`, `git-upload-pack`, `git-receive-pack`,
+   * `git-lfs`, `page`, `asset`, `mcp`, `mcp-` and a tool, and `forwarded` to another cell.
+   */
   readonly op?: string
   /** Ids of the organisation and the node in the path. */
   readonly org?: string
   readonly node?: string
-  /** The cell to which it was passed on. */
+  /** The cell to which it was forwarded. */
   readonly cell?: string
   /** The id of the account. */
   readonly actor?: string
-  /** The id of the personal access token. Not `token`, which the log hides. */
+  /** The id of the personal access token. It is not called `token`, which the log hides. */
   readonly token_id?: string
-  /** Milliseconds of waiting for a git or for the password queue. */
+  /** Milliseconds of waiting for a Git process or the password queue. */
   readonly wait_ms?: number
   /** The code of a refusal. */
   readonly code?: string
-  /** Why refs of a push were refused. */
+  /** The reasons why refs of a push were refused. */
   readonly refused?: readonly string[]
 }
 
@@ -80,7 +83,7 @@ export function stateOf(req: Carrier): RequestState {
   return req[key]
 }
 
-/** Gives a request that inherits from another one a state of its own, which begins as a copy. */
+/** Gives a derived request its own state, which begins as a copy. */
 export function forkState(derived: Carrier): void {
   derived[key] = { ...stateOf(derived) }
 }

@@ -1,4 +1,7 @@
-/** Every metric of the service: its name, what it means and its labels. No label holds an id: the values are few and known. */
+/**
+ * Every metric of the service, with its name, its help text and its labels. No label contains an id, so the values are
+ * few and known.
+ */
 
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 
@@ -11,7 +14,7 @@ export type Metrics = ReturnType<typeof newMetrics>
 
 type Make = ReturnType<typeof makeIn>
 
-/** What concerns the data folder as a whole: one process of those that share it reports them. */
+/** Metrics of the data folder as a whole. One of the processes that share it reports them. */
 export const folderMetrics = [
   'grove_sessions_active',
   'grove_index_behind_nodes',
@@ -50,7 +53,7 @@ function makeIn(registry: Registry) {
   }
 }
 
-/** Requests and the people who send them. */
+/** Metrics of requests and of the users who send them. */
 function requestMetrics({ counter, gauge, histogram }: Make) {
   return {
     requests: counter('http_requests_total', 'Requests, by the status of the answer; aborted: the client left', [
@@ -68,7 +71,7 @@ function requestMetrics({ counter, gauge, histogram }: Make) {
   }
 }
 
-/** Clones, fetches, pushes, and the refs that they and others move. */
+/** Metrics of clones, fetches and pushes, and of moves of refs. */
 function gitMetrics({ counter, gauge, histogram }: Make) {
   return {
     gitSeconds: histogram(
@@ -100,7 +103,7 @@ function gitMetrics({ counter, gauge, histogram }: Make) {
   }
 }
 
-/** Rows that follow refs, and the background jobs. */
+/** Metrics of the index, and of the background jobs. */
 function indexMetrics({ counter, gauge, histogram }: Make) {
   return {
     indexSeconds: histogram('index_follow_seconds', 'From a difference between refs and rows to written rows', [
@@ -132,7 +135,7 @@ function databaseMetrics({ counter, gauge, histogram }: Make) {
   }
 }
 
-/** Searches and drawings of graphs. */
+/** Metrics of searches and of drawings of graphs. */
 function searchMetrics({ counter, gauge, histogram }: Make) {
   return {
     searchSeconds: histogram('search_duration_seconds', 'Searches, with the wait for earlier ones', ['expansion']),
@@ -164,7 +167,10 @@ function storageMetrics({ counter, gauge }: Make) {
 
 let ofProcess: Registry | undefined
 
-/** The metrics of Node, `nodejs_*` and `process_*`. A process has one set, however many services it runs; the first call starts it. */
+/**
+ * The metrics of Node, `nodejs_*` and `process_*`. A process has one set, regardless of how many services it runs. The
+ * first call starts it.
+ */
 export function processMetrics(worker: number): Registry {
   if (ofProcess === undefined) {
     ofProcess = new Registry()

@@ -1,4 +1,4 @@
-/** What the layers below report, as metrics. */
+/** Turns reports of the lower layers into metrics. */
 
 import type { StoreObserver } from '../../gitstore/store.ts'
 import type { DatabaseObserver } from '../../index/sqlite/connection.ts'
@@ -40,7 +40,7 @@ export function countedSignIns(metrics: Metrics, limitSignIn: LimitSignIn): Limi
 
 const storageFaults = { storage_full: 'full', storage_readonly: 'readonly', storage_error: 'error' } as const
 
-/** Counts a refusal that a limit or the storage is the reason of. */
+/** Counts a refusal that a limit or the storage has caused. */
 export function countRefusal(metrics: Metrics, refusal: AppError): void {
   // Other refusals of this code come from the queue of passwords.
   if (refusal.code === 'rate_limited')

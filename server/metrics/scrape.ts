@@ -1,4 +1,4 @@
-/** What this process measures, as text for Prometheus. */
+/** The metrics of this process as text for Prometheus. */
 
 import { stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -15,7 +15,11 @@ import { processMetrics } from './metrics.ts'
 /** The content type of the text format. */
 export const textFormat = 'text/plain; version=0.0.4; charset=utf-8'
 
-/** `sweeps`: whether this process runs the background jobs; it alone reports what concerns the data folder as a whole. */
+/**
+ * Returns the metrics of this process.
+ *
+ * @param sweeps true if this process runs the background jobs; only it reports the metrics of the data folder
+ */
 export async function scrapeProcess(deps: Deps, worker: number, sweeps: boolean): Promise<string> {
   setOwnGauges(deps)
   if (sweeps) await setFolderGauges(deps)
@@ -36,7 +40,10 @@ function setOwnGauges({ metrics, placement, search }: Deps): void {
   metrics.searchBuilds.inc(opened)
 }
 
-/** What cannot be read now keeps its last value: a scrape answers while the storage fails. */
+/**
+ * Reads the metrics of the data folder. Values that cannot be read stay as they were, so that a scrape also answers
+ * while the storage fails.
+ */
 async function setFolderGauges({ metrics, credentials, log, store }: Deps): Promise<void> {
   try {
     const { bavail, bfree, blocks, bsize } = await statfs(store.root)

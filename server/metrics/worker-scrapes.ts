@@ -1,25 +1,26 @@
 /**
- * A scrape of all workers: the one that is asked asks the first process, which asks every worker and returns the texts of
- * those that answer in time. prom-client's own cluster mode fails where one worker does not answer, and sums gauges.
+ * Scrapes all workers. The worker that gets the request asks the first process. The first process asks every worker,
+ * and returns the texts that arrive in time. The cluster mode of prom-client fails if one worker does not answer, and
+ * sums gauges.
  */
 
 import cluster, { type Worker } from 'node:cluster'
 import { randomUUID } from 'node:crypto'
 
-/** Milliseconds that the first process waits for the texts of workers, and a worker for the first process. */
+/** Milliseconds that the first process waits for workers, and a worker for the first process. */
 const answerTimeoutMs = 1_000
 const allTimeoutMs = 2 * answerTimeoutMs
 
 type Message =
-  /** A worker to the first process. */
+  /** From a worker to the first process. */
   | { readonly kind: 'scrape of all wanted'; readonly id: string }
-  /** The first process to each worker, and its answer. */
+  /** From the first process to each worker, and its answer. */
   | { readonly kind: 'scrape wanted'; readonly id: string }
   | { readonly kind: 'scraped'; readonly id: string; readonly text: string }
-  /** The first process to the worker that has asked. */
+  /** From the first process to the worker that has asked. */
   | { readonly kind: 'all scraped'; readonly id: string; readonly texts: readonly string[] }
 
-/** In the first process: answers the workers from now on. */
+/** Makes the first process answer the workers. */
 export function answerScrapes(): void {
   const asked = new Map<string, (text: string, worker: Worker) => void>()
   cluster.on('message', (worker, message: Message) => {
@@ -53,12 +54,12 @@ export function answerScrapes(): void {
   }
 }
 
-/** A worker that has just died takes no message; its 'exit' comes next. */
+/** Sends a message. A worker that has just died takes no message, and its 'exit' comes next. */
 function tell(worker: Worker, message: Message): void {
   if (worker.isConnected()) worker.send(message, () => {})
 }
 
-/** In a worker: answers the first process from now on. The returned function scrapes all workers. */
+/** Makes a worker answer the first process. Returns a function that scrapes all workers. */
 export function openWorkerScrapes(scrape: () => Promise<string>): () => Promise<string> {
   const asked = new Map<string, (texts: readonly string[]) => void>()
   const send = (message: Message) => void process.send?.(message, undefined, undefined, () => {})
@@ -88,7 +89,7 @@ export function openWorkerScrapes(scrape: () => Promise<string>): () => Promise<
   }
 }
 
-/** The samples of each metric of all `texts`, below one HELP and one TYPE. Each sample names its worker by a label. */
+/** Merges the texts. All samples of a metric are below one HELP and one TYPE. Each sample has its worker as a label. */
 function mergeScrapes(texts: readonly string[]): string {
   const metrics = new Map<string, { readonly head: string[]; readonly samples: string[] }>()
   for (const text of texts) {

@@ -1,4 +1,4 @@
-/** Accounts, their sessions and their personal access tokens. Answers that hold tokens are never cached. */
+/** Accounts, their sessions and their personal access tokens. Responses with tokens are never cached. */
 import * as tokens from '../domain/accounts/access-tokens.ts'
 import * as accounts from '../domain/accounts/accounts.ts'
 import * as deletion from '../domain/accounts/deletion.ts'

@@ -1,4 +1,4 @@
-/** What administrators of the service do. Answers that hold tokens are never cached. */
+/** Operations for administrators of the service. Responses with tokens are never cached. */
 import * as administration from '../domain/accounts/administration.ts'
 import type { HandlersOf } from '../http/contract/operations.ts'
 import { noStore, withHeaders } from '../http/responses/responses.ts'

@@ -8,7 +8,7 @@ import type { HandlersOf } from '../http/contract/operations.ts'
 import { bytes, created, Download, patch } from '../http/responses/responses.ts'
 import { branchAt, commitAt, fileAt, nodeAt, objectAt, revisionAt } from './path-params.ts'
 
-/** An object id names its bytes for ever. */
+/** Headers of objects, whose ids name their bytes for ever. */
 const immutable = { 'Cache-Control': 'private, max-age=31536000, immutable' }
 
 export const contentRoutes: HandlersOf<

@@ -1,4 +1,4 @@
-/** The graph, for the public and for members. */
+/** The graph, for anonymous callers and for members. */
 import { openGraph, openMap, openPublicGraph } from '../domain/graph/graph.ts'
 import type { PublicGraph } from '../domain/graph/graph-drawing.ts'
 import type { GraphMap } from '../domain/graph/map-drawing.ts'

@@ -1,4 +1,4 @@
-/** Invitations to organisations. Answers that hold tokens are never cached. */
+/** Invitations to organisations. Responses with tokens are never cached. */
 import * as invitations from '../domain/accounts/invitations.ts'
 import { acceptInvitation } from '../domain/accounts/invitations.ts'
 import type { HandlersOf } from '../http/contract/operations.ts'

@@ -57,7 +57,7 @@ export const nodeRoutes: HandlersOf<
   removeConnection: (deps, actor, { path, query }) => edges.removeConnection(deps, actor, connectionAt(path), query),
 }
 
-/** The address of the service is known from the request alone. */
+/** Adds the clone URL. Only the request says how clients reach the service. */
 function withCloneUrl<N extends { readonly id: string; readonly org_id: string; readonly slug: string }>(
   node: N,
   base: string,

@@ -1,4 +1,4 @@
-/** What operators and newcomers ask of the service itself. */
+/** Operations about the service itself, for operators and new clients. */
 
 import { AppError } from '../base/errors.ts'
 import { readJwks, readOpenidConfiguration } from '../domain/accounts/tokens.ts'
@@ -9,10 +9,13 @@ import { docsPage, docsPolicy } from '../http/responses/docs.ts'
 import { bytes, withHeaders } from '../http/responses/responses.ts'
 import { textFormat } from '../metrics/scrape.ts'
 
-/** For which others may keep the keys: half of the time for which a new one is announced before it signs. */
+/**
+ * Seconds for which clients may cache the keys. It is half of the time between the announcement of a new key and its
+ * first signature.
+ */
 const jwksSeconds = 300
 
-/** The spec with the address by which clients reach this service. */
+/** The spec with the URL under which clients reach this service. */
 function specAt(publicUrl: string | undefined): typeof spec {
   return publicUrl === undefined ? spec : { ...spec, servers: [{ url: publicUrl, description: 'This service.' }] }
 }

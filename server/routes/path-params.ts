@@ -1,4 +1,4 @@
-/** The parameters of a path as the domain names them: one function a noun. */
+/** Converts path parameters to the names of the domain, with one function per noun. */
 import type {
   AccountAt,
   BranchAt,

@@ -1,4 +1,4 @@
-/** Asks an operation of the cell that has its organisation, for a page or a tool that this cell answers. */
+/** Calls an operation on the cell of its organisation, for a page or tool. */
 
 import type { Request } from 'express'
 import type { Deps } from '../../base/deps.ts'
@@ -6,7 +6,7 @@ import { AppError, type Problem, type RefusalCode, ValidationError } from '../..
 import { requestId } from '../log/requests.ts'
 import { forwardedHeader, signForwarded } from './forwarded.ts'
 
-/** Milliseconds for the whole answer, as of requests that are passed on. */
+/** Milliseconds for the whole response, as for forwarded requests. */
 const answerMs = 75_000
 
 interface Asked {
@@ -18,15 +18,17 @@ interface Asked {
 
 const nowhere = new WeakMap<Request, string>()
 
-/** No cell has the organisation of its address: it need not be looked for again. */
+/** Records that no cell has the organisation in the URL. It is then not searched again. */
 export function recordUnknownOrg(req: Request, orgId: string): void {
   nowhere.set(req, orgId)
 }
 
 /**
- * Undefined: the organisation is not in another cell. `req` is what this cell was asked; its credential goes along.
+ * Calls the cell that has the organisation. Returns undefined if no other cell has it.
  *
- * @throws AppError what the other cell refuses; busy, outcome_unknown; ValidationError
+ * @param req the request to this cell, whose credential is passed on
+ * @throws AppError the refusal of the other cell; busy, outcome_unknown
+ * @throws ValidationError
  */
 export async function callOtherCell(
   deps: Deps,
@@ -59,7 +61,7 @@ export async function callOtherCell(
   return answer
 }
 
-/** Of a cell that has not answered; where it may have been asked, what was not only read may have been done. */
+/** The error for a cell that has not answered. If the request may have reached it, a change may have been made. */
 export function cellTimeoutError(method: string, cause: unknown, wasAsked = true): AppError {
   const isSafe = ['GET', 'HEAD', 'OPTIONS'].includes(method)
   if (!wasAsked || isSafe)
@@ -77,13 +79,13 @@ export function cellTimeoutError(method: string, cause: unknown, wasAsked = true
   )
 }
 
-/** As every error of the contract is sent; the other cell is of the same release or the next. */
+/** An error response of the API. The other cell runs the same release or the next one. */
 interface SentProblem {
   readonly detail: string | readonly Problem[]
   readonly code: RefusalCode
 }
 
-/** As the other cell would throw it. */
+/** The error that the other cell has thrown. */
 async function refusalOf(answer: Response): Promise<AppError | ValidationError> {
   const { detail, code, ...facts }: SentProblem = await answer.json()
   return typeof detail === 'string' ? new AppError(code, detail, facts) : new ValidationError(detail)

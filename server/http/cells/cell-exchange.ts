@@ -1,4 +1,7 @@
-/** One request to another cell and its answer, streamed both ways. Each message is framed here, whatever its sender calls a header. */
+/**
+ * Sends one request to another cell, and streams it and the response. Each message is framed here, regardless of what
+ * its sender calls a header.
+ */
 
 import { Agent, type ClientRequest, type IncomingMessage, request as startRequest } from 'node:http'
 import type { Socket } from 'node:net'
@@ -10,30 +13,35 @@ import { requestId } from '../log/requests.ts'
 import { cellTimeoutError } from './cell-client.ts'
 import { forwardedHeader } from './forwarded.ts'
 
-/** Milliseconds until another cell must have taken a connection. */
+/** Milliseconds for another cell to accept a connection. */
 const connectMs = 5_000
-/** Milliseconds without a byte in either direction: of git, which may compute for long, and of the rest. As in deploy/nginx.conf. */
+/** Milliseconds without a byte in either direction. Git may compute for long. Same values as in deploy/nginx.conf. */
 const silentMs = { git: 3_600_000, other: 75_000 }
 /**
- * Of one connection, not of the request. The list is closed: the other cell is this same service, so `Connection` has nothing
- * to add, and a client must not take away what its request means. Source: RFC 9110, 7.6.1.
+ * Headers that belong to one connection, not to the request. The list is closed. The other cell is the same service, so
+ * `Connection` has nothing to add, and a client must not remove headers that its request needs. Source: RFC 9110,
+ * 7.6.1.
  */
 const hopByHop = /^(connection|keep-alive|proxy-connection|te|trailer|transfer-encoding|upgrade|grove-forwarded)$/i
-/** Headers that this cell writes itself, to the other one and to the client. */
+/** Headers that this cell itself writes, to the other cell and to the client. */
 const own = { request: /^(host|x-request-id|content-length|expect)$/i, answer: /^content-length$/i } as const
 
 const agent = new Agent({ keepAlive: true })
 agent.on('free', (socket: Socket) => socket.once('data', endUnusedRequest))
 
-/** Bytes that come after an answer would be read as the answer to the next person's request. */
+/** Ends a connection with unused bytes. They would be read as the response to the next request. */
 function endUnusedRequest(this: Socket): void {
   this.destroy()
 }
 
-/** `failed`: the cell did not answer to the end; `aborted`: the client has gone. */
+/** The outcome. `failed`: the cell did not answer to the end; `aborted`: the client has disconnected. */
 export type Outcome = 'done' | 'failed' | 'aborted'
 
-/** Ends when the answer has, or the client has gone. @throws AppError busy, outcome_unknown; ClientDisconnectedError */
+/**
+ * Pipes a request and its response. Resolves when the response has ended or the client has disconnected.
+ *
+ * @throws AppError busy, outcome_unknown; ClientDisconnectedError
+ */
 export function pipeRequest(req: Request, res: Response, url: string, forwarded: string): Promise<Outcome> {
   const framing = framingOf(req) ?? 0
   const asked = startAsking(req, url, forwarded, framing)
@@ -101,14 +109,15 @@ function startAsking(req: Request, url: string, forwarded: string, framing: Fram
   return asked
 }
 
-/** Whether the client sends its body only once it is told to go on. */
+/** True if the client waits for 100 Continue before it sends the body. */
 function waits({ headers }: Request, framing: Framing): boolean {
   return headers.expect !== undefined && framing !== 0
 }
 
 /**
- * The client's error alone ends the request: the answer of a cell that has not read all is passed on to its end, and the
- * rest of the client's input is discarded. A client that expects 100 Continue gets it from the other cell.
+ * Sends the request. Only an error of the client ends it. If the cell responds before it has read everything, its
+ * response is passed on to the end. The rest of the client's input is then discarded. A client that expects 100
+ * Continue gets it from the other cell.
  */
 function send(req: Request, asked: ClientRequest, framing: Framing): void {
   const begin = () => {
@@ -123,7 +132,7 @@ function send(req: Request, asked: ClientRequest, framing: Framing): void {
   } else begin()
 }
 
-/** @throws Error where the answer states no length, or an uncertain one */
+/** Passes the response on. @throws Error the response states no length, or an uncertain one */
 function relay(answer: IncomingMessage, method: string, res: Response): void {
   if (res.headersSent || res.destroyed) {
     answer.destroy()
@@ -141,7 +150,7 @@ function relay(answer: IncomingMessage, method: string, res: Response): void {
   pipeline(answer, res, () => {})
 }
 
-/** Name, value, name, value: those for every recipient, without those that this cell writes. */
+/** Headers as name, value, name, value. Skips those of one connection and those that this cell writes. */
 function headersOf(raw: readonly string[], without: RegExp): string[] {
   const kept: string[] = []
   for (let at = 0; at + 1 < raw.length; at += 2) {

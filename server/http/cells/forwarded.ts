@@ -1,4 +1,4 @@
-/** The header by which one cell tells another for whom it passes a request on. */
+/** The header that names the client of a request which one cell forwards to another. */
 
 import type { Request, RequestHandler } from 'express'
 import { LRUCache } from 'lru-cache'
@@ -10,23 +10,26 @@ import { exemptFromShare } from '../connection/connection-shares.ts'
 
 export const forwardedHeader = 'grove-forwarded'
 
-/** Milliseconds for which one that was signed serves further requests of the same client: what is left then is enough for any of them. */
+/**
+ * Milliseconds for which a signed header is reused for the same client. The remaining lifetime is then enough for any
+ * request.
+ */
 const reuseMs = 20_000
-/** Headers that are kept, about 0.5 KB each: signing and verifying one takes 0.4 ms. */
+/** The most cached headers, about 0.5 KB each. Signing and verifying one takes 0.4 ms. */
 const remembered = 10_000
 
 type Directory = Pick<Deps, 'config' | 'keys' | 'now'>
 
 interface Signed {
   readonly token: string
-  /** When: milliseconds since 1970. */
+  /** Milliseconds since 1970. */
   readonly at: number
 }
 
-/** What the keys have signed lately. */
+/** The headers that each set of keys has signed recently. */
 const signedBy = new WeakMap<Deps['keys'], LRUCache<string, Signed>>()
 
-/** What a header says. */
+/** The claims of a header. */
 interface Claims {
   readonly ip: string
   readonly base: string
@@ -36,12 +39,15 @@ interface Claims {
 
 const accepted = new WeakSet<Request>()
 
-/** Whether another cell has passed it on: it is not passed on again. */
+/** True if another cell has forwarded the request. It is not forwarded again. */
 export function isForwarded(req: Request): boolean {
   return accepted.has(req)
 }
 
-/** A JWT for the cell `name` that says of a request the address of its client, and the service as the client reaches it. */
+/**
+ * Signs a JWT for the cell `name`. It has the client's IP address, and the base URL under which the client reaches the
+ * service.
+ */
 export async function signForwarded(deps: Directory, name: string, req: Request): Promise<string> {
   const at = deps.now().getTime()
   const signed = signedBy.get(deps.keys) ?? new LRUCache<string, Signed>({ max: remembered })
@@ -55,7 +61,11 @@ export async function signForwarded(deps: Directory, name: string, req: Request)
   return token
 }
 
-/** Takes the client's address and the service's from the header. @throws AppError forbidden: it is not of a cell, or too old */
+/**
+ * Takes the client's IP address and the base URL from the header.
+ *
+ * @throws AppError forbidden: the header is not from a cell, or is too old
+ */
 export function acceptForwarded(deps: CellDeps): RequestHandler {
   const verified = new LRUCache<string, Claims>({ max: remembered })
   return async (req, _res, next) => {
@@ -71,7 +81,7 @@ export function acceptForwarded(deps: CellDeps): RequestHandler {
   }
 }
 
-/** A signature is verified once, the time at each request. */
+/** Verifies a signature once, and checks the time at each request. */
 async function verifiedClaims(deps: CellDeps, verified: LRUCache<string, Claims>, token: string): Promise<Claims> {
   const known = verified.get(token)
   if (known !== undefined && deps.now().getTime() < known.exp * 1000) return known

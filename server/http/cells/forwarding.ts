@@ -1,4 +1,7 @@
-/** Passes a request on to the cell that has its organisation: one hop, streamed both ways, before the credential is checked. */
+/**
+ * Forwards a request to the cell of its organisation, before the credential is checked. There is one hop, streamed both
+ * ways.
+ */
 
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express'
 import { answerOf } from '../../base/error-mapping.ts'
@@ -13,12 +16,12 @@ import { type Outcome, pipeRequest } from './cell-exchange.ts'
 import { acceptForwarded, isForwarded, signForwarded } from './forwarded.ts'
 import type { LimitPlaceRead } from './place-reads.ts'
 
-/** A step before all that need the organisation. */
+/** The step before all steps that need the organisation. */
 export function proxyToOwner(deps: CellDeps, limitRead: LimitPlaceRead): RequestHandler {
   return chain([acceptForwarded(deps), routeToCell(deps, limitRead)])
 }
 
-/** @throws AppError moving: the organisation is on its way to another cell, or back */
+/** Routes a request to its cell. @throws AppError moving: the organisation is on its way to another cell, or back */
 function routeToCell(deps: CellDeps, limitRead: LimitPlaceRead): RequestHandler {
   const { placement } = deps
   const own = placement.name
@@ -51,7 +54,7 @@ function onItsWay(): AppError {
 
 const local = new WeakSet<Request>()
 
-/** What failed since its organisation left for another cell during the request is 503 `moving`. */
+/** Turns failures into 503 `moving` if the organisation has left during the request. */
 export function translateMovedOrg({ placement }: CellDeps): ErrorRequestHandler {
   return async (error, req, _res, next) => {
     const orgId = local.has(req) && mayBeGone(answerOf(error)) ? organisationOf(req) : undefined
@@ -60,16 +63,19 @@ export function translateMovedOrg({ placement }: CellDeps): ErrorRequestHandler 
   }
 }
 
-/** Whether a repository without its folder can be the reason. */
+/** True if a missing repository can be the cause. */
 function mayBeGone(meaning: ReturnType<typeof answerOf>): boolean {
   if (meaning instanceof ValidationError) return false
   return meaning === undefined || /_not_found$|^repo_damaged$|^storage_error$/.test(meaning.code)
 }
 
-/** Of the address of an operation, a page or a repository; the other ones are of no organisation, and any cell answers them. */
+/**
+ * The organisation in the URL of an operation, a page or a repository. Other URLs belong to no organisation, and any
+ * cell answers them.
+ */
 function organisationOf(req: Request): string | undefined {
   const [, found = ''] = /^\/(?:orgs|public\/orgs|o|git)\/([^/?]+)/.exec(req.originalUrl) ?? []
-  // The router, too, decodes a segment.
+  // The router also decodes a segment.
   const id = canonicalId(decodePercent(found) ?? found)
   return isId(id) ? id : undefined
 }
@@ -78,12 +84,16 @@ function isNewOrganisation({ method, originalUrl }: Request): boolean {
   return method === 'POST' && /^\/orgs\/?(\?|$)/.test(originalUrl)
 }
 
-/** Whether it says who asks, truly or not; otherwise it is refused wherever it is. */
+/** True if the request has a credential, valid or not. Without one, every cell would refuse it. */
 function isSigned({ headers }: Request): boolean {
   return headers.authorization !== undefined || headers.cookie !== undefined
 }
 
-/** Ends when the answer has, or the client has gone. @throws AppError busy, outcome_unknown; ClientDisconnectedError */
+/**
+ * Forwards a request. Resolves when the response has ended or the client has disconnected.
+ *
+ * @throws AppError busy, outcome_unknown; ClientDisconnectedError
+ */
 async function proxyRequest(
   deps: CellDeps,
   { name, url }: Pick<Cell, 'name' | 'url'>,

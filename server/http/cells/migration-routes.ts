@@ -1,4 +1,7 @@
-/** What other cells ask while they send an organisation here: addresses below /internal, for cells alone, in no document. */
+/**
+ * Endpoints for cells that send an organisation to this one. They are below /internal, only for cells, and not
+ * documented.
+ */
 
 import type { Request, RequestHandler, Response } from 'express'
 import { z } from 'zod'
@@ -9,10 +12,10 @@ import { verifyFromCell } from '../../domain/cells/tokens.ts'
 import { bearerToken } from '../authentication.ts'
 import { badJson, readJson } from '../contract/json.ts'
 
-/** 200,000 refs with long names; they come within the network of the cells. */
+/** Limits for 200,000 refs with long names, which arrive within the network of the cells. */
 const refsLimits = { bytes: 128 * 1_048_576, ms: 600_000 } as const
 
-/** Names of refs with the objects that they point at. */
+/** The body: names of refs, with the objects that they point at. */
 const refsBody = z.strictObject({
   refs: z.record(z.string().regex(/^refs\/[^\n]+$/), z.string().regex(/^[0-9a-f]{40}$/)),
 })
@@ -20,13 +23,13 @@ const refsBody = z.strictObject({
 interface Asked {
   readonly deps: CellDeps
   readonly sender: arrivals.Sender
-  /** Of a repository, below its organisation. */
+  /** The path of a repository, below its organisation. */
   readonly path: string
   readonly req: Request
   readonly res: Response
 }
 
-/** By method and the end of the address; each returns the answer. */
+/** Steps by method and the end of the URL. Each returns the response. */
 const steps: Readonly<Record<string, (asked: Asked) => Promise<unknown>>> = {
   'GET repositories': async ({ deps, sender }) => ({ repositories: await arrivals.listArrived(deps, sender) }),
   'GET refs': async ({ deps, sender, path }) => ({
@@ -56,7 +59,7 @@ const steps: Readonly<Record<string, (asked: Asked) => Promise<unknown>>> = {
   },
 }
 
-/** `/internal/arrivals/{organisation}/…?path=` */
+/** Serves `/internal/arrivals/{organisation}/…?path=`. */
 export function migrationRoutes(deps: CellDeps): RequestHandler {
   return async (req, res, next) => {
     const [, orgId, end] = /^\/internal\/arrivals\/([0-9a-f-]{36})\/([a-z]+)(?:\?|$)/.exec(req.originalUrl) ?? []
@@ -69,7 +72,11 @@ export function migrationRoutes(deps: CellDeps): RequestHandler {
   }
 }
 
-/** @throws AppError unauthenticated, forbidden: the token is not of a cell, or is for another organisation */
+/**
+ * The cell that sends the request.
+ *
+ * @throws AppError unauthenticated; forbidden: the token is not from a cell, or is for another organisation
+ */
 async function senderOf(deps: CellDeps, req: Request, orgId: string): Promise<arrivals.Sender> {
   const token = bearerToken(req)
   if (token === null) throw new AppError('unauthenticated', 'This address is for cells of this service alone')

@@ -1,4 +1,7 @@
-/** Bounds what strangers make a cell read of the directory: organisations that it does not know, counted before they are looked for. */
+/**
+ * Limits the directory lookups that unauthenticated callers cause. They look up organisations that a cell does not
+ * know.
+ */
 
 import type { Request, Response } from 'express'
 import type { NewCounter } from '../../base/counters.ts'
@@ -18,8 +21,8 @@ export interface PlaceReadLimit {
 }
 
 /**
- * Runs `read` unless the address has asked for too many organisations that are nowhere; then only for callers who show who they
- * are, whose request is counted.
+ * Runs `read`, which looks up an organisation. If an IP address has asked for too many unknown organisations, it needs
+ * a valid credential, and its requests are counted.
  *
  * @throws AppError rate_limited, invalid_token
  */

@@ -1,17 +1,17 @@
-/** The caller's address, for rate limits and for the addresses known to an account. */
+/** The caller's IP address and network, for rate limits and for the security of accounts. */
 
 import { isIPv6 } from 'node:net'
 import type { Application, Request } from 'express'
 
-/** The caller's address as reported by trusted proxies; for IPv6 the /64, the usual size of one customer. */
+/** The caller's network as reported by trusted proxies. For IPv6 it is the /64, the usual size of one customer. */
 export function networkOf({ ip = '' }: Request): string {
   return networkOfAddress(ip)
 }
 
 /**
- * Tells whether `TRUST_PROXY` names an address. Express keeps its function under a setting that it does not document.
+ * Returns a function that is true if `TRUST_PROXY` names an IP address. Express has it in an undocumented setting.
  *
- * @throws Error if Express has no such setting: a service does not start then
+ * @throws Error Express has no such setting; the service then does not start
  */
 export function trustIn(app: Application): (address: string) => boolean {
   const isProxy: unknown = app.get('trust proxy fn')
@@ -19,7 +19,7 @@ export function trustIn(app: Application): (address: string) => boolean {
   return (address) => isProxy(address, 0)
 }
 
-/** An IPv4 address as it is, of IPv6 the /64. */
+/** The network of an IP address: IPv4 as it is, IPv6 as the /64. */
 export function networkOfAddress(ip: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip)?.[1]
   if (mapped !== undefined) return mapped

@@ -7,12 +7,12 @@ const label = '[\\da-z_](?:[\\w-]{0,61}[\\da-z_])?'
 const host = new RegExp(`^(?=[^:]{1,253}(?::|$))${label}(?:\\.${label})*\\.?(?::\\d{1,5})?$`, 'i')
 const bracketed = /^\[[\da-f:.]{2,45}\](?::\d{1,5})?$/i
 
-/** A host name or address, with an optional port and nothing else. */
+/** True for a host name or IP address with an optional port, and nothing else. */
 function isHost(text: string): boolean {
   return host.test(text) || bracketed.test(text)
 }
 
-/** Of requests that another cell has passed on: as that one was reached. */
+/** The base URLs of requests that another cell has forwarded. */
 const known = new WeakMap<Request, string>()
 
 export function setBaseUrl(req: Request, base: string): void {
@@ -20,9 +20,9 @@ export function setBaseUrl(req: Request, base: string): void {
 }
 
 /**
- * The base URL as the caller reaches it, without a slash at its end: `publicUrl`, else the request's, as reported by trusted
- * proxies (TRUST_PROXY). A response to a forged Host contains that host; it goes to that caller only, since shared caches
- * may not store it.
+ * The base URL under which the caller reaches the service, without a trailing slash. It is `publicUrl`, else the one of
+ * the request, as reported by trusted proxies (TRUST_PROXY). A response to a forged Host contains that host. Only that
+ * caller gets it, because shared caches may not store it.
  */
 export function baseUrl(publicUrl: string | undefined, req: Request): string {
   const stated = publicUrl ?? known.get(req)
@@ -34,18 +34,19 @@ export function baseUrl(publicUrl: string | undefined, req: Request): string {
   return `${protocol}://${localAddress.includes(':') ? `[${localAddress}]` : localAddress}:${localPort}`
 }
 
-/** The path of `publicUrl`, below which a proxy serves this service; empty where there is none. */
+/** The path of `publicUrl`, below which a proxy serves this service. Empty if there is no such path. */
 export function publicPathOf(publicUrl: string | undefined): string {
   return publicUrl === undefined ? '' : new URL(publicUrl).pathname.replace(/\/+$/, '')
 }
 
-/** A path of this service, `/orgs/…`, as its clients reach it. */
+/** A path of this service, `/orgs/…`, as clients reach it. */
 export function publicPath(res: Response, path: string): string {
   return `${res.app.get('public path')}${path}`
 }
 
 /**
- * The value set by the outermost trusted proxy. Each proxy appends on the right; values further left are untrusted.
+ * The value that the outermost trusted proxy has set. Each proxy appends on the right, so values further left are
+ * untrusted.
  */
 function forwarded(req: Request, name: string): string | undefined {
   const sent = req.get(name)

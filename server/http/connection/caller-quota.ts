@@ -1,22 +1,26 @@
-/** Quotas by caller: each has a share of what a process has for all callers together. */
+/** Quotas by caller. Each caller has a share of the resources of a process. */
 import { createQuota, type Quota, type Share } from '../../../gitstore/concurrency/quota.ts'
 
 export interface Caller {
-  /** A person, or the address of an anonymous caller. */
+  /** A user, or the IP address of an anonymous caller. */
   readonly key: string
   readonly isAnonymous: boolean
-  /** Whether they read what is public: all of these together leave half to members. */
+  /** True if the caller reads only published content. All such callers together leave half to members. */
   readonly isPublic: boolean
   readonly repository: string
-  /** From where accounts ask that share a part, of pushes a smaller one; absent: they share none. */
+  /**
+   * The network of a signed-in caller. Accounts in one network share a part, and a smaller part for pushes. Absent: no
+   * such share.
+   */
   readonly network?: string
-  /** Whether this is a push: all of these together leave a quarter to fetches. */
+  /** True for a push. All pushes together leave a quarter to fetches. */
   readonly isPush?: boolean
 }
 
 /**
- * Shares of `total`, at most. Half: a person, the public, pushes from one network. A quarter: an anonymous address, pushes of a
- * person. Three quarters: all pushes, the accounts of one network. All but one: a repository.
+ * Creates a quota with these largest shares of `total`. Half: a user, published content, pushes from one network. A
+ * quarter: an anonymous IP address, pushes of a user. Three quarters: all pushes, the accounts of one network. All but
+ * one: a repository.
  */
 export function createCallerQuota(total: number): Quota<Caller> {
   const part = (by: number) => Math.max(1, Math.floor(total / by))

@@ -1,43 +1,48 @@
-/** Shares of the connections that a process can hold: one address never has them all, and idle ones give way to new ones. */
+/**
+ * Shares the connections of a process. One IP address never has all of them, and idle connections give way to new ones.
+ */
 
 import type { Socket } from 'node:net'
 import type { Logger } from 'pino'
 import { networkOfAddress } from './addresses.ts'
 
-/** Connections by what they may take of the files that the process may open; the rest is for repositories, databases and gits. */
+/**
+ * The part of its open files that a process uses for connections. The rest is for repositories, databases and Git
+ * processes.
+ */
 const ofFiles = 1 / 2
-/** What one address may have of all connections. */
+/** The part of all connections that one IP address may have. */
 const ofConnections = 1 / 4
 /** Milliseconds between two lines of the log. */
 const logEveryMs = 60_000
 
 export interface ConnectionShares {
-  /** A new connection; it is idle. */
+  /** Adds a new connection, which is idle. */
   add(socket: Socket): void
-  /** A request has begun: from now on it is not ended for others. */
+  /** Marks a connection as busy. It is then not ended in favour of others. */
   begin(socket: Socket): void
-  /** It has no request any more. */
+  /** Marks a connection as idle again. */
   rest(socket: Socket): void
 }
 
 interface Sharing {
   /** The most files that the process may open; Infinity without a limit. */
   readonly files: number
-  /** Whether an address is of a proxy, behind which others are. */
+  /** True for the IP address of a proxy, which many clients share. */
   readonly isProxy: (address: string) => boolean
   readonly log: Logger | undefined
 }
 
-/** Connections of one address, and the idle ones of them, the longest idle first. */
+/** The connections of one IP address. `idle` has the longest idle first. */
 interface Group {
   readonly all: Set<Socket>
   readonly idle: Set<Socket>
 }
 
-/** The group of each connection that counts for its address. */
+/** The group of each connection that counts towards its IP address. */
 const groups = new WeakMap<Socket, Group>()
 
-/** The connection is of a proxy or another cell: it no longer counts for its address. */
+/** Stops counting a connection towards its IP address. It comes from a proxy or another cell. */
 export function exemptFromShare(socket: Socket): void {
   const group = groups.get(socket)
   group?.all.delete(socket)

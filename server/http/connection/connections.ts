@@ -1,4 +1,4 @@
-/** The HTTP server below Express: answers in the API's format what Node would otherwise answer itself. */
+/** The HTTP server below Express. It answers in the format of the API where Node would answer on its own. */
 
 import {
   createServer,
@@ -20,19 +20,25 @@ import { trustIn } from './addresses.ts'
 import { newConnectionShares } from './connection-shares.ts'
 import { toOriginForm } from './request-line.ts'
 
-/** Milliseconds for the headers of a request. Bodies have their own limits: bodies.ts, and gitstore/transfer/smart-http.ts of a push. */
+/**
+ * Milliseconds for the headers of a request. Bodies have their own limits, in bodies.ts, and pushes in
+ * gitstore/transfer/smart-http.ts.
+ */
 const headersTimeoutMs = 20_000
-/** Longer than proxies and clients keep a connection, so that they close it first. */
+/** Longer than proxies and clients keep a connection open, so that they close it first. */
 const keepAliveTimeoutMs = 75_000
 /** Milliseconds for a client to read part of a complete response. */
 const readTimeoutMs = 120_000
-/** Milliseconds for which further input is read after the response: a client cut off while sending may not read it. */
+/**
+ * Milliseconds for which input is still read after the response. A client that is cut off while it sends may not read
+ * the response.
+ */
 const lingerMs = 3_000
 
 /** The last request on a connection. */
 const latest = new WeakMap<Duplex, ServerResponse>()
 
-/** Input that never becomes a request is logged as refused, unless `log` is undefined. */
+/** Creates the server. Logs input that never becomes a request as refused, if there is a `log`. */
 export function createHttpServer(app: Express, log: Logger | undefined): Server {
   const server = createServer({
     ...classesOf(app),
@@ -73,9 +79,9 @@ export function createHttpServer(app: Express, log: Logger | undefined): Server 
 }
 
 /**
- * Answers clients that have ended their side of the connection, since they still read. Node does not document the property.
+ * Lets clients that have ended their side of the connection still read responses. Node does not document the property.
  *
- * @throws Error if Node's server has no such property
+ * @throws Error Node's server has no such property
  */
 function keepHalfOpen(server: Server): void {
   if (!('httpAllowHalfOpen' in server)) throw new Error("Node's HTTP server should have httpAllowHalfOpen")
@@ -97,14 +103,20 @@ function continueOnceRead(req: IncomingMessage, res: ServerResponse): void {
   }
 }
 
-/** Discards input after the response for a while. A request that a pipeline has closed has no socket, and is closed already. */
+/**
+ * Discards input for a while after the response. A request that a pipeline has closed has no socket, and is already
+ * closed.
+ */
 function endUnread(req: IncomingMessage, socket: Socket): void {
   if (req.complete) return
   const overdue = setTimeout(() => req.complete || socket.destroy(), lingerMs)
   req.once('close', () => clearTimeout(overdue))
 }
 
-/** Node calls `destroySoon` once the response is written; the system may drop the response if more input arrives. */
+/**
+ * Delays the close of a connection. Node calls `destroySoon` once the response is written; the system may drop the
+ * response if more input arrives.
+ */
 function lingerOnClose(socket: Socket): void {
   const closeNow = socket.destroySoon.bind(socket)
   socket.destroySoon = () => (isSending(socket) ? linger(socket) : closeNow())
@@ -122,7 +134,10 @@ function linger(socket: Duplex): void {
   socket.once('close', () => clearTimeout(overdue))
 }
 
-/** Closes a connection without traffic: it is idle, or its client does not read. Not while a response is being made. */
+/**
+ * Closes a connection without traffic, because it is idle or its client does not read. Does not close it while a
+ * response is being made.
+ */
 function endSilent(socket: Socket): void {
   const res = latest.get(socket)
   const isMaking = res !== undefined && !res.closed && socket.writableLength === 0
@@ -135,7 +150,7 @@ interface RawResponse {
   readonly detail: string
 }
 
-/** Error codes of Node's parser; any other code is a request that is not HTTP. */
+/** Responses to the error codes of Node's parser. Any other code means that the input is not HTTP. */
 const broken: Readonly<Record<string, RawResponse>> = {
   HPE_HEADER_OVERFLOW: {
     code: 'headers_too_large',
@@ -149,7 +164,7 @@ const broken: Readonly<Record<string, RawResponse>> = {
 }
 const notHttp: RawResponse = { code: 'bad_request', detail: 'This is not a request of HTTP/1.1' }
 
-/** Once per connection: the parser also refuses everything after it. */
+/** Connections that were refused. Each is refused once, although the parser also refuses everything after that. */
 const refused = new WeakSet<Duplex>()
 
 function refuseBroken(log: Logger | undefined, error: NodeJS.ErrnoException, socket: Duplex): void {
@@ -168,7 +183,7 @@ function refuseBroken(log: Logger | undefined, error: NodeJS.ErrnoException, soc
   }
 }
 
-/** Writes the response and logs it where there is a log, without the input. The caller closes the connection. */
+/** Writes the response, and logs it without the input if there is a log. The caller closes the connection. */
 function sendRaw(log: Logger | undefined, socket: Duplex, { code, detail }: RawResponse): void {
   const status = statusOf[code]
   const request_id = newId()

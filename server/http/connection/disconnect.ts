@@ -4,8 +4,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { ClientDisconnectedError } from '../../base/errors.ts'
 
 /**
- * Aborted when the response has ended or the client has disconnected. A client that only ended its side looks the same, so
- * use it only for work that is useless without the response.
+ * A signal that is aborted when the response has ended or the client has disconnected. A client that has only ended its
+ * side looks the same. Use it only for work that is useless without the response.
  */
 export function disconnectSignal(req: IncomingMessage, res: ServerResponse): AbortSignal {
   const gone = new AbortController()

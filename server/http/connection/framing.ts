@@ -1,4 +1,4 @@
-/** The length of a body on its connection, as this service takes it from a message and as it states it to another cell. */
+/** The length of a body: read from a message, and stated to another cell. */
 
 import type { IncomingMessage } from 'node:http'
 import { AppError } from '../../base/errors.ts'
@@ -6,16 +6,23 @@ import { AppError } from '../../base/errors.ts'
 /** Bytes of the body, or `chunked`. */
 export type Framing = number | 'chunked'
 
-/** Node's parser reads all headers but hands over the first 1,000: the length of the body may be one of the others. */
+/**
+ * Node's parser hands over only the first 1,000 headers, although it reads all. Any of the others may state the length
+ * of the body.
+ */
 const headersHandedOver = 1_000
-/** Fifteen digits: every such number is exact. */
+/** A length of at most fifteen digits: every such number is exact. */
 const plainLength = /^\d{1,15}$/
-/** Methods that have no body unless their headers say so. The others say that they have none. Source: RFC 9110, 8.6. */
+/**
+ * Methods that have no body unless their headers say so. With other methods, headers must also state an empty body.
+ * Source: RFC 9110, 8.6.
+ */
 const withoutBody: readonly string[] = ['GET', 'HEAD', 'DELETE', 'OPTIONS', 'TRACE']
 
 /**
- * Undefined: the headers state no length. Every recipient must read the same length, or the rest of a body becomes the next
- * request on a shared connection. Hence two statements, an unknown coding and a list are refused. Source: RFC 9112, 6.3.
+ * Reads the length of a body; undefined if the headers state none. Every recipient must read the same length, or the
+ * rest of a body becomes the next request on a shared connection. This is why two statements, an unknown coding and a
+ * list are refused. Source: RFC 9112, 6.3.
  *
  * @throws AppError bad_request
  */
@@ -34,7 +41,7 @@ export function framingOf({ httpVersion, rawHeaders }: IncomingMessage): Framing
   )
 }
 
-/** The headers, as name and value, that state the length of a request's body. */
+/** The headers that state the length of a request's body, as name and value. */
 export function statedLength(method: string, framing: Framing): string[] {
   if (framing === 'chunked') return ['Transfer-Encoding', 'chunked']
   return framing === 0 && withoutBody.includes(method) ? [] : ['Content-Length', String(framing)]

@@ -1,4 +1,7 @@
-/** Limits the bytes that large requests and answers hold in memory: until a body has arrived and is answered, until an answer is read. */
+/**
+ * Limits the bytes that large requests and responses hold in memory. A body counts until its request is answered, and a
+ * response until it is read.
+ */
 
 import type { Request, Response } from 'express'
 import { AppError } from '../../base/errors.ts'
@@ -6,19 +9,19 @@ import { networkOf } from './addresses.ts'
 import { type Caller, createCallerQuota } from './caller-quota.ts'
 import { readingSignal } from './slow-client.ts'
 
-/** Bytes of large bodies, and of large answers, that this process holds. */
+/** The most bytes of large bodies, and of large responses, that this process holds. */
 const heldBytes = 384 * 2 ** 20
-/** Bytes up to which an answer, and a body, count for nothing. */
+/** Smaller responses and bodies, in bytes, do not count. */
 const small = { answer: 2 ** 20, body: 65_536 } as const
 
 const answers = createCallerQuota(heldBytes)
 const bodies = createCallerQuota(heldBytes)
 
 /**
- * Counts an answer that is about to be sent until it has ended, and ends it where its client is too slow.
+ * Counts a response from before it is sent until it has ended. Ends it if its client is too slow.
  *
  * @param person undefined: an anonymous reader
- * @throws AppError busy: this caller, or all together, have too much that they have not read
+ * @throws AppError busy: this caller, or all callers together, have too much that they have not read
  */
 export function reserveResponse(req: Request, res: Response, length: number, person: string | undefined): void {
   // A response that is closed does not close once more.
@@ -30,7 +33,8 @@ export function reserveResponse(req: Request, res: Response, length: number, per
 }
 
 /**
- * A function that is called with the size of a body as it grows, and counts it until the request has been answered.
+ * Returns a function to call with the size of a body as it grows. It counts the body until the request has been
+ * answered.
  *
  * @param person undefined: the caller's credential has not been checked yet
  */
@@ -41,7 +45,7 @@ export function reserveBody(req: Request, res: Response, person: string | undefi
     bodies.release(caller, held)
     held = 0
   }
-  /** @throws AppError busy: this caller, or all together, send too much at once */
+  /** Counts the body. @throws AppError busy: this caller, or all callers together, send too much at once */
   return (size) => {
     if (size <= small.body || res.closed) return
     if (!bodies.has(caller, size - held))

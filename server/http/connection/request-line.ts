@@ -1,11 +1,13 @@
-/** Requirements of HTTP/1.1 itself, checked before the operation is found (RFC 9110, 9112). */
+/** Checks requirements of HTTP/1.1 before the operation is found (RFC 9110, 9112). */
 
 import type { IncomingMessage } from 'node:http'
 import type { RequestHandler } from 'express'
 import { AppError } from '../../base/errors.ts'
 import { framingOf } from './framing.ts'
 
-/** `GET http://grove.example/orgs` means `/orgs` on that host, whatever `Host` says (RFC 9112, 3.2.2). */
+/**
+ * Rewrites `GET http://grove.example/orgs`, which means `/orgs` on that host and overrides `Host` (RFC 9112, 3.2.2).
+ */
 export function toOriginForm(req: IncomingMessage): void {
   const found = /^https?:\/\/([^/?#]*)([^#]*)/i.exec(req.url ?? '')
   if (found === null) return
@@ -14,7 +16,7 @@ export function toOriginForm(req: IncomingMessage): void {
   req.headers.host = authority.slice(authority.lastIndexOf('@') + 1)
 }
 
-/** @throws AppError bad_request: no Host, or two, a body of uncertain length; expectation_failed */
+/** Checks the headers. @throws AppError bad_request: no Host or two, a body of uncertain length; expectation_failed */
 export const requireHttp: RequestHandler = (req, res, next) => {
   try {
     framingOf(req)

@@ -1,20 +1,20 @@
-/** Ends long requests with a slow client, those of git and those of files. The service's own time does not count. */
+/** Ends long requests of slow clients, for Git and for files. The time that the service needs does not count. */
 
 import type { Request, Response } from 'express'
 import { ClientDisconnectedError } from '../../base/errors.ts'
 
 /** Milliseconds between two checks of a connection. */
 const checkIntervalMs = 15_000
-/** Limits while the client has to send or to read: no byte in this time, or fewer than so many bytes in so much time. */
+/** Limits while the client must act. It is too slow without a byte in this time, or with too few in `slowMs`. */
 const silenceTimeoutMs = 60_000
 const slowMs = 60_000
 const slowBytes = 60 * 1024
-/** In total. */
+/** Milliseconds for a request in total. */
 const totalTimeoutMs = 3_600_000
 
 /**
- * Calls `leave` when the client is silent, too slow, or has taken an hour, and closes the connection at the next check. Runs
- * until the body is complete and the response is read.
+ * Calls `leave` when the client is silent, too slow, or has taken an hour. Closes the connection at the next check.
+ * Runs until the body is complete and the response is read.
  */
 export function enforceClientTimeouts(req: Request, res: Response, leave: () => void): void {
   const { socket } = req
@@ -46,8 +46,8 @@ export function enforceClientTimeouts(req: Request, res: Response, leave: () => 
 }
 
 /**
- * Aborted with `ClientDisconnectedError` once the response has ended, or the client is gone, silent or too slow: such a client is cut off in
- * the middle of what it reads.
+ * A signal for a response that is being read. It is aborted with `ClientDisconnectedError` once the response has ended,
+ * or the client is gone, silent or too slow. Such a client is cut off while it reads.
  */
 export function readingSignal(req: Request, res: Response): AbortSignal {
   const gone = new AbortController()
@@ -59,7 +59,7 @@ export function readingSignal(req: Request, res: Response): AbortSignal {
   return gone.signal
 }
 
-/** Whether the client has to act: to send more of the body, or to read more of the response. */
+/** True if the client must act: send more of the body, or read more. */
 function isClientsTurn(req: Request, res: Response): boolean {
   const reads = !req.complete && req.readableFlowing === true
   return reads || res.writableLength > 0 || (res.writableEnded && !res.writableFinished)

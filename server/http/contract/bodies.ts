@@ -1,4 +1,4 @@
-/** Reads request bodies: JSON of bounded size and depth, and forms. */
+/** Reads request bodies: forms, and JSON of limited size and depth. */
 
 import type { Request, RequestHandler, Response } from 'express'
 import { AppError, ValidationError } from '../../base/errors.ts'
@@ -9,7 +9,7 @@ import { contextOf } from '../context.ts'
 import { keepText } from './exact-json.ts'
 import { badJson, readBytes, readJson } from './json.ts'
 
-/** The largest body arrives in time at 150 KB/s. */
+/** Limits of a JSON body. The largest body arrives in time at 150 KB/s. */
 const limits = { bytes: 16 * 1024 * 1024, ms: 120_000 } as const
 
 /** Reads the body into `req.body` if the operation has one. */
@@ -21,12 +21,12 @@ export const readBody: RequestHandler = async (req, res, next) => {
     return
   }
   if (hasBody(req)) requireJson(req.headers['content-type'])
-  // One spelling: the validator caches a compiled schema per content type for ever.
+  // Only one spelling, because the validator caches a compiled schema per content type for ever.
   req.headers['content-type'] = 'application/json'
   const { actor } = contextOf(req)
   const hold = reserveBody(req, res, actor.kind === 'person' ? actor.id : undefined)
   const read = await readJson(req, { ...limits, hold }).catch((error: unknown) => {
-    // The rest of the body is not read.
+    // The rest of the body stays unread.
     if (!req.complete) res.set('Connection', 'close')
     throw error
   })
@@ -44,7 +44,7 @@ function hasBody({ headers }: Request): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }
 
-/** A missing content type means JSON. @throws AppError unsupported_media_type */
+/** Refuses a content type other than JSON. A missing one means JSON. @throws AppError unsupported_media_type */
 export function requireJson(sent = 'application/json'): void {
   const [type, ...parameters] = sent.split(';').map((part) => part.trim().toLowerCase())
   const charset = parameters.find((parameter) => parameter.startsWith('charset='))?.slice('charset='.length)
@@ -53,10 +53,10 @@ export function requireJson(sent = 'application/json'): void {
   }
 }
 
-/** The largest field of most forms has 64 KiB. */
+/** Limits of a form. The largest field of most forms has 64 KiB. */
 const formLimits = { bytes: 1_048_576, ms: 60_000 } as const
 
-/** @throws AppError too_large, request_timeout, unsupported_media_type, busy */
+/** Reads a form. @throws AppError too_large, request_timeout, unsupported_media_type, busy */
 export async function readForm(
   req: Request,
   res: Response,

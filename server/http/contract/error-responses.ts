@@ -1,4 +1,4 @@
-/** Turns errors into responses. An error without a code becomes a 500 that gives only the request id. */
+/** Turns errors into responses. An error without a code becomes a 500 with only the request id. */
 
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express'
 import type { Logger } from 'pino'
@@ -29,7 +29,7 @@ import { hideSecrets, maxProblems } from './validation-errors.ts'
 
 type DocumentedProblem = Pick<components['schemas']['ValidationProblem'], 'type'>
 
-/** Seconds after which it makes sense to try again. */
+/** Seconds after which a retry makes sense. The default is 1. */
 const retryAfter: Partial<Record<RefusalCode, number>> = {
   storage_full: 30,
   storage_readonly: 30,
@@ -39,7 +39,7 @@ const retryAfter: Partial<Record<RefusalCode, number>> = {
   moving: 2,
 }
 
-/** Finds the operation that is asked for: 404 for unknown paths, 405 for methods that a path does not have. */
+/** Finds the operation of a request. 404 for unknown paths, 405 for methods that a path does not have. */
 export const findOperation: RequestHandler = (req, res, next) => {
   const match = findPath(req.url.split('?', 1)[0] ?? '')
   if (match === undefined) throw new AppError('not_found', 'There is nothing here')
@@ -54,12 +54,12 @@ export const findOperation: RequestHandler = (req, res, next) => {
     res.set('Allow', allow)
     throw new AppError('method_not_allowed', `${req.method} is not possible here`)
   }
-  const parameters = normalizeInput(operation.pathSchema, match.parameters) as PathMatch['parameters'] // an object of the same texts
+  const parameters = normalizeInput(operation.pathSchema, match.parameters) as PathMatch['parameters'] // an object of the same strings
   setOperation(req, operation, { ...match, parameters })
   next()
 }
 
-/** The last of all handlers. */
+/** Answers errors. It is the last of all handlers. */
 export function answerErrors(deps: Deps): ErrorRequestHandler {
   return (error: unknown, req, res, _next) => {
     const request_id = requestId(req)
@@ -68,7 +68,7 @@ export function answerErrors(deps: Deps): ErrorRequestHandler {
       return
     }
     if (res.headersSent) {
-      // Too late for an answer: the client must see that this one is not whole.
+      // Too late for an error response. The client must see that the response is incomplete.
       deps.log.error({ err: error, request_id }, 'a response broke off')
       res.destroy()
       return
@@ -102,7 +102,7 @@ export function answerErrors(deps: Deps): ErrorRequestHandler {
   }
 }
 
-/** An error as a tool tells it, in an answer that is none. @throws ClientDisconnectedError */
+/** The facts of an error for the result of an MCP tool. @throws ClientDisconnectedError */
 export function refusalFacts(req: Request, error: unknown): RefusalFacts {
   if (error instanceof ClientDisconnectedError) throw error
   const meaning = answerOf(error)
@@ -124,13 +124,13 @@ export function refusalFacts(req: Request, error: unknown): RefusalFacts {
   }
 }
 
-/** Of `merge_problems`, which the spec describes. */
+/** Converts `merge_problems`, which the spec describes. */
 function filesOf(problems: unknown): RefusalFacts['problems'] {
   const found: readonly PathProblem[] = Array.isArray(problems) ? problems : []
   return found.map(({ path, reason }) => ({ loc: ['file', path], msg: reason }))
 }
 
-/** Counts and logs what a request ends with, unless that is 422. */
+/** Counts and logs the error that ends a request, unless it is a 422. */
 export function recordRefusal(deps: Deps, req: Request, error: unknown): void {
   const meaning = answerOf(error)
   if (meaning instanceof ValidationError) return
@@ -143,16 +143,16 @@ interface RefusalFacts {
   readonly status: number
   readonly code: string
   readonly message: string
-  /** The message is the same for all such refusals, or an id. */
+  /** True if the message is fixed, or contains only an id. */
   readonly isOwn?: boolean
-  /** Of 422, and of content that breaks a rule. */
+  /** The problems of a 422, or of content that breaks a rule. */
   readonly problems: readonly Pick<Problem, 'loc' | 'msg'>[]
   readonly currentHead?: string
   readonly number?: number
   readonly tokenOrgId?: string
 }
 
-/** Errors of this request are pages, not JSON. */
+/** Shows errors of this request as pages, not as JSON. */
 export function showErrorsBy(res: Response, page: ErrorPage): void {
   stateOf(res.req).errorPage = page
 }
@@ -170,13 +170,15 @@ function showError(res: Response, page: ErrorPage, meaning: AppError | undefined
 
 const passing: readonly RefusalCode[] = ['busy', 'draining', 'moving']
 
-/** Where it is only not the moment, what is refused says enough. */
+/** Logs a fault. Transient refusals are logged without a stack. */
 function logFault(log: Logger, err: unknown, meaning: AppError | undefined, request_id: string): void {
   if (meaning === undefined || !passing.includes(meaning.code)) log.error({ err, request_id }, 'a request failed')
   else log.warn({ code: meaning.code, reason: meaning.message, request_id }, 'a request was refused')
 }
 
-/** Git shows plain text, asks for credentials if the challenge is Basic, and does not know 422. */
+/**
+ * Answers a Git client. Git shows plain text, asks for credentials if the challenge is Basic, and does not know 422.
+ */
 function answerGit(res: Response, meaning: AppError | undefined, request_id: string): void {
   const status = meaning === undefined ? 500 : statusOf[meaning.code]
   if (status === 401) res.set('WWW-Authenticate', 'Basic realm="Grove", charset="UTF-8"')

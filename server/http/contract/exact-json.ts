@@ -1,4 +1,4 @@
-/** Refuses bodies of which parsing has lost something: free JSON is kept as it was sent, or not at all. */
+/** Refuses bodies that lost something when they were parsed. Free JSON is stored as it was sent, or not at all. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Request, RequestHandler } from 'express'
@@ -13,7 +13,10 @@ export function keepText(req: Request, body: unknown, text: string): void {
   if (propertiesOf(body) !== undefined || holdsNodes(body)) stateOf(req).bodyText = text
 }
 
-/** After the validation, which bounds what a body holds beside `properties`. Larger ones are refused by the domain. */
+/**
+ * Refuses losses in a body. Runs after validation, which limits everything except `properties`. The domain refuses
+ * larger `properties`.
+ */
 export const requireExact: RequestHandler = async (req, _res, next) => {
   const { bodyText: text } = stateOf(req)
   if (text !== undefined && JSON.stringify(propertiesOf(req.body) ?? null).length <= propertiesLimit)
@@ -21,7 +24,7 @@ export const requireExact: RequestHandler = async (req, _res, next) => {
   next()
 }
 
-/** @throws ValidationError, located at `properties`: of the body, or of an item of its `nodes` */
+/** Refuses losses. @throws ValidationError located at `properties` of the body, or of an item of its `nodes` */
 async function refuseLosses(text: string): Promise<void> {
   const problems: Problem[] = []
   for (const loss of eachLoss(text)) {
@@ -41,7 +44,7 @@ function propertiesOf(body: unknown): unknown {
   return typeof body === 'object' && body !== null && 'properties' in body ? body.properties : undefined
 }
 
-/** Whether some of the body's `nodes` have free JSON. */
+/** True if some of the body's `nodes` have free JSON. */
 function holdsNodes(body: unknown): boolean {
   const nodes = typeof body === 'object' && body !== null && 'nodes' in body ? body.nodes : undefined
   return Array.isArray(nodes) && nodes.some((node) => propertiesOf(node) !== undefined)

@@ -1,4 +1,4 @@
-/** Reads a JSON body: decompresses it, within limits of bytes and time, and refuses it as soon as it exceeds them. */
+/** Reads and decompresses a JSON body, within limits of bytes and time. Refuses it as soon as it exceeds them. */
 
 import type { IncomingMessage } from 'node:http'
 import type { Readable, Transform } from 'node:stream'
@@ -7,26 +7,30 @@ import { AppError, ValidationError } from '../../base/errors.ts'
 import { exceededBound } from '../../base/json-bounds.ts'
 import { findFault, type Place, placeAfter } from '../../domain/format/json-text.ts'
 
-/** JSON is sent in UTF-8: what is none cannot be read as it was meant. */
+/** JSON is sent in UTF-8. Other bytes cannot be read as they were meant. */
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-/** A batch of 20,000 edges has some 30,000. 200,000 take 0.1 s to parse, those of a whole body 2 s. */
+/**
+ * The most objects and arrays in a body. A batch of 20,000 edges has some 30,000. 200,000 take 0.1 s to parse, while
+ * those that fit in a whole body take 2 s.
+ */
 const maxContainers = 200_000
 
 export interface BodyLimits {
-  /** After decompression. */
+  /** The most bytes after decompression. */
   readonly bytes: number
-  /** For the whole body, from now on. */
+  /** Milliseconds for the whole body, counted from the call. */
   readonly ms: number
-  /** Called with the bytes so far; what it throws ends the reading. */
+  /** Called with the bytes read so far. An error that it throws ends the reading. */
   readonly hold: (size: number) => void
 }
 
 /**
- * The JSON, parsed and as it was sent; undefined for an empty body. A refused body is not read further; the caller decides whether the connection
- * ends.
+ * Reads the JSON, parsed and as it was sent; undefined for an empty body. The rest of a refused body is not read. The
+ * caller decides whether the connection ends.
  *
- * @throws AppError too_large, request_timeout, unsupported_media_type; ValidationError json_invalid; what `hold` throws
+ * @throws AppError too_large, request_timeout, unsupported_media_type
+ * @throws ValidationError json_invalid; the errors of `hold`
  */
 export async function readJson(
   req: IncomingMessage,
@@ -45,7 +49,7 @@ export async function readJson(
   }
 }
 
-/** @throws ValidationError json_invalid */
+/** Decodes UTF-8. @throws ValidationError json_invalid */
 function decode(bytes: Buffer): string {
   try {
     return utf8.decode(bytes)
@@ -54,16 +58,16 @@ function decode(bytes: Buffer): string {
   }
 }
 
-/** What is before the first bytes that are no UTF-8. */
+/** The text before the first bytes that are not UTF-8. */
 function beforeFault(bytes: Buffer): string {
   const replaced = Buffer.from(new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes))
   let same = 0
   while (replaced[same] === bytes[same]) same++
-  // U+FFFD may begin with the same bytes as what it replaces; `stream` leaves out a character that is not whole.
+  // U+FFFD may begin with the same bytes as those that it replaces. `stream` omits an incomplete character.
   return new TextDecoder().decode(replaced.subarray(0, same), { stream: true })
 }
 
-/** Says where, and never what is there: it may be a secret. */
+/** The error for invalid JSON. It names the place but never quotes the text, which may be a secret. */
 function undecodable(place: Place | undefined): ValidationError {
   const ctx = place === undefined ? {} : { ctx: { ...place } }
   return new ValidationError([{ loc: ['body'], msg: 'JSON decode error', type: 'json_invalid', ...ctx }])
@@ -73,7 +77,7 @@ export function badJson(msg: string): ValidationError {
   return new ValidationError([{ loc: ['body'], msg, type: 'json_invalid' }])
 }
 
-/** The body, decompressed. @throws as readJson */
+/** Reads the decompressed body. @throws the errors of readJson */
 export function readBytes(req: IncomingMessage, limits: BodyLimits): Promise<Buffer> {
   const inflater = inflaterFor(req.headers['content-encoding'])
   const source: Readable = inflater === undefined ? req : req.pipe(inflater)

@@ -9,8 +9,8 @@ import { extra, inputOf, maxProblems, tooManyItems } from './validation-errors.t
 type Steps = readonly (string | number)[]
 
 /**
- * Lowercases UUIDs, removes null where it means absent, and removes unknown members of objects that ignore them. Values
- * without a schema are not changed.
+ * Normalises a value. Lowercases UUIDs, removes null if it means absent, and removes unknown fields of objects that
+ * ignore them. Values without a schema are not changed.
  */
 export function normalizeInput(given: Schema, value: unknown): unknown {
   const schema = schemaOf(given)
@@ -36,8 +36,8 @@ export function normalizeInput(given: Schema, value: unknown): unknown {
 }
 
 /**
- * Problems that the validator must not search for, since it reports each item and member, however many there are. Also text
- * that is not valid Unicode, which neither UTF-8 nor SQL can store; free values are JSON, which can.
+ * Finds problems that the validator must not search for. It would report every single item and field. Also finds
+ * strings that are not valid Unicode, which neither UTF-8 nor SQL can store. Free values are JSON, which can.
  */
 export function precheck(schema: Schema, body: unknown): Problem[] {
   const found = { problems: [], unknown: [] }
@@ -47,7 +47,7 @@ export function precheck(schema: Schema, body: unknown): Problem[] {
 
 interface Found {
   readonly problems: Problem[]
-  /** Unknown members of a closed object; if there are only a few, the validator reports them. */
+  /** Unknown fields of a closed object. If there are only a few, the validator reports them. */
   readonly unknown: Problem[]
 }
 
@@ -96,7 +96,7 @@ function lookAtMembers(
 
 type ObjectSchema = Schema & Required<Pick<Schema, 'properties'>>
 
-/** The schema, or its first alternative, that has properties. */
+/** The schema that has properties: the given one, or its first alternative. */
 function objectIn(schema: Schema): ObjectSchema | undefined {
   if (hasProperties(schema)) return schema
   const { oneOf, anyOf } = schema
@@ -120,17 +120,17 @@ function keepsNull(given: Schema): boolean {
   return schema['x-null-is-a-value'] === true || typesOf(schema).length === 0
 }
 
-/** Characters (UTF-16 units) matched at a time. */
+/** UTF-16 units matched at a time. */
 const sliceLength = 65_536
 
-/** Whether the schema accepts texts too long for the validator to match. */
+/** True if the schema accepts strings that are too long for the validator to match. */
 export function isLongText({ type, maxLength = 0 }: Pick<Schema, 'type' | 'maxLength'>): boolean {
   return type === 'string' && maxLength > 1_048_576
 }
 
 /**
- * Matches slice by slice, since one regular expression would overflow its stack at millions of characters. Correct for
- * patterns `^[…]*$`, which test each character alone.
+ * Matches a string slice by slice. One regular expression overflows its stack at millions of characters. This is
+ * correct only for patterns `^[…]*$`, which test each character on its own.
  */
 function matchesInSlices(pattern: string, text: string): boolean {
   const expression = new RegExp(pattern, 'u')

@@ -1,6 +1,6 @@
 /**
- * The parts of express-openapi-validator that requests pass. Its other steps route, authenticate and handle uploads, which is
- * done elsewhere. Some of the parts are private: a service does not start if one is missing.
+ * The parts of express-openapi-validator that requests pass through. Its other steps route, authenticate and handle
+ * uploads, which other code does here. Some of the parts are private. The service does not start if one is missing.
  */
 
 import { type RequestHandler, Router } from 'express'
@@ -14,18 +14,18 @@ import { schemaOf } from './schemas.ts'
 import { type OperationId, spec } from './spec.ts'
 import type { Finding } from './validation-errors.ts'
 
-/** The functions that validate, by their names. */
+/** The names of the functions that validate. */
 const requestStep = 'requestMiddleware'
 const answerStep = 'responseMiddleware'
 
-/** Whether a text has a format of the spec, by its name. */
+/** Functions that check whether a string has a format of the spec, by its name. */
 export type Formats = Readonly<Record<string, (text: string) => boolean>>
 
 /**
- * Validates requests whose operation is known and fills in defaults of the spec.
+ * Validates requests whose operation is known, and fills in defaults of the spec.
  *
- * @param answersOf also validates responses of this operation; one validator of all would walk all of them each time
- * @throws Error if the library has changed
+ * @param answersOf also validates responses of this operation; one validator for all would walk all of them each time
+ * @throws Error the library has changed
  */
 export function openApiValidator(answersOf: OperationId | undefined, formats: Formats): RequestHandler {
   const document = specForValidator(answersOf)
@@ -41,7 +41,7 @@ export function openApiValidator(answersOf: OperationId | undefined, formats: Fo
     // path-parameters.ts may have encoded raw slashes as %2F.
     useRequestUrl: true,
   })
-  // Not the function `middleware`: it resolves references first, and compiles the schema of all specs.
+  // Not `middleware`, which first resolves references and compiles the schema of all specs.
   const steps = validator.installMiddleware(Promise.resolve(document))
   const all = Router().use(steps)
   const known = chain(stepsNamed(steps, answersOf === undefined ? [requestStep] : [requestStep, answerStep]))
@@ -51,13 +51,13 @@ export function openApiValidator(answersOf: OperationId | undefined, formats: Fo
     const { method } = req
     // The validator does not know HEAD.
     req.method = operation.method
-    // It tries a regular expression per path, 0.1 ms a request, so the operation that it has found is kept and passed to it.
+    // The validator tries a regular expression per path, 0.1 ms a request, so the operation that it found is kept.
     const found = operations.get(operation.id)
     if (found !== undefined) req.openapi = { ...found, pathParams: { ...match.parameters } }
     const check = found === undefined ? all : known
     check(req, res, (error?: unknown) => {
       req.method = method
-      // Without it, the validator accepts every request.
+      // Without an operation, the validator accepts every request.
       if (req.openapi === undefined) {
         next(error ?? new Error(`The validator did not find the operation ${operation.id}`))
         return
@@ -68,7 +68,11 @@ export function openApiValidator(answersOf: OperationId | undefined, formats: Fo
   }
 }
 
-/** One step of each name. @throws Error if the validator has no steps of these names: nothing would be validated */
+/**
+ * Finds one step of each name.
+ *
+ * @throws Error the validator has no steps of these names, so nothing would be validated
+ */
 export function stepsNamed<S extends { readonly name: string }>(steps: readonly S[], names: readonly string[]): S[] {
   return names.map((name) => {
     const [step, ...others] = steps.filter((one) => one.name === name)
@@ -78,17 +82,18 @@ export function stepsNamed<S extends { readonly name: string }>(steps: readonly 
   })
 }
 
-/** What an error of the validator says about the request; undefined for other errors. */
+/** The findings in an error of the validator; undefined for other errors. */
 export function findingsOf(error: unknown): readonly Finding[] | undefined {
   const isRefusal = error instanceof Error && 'status' in error && error.status === 400
   return isRefusal && 'errors' in error && Array.isArray(error.errors) ? error.errors : undefined
 }
 
 /**
- * The spec without what the validator does not need. It walks the whole document for every operation, and compiles each
- * schema to which a reference leads: so a service starts with half of the work.
+ * The spec without the parts that the validator does not need. The validator walks the whole document for every
+ * operation, and compiles each schema that a reference leads to. With this spec, a service starts with half of the
+ * work.
  *
- * @param answersOf one operation alone, with the schemas of its responses
+ * @param answersOf reads only this operation, with the schemas of its responses
  */
 function specForValidator(answersOf?: OperationId): Spec {
   const { openapi, info, paths } = spec
@@ -130,7 +135,9 @@ function readItem(item: object, answersOf: OperationId | undefined): Record<stri
   return Object.fromEntries(entries)
 }
 
-/** With one `default` for what 500 says too: each response is a schema to compile, and most are the same problem. */
+/**
+ * Keeps one `default` for all responses that equal 500. Each response is a schema to compile, and most are the same.
+ */
 function distinct({ 500: fault, ...responses }: Record<string, unknown>): Record<string, unknown> {
   const others = JSON.stringify(fault)
   const own = Object.entries(responses).filter(([, one]) => JSON.stringify(one) !== others)
@@ -141,10 +148,14 @@ function asRecord(value: unknown): Record<string, unknown> {
   return Object.fromEntries(Object.entries(value ?? {}))
 }
 
-/** Words for people, and what is not validated. */
+/** Keywords for readers, and keywords that are not validated. */
 const ignored: ReadonlySet<string> = new Set(['description', 'summary', 'example', 'examples', 'headers'])
 
-/** A copy, with what references lead to, without what is ignored. `named`: the members are names, not keywords. */
+/**
+ * Copies a value with resolved references and without ignored keywords.
+ *
+ * @param named the fields are names, not keywords
+ */
 function lean(value: unknown, named = false): unknown {
   if (Array.isArray(value)) return value.map((one) => lean(one))
   if (typeof value !== 'object' || value === null) return value

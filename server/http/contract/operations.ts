@@ -24,7 +24,10 @@ import { normalizeInput } from './normalize-input.ts'
 import { memberOf, type Schema, typesOf } from './schemas.ts'
 import type { Operation, OperationId, PathMatch } from './spec.ts'
 
-/** Anonymous if authorization is `none` or `metrics`, either if it is `optional`, else a person. */
+/**
+ * The actor of an operation, by its authorization. Anonymous for `none` and `metrics`, a user for `required`, and
+ * either for `optional`.
+ */
 type ActorOf<K extends OperationId> = (typeof rights)[K]['authorization'] extends 'none' | 'metrics'
   ? Anonymous
   : (typeof rights)[K]['authorization'] extends 'optional'
@@ -33,7 +36,7 @@ type ActorOf<K extends OperationId> = (typeof rights)[K]['authorization'] extend
 
 type PathOf<K extends OperationId> = operations[K]['parameters'] extends { path: infer P } ? P : Record<never, never>
 
-/** The validator fills in defaults of the spec; the generated types do not mark them. */
+/** Parameters with a default. The validator fills them in, but the generated types do not mark them. */
 type Defaulted = 'limit' | 'offset' | 'status' | 'state'
 
 type QueryOf<K extends OperationId> = operations[K]['parameters'] extends { query?: infer Q }
@@ -42,17 +45,17 @@ type QueryOf<K extends OperationId> = operations[K]['parameters'] extends { quer
     : Omit<NonNullable<Q>, Defaulted> & Required<Pick<NonNullable<Q>, Defaulted & keyof NonNullable<Q>>>
   : Record<never, never>
 
-/** `{}` if the body is optional and missing. */
+/** The body; `{}` if it is optional and missing. */
 type BodyOf<K extends OperationId> = operations[K] extends { requestBody?: infer B }
   ? NonNullable<B> extends { content: { 'application/json': infer J } }
     ? WithoutNull<J>
     : Record<never, never>
   : Record<never, never>
 
-/** Null means absent, except for `expected_head`; sent-values.ts has removed it. */
+/** Null means absent, except for `expected_head`. normalize-input.ts has removed it. */
 type WithoutNull<J> = { [P in keyof J]: P extends 'expected_head' ? J[P] : Exclude<J[P], null> }
 
-/** The response's media types, of which the caller accepts one. */
+/** The media types of the response. The caller accepts one of them. */
 type TypeOf<K extends OperationId> = operations[K]['responses'] extends { 200: { content: infer C } } ? keyof C : never
 
 interface Input<K extends OperationId> {
@@ -60,10 +63,10 @@ interface Input<K extends OperationId> {
   readonly query: QueryOf<K>
   readonly body: BodyOf<K>
   readonly type: TypeOf<K>
-  /** The service's address as the caller reaches it, without a slash at its end. */
+  /** The service's base URL as the caller reaches it, without a trailing slash. */
   readonly base: string
   readonly client: SignInFrom
-  /** The caller's network address, as trusted proxies report it. */
+  /** The caller's network, as trusted proxies report it. */
   readonly from: string
   /** Aborted with `ClientDisconnectedError` when the client disconnects. */
   readonly signal: AbortSignal
@@ -107,19 +110,19 @@ export function operationHandler(deps: Deps, handlers: Handlers): RequestHandler
   return async (req, res) => {
     const { operation } = contextOf(req)
     const answer = await callHandler(deps, handlers, { req, res, type: chosenType(req, res, operation.types) })
-    // Only the caller may cache it, and must revalidate; a handler may override this.
+    // Only the caller may cache the response, and must revalidate it. A handler may override this.
     res.set('Cache-Control', 'private, no-cache')
-    // fetch adds `no-cache` to each If-None-Match, which is meant for caches; Express would never answer it with 304.
+    // fetch adds `no-cache`, meant for caches, to each If-None-Match. With it, Express would never answer 304.
     delete req.headers['cache-control']
     await send(req, res, operation.status, answer)
   }
 }
 
-/** An operation that is known, and validated input. */
+/** A known operation and its validated input. */
 interface Call {
   readonly req: Request
   readonly res: Response
-  /** The media type that is wanted. */
+  /** The media type that the caller wants. */
   readonly type: string | undefined
 }
 
@@ -143,12 +146,15 @@ export async function callHandler(deps: Deps, handlers: Handlers, { req, res, ty
   return answer
 }
 
-/** What a cell without its lease does not do: a search is asked by POST, and accounts are no cell's. */
+/**
+ * True if the operation writes to an organisation. A cell without its lease must not do that. A search uses POST but
+ * only reads. Accounts do not belong to a cell.
+ */
 function changesOrg({ id, method, token }: Operation, { parameters }: PathMatch): boolean {
   return method !== 'GET' && token !== 'read' && (parameters.org_id !== undefined || id === 'createOrg')
 }
 
-/** The dependencies of a request of this organisation, whose index may be whole before the others'. */
+/** The dependencies of a request for this organisation. Its index may be complete before the others are. */
 export async function isOfOrganisation(deps: Deps, orgId: string | undefined): Promise<Deps> {
   if (orgId === undefined || deps.partialIndex === undefined || deps.partialIndex.isWhole()) return deps
   return { ...deps, index: await deps.partialIndex.forOrg(orgId), wholeIndex: deps.index }
@@ -159,7 +165,7 @@ function userAgentOf({ headers }: Request): Pick<SignInFrom, 'userAgent'> {
   return userAgent === undefined ? {} : { userAgent }
 }
 
-/** Converts path parameters that the spec defines as integers; the validator has checked them. */
+/** Converts path parameters that the spec defines as integers. The validator has checked them. */
 function withNumbers(schema: Schema, parameters: Readonly<Record<string, string>>): Record<string, string | number> {
   return Object.fromEntries(
     Object.entries(parameters).map(([name, text]) => {
@@ -169,7 +175,7 @@ function withNumbers(schema: Schema, parameters: Readonly<Record<string, string>
   )
 }
 
-/** The first type if the caller accepts none of them. */
+/** The media type that the caller accepts, or the first one if it accepts none. */
 function chosenType(req: Request, res: Response, types: readonly string[]): string | undefined {
   if (types.length < 2) return types[0]
   res.vary('Accept')
@@ -196,7 +202,7 @@ async function send(req: Request, res: Response, status: number, answer: unknown
   }
 }
 
-/** Undefined: an anonymous reader. */
+/** The id of the user; undefined for an anonymous reader. */
 function personOf(req: Request): string | undefined {
   const { actor } = contextOf(req)
   return actor.kind === 'person' ? actor.id : undefined
@@ -217,7 +223,10 @@ async function sendBody(req: Request, res: Response, status: number, body: unkno
   else res.status(status).json(body)
 }
 
-/** Serialises the body at the second request: the first answer goes through the validator, and most are never asked again. */
+/**
+ * Sends a response that never changes. Serialises it at the second request: the first response goes through the
+ * validator, and most are never requested again.
+ */
 async function sendImmutable(
   req: Request,
   res: Response,
@@ -247,7 +256,7 @@ function linkNext(req: Request, res: Response, body: unknown): void {
   if (next !== undefined) res.append('Link', `<${publicPath(res, next)}>; rel="next"`)
 }
 
-/** The URL of the next page, with all other parameters; undefined for the last page and for other responses. */
+/** The URL of the next page, with all other parameters. Undefined for the last page and for other responses. */
 function nextPage(url: string, body: unknown): string | undefined {
   if (typeof body !== 'object' || body === null) return undefined
   const { total, limit, offset } = body as { total?: unknown; limit?: unknown; offset?: unknown } // judged next

@@ -1,4 +1,4 @@
-/** Encodes slashes that clients leave raw in branch names and file paths as %2F, before the path is matched. */
+/** Encodes raw slashes in branch names and file paths, before paths are matched. */
 
 import type { RequestHandler } from 'express'
 
@@ -10,9 +10,9 @@ export const pathParameters: RequestHandler = (req, _res, next) => {
 }
 
 /**
- * `/orgs/o/nodes/n/tree/feature/x/commits` → `…/tree/feature%2Fx/commits`. Before `/commits` and `/commits/{id}` the
- * last such segment counts, otherwise the first `/files/`, `/raw/` or `/blame/`. A path that matches the spec as sent is not
- * changed.
+ * Encodes slashes: `/orgs/o/nodes/n/tree/feature/x/commits` → `…/tree/feature%2Fx/commits`. The last `/commits` or
+ * `/commits/{id}` counts, otherwise the first `/files/`, `/raw/` or `/blame/`. A path that already matches the spec is
+ * not changed.
  */
 export function encodeSlashes(path: string): string {
   const found = /^(\/orgs\/[^/]+\/nodes\/[^/]+\/)(tree|branches)\/(.+?)(\/?)$/.exec(path)
@@ -21,7 +21,7 @@ export function encodeSlashes(path: string): string {
   const segments = rest.split('/')
   const pieces = kind === 'branches' ? [segments] : treePieces(segments)
   const [, reader, file] = pieces
-  // A slash at the end belongs to the path of a file, and no file has one.
+  // A final slash belongs to a file's path. No file has one, so such a path is not found.
   if (end !== '' && file && readers.includes(reader?.[0] ?? '')) return `${encodePieces(before, kind, pieces)}%2F`
   return encodePieces(before, kind, pieces)
 }
@@ -30,7 +30,7 @@ function encodePieces(before: string, kind: string, pieces: readonly (readonly s
   return `${before}${kind}/${pieces.map((piece) => piece.join('%2F')).join('/')}`
 }
 
-/** What stands between a revision and the path of a file. */
+/** The segments between a revision and the path of a file. */
 const readers: readonly string[] = ['files', 'raw', 'blame']
 
 function treePieces(segments: readonly string[]): readonly (readonly string[])[] {

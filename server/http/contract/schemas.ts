@@ -1,4 +1,4 @@
-/** Reads the spec's JSON Schemas and resolves references. */
+/** Reads the JSON Schemas of the spec and resolves references. */
 
 import document from '../../../spec/openapi.json' with { type: 'json' }
 
@@ -21,15 +21,15 @@ export interface Schema {
   readonly maxItems?: number
   readonly minimum?: number
   readonly maximum?: number
-  /** A message for a text that does not match the pattern. */
+  /** The message for a string that does not match the pattern. */
   readonly 'x-pattern-message'?: string
-  /** An id of any form; UUIDs are compared case-insensitively. */
+  /** An id of any form. UUIDs are compared case-insensitively. */
   readonly 'x-any-id'?: boolean
-  /** Null is a value, not absence. */
+  /** True if null is a value and does not mean absent. */
   readonly 'x-null-is-a-value'?: boolean
 }
 
-/** The object to which a reference, or a chain of references, leads. */
+/** Resolves a reference, or a chain of references, to its object. */
 export function resolve<T extends object>(value: T): T {
   let target: unknown = value
   while (isReference(target)) {
@@ -43,10 +43,13 @@ function isReference(value: unknown): value is { $ref: string } {
   return typeof value === 'object' && value !== null && '$ref' in value && typeof value.$ref === 'string'
 }
 
-/** Resolved schemas by the schema with the reference. Bounded: they are part of the document. */
+/**
+ * Resolved schemas, by the schema with the reference. Their number is limited, because the schemas are part of the
+ * document.
+ */
 const merged = new WeakMap<Schema, Schema>()
 
-/** The resolved schema; keywords beside a reference override the referenced ones. */
+/** The resolved schema. Keywords next to a reference override the referenced ones. */
 export function schemaOf(given: Schema): Schema {
   const { $ref } = given
   if ($ref === undefined) return given
@@ -58,14 +61,14 @@ export function schemaOf(given: Schema): Schema {
   return schema
 }
 
-/** The types of a value, of all alternatives. */
+/** The types that a value may have, in all alternatives. */
 export function typesOf(given: Schema): readonly string[] {
   const { type, oneOf, anyOf } = schemaOf(given)
   if (type !== undefined) return typeof type === 'string' ? [type] : type
   return (oneOf ?? anyOf ?? []).flatMap(typesOf)
 }
 
-/** The schema of a member; undefined if the schema does not name it. */
+/** The schema of a field or item; undefined if the schema does not name it. */
 export function memberOf(given: Schema, name: string | number): Schema | undefined {
   const { properties, items, oneOf, anyOf } = schemaOf(given)
   if (typeof name === 'number') return items ?? firstOf(oneOf ?? anyOf, name)
@@ -81,7 +84,7 @@ function firstOf(alternatives: readonly Schema[] | undefined, name: string | num
   return undefined
 }
 
-/** The schema at these steps below another; `{}` if it defines none. */
+/** The schema at these steps below another schema; `{}` if it is not defined. */
 export function schemaAt(root: Schema, steps: readonly (string | number)[]): Schema {
   let schema: Schema | undefined = root
   for (const step of steps) schema = schema && memberOf(schema, step)

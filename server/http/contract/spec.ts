@@ -1,4 +1,4 @@
-/** The spec as data: finds the operation of a request, with its schemas. */
+/** Finds the operation of a request in the spec, with its schemas. */
 
 import document from '../../../spec/openapi.json' with { type: 'json' }
 import { rights } from '../../../spec/rights.ts'
@@ -11,19 +11,19 @@ export type OperationId = keyof operations
 export interface Operation {
   readonly id: OperationId
   readonly method: string
-  /** Its path in the spec. */
+  /** The path in the spec. */
   readonly path: string
-  /** Whether authorization is ignored, optional or required; `metrics`: it is the token of the metrics, not an account's. */
+  /** Authorization is ignored, optional or required. `metrics`: it is the token of the metrics, not of an account. */
   readonly security: 'none' | 'optional' | 'required' | 'metrics'
-  /** The access a personal access token needs; `none`: such tokens are refused. */
+  /** The access that a personal access token needs. `none`: such tokens are refused. */
   readonly token: 'read' | 'write' | 'none'
   /** The status of a successful response. */
   readonly status: number
-  /** The media types of that response; the first is the default. */
+  /** The media types of that response. The first one is the default. */
   readonly types: readonly string[]
   readonly body: 'none' | 'optional' | 'required'
   readonly bodySchema: Schema
-  /** Schemas of objects with a property for each parameter. */
+  /** The schemas of objects that have a property for each parameter. */
   readonly querySchema: Schema
   readonly pathSchema: Schema
 }
@@ -63,14 +63,17 @@ const templates: readonly Template[] = Object.entries(document.paths).map(([path
 
 const byId = new Map(templates.flatMap(({ operations: some }) => [...some.values()].map((one) => [one.id, one])))
 
-/** @throws Error for what is no operation of the spec */
+/** Finds an operation. @throws Error the spec has no such operation */
 export function operationOf(id: OperationId): Operation {
   const operation = byId.get(id)
   if (operation === undefined) throw new Error(`The spec has no operation ${id}`)
   return operation
 }
 
-/** `path` as sent. Undefined if the spec has no such path, or if it is not valid percent-encoded UTF-8. */
+/**
+ * Finds the operations of a path as sent. Undefined if the spec has no such path, or if it is not valid percent-encoded
+ * UTF-8.
+ */
 export function findPath(path: string): PathMatch | undefined {
   const sent = segmentsOf(path)
   if (sent.length > 1 && sent.at(-1) === '') sent.pop()
@@ -83,7 +86,7 @@ export function findPath(path: string): PathMatch | undefined {
 
 function toTemplate(path: string, item: object): Template {
   const operationsByMethod = new Map<string, Operation>()
-  // JSON's own type has each path separately, without a common type.
+  // The type of the JSON file has each path separately, without a common type.
   for (const [key, value] of Object.entries(item as PathItem)) {
     if (methods.includes(key)) operationsByMethod.set(key.toUpperCase(), toOperation(key, path, value, item))
   }

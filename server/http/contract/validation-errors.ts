@@ -1,9 +1,9 @@
-/** Translates the validator's findings to pydantic's messages, with the limits of the spec. */
+/** Translates findings of the validator to messages of pydantic, with the limits of the spec. */
 
 import type { Problem } from '../../base/errors.ts'
 import { type Schema, schemaAt, typesOf } from './schemas.ts'
 
-/** As reported by express-openapi-validator: `path` is a JSON pointer into {body, query, params, headers}. */
+/** A finding of express-openapi-validator. `path` is a JSON pointer into {body, query, params, headers}. */
 export interface Finding {
   readonly path: string
   readonly errorCode?: string
@@ -19,10 +19,10 @@ type Schemas = { readonly [P in keyof SentData]: Schema }
 
 type Words = Omit<Problem, 'loc' | 'input'>
 
-/** Problems per response, as in the spec. */
+/** The most problems per response, as in the spec. */
 export const maxProblems = 100
 
-/** One problem per location: of several findings, the most specific. */
+/** Returns one problem per location: of several findings, the most specific. */
 export function toValidationErrors(findings: readonly Finding[], sent: SentData, schemas: Schemas): Problem[] {
   const problems = new Map<string, { readonly rank: number; readonly problem: Problem }>()
   for (const finding of findings) {
@@ -40,13 +40,13 @@ export function toValidationErrors(findings: readonly Finding[], sent: SentData,
   return found.length > 0 ? found : [{ loc: ['body'], msg: 'Input has the wrong shape', type: 'value_error' }]
 }
 
-/** Only the invalid value itself, if it is short; never what contains it. */
+/** The invalid value, if it is short. Never the value that contains it. */
 export function inputOf(value: unknown): { input?: unknown } {
   const small = typeof value === 'string' ? value.length <= 1000 : value === null || /number|boolean/.test(typeof value)
   return small ? { input: value } : {}
 }
 
-/** Fields of /auth/ requests that are never secret. Any other field might be a misspelt secret. */
+/** Fields of /auth/ requests that are never secret. Any other field may be a misspelt secret. */
 const harmless: ReadonlySet<string> = new Set([
   'body.email',
   'body.new_email',
@@ -59,7 +59,7 @@ const harmless: ReadonlySet<string> = new Set([
   'query.offset',
 ])
 
-/** Removes the input if it may be a password or a token. `path`: of the request. */
+/** Removes the input if it may be a password or a token. @param path the path of the request */
 export function hideSecrets(problem: Problem, path: string): Problem {
   const isSecret = path.startsWith('/auth/')
     ? !harmless.has(problem.loc.join('.'))
@@ -82,7 +82,7 @@ function locate(pointer: string, sent: SentData, schemas: Schemas): Location {
   const way: (string | number)[] = []
   let value: unknown = place in sent ? sent[place as keyof SentData] : undefined // the condition checks it
   while (steps.length > 0) {
-    // The name of an unknown field is not escaped, so the rest may be one name that contains slashes.
+    // The name of an unknown field is not escaped, so the rest may be one name with slashes.
     const rest = steps.join('/')
     const name = has(value, rest) ? rest : (steps[0] ?? '').replaceAll('~1', '/').replaceAll('~0', '~')
     steps.splice(0, name === rest ? steps.length : 1)
@@ -98,8 +98,8 @@ function has(value: unknown, name: string): value is Record<string, unknown> {
 }
 
 /**
- * Findings of alternatives that the value is not meant for, such as null for an object, and the finding that no alternative
- * matches: problems within the intended alternative are reported separately.
+ * True for findings to ignore. They belong to alternatives that are not meant, such as null for an object, or say that
+ * no alternative matches. Problems within the intended alternative are reported separately.
  */
 function fromAnotherAlternative(keyword: string, schema: Schema, value: unknown): boolean {
   if (keyword === 'anyOf' || keyword === 'oneOf' || keyword === 'if') return true
@@ -112,7 +112,7 @@ function typeOf(value: unknown): string {
   return typeof value
 }
 
-/** Most specific first. */
+/** Keywords, the most specific first. */
 const ranks = [
   'required',
   'additionalProperties',
@@ -134,7 +134,7 @@ const unknownWords: Words = { msg: 'Value error, the input has the wrong shape',
 
 export const extra: Words = { msg: 'Extra inputs are not permitted', type: 'extra_forbidden' }
 
-/** `asText`: the value was text to be parsed, as in a query. */
+/** Messages by keyword. `asText`: the value was text to parse, as in a query. */
 const wordsFor: Readonly<Record<string, (schema: Schema, asText: boolean) => Words | undefined>> = {
   required: () => ({ msg: 'Field required', type: 'missing' }),
   additionalProperties: () => extra,

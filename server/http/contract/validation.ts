@@ -9,16 +9,23 @@ import { memberOf, schemaOf, typesOf } from './schemas.ts'
 import type { Operation, OperationId } from './spec.ts'
 import { inputOf, toValidationErrors } from './validation-errors.ts'
 
-/** The validator's own formats also accept `urn:uuid:`, and 30 February. */
+/** Formats of the spec. The validator has its own, which also accept `urn:uuid:`, and 30 February. */
 const formats: Formats = { uuid: (text) => uuid.test(text), 'date-time': isDateTime }
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
-/** By the operation whose answers they validate. Shared by the services of one process: the spec does not change. */
+/**
+ * Validators by the operation whose responses they check. Services of one process share them, because the spec does not
+ * change.
+ */
 const made = new Map<OperationId | undefined, RequestHandler>()
 
-/** 422 for what the spec does not allow; fills in defaults. `answersToo`: 500 for responses that break the spec. */
+/**
+ * Refuses requests that break the spec with 422, and fills in defaults.
+ *
+ * @param answersToo also answers 500 to responses that break the spec
+ */
 export function validate({ answersToo }: { answersToo: boolean }): RequestHandler {
-  // One validator of everything would walk all responses of all operations for each response.
+  // A single validator would walk all responses of all operations for each response.
   if (answersToo) return (req, res, next) => validatorOf(contextOf(req).operation.id)(req, res, next)
   return validatorOf(undefined)
 }
@@ -51,7 +58,10 @@ function makeValidator(answersOf: OperationId | undefined): RequestHandler {
   }
 }
 
-/** Integers that the validator would accept in other spellings: `0x10`, `1e2` and `01` would be further URLs of one resource. */
+/**
+ * Refuses other spellings of integers in paths, which the validator would accept. `0x10`, `1e2` and `01` would be
+ * further URLs of one resource.
+ */
 function pathProblems({ pathSchema }: Operation, parameters: Readonly<Record<string, string>>): Problem[] {
   return Object.entries(parameters).flatMap(([name, value]) => {
     const schema = memberOf(pathSchema, name)
@@ -61,7 +71,7 @@ function pathProblems({ pathSchema }: Operation, parameters: Readonly<Record<str
   })
 }
 
-/** Problems that the validator would accept, or report only one at a time. */
+/** Finds problems that the validator would accept, or report only one at a time. */
 function queryProblems({ querySchema }: Operation, query: object): Problem[] {
   return Object.entries(query).flatMap(([name, value]) => {
     const loc = ['query', name]
@@ -88,12 +98,12 @@ function unparsable(loc: readonly string[], value: string): Problem {
   return { loc, msg, type: 'int_parsing', ...inputOf(value) }
 }
 
-/** RFC 3339, the one rule for all times that clients send. */
+/** Times as in RFC 3339, the one rule for all times that clients send. */
 const dateTime = /^(\d{4}-\d\d-\d\d)T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:Z|[+-](?:[01]\d|2[0-3]):?[0-5]\d)$/i
 
 /**
- * Whether it is a time as RFC 3339 has it, of a day that there is. A leap second is none: no clock here counts it. The offset
- * may be without its colon.
+ * True for a time as in RFC 3339, on a day that exists. Leap seconds are refused, because no clock here counts them.
+ * The offset may be without its colon.
  */
 export function isDateTime(text: string): boolean {
   const day = dateTime.exec(text)?.[1]

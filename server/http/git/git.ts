@@ -1,4 +1,4 @@
-/** Git's smart HTTP: three routes below /git (gitprotocol-http(5)). The bytes in between are git's. */
+/** Git's smart HTTP: three routes below /git (gitprotocol-http(5)). Git itself reads and writes the bodies. */
 
 import type { Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
@@ -89,7 +89,10 @@ export function gitOverHttp(deps: Deps, findCredential: FindCredential, count: C
   }
 }
 
-/** `{id}.git`, or `{id}/{any slug}.git`: git names a folder by the slug, and the id alone says which repository it is. */
+/**
+ * Parses `{id}.git` or `{id}/{any slug}.git`. Git names a folder by the slug, but only the id says which repository it
+ * is.
+ */
 function routeOf(req: Request): Route {
   const path = req.originalUrl.split('?', 1)[0] ?? ''
   const found = /^\/git\/([^/]+)\/([^/]+?)(?:\.git|\/[^/]+)?\/(info\/refs|git-upload-pack|git-receive-pack)$/.exec(path)
@@ -113,7 +116,7 @@ function serviceOf(req: Request, res: Response, { rest }: Route): GitService {
   return service
 }
 
-/** The password of Basic, with any user name, or a Bearer token. @throws AppError invalid_token */
+/** Reads the password of Basic, with any user name, or a Bearer token. @throws AppError invalid_token */
 export async function gitCredentialOf(req: Request, findCredential: FindCredential): Promise<Credential | undefined> {
   const header = req.get('Authorization')
   if (header === undefined) return undefined
@@ -129,7 +132,7 @@ export async function gitCredentialOf(req: Request, findCredential: FindCredenti
   )
 }
 
-/** As git-http-backend: any other value means version 0. */
+/** The protocol version. Any other value means version 0, as in git-http-backend. */
 function versionOf(req: Request): 0 | 1 | 2 {
   const version = req.get('Git-Protocol')
   return version === 'version=2' ? 2 : version === 'version=1' ? 1 : 0
@@ -140,14 +143,14 @@ function bodyBytesOf(req: Request): number | undefined {
   return length === undefined ? undefined : Number(length)
 }
 
-/** The decompressed body; gitstore limits how much of it is read. */
+/** The decompressed body. gitstore limits how much of it is read. */
 function bodyOf(req: Request): Readable {
   const encoding = req.get('Content-Encoding') ?? 'identity'
   if (encoding === 'identity') return req
   if (encoding !== 'gzip' && encoding !== 'x-gzip')
     throw new AppError('unsupported_media_type', 'Send the body as it is, or with gzip')
   const inflated = createGunzip()
-  // Not `pipeline`, which would close the connection and with it the response.
+  // Not `pipeline`, which would close the connection, and so the response.
   inflated.once('error', () => req.unpipe(inflated).resume())
   req.once('close', () => {
     if (!req.readableEnded) inflated.destroy(new Error('The client has gone'))
@@ -155,29 +158,32 @@ function bodyOf(req: Request): Readable {
   return req.pipe(inflated)
 }
 
-/** Git LFS asks below the address of a repository. Grove does not store its objects; the client shows why. */
+/**
+ * True for a request of Git LFS, below the URL of a repository. The service does not store LFS objects, and the client
+ * shows why.
+ */
 function isLfsRequest(req: Request): boolean {
   return /^\/git\/[^/]+\/[^/]+(\/[^/]+)?\/info\/lfs(\/|\?|$)/.test(req.originalUrl)
 }
 
-/** Source: git-lfs's docs/api, `application/vnd.git-lfs+json`. */
+/** Answers Git LFS. Source: git-lfs's docs/api, `application/vnd.git-lfs+json`. */
 function answerLfs(res: Response): void {
   const message = 'Grove does not store Git LFS objects; commit files of at most 100 MiB to git itself, without LFS'
   res.status(501).type('application/vnd.git-lfs+json').send(JSON.stringify({ message }))
 }
 
 /**
- * Milliseconds for a clone or a push to end by itself when the service stops. Then its client gets an error; a second later
- * service.ts closes the connections.
+ * Milliseconds for a clone or a push to end when the service stops. After that, its client gets an error. A second
+ * later, service.ts closes the connections.
  */
 const graceMs = 7_000
 
 interface Exchange {
-  /** Aborted where the client has gone or is too slow, or where the service stops before git has started. */
+  /** Aborted if the client is gone or too slow. Also if the service stops before Git has started. */
   readonly gone: AbortSignal
-  /** Aborted where the service cannot wait any longer. */
+  /** Aborted when the service cannot wait any longer. */
   readonly stopping: AbortSignal
-  /** From now on the service waits for it. */
+  /** Makes a stopping service wait for the exchange. */
   admit(): void
   end(): void
 }
@@ -188,7 +194,7 @@ interface Controls {
   admitted: boolean
 }
 
-/** Requests of git that are under way, which end with their client or with the service. */
+/** Tracks running Git requests, which end with their client or with the service. */
 export function exchangesUntil(draining: AbortSignal): { begin(req: Request, res: Response): Exchange } {
   const all = new Set<Controls>()
   const drain = () => {
@@ -205,10 +211,10 @@ export function exchangesUntil(draining: AbortSignal): { begin(req: Request, res
       const { gone, stopping } = controls
       all.add(controls)
       res.once('close', () => gone.abort(new Error('The client has gone')))
-      // Most clients read an answer only once they have sent everything.
+      // Most clients read the response only after they have sent everything.
       res.once('finish', () => req.unpipe().resume())
       enforceClientTimeouts(req, res, () => {
-        // What the client has not read would stay in the system's memory for minutes.
+        // Unread data would stay in the system's memory for minutes.
         if (res.headersSent) res.socket?.resetAndDestroy()
         gone.abort(tooSlow())
       })

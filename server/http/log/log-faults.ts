@@ -1,23 +1,23 @@
-/** Repeated faults in the log: the first is logged, the others are counted and logged once a minute. */
+/** Logs the first of repeated faults, and counts the others. The count is logged once a minute. */
 
 import type { LogFn, Logger } from 'pino'
 import { codeOf } from '../../../gitstore/errors.ts'
 
 const intervalMs = 60_000
 
-/** Global faults: a full disk, a folder that is not writable, an index that is being rebuilt. */
+/** Global faults, for example a full disk or an index that is being rebuilt. */
 const persistent: ReadonlySet<unknown> = new Set(
   'busy storage_full storage_readonly storage_error ENOSPC EDQUOT EROFS EIO EACCES EPERM EMFILE ENFILE'.split(' '),
 )
 
-/** Faults of one repository, which the error's message names. */
+/** Faults of one repository. The error's message names it. */
 const persistentByPath: ReadonlySet<unknown> = new Set('ref_damaged object_missing object_damaged damaged'.split(' '))
 
-/** Kinds counted at once; further kinds are logged each time. */
+/** The most kinds that are counted at once. Further kinds are logged each time. */
 const maxKinds = 1_000
 
 export interface FaultCounts {
-  /** Whether to write the record; otherwise it is counted. `report` is called later with the count. */
+  /** True if the record is to be written. Otherwise it is counted, and `report` is called later with the count. */
   admits(record: unknown, message: string, report: (count: number) => void): boolean
   /** Logs the remaining counts before the log ends. */
   end(): void

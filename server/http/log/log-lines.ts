@@ -1,22 +1,22 @@
-/** Writes log lines to a descriptor without blocking, and without failing if it fails. */
+/** Writes log lines to a descriptor. It never blocks, and never fails if the descriptor fails. */
 
 import { writeSync } from 'node:fs'
 import { codeOf } from '../../../gitstore/errors.ts'
 
 export interface Lines {
   write(line: string): void
-  /** Writes waiting lines, or keeps them; true if the reader will accept more soon. */
+  /** Writes waiting lines, or keeps them. True if the reader will soon accept more. */
   flush(): boolean
 }
 
-/** Bytes gathered for one write. */
+/** Bytes that are collected for one write. */
 const gatheredBytes = 4_096
-/** Maximum waiting bytes. */
+/** The most waiting bytes. */
 const waitingBytes = 1024 * 1024
 
 /**
- * Never cuts lines. While the descriptor accepts none (full disk, reader gone) they wait; beyond 1 MiB they are dropped, and
- * `lost` logs how many once there is room.
+ * Returns a writer that never cuts lines. While the descriptor accepts none (full disk, reader gone), they wait. Beyond
+ * 1 MiB they are dropped, and `lost` logs how many once there is room.
  */
 export function linesTo(descriptor: number, lost: (count: number) => string): Lines {
   let waiting: Buffer[] = []
@@ -47,7 +47,7 @@ export function linesTo(descriptor: number, lost: (count: number) => string): Li
     return false
   }
 
-  /** How many lines are complete after `count` bytes. */
+  /** Removes the lines that are complete after `count` bytes. */
   const forget = (count: number) => {
     let whole = 0
     let first = 0

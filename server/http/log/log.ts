@@ -19,14 +19,15 @@ const secrets = [
   'invitation',
 ]
 
-/** Milliseconds that a line may wait to be written with others. */
+/** The most milliseconds that a line waits to be written with others. */
 const flushMs = 100
-/** Milliseconds that the process waits at its end for a slow reader of the log. */
+/** The most milliseconds that an ending process waits for a slow reader of the log. */
 const lastFlushMs = 1_000
 
 /**
- * Writes JSON lines to standard error; standard output has only the line with the service's address. `worker`: the number of
- * this process among those that share the port; absent in the process that starts them.
+ * Creates a log of JSON lines on standard error. Standard output has only the line with the service's URL.
+ *
+ * @param worker the number of this process among those that share the port; absent in the process that starts them
  */
 export function createLog(level: string, worker?: number): Logger {
   const faults = faultCounts()
@@ -43,8 +44,8 @@ export function createLog(level: string, worker?: number): Logger {
 }
 
 /**
- * Writes the warnings of Node as lines of the log, instead of Node's plain text on standard error. Deprecations have level
- * `debug`: they address the authors of packages, and an operator cannot act on them.
+ * Writes warnings of Node to the log, instead of as plain text to standard error. Deprecations have the level `debug`:
+ * they address the authors of packages, and an operator cannot act on them.
  */
 export function logWarnings(log: Logger): void {
   process.removeAllListeners('warning')
@@ -59,7 +60,7 @@ function lostLines(count: number): string {
   return `${count} lines of this log are lost: standard error did not take them`
 }
 
-/** Blocks the process; it is ending. */
+/** Blocks the process, which is ending. */
 function pause(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
 }

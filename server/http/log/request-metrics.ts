@@ -1,9 +1,9 @@
-/** Counts requests and what git clients carry. */
+/** Counts requests, and the bytes of Git clients. */
 
 import type { Metrics } from '../../metrics/metrics.ts'
 
 interface Counted {
-  /** Absent where nothing is at the address. */
+  /** Absent if there is nothing at the URL. */
   readonly op: string | undefined
   readonly status: number | 'aborted'
   readonly seconds: number
@@ -19,7 +19,7 @@ const transports = ['git-upload-pack', 'git-receive-pack'] as const
 
 type Transport = (typeof transports)[number]
 
-/** Whether the operation carries objects. */
+/** True if the operation carries objects. */
 export function isTransport(op: string | undefined): op is Transport {
   return transports.some((one) => one === op)
 }

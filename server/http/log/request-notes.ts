@@ -1,4 +1,4 @@
-/** What middleware and handlers find out about a request for its line in the log. */
+/** Notes of middleware and handlers about a request, for its line in the log. */
 
 import type { Request } from 'express'
 import type { Credential } from '../../domain/accounts/access-tokens.ts'
@@ -10,7 +10,7 @@ export function note(req: Request, notes: RequestNotes): void {
   state.notes = { ...state.notes, ...notes }
 }
 
-/** Notes the ids in a path. Other text in their place may be anything and is left out. */
+/** Notes the ids in a path. Other text there may be anything, and is left out. */
 export function noteIds(req: Request, org: string | undefined, node: string | undefined): void {
   const ids = {
     ...(org !== undefined && isId(org) ? { org } : {}),

@@ -1,4 +1,7 @@
-/** The request log: one line per request, with the id from the response, without secrets, addresses or names of files. */
+/**
+ * The request log: one line per request, with the id of the response. It has no secrets, e-mail addresses or file
+ * names.
+ */
 
 import type { Socket } from 'node:net'
 import type { Request, RequestHandler, Response } from 'express'
@@ -10,10 +13,10 @@ import { stateOf } from '../request-state.ts'
 import { countRequest, countTransport, isTransport } from './request-metrics.ts'
 import { notesOf } from './request-notes.ts'
 
-/** Steps of one request that wait for the end of its response; more is a leak, of which Node warns on standard error. */
+/** The most listeners for the end of a response. More is a leak, of which Node warns on standard error. */
 const mostListeners = 32
 
-/** Gives each request its id (the client's, if it is valid), and counts and logs it after the response. */
+/** Gives each request its id, and counts and logs it after the response. The id is the client's, if it is valid. */
 export function requestLog({ config, log, metrics }: Deps): RequestHandler {
   const { logRequests } = config
   // The fields are those named below, none of which holds a secret.
@@ -61,11 +64,11 @@ interface Outcome {
   readonly outcome: 'completed' | 'refused' | 'failed' | 'aborted'
   readonly level: 'info' | 'warn' | 'error'
   readonly message: string
-  /** Whether the client has what it asked for. */
+  /** True if the client got what it asked for. */
   readonly isFine: boolean
 }
 
-/** 501 is the answer to Git LFS; the fault behind a 503 has a line of its own. */
+/** The outcome of a request. 501 is the response to Git LFS. The fault behind a 503 has its own line. */
 function outcomeOf(req: Request, { statusCode, writableFinished }: Response): Outcome {
   if (!writableFinished) return { outcome: 'aborted', level: 'info', message: 'request aborted', isFine: false }
   if (statusCode >= 500 && statusCode !== 501 && statusCode !== 503)
@@ -77,10 +80,13 @@ function outcomeOf(req: Request, { statusCode, writableFinished }: Response): Ou
   return { outcome, level: 'info', message: 'request completed', isFine }
 }
 
-/** Bytes of a connection up to the last answer on it. */
+/** The bytes of each connection up to its last response. */
 const counted = new WeakMap<Socket, { readonly read: number; readonly written: number }>()
 
-/** The bytes that the connection has carried since its last answer: the request and the response, with their headers. */
+/**
+ * Counts the bytes of a connection since its last response. They are those of the request and the response, with
+ * headers.
+ */
 function countBytes(socket: Socket): { readonly bytes_in: number; readonly bytes_out: number } {
   const before = counted.get(socket) ?? { read: 0, written: 0 }
   const now = { read: socket.bytesRead, written: socket.bytesWritten }
@@ -88,7 +94,7 @@ function countBytes(socket: Socket): { readonly bytes_in: number; readonly bytes
   return { bytes_in: now.read - before.read, bytes_out: now.written - before.written }
 }
 
-/** Tokens do not belong in request ids; if a client sends one there, it is hidden. */
+/** The id of a request. Tokens do not belong in request ids; if a client sends one there, it gets a new id. */
 function idFor(sent: unknown): string {
   return typeof sent === 'string' && /^[\w.:-]{1,100}$/.test(sent) && !holdsToken(sent) ? sent : newId()
 }
@@ -98,8 +104,8 @@ export function requestId(req: Request): string {
 }
 
 /**
- * The trace id of a `traceparent` header of W3C Trace Context; undefined if it is missing or invalid. A version above 00 may have further
- * fields. Source: https://www.w3.org/TR/trace-context/, 3.2.
+ * The trace id in a `traceparent` header of W3C Trace Context. Undefined if it is missing or invalid. A version above
+ * 00 may have further fields. Source: https://www.w3.org/TR/trace-context/, 3.2.
  */
 function traceIdOf(sent: unknown): string | undefined {
   if (typeof sent !== 'string') return undefined

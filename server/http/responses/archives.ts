@@ -1,4 +1,4 @@
-/** Sends files as a tar that is made while it is read. */
+/** Sends files as a tar, which is created while it is read. */
 
 import { Readable, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -10,16 +10,20 @@ import { readingSignal } from '../connection/slow-client.ts'
 import { stateOf } from '../request-state.ts'
 import type { Archive } from './responses.ts'
 
-/** Seconds since 1970 that the header holds in every reader: up to the year 2038. */
+/** The latest time, in 2038, that every reader of a tar accepts. Seconds since 1970. */
 const latestTime = 2 ** 31 - 1
 
-/** @throws as `archive.send`, before the first byte; later faults end the connection in the middle of the tar */
+/**
+ * Sends an archive. A fault after the first byte ends the connection in the middle of the tar.
+ *
+ * @throws the errors of `content.send`, before the first byte
+ */
 export async function sendArchive(req: Request, res: Response, { content }: Archive): Promise<void> {
   const headers = {
     'Content-Type': 'application/x-tar',
     'Content-Disposition': `attachment; filename="${content.name.replace(/[^\w-]/g, '_')}.tar"; filename*=UTF-8''${encodeURIComponent(content.name)}.tar`,
   }
-  // A step of ours that compresses it would take a core for minutes.
+  // Compressing it here would take a core for minutes.
   stateOf(req).isPacked = true
   if (req.method === 'HEAD') {
     for (const [name, value] of Object.entries(headers)) res.setHeader(name, value)
@@ -56,7 +60,7 @@ interface TarOptions {
   readonly noteFault: (fault: unknown) => void
 }
 
-/** The same bytes for the same files: owner, group and mode say nothing. */
+/** Writes a tar. The same files give the same bytes, because owner, group and mode are constant. */
 async function writeTar(
   first: IteratorResult<ExportedFile, void>,
   files: AsyncGenerator<ExportedFile>,

@@ -1,10 +1,10 @@
-/** The page that shows the spec: Swagger UI from our own disk, so that it works offline and under a strict policy. */
+/** The page that shows the spec. Swagger UI comes from our disk, so that it works offline and under a strict policy. */
 
 import express, { type RequestHandler } from 'express'
 import folderOfSwaggerUi from 'swagger-ui-dist/absolute-path.js'
 import { publicPath } from '../connection/base-url.ts'
 
-/** No inline script; Swagger UI sets styles by itself. */
+/** The policy forbids inline scripts. Swagger UI itself sets styles. */
 export const docsPolicy =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
   "connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
@@ -24,11 +24,11 @@ export const docsPage = `<!doctype html>
 const start = `SwaggerUIBundle({ url: 'openapi.json', dom_id: '#spec', deepLinking: true, validatorUrl: null })
 `
 
-/** What the page loads: a few named files, nothing else of the package. */
+/** Serves the files that the page loads, and nothing else of the package. */
 export function docsFiles(): RequestHandler {
   const root = folderOfSwaggerUi()
   const router = express.Router()
-  // What the page names is relative to /docs.
+  // The URLs in the page are relative to /docs.
   router.get('/docs/', (_req, res) => res.redirect(308, publicPath(res, '/docs')))
   router.get('/docs/start.js', (_req, res) => {
     res.type('text/javascript').set('Cache-Control', 'public, max-age=3600').send(start)

@@ -1,4 +1,4 @@
-/** Sends files as bytes: whole or a range, and never as anything that a browser runs. */
+/** Sends files as bytes, whole or a range. They are never sent as something that a browser runs. */
 
 import type { Request, Response } from 'express'
 import { AppError } from '../../base/errors.ts'
@@ -7,14 +7,17 @@ import { readingSignal } from '../connection/slow-client.ts'
 import { stateOf } from '../request-state.ts'
 import type { Download } from './responses.ts'
 
-/** Nothing in the file is loaded, run or submitted, whatever a browser takes it for. Source: CSP Level 3, 6.3.2. */
+/**
+ * The policy of files. Nothing in them is loaded, run or submitted, even if a browser guesses another type. Source: CSP
+ * Level 3, 6.3.2.
+ */
 const policy = "default-src 'none'; sandbox"
 const immutable = 'private, max-age=31536000, immutable'
 
-/** @throws AppError range_not_satisfiable, and as `file.send` before the first byte */
+/** Sends a download. @throws AppError range_not_satisfiable; before the first byte also the errors of `file.send` */
 export async function sendDownload(req: Request, res: Response, { file }: Download): Promise<void> {
   const etag = `"${file.oid}"`
-  // No proxy and no step of ours may compress it: ranges count its bytes.
+  // Neither a proxy nor this service may compress it, because ranges count its bytes.
   stateOf(req).isPacked = true
   const headers: Record<string, string> = {
     ETag: etag,
@@ -54,17 +57,20 @@ export async function sendDownload(req: Request, res: Response, { file }: Downlo
   }
 }
 
-/** The answer is another one. */
+/** Removes headers, because another response is sent instead. */
 function forget(res: Response, names: readonly string[]): void {
   for (const name of names) res.removeHeader(name)
 }
 
-/** Undefined: the whole file, also for several ranges and for one of an older version. Source: RFC 9110, 13.1.5 and 14.2. */
+/**
+ * The range to send. Undefined: the whole file, also for several ranges, or for a range of an older version. Source:
+ * RFC 9110, 13.1.5 and 14.2.
+ */
 function rangeOf(req: Request, etag: string, size: number): { from: number; to: number } | 'none' | undefined {
   const ifRange = req.get('If-Range')
   if (req.method !== 'GET' || (ifRange !== undefined && ifRange !== etag)) return undefined
   const ranges = req.range(size)
-  // The package refuses more last bytes than there are, which are the whole file. Source: RFC 9110, 14.1.2.
+  // The package refuses a suffix range that is longer than the file. It means the whole file. Source: RFC 9110, 14.1.2.
   if (ranges === -1 && size > 0 && /^bytes=\s*-0*[1-9]\d*\s*$/i.test(req.get('Range') ?? ''))
     return { from: 0, to: size }
   if (ranges === -1) return 'none'
@@ -73,7 +79,7 @@ function rangeOf(req: Request, etag: string, size: number): { from: number; to: 
   return range && { from: range.start, to: range.end + 1 }
 }
 
-/** Source: RFC 6266, with the encoding of RFC 8187. */
+/** The Content-Disposition header. Source: RFC 6266, with the encoding of RFC 8187. */
 function dispositionOf(kind: 'inline' | 'attachment', name: string): string {
   const ascii = name.replace(/[^\w .()+,=@~-]/g, '_')
   const encoded = encodeURIComponent(name.replace(/\p{Surrogate}/gu, '_')).replace(/['()*]/g, (one) => {

@@ -1,4 +1,7 @@
-/** Sends content that is stored gzipped: 304 if it is known, the bytes to clients that accept gzip, decompressed otherwise. */
+/**
+ * Sends content that is stored gzipped. Clients with a valid copy get 304, clients that accept gzip get the bytes, and
+ * others get them decompressed.
+ */
 
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
@@ -6,14 +9,15 @@ import type { Request, Response } from 'express'
 import { stateOf } from '../request-state.ts'
 import type { Gzipped } from './responses.ts'
 
-/** Whether the response must not be compressed again: it is too large to be compressed per request. */
+/** True if the response must not be compressed again. It is too large to be compressed per request. */
 export function isPacked(res: Response): boolean {
   return stateOf(res.req).isPacked
 }
 
 /**
- * The ETag is weak: a version means the same in each encoding, but another zlib may compress it to other bytes. Caches, of
- * what is public also shared ones, may store it and must revalidate, since it may be withdrawn at any time. Source: RFC 9110, 8.8.3; 9111, 5.2.2.4.
+ * Sends gzipped JSON. The ETag is weak, because another zlib may compress the same version to other bytes. Caches may
+ * store the response but must revalidate it, because access may end at any time. Shared caches may store only public
+ * content. Source: RFC 9110, 8.8.3; 9111, 5.2.2.4.
  */
 export async function sendGzipped(
   req: Request,
@@ -42,7 +46,7 @@ function tagOf(version: string): string {
   return `W/"${version}"`
 }
 
-/** @throws zlib errors, but not when the client disconnects */
+/** Sends the decompressed bytes. @throws zlib errors, but not when the client disconnects */
 async function unpack(gzip: Uint8Array, res: Response): Promise<void> {
   const unzip = createGunzip()
   unzip.end(gzip)

@@ -28,7 +28,7 @@ export function securityHeaders(publicUrl: string | undefined): RequestHandler {
   })
 }
 
-/** Cookies are never read, so any site may send requests with a token that it was given. */
+/** Allows requests from any site. The API never reads cookies, so a site can only use a token that it was given. */
 export function crossOrigin(): RequestHandler {
   return cors({ origin: '*', exposedHeaders: exposed, maxAge: 600, preflightContinue: true })
 }

@@ -1,9 +1,12 @@
-/** How programs use an invitation: the page that its link opens for them. The invitation stands behind the `#` of its address, so only the browser has it. */
+/**
+ * The page behind the link of an invitation, which explains it to users and programs. The token is in the fragment of
+ * the URL, so only the browser has it.
+ */
 
-/** Nothing is loaded and nothing runs. */
+/** The policy of the page: it loads and runs nothing. */
 export const joinPolicy = "default-src 'none'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 
-/** `base`: the service's address, without a slash at its end. */
+/** Returns the page. @param base the service's URL, without a trailing slash */
 export function joinPage(base: string): string {
   return `<!doctype html>
 <html lang="en">

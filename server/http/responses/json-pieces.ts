@@ -6,12 +6,12 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Request, Response } from 'express'
 import { reserveResponse } from '../connection/memory-budget.ts'
 
-/** Characters of JSON, approximately, that are serialised at once: 10 ms. */
+/** The approximate length of JSON, in characters, that is serialised at once: 10 ms. */
 const piecesAboveCharacters = 1_048_576
 /** Characters of a piece: 1 ms. */
 const pieceCharacters = 131_072
 
-/** Whether the JSON is too long to be serialised at once; stops counting as soon as it is. */
+/** True if the JSON is too long to be serialised at once. Stops counting as soon as it is. */
 export function isLarge(body: unknown, characters = piecesAboveCharacters): boolean {
   let left = characters
   const exceeds = (value: unknown): boolean => {
@@ -21,7 +21,7 @@ export function isLarge(body: unknown, characters = piecesAboveCharacters): bool
     if (Array.isArray(value)) return value.some(exceeds)
     for (const name in value) {
       left -= name.length
-      if (exceeds((value as Record<string, unknown>)[name])) return true // it is an object, with this property
+      if (exceeds((value as Record<string, unknown>)[name])) return true // an object with this property
     }
     return false
   }
@@ -29,7 +29,8 @@ export function isLarge(body: unknown, characters = piecesAboveCharacters): bool
 }
 
 /**
- * The same response as `res.json`. Serialises everything first: a slow client then holds the bytes and not `body`.
+ * Sends the same response as `res.json`. Serialises everything first, so that a slow client holds the bytes and not
+ * `body`.
  *
  * @param person undefined: an anonymous reader
  * @throws AppError as reserveResponse
@@ -92,7 +93,7 @@ function* partsOf(value: unknown): Iterable<string> {
   if (!isLarge(value, pieceCharacters)) yield JSON.stringify(value) ?? 'null'
   else if (typeof value === 'string') yield* partsOfText(value)
   else if (Array.isArray(value)) yield* partsOfArray(value)
-  else yield* partsOfObject(value as object) // only texts, arrays and objects are large
+  else yield* partsOfObject(value as object) // only strings, arrays and objects are large
 }
 
 function* partsOfText(text: string): Iterable<string> {

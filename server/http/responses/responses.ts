@@ -8,7 +8,7 @@ import type { OrgExport } from '../../vault/write/requests.ts'
 
 export type Headers = Readonly<Record<string, string>>
 
-/** For answers that hold tokens. */
+/** Headers of responses that contain tokens. */
 export const noStore: Headers = { 'Cache-Control': 'no-store' }
 
 /** A JSON body with additional headers. */
@@ -52,20 +52,20 @@ export class Archive {
 }
 
 export interface GzippedBody {
-  /** Of the JSON in `gzip`. */
+  /** The version of the JSON in `gzip`. */
   readonly version: string
   readonly gzip: Uint8Array
   /** Bytes of the JSON. */
   readonly length: number
 }
 
-/** A JSON body, stored gzipped. Read only if the caller does not have this version. */
+/** A JSON body that is stored gzipped. It is read only if the caller does not have this version. */
 export class Gzipped<Body> {
   /** Never set: the type of the JSON, for the compiler to compare with the spec. */
   declare readonly body?: Body
   readonly version: string
   readonly read: () => Promise<GzippedBody>
-  /** Whether anyone may read it, so that shared caches may store it. */
+  /** True if anyone may read it. Then shared caches may store it. */
   readonly isPublic: boolean
 
   constructor(version: string, read: () => Promise<GzippedBody>, { isPublic }: { readonly isPublic: boolean }) {
@@ -75,7 +75,7 @@ export class Gzipped<Body> {
   }
 }
 
-/** `location` is relative to the service's address. */
+/** A response to a creation. @param location relative to the service's URL */
 export function created<Body>(location: string, body: Body): WithHeaders<Body> {
   return withHeaders(body, { Location: location })
 }
@@ -88,12 +88,12 @@ export function bytes(content: Buffer, contentType: string, headers: Headers = {
   return new Bytes(content, { ...headers, 'Content-Type': contentType })
 }
 
-/** A patch. The bytes of files stand in it as they are, also those that are not UTF-8. */
+/** A patch. It contains the bytes of files unchanged, also those that are not UTF-8. */
 export function patch(content: Buffer): Bytes {
   return bytes(content, 'text/x-diff; charset=utf-8')
 }
 
-/** What a handler answers, without what is for HTTP alone: the JSON as an object, or bytes. @throws Error for what is streamed */
+/** The result of a handler without its HTTP parts: an object or bytes. */
 export async function plainAnswer(answer: unknown): Promise<unknown> {
   if (answer instanceof WithHeaders) return answer.body
   if (answer instanceof ImmutableAnswer) return answer.body
