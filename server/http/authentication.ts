@@ -33,6 +33,8 @@ interface TokenRequest {
 /** The most cached tokens, about 0.5 KB each. A client uses one at a time. */
 const remembered = 10_000
 
+const signInHint = 'Authentication required: send `Authorization: Bearer <token>`'
+
 /** Clock skew allowed. */
 const clockLeewayMs = 60_000
 
@@ -81,7 +83,7 @@ export function authenticate(findCredential: FindCredential): RequestHandler {
       return
     }
     if (req.headers.authorization === undefined) {
-      next(security === 'required' ? new AppError('unauthenticated', 'Sign in first') : undefined)
+      next(security === 'required' ? new AppError('unauthenticated', signInHint) : undefined)
       return
     }
     setCredential(req, await credentialOf(req, findCredential))
@@ -127,9 +129,10 @@ export const limitTokens: RequestHandler = (req, _res, next) => {
   if (scope !== undefined) {
     const { org_id, node_id } = match.parameters
     if (operation.token === 'none')
-      throw scopeRefusal(scope, 'This takes the token of a login, not a personal access token')
-    if (operation.token === 'write' && scope.access === 'read') throw scopeRefusal(scope, 'This token only reads')
-    if (!isWithin(scope, org_id, node_id)) throw scopeRefusal(scope, 'This token is for something else')
+      throw scopeRefusal(scope, 'Personal access tokens cannot do this; sign in and use the access token')
+    if (operation.token === 'write' && scope.access === 'read') throw scopeRefusal(scope, 'This token is read-only')
+    if (!isWithin(scope, org_id, node_id))
+      throw scopeRefusal(scope, 'This token is limited to another organisation or node')
   }
   next()
 }

@@ -14,7 +14,8 @@ export function requireMetricsToken({ metricsToken }: Config): RequestHandler {
   return (req, _res, next) => {
     if (contextOf(req).operation.security === 'metrics') {
       if (wanted === undefined) throw new AppError('not_found', 'Metrics are not served here')
-      if (req.headers.authorization === undefined) throw new AppError('unauthenticated', 'Send METRICS_TOKEN as Bearer')
+      if (req.headers.authorization === undefined)
+        throw new AppError('unauthenticated', 'Send METRICS_TOKEN as `Authorization: Bearer <token>`')
       if (!timingSafeEqual(digestOf(bearerToken(req) ?? ''), wanted)) throw invalidTokenError()
     }
     next()

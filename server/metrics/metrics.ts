@@ -30,7 +30,11 @@ export function newMetrics(worker = 1) {
   const make = makeIn(registry)
   return {
     registry,
-    buildInfo: make.gauge('build_info', '1; the versions of Grove, Node and git', ['version', 'node', 'git']),
+    buildInfo: make.gauge('build_info', 'Always 1; the labels are the versions of Grove, Node and git', [
+      'version',
+      'node',
+      'git',
+    ]),
     ...requestMetrics(make),
     ...gitMetrics(make),
     ...indexMetrics(make),
@@ -56,18 +60,18 @@ function makeIn(registry: Registry) {
 /** Metrics of requests and of the users who send them. */
 function requestMetrics({ counter, gauge, histogram }: Make) {
   return {
-    requests: counter('http_requests_total', 'Requests, by the status of the answer; aborted: the client left', [
+    requests: counter('http_requests_total', 'Requests by status of the response; aborted: the client disconnected', [
       'operation',
       'status',
     ]),
-    requestSeconds: histogram('http_request_duration_seconds', 'From the headers to the end of the answer', [
+    requestSeconds: histogram('http_request_duration_seconds', 'Time from the headers to the end of the response', [
       'operation',
     ]),
     requestsInFlight: gauge('http_requests_in_flight', 'Requests that are being answered'),
-    rateLimited: counter('rate_limited_total', 'Requests that were answered 429', ['limit']),
+    rateLimited: counter('rate_limited_total', 'Requests answered with 429', ['limit']),
     signIns: counter('sign_ins_total', 'Sign-ins: done, wrong, limited or failed', ['outcome']),
     passwordQueue: gauge('password_queue', 'Requests that wait for a password to be hashed'),
-    sessionsActive: gauge('sessions_active', 'Sessions that were not ended, of all accounts'),
+    sessionsActive: gauge('sessions_active', 'Sessions of all accounts that have not ended'),
   }
 }
 
@@ -76,7 +80,7 @@ function gitMetrics({ counter, gauge, histogram }: Make) {
   return {
     gitSeconds: histogram(
       'git_transport_duration_seconds',
-      'Clones, fetches and pushes, with their wait: completed, refused, failed or aborted',
+      'Clones, fetches and pushes, including their wait: completed, refused, failed or aborted',
       ['service', 'outcome'],
       longSeconds,
     ),
@@ -84,8 +88,8 @@ function gitMetrics({ counter, gauge, histogram }: Make) {
       'service',
       'direction',
     ]),
-    gitProcesses: gauge('git_processes', 'Running gits, those that read objects included'),
-    gitWaiting: gauge('git_waiting', 'Clones, fetches and pushes that wait for a git'),
+    gitProcesses: gauge('git_processes', 'Running Git processes, including those that read objects'),
+    gitWaiting: gauge('git_waiting', 'Clones, fetches and pushes that wait for a Git process'),
 
     refPhaseSeconds: histogram(
       'ref_transaction_phase_seconds',
@@ -97,16 +101,16 @@ function gitMetrics({ counter, gauge, histogram }: Make) {
     ]),
     refTransactionsRecovered: counter(
       'ref_transactions_recovered_total',
-      'Transactions finished or undone after a death or a fault',
+      'Transactions that were finished or undone after a crash or a fault',
     ),
-    refLockWaitSeconds: histogram('ref_lock_wait_seconds', 'Waits for a lock that another process or git held', []),
+    refLockWaitSeconds: histogram('ref_lock_wait_seconds', 'Waits for a lock that another process or Git held', []),
   }
 }
 
 /** Metrics of the index, and of the background jobs. */
 function indexMetrics({ counter, gauge, histogram }: Make) {
   return {
-    indexSeconds: histogram('index_follow_seconds', 'From a difference between refs and rows to written rows', [
+    indexSeconds: histogram('index_follow_seconds', 'Time from finding that refs and rows differ to writing the rows', [
       'kind',
     ]),
     indexFailures: counter(
@@ -114,11 +118,13 @@ function indexMetrics({ counter, gauge, histogram }: Make) {
       'Repositories that could not be indexed when they were read',
       ['kind'],
     ),
-    behindNodes: gauge('index_behind_nodes', 'Nodes that the last sweep could not bring up to their refs'),
+    behindNodes: gauge('index_behind_nodes', 'Nodes whose rows the last sweep could not update to match their refs'),
     unreadable: gauge('repositories_unreadable', 'Repositories that the last sweep found damaged'),
-    readOnly: gauge('repositories_suspect', 'Repositories that are read-only since a sync failed'),
-    sweepSuccess: gauge('sweep_last_success_timestamp_seconds', 'When a background job last ended well', ['chore']),
-    sweepSeconds: gauge('sweep_duration_seconds', 'How long the last run of a background job took', ['chore']),
+    readOnly: gauge('repositories_suspect', 'Repositories that are read-only because a sync failed'),
+    sweepSuccess: gauge('sweep_last_success_timestamp_seconds', 'Time of the last success of a background job', [
+      'chore',
+    ]),
+    sweepSeconds: gauge('sweep_duration_seconds', 'Duration of the last run of a background job', ['chore']),
     maintained: counter('maintenance_repositories_total', 'Repositories maintained: done or failed', ['outcome']),
   }
 }
@@ -127,7 +133,7 @@ function databaseMetrics({ counter, gauge, histogram }: Make) {
   return {
     databaseWaitSeconds: histogram(
       'database_wait_seconds',
-      'Waits for a database: of each write for its turn, of those reads that had to',
+      'Waits for a database: by every write, and by the reads that had to wait',
       ['database', 'role'],
     ),
     databaseBusy: counter('database_busy_total', 'Statements and transactions that gave up waiting', ['database']),
@@ -138,20 +144,22 @@ function databaseMetrics({ counter, gauge, histogram }: Make) {
 /** Metrics of searches and of drawings of graphs. */
 function searchMetrics({ counter, gauge, histogram }: Make) {
   return {
-    searchSeconds: histogram('search_duration_seconds', 'Searches, with the wait for earlier ones', ['expansion']),
+    searchSeconds: histogram('search_duration_seconds', 'Searches, including the wait for earlier ones', ['expansion']),
     searchDocuments: gauge('search_index_documents', 'Nodes in the search indexes in memory'),
-    searchBytes: gauge('search_index_bytes', 'Estimated heap of the search indexes in memory'),
-    searchBuilds: counter('search_builds_total', 'Search indexes that were begun'),
-    graphSeconds: histogram('graph_draw_seconds', 'Drawings of public graphs', [], longSeconds),
+    searchBytes: gauge('search_index_bytes', 'Estimated bytes of heap of the search indexes in memory'),
+    searchBuilds: counter('search_builds_total', 'Search indexes that were opened'),
+    graphSeconds: histogram('graph_draw_seconds', 'Drawings of graphs and maps', [], longSeconds),
   }
 }
 
 function cellMetrics({ counter, gauge }: Make) {
   return {
-    cellLease: gauge('cell_lease_seconds', 'Until the lease of this cell ends, by the count of this process', ['cell']),
+    cellLease: gauge('cell_lease_seconds', 'Seconds until the lease of this cell ends, as this process counts', [
+      'cell',
+    ]),
     forwarded: counter(
       'forwarded_total',
-      'Requests that were passed on to another cell: done, failed or aborted; failed: it did not answer to the end',
+      'Requests forwarded to another cell: done, failed or aborted; failed: the cell did not answer to the end',
       ['to', 'outcome'],
     ),
   }
@@ -159,7 +167,9 @@ function cellMetrics({ counter, gauge }: Make) {
 
 function storageMetrics({ counter, gauge }: Make) {
   return {
-    storageFaults: counter('storage_faults_total', 'Requests and pushes that failed because the storage did', ['kind']),
+    storageFaults: counter('storage_faults_total', 'Requests and pushes that failed because the storage failed', [
+      'kind',
+    ]),
     storageFree: gauge('storage_free_bytes', 'Bytes that the service may still write in its data folder'),
     storageUsed: gauge('storage_used_bytes', 'Bytes in use on the file system of the data folder'),
   }

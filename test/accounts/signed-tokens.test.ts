@@ -123,7 +123,10 @@ describe('accounts', () => {
 
     it('are asked for where they are needed', async () => {
       const answer = await client(grove).get('/auth/me')
-      expect(answer).to.deep.equal({ status: 401, body: { detail: 'Sign in first', code: 'unauthenticated' } })
+      expect(answer).to.deep.equal({
+        status: 401,
+        body: { detail: 'Authentication required: send `Authorization: Bearer <token>`', code: 'unauthenticated' },
+      })
       expect(answer.headers['www-authenticate']).to.equal('Bearer')
     })
 

@@ -98,21 +98,24 @@ describe('what a personal access token may do', () => {
   it('is told before anything of what is there, whether there is anything or not', async () => {
     await withToken({ org_id: world.org, access: 'read' }, async (who) => {
       const told = { code: 'token_scope', token_access: 'read', token_org_id: world.org }
-      const outside = { status: 403, body: { detail: 'This token is for something else', ...told } }
+      const outside = {
+        status: 403,
+        body: { detail: 'This token is limited to another organisation or node', ...told },
+      }
       for (const org of [elsewhere, randomUUID(), 'nonsense', `../orgs`]) {
         const path = `/orgs/${encodeURIComponent(org)}`
         for (const one of [path, `${path}/nodes`, `${path}/nodes/${world.node}`, `${path}?nonsense=1`]) {
           expect(await who.get(one), one).to.deep.equal(outside)
         }
       }
-      const reads = { status: 403, body: { detail: 'This token only reads', ...told } }
+      const reads = { status: 403, body: { detail: 'This token is read-only', ...told } }
       expect(await who.post(`/orgs/${elsewhere}/nodes`, '{')).to.deep.equal(reads)
     })
     await withToken({ org_id: world.org, node_id: world.node }, async (who) => {
       for (const node of [randomUUID(), 'org', '..%2Forg']) {
         const { body } = await who.get(`/orgs/${world.org}/nodes/${node}`)
         const told = { code: 'token_scope', token_org_id: world.org, token_node_id: world.node }
-        expect(body, node).to.deep.equal({ detail: 'This token is for something else', ...told })
+        expect(body, node).to.deep.equal({ detail: 'This token is limited to another organisation or node', ...told })
       }
     })
   })

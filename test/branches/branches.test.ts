@@ -128,7 +128,7 @@ describe('branches', () => {
       const head = git.head()
       expect(await ann.delete(`${at}/branches/main`)).to.deep.equal({
         status: 409,
-        body: { code: 'branch_protected', detail: 'main cannot be deleted' },
+        body: { code: 'branch_protected', detail: '`main` cannot be deleted' },
       })
       expect(git.head()).to.equal(head)
       const empty = await aNode({ initialize: false })

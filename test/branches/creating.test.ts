@@ -55,7 +55,7 @@ describe('branches', () => {
           [
             {
               loc: ['body', 'from'],
-              msg: 'names no branch or commit of this node',
+              msg: `No branch, tag or commit of this node is called "${from}"`,
               type: 'value_error',
               input: from,
             },
@@ -150,7 +150,7 @@ describe('branches', () => {
     it('takes a name once, also of ten who ask at once', async () => {
       const { at, branch } = await aNode()
       await branch('a')
-      const exists = { status: 409, body: { code: 'branch_exists', detail: 'A branch of this name exists' } }
+      const exists = { status: 409, body: { code: 'branch_exists', detail: 'A branch with this name already exists' } }
       expect(await ann.post(`${at}/branches`, { name: 'a' })).to.deep.equal(exists)
       expect(await ann.post(`${at}/branches`, { name: 'main' })).to.deep.equal(exists)
       const ask = () => ann.post(`${at}/branches`, { name: 'race' })

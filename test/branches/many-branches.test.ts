@@ -53,7 +53,7 @@ describe('a node with 10,000 branches', () => {
     )
     expect(code, text).to.equal(1)
     expect(text).to.include(
-      ' ! [remote rejected] HEAD -> another (it has 10000 branches, which is the limit; delete some first)\n',
+      ' ! [remote rejected] HEAD -> another (the node has 10000 branches, which is the limit; delete some first)\n',
     )
     expect(text.match(/rejected/g)).to.have.length(1)
     expect(node.git.head('last')).to.equal(node.git.head())

@@ -172,7 +172,7 @@ describe('contents', () => {
       expect((await blameOf(node, 'most', 'dev')).ranges).to.have.length(1)
       for (const path of ['binary', 'binary and large']) {
         const { status, body } = await ann.get(`${at}/tree/dev/blame/${encodeURIComponent(path)}`)
-        expect([status, body.detail[0].msg], path).to.deep.equal([422, 'is no text'])
+        expect([status, body.detail[0].msg], path).to.deep.equal([422, 'The file is not text'])
       }
       for (const path of ['d', 'nope', 'd/f/', 'd/../long', '-h', '--contents=/etc/passwd'])
         expect((await ann.get(`${at}/tree/dev/blame/${encodeURIComponent(path)}`)).body.code, path).to.equal(

@@ -152,7 +152,7 @@ describe('contents', () => {
           detail: [
             {
               loc: ['path', 'commit_id'],
-              msg: 'names more than one commit of this branch; send more characters',
+              msg: `"${a.slice(0, 7)}" matches several commits; use more characters`,
               type: 'value_error',
               input: a.slice(0, 7),
             },

@@ -138,7 +138,7 @@ describe('contents', () => {
         status: 409,
         body: {
           code: 'head_moved',
-          detail: 'The branch is not at the expected head; nothing was changed',
+          detail: `The branch has moved since you read it (now at ${head}); nothing was changed`,
           current_head: head,
         },
       }

@@ -142,7 +142,7 @@ describe('contents', () => {
         ])
       await node.commit('draft', { 'node.json': null })
       const { merge_reasons, merge_problems } = await node.open('draft')
-      const reason = 'is removed: title, tags and properties of the node are in it'
+      const reason = "This file cannot be deleted, because it holds the node's title, tags and properties"
       expect([merge_reasons, merge_problems]).to.deep.equal([['invalid_content'], [{ path: 'node.json', reason }]])
       const merged = await ann.post(`${node.at}/pull-requests/1/merge`)
       expect([merged.status, merged.body.code]).to.deep.equal([409, 'invalid_content'])
@@ -200,11 +200,11 @@ describe('contents', () => {
       expect(body.detail).to.deep.equal([
         {
           loc: ['body', 'changes', 1],
-          msg: 'node.json: title must be a text of 1 to 500 characters that is not blank, without control characters',
+          msg: 'node.json: `title` must be a non-blank string of 1 to 500 characters, without control characters',
           type: 'value_error',
           ctx: {
             path: 'node.json',
-            reason: 'title must be a text of 1 to 500 characters that is not blank, without control characters',
+            reason: '`title` must be a non-blank string of 1 to 500 characters, without control characters',
           },
         },
       ])

@@ -108,7 +108,7 @@ function outcomeOf(code: number, text: string, ref: string): Outcome | 'busy' | 
   const line = text.split('\n').find((one) => /^[ +\-*!=]\t/.test(one) && one.split('\t')[1]?.endsWith(`:${ref}`))
   if (code === 0) return line !== undefined && !line.startsWith('!') ? 'done' : 'fault'
   if (/others are writing; push again|moving to another cell; nothing was changed|error: 503/.test(text)) return 'busy'
-  if (/it has moved meanwhile; fetch first|main only moves forward/.test(line ?? '')) return 'refused'
+  if (/the ref has moved since you fetched it; fetch first|`main` cannot be rewound/.test(line ?? '')) return 'refused'
   // It began before the move, and came to its refs after it.
   if (/or its organisation moved; fetch before/.test(line ?? '')) return 'unknown'
   return isBrokenOff(text) ? 'unknown' : 'fault'

@@ -142,7 +142,7 @@ describe('git: a published organisation', () => {
       await desk.done(`git clone -q ${org(ann)} org; cat org/org.json`)
       expect(
         (await desk.sh(`cd org; git commit -q --allow-empty -m x; git push ${org(ann)} HEAD:main`)).text,
-      ).to.include('org.git is written by the service alone')
+      ).to.include('Only the service can write to org.git')
     })
 
     it('is hidden again the moment it is unpublished', async () => {

@@ -23,7 +23,7 @@ describe('git: first steps', () => {
   }
 
   const advice = (name: string) =>
-    `remote: This node has no branch main yet: its clones check out nothing, and graph and search do not see it.\nremote: Push one: git push origin ${name}:main\n`
+    `remote: This node has no branch \`main\` yet. Its clones check out nothing, and the graph and search do not show it.\nremote: Create it: git push origin ${name}:main\n`
 
   it('that push master are told of main, with the command; once there is a main, nothing more is said', async () => {
     expect(await firstPush('master')).to.include(advice('master'))
@@ -42,7 +42,7 @@ describe('git: first steps', () => {
     const clone = async (secret: string) =>
       (await desk.sh(`git clone -q ${remoteUrl(grove, org, id, secret)} none`)).text
     expect(await clone('correct%20horse')).to.include(
-      "remote: Git's password is a personal access token (grv_…), not that of the account; make one at /me/tokens",
+      'remote: Use a personal access token (grv_…) as the Git password, not your account password. Create one at /me/tokens',
     )
     for (const token of ['grv_gone', 'eyJhbGciOiJub25lIn0.e30.', 'eyJhbGc'])
       expect(await clone(token)).to.include('remote: The token is bad, expired or revoked')

@@ -131,7 +131,7 @@ describe('tags of large things', () => {
       body: {
         code: 'too_large',
         detail:
-          'The tags of this node hold too many files to find one by its id; read it by its path, tree/{revision}/files/{path}',
+          'The tags of this node have too many files to find one by its id; read it by its path, tree/{revision}/files/{path}',
       },
     })
   })

@@ -181,7 +181,7 @@ describe('git: clients that mean harm, or vanish', () => {
     const { text: said } = await desk.sh('cd whales; git push -o please $REMOTE HEAD:refs/heads/option', { REMOTE })
     expect(said).to.include('does not support push options')
     const replaced = await desk.sh('cd whales; git push $REMOTE HEAD:refs/replace/$(git rev-parse HEAD)', { REMOTE })
-    expect(replaced.text).to.include('only branches and tags can be pushed, below refs/heads/ and refs/tags/')
+    expect(replaced.text).to.include('only branches and tags can be pushed (refs/heads/ and refs/tags/)')
   })
 
   it('hold names that are .git to some file system', async () => {

@@ -50,7 +50,7 @@ describe('git: a push of many refs', () => {
     const { code, text } = await desk.sh("cd whales; git push -f origin 'refs/heads/b*'")
     expect(code, text).to.equal(1)
     expect(text.match(/rejected/g)).to.have.length(1)
-    expect(text).to.match(/broken -> broken \(node\.json: is not JSON/)
+    expect(text).to.match(/broken -> broken \(node\.json: This file is not valid JSON/)
     expect(heads()).to.equal(count + 1)
   })
 

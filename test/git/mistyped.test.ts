@@ -42,8 +42,9 @@ describe('git: a push of what is mistyped', () => {
     return text.split('\n')
   }
 
-  const noParent = 'is no parent: its name must be the id of a node, in lower case, and .json'
-  const noConnection = 'is no connection: its name must be 1 to 64 letters, digits, - or _, and .json'
+  const noParent = 'Not a valid parent file. The name must be `<node id>.json`, in lower case'
+  const noConnection =
+    'Not a valid connection file. The name must be 1 to 64 letters, digits, - or _, followed by .json'
 
   for (const [name, reason] of [
     ['parents/x.json', noParent],
@@ -97,9 +98,9 @@ describe('git: a push of what is mistyped', () => {
       `printf '{"id": 123456789012345678901, "a": {"b": 1, "b": 2}, "title": "a\\\\u0007b"}' > node.json`,
     )
     expect(lines).to.include.members([
-      'remote: main: node.json: id is a number that is not kept exactly: 123456789012345678901; write it as a text',
-      'remote: main: node.json: a.b is named twice',
-      'remote: main: node.json: title must be a text of 1 to 500 characters that is not blank, without control characters',
+      'remote: main: node.json: JSON cannot store the number 123456789012345678901 at id exactly; write it as a string',
+      'remote: main: node.json: The field a.b appears twice',
+      'remote: main: node.json: `title` must be a non-blank string of 1 to 500 characters, without control characters',
     ])
   })
 
@@ -107,7 +108,7 @@ describe('git: a push of what is mistyped', () => {
     const [long, end] = ['t'.repeat(99_999), 'e'.repeat(60)]
     const target = await refused(`mkdir -p connections; echo '{"target": "T${long}"}' > connections/a.json`)
     expect(target).to.include(
-      `remote: main: connections/a.json: there is no node T${long.slice(0, 99)}… in this organisation`,
+      `remote: main: connections/a.json: There is no node T${long.slice(0, 99)}… in this organisation`,
     )
     const folder = `${'d'.repeat(200)}/${'d'.repeat(200)}`
     const path = await refused(`mkdir -p ${folder}; printf x > "$(printf '${folder}/\\a${end}')"`)

@@ -36,47 +36,53 @@ describe('git: what a push cannot do', () => {
   it('rewind main, or delete it', async () => {
     const head = node.git.head()
     expect(await refused('git commit -q --amend -m Rewritten; git push -f origin HEAD:main')).to.equal(
-      ' ! [remote rejected] HEAD -> main (main only moves forward: rebase onto it, or merge it)\n',
+      ' ! [remote rejected] HEAD -> main (`main` cannot be rewound (non-fast-forward). Pull first, then push)\n',
     )
-    expect(await refused('git push origin :main')).to.equal(' ! [remote rejected] main (main cannot be deleted)\n')
+    expect(await refused('git push origin :main')).to.equal(' ! [remote rejected] main (`main` cannot be deleted)\n')
     expect(node.git.head()).to.equal(head)
   })
 
   const contents: Record<string, { script: string; told: string }> = {
     'node.json that is no JSON': {
       script: `printf '{\\n  "title": "x",\\n}\\n' > node.json`,
-      told: 'node.json: is not JSON: line 3: ',
+      told: 'node.json: This file is not valid JSON: line 3: ',
     },
     'node.json with a word that JSON does not know': {
       script: `printf '{\\n  "title": x\\n}\\n' > node.json`,
-      told: 'node.json: is not JSON: line 2: ',
+      told: 'node.json: This file is not valid JSON: line 2: ',
     },
     'a tree without node.json': {
       script: 'git rm -q node.json',
-      told: 'node.json: is removed: title, tags and properties of the node are in it',
+      told: "node.json: This file cannot be deleted, because it holds the node's title, tags and properties",
     },
-    'content.md with NUL': { script: `printf 'a\\0b' > content.md`, told: 'content.md: holds a NUL character' },
+    'content.md with NUL': {
+      script: `printf 'a\\0b' > content.md`,
+      told: 'content.md: This file contains a NUL character',
+    },
     'node.json as a symbolic link': {
       script: 'ln -sf content.md node.json',
-      told: 'node.json: must be a regular file',
+      told: 'node.json: This must be a regular file',
     },
-    'an executable content.md': { script: 'chmod +x content.md', told: 'content.md: must be a regular file' },
-    'content.md that is not UTF-8': { script: `printf '\\377' > content.md`, told: 'content.md: is not UTF-8' },
+    'an executable content.md': { script: 'chmod +x content.md', told: 'content.md: This must be a regular file' },
+    'content.md that is not UTF-8': {
+      script: `printf '\\377' > content.md`,
+      told: 'content.md: This file is not valid UTF-8',
+    },
     'a parent that is no node': {
       script: 'mkdir parents; echo {} > parents/00000000-0000-4000-8000-000000000000.json',
-      told: 'parents/00000000-0000-4000-8000-000000000000.json: there is no node 00000000-0000-4000-8000-000000000000',
+      told: 'parents/00000000-0000-4000-8000-000000000000.json: There is no node 00000000-0000-4000-8000-000000000000',
     },
     'a connection without a target': {
       script: 'mkdir connections; echo {} > connections/a.json',
-      told: 'connections/a.json: target must be a node id',
+      told: 'connections/a.json: `target` must be the id of a node',
     },
     'names that differ in case only': {
       script: 'echo > Content.md',
-      told: 'content.md: differs from Content.md in case only',
+      told: 'content.md: The name differs from Content.md only in case',
     },
     'folders that differ in case only': {
       script: 'mkdir -p a/b A/c; echo > a/b/x; echo > A/c/x',
-      told: 'a: differs from A in case only',
+      told: 'a: The name differs from A only in case',
     },
     'a control character in a name': {
       script: `echo > "$(printf 'bell\\aname')"`,
@@ -100,13 +106,15 @@ describe('git: what a push cannot do', () => {
       await refused(
         `mkdir parents; echo {} > parents/${child.id}.json; git add -A; git commit -q -m Cycle; git push origin main`,
       ),
-    ).to.include(`(parents/${child.id}.json: node ${child.id} is a descendant of this node: a cycle)`)
+    ).to.include(
+      `(parents/${child.id}.json: Node ${child.id} is already below this node, so this parent would create a cycle)`,
+    )
   })
 
   it('touch refs but branches and tags, or such as git refuses', async () => {
     for (const ref of ['refs/grove/ledger', 'refs/grove/pulls/1', 'refs/notes/commits', 'refs/pull/1/head'])
       expect(await refused(`git push origin HEAD:${ref}`)).to.equal(
-        ` ! [remote rejected] HEAD -> ${ref} (only branches and tags can be pushed, below refs/heads/ and refs/tags/)\n`,
+        ` ! [remote rejected] HEAD -> ${ref} (only branches and tags can be pushed (refs/heads/ and refs/tags/))\n`,
       )
     const oid = 'a'.repeat(40)
     expect(await refused(`git push origin HEAD:refs/heads/${oid}`)).to.include('cannot look like an object id')
@@ -123,8 +131,8 @@ describe('git: what a push cannot do', () => {
 
   it('point a branch at a tag or a tree', async () => {
     const script = 'git tag -a -m x annotated 2> /dev/null || true; git push origin annotated:refs/heads/tagged'
-    expect(await refused(script)).to.include('a branch points at a commit')
-    expect(await refused('git push origin HEAD^{tree}:refs/heads/tree')).to.include('a branch points at a commit')
+    expect(await refused(script)).to.include('a branch must point to a commit')
+    expect(await refused('git push origin HEAD^{tree}:refs/heads/tree')).to.include('a branch must point to a commit')
   })
 
   it('take the good refs of a push down with a bad one, unless it is atomic', async () => {
@@ -132,11 +140,11 @@ describe('git: what a push cannot do', () => {
       'echo good > good; git add -A; git commit -q -m Good; git branch -f good; echo } > node.json; git commit -q -am Bad; git branch -f bad'
     const together = await refused(`${script}; git push --atomic origin good bad`)
     expect(together).to.include('good -> good (refs/heads/bad was refused, and the push is atomic)')
-    expect(together).to.include('bad -> bad (node.json: is not JSON')
+    expect(together).to.include('bad -> bad (node.json: This file is not valid JSON')
     expect(node.git.lines('branch', '--list', 'good', 'bad')).to.deep.equal([])
     const apart = await refused('git push origin good bad')
     expect(apart).to.include(' * [new branch]      good -> good\n')
-    expect(apart).to.include('bad -> bad (node.json: is not JSON')
+    expect(apart).to.include('bad -> bad (node.json: This file is not valid JSON')
     expect(node.git.lines('branch', '--list', 'good', 'bad')).to.deep.equal(['  good'])
   })
 
@@ -166,13 +174,13 @@ describe('git: what a push cannot do', () => {
     await ann.patch(`/orgs/${node.org}`, { require_pull_requests: true })
     const direct = 'git commit -q --allow-empty -m Direct; git push origin main'
     expect(await refused(direct)).to.include(
-      '(main of this organisation moves only to the head of an open pull request)',
+      '(In this organisation you can push to `main` only to merge an open pull request. Push to another branch and open one)',
     )
     await desk.done(
       'cd whales; git checkout -q -b proposed; git commit -q --allow-empty -m Proposed; git push -q origin proposed',
     )
     const { number } = await node.open('proposed', { is_draft: true })
-    expect(await refused('git push origin proposed:main')).to.include('only to the head of an open pull request')
+    expect(await refused('git push origin proposed:main')).to.include('only to merge an open pull request')
     await ann.patch(`${node.at}/pull-requests/${number}`, { is_draft: false })
     const eve = await signUp(grove, 'Eve')
     await ann.put(`/orgs/${node.org}/members/eve@example.org`, { role: 'editor' })

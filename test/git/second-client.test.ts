@@ -54,7 +54,7 @@ describe('git: another client, isomorphic-git over its own HTTP', () => {
     await git.add({ fs, dir, filepath: 'node.json' })
     await git.commit({ fs, dir, message: 'Broken', author })
     const refused = await git.push({ ...at(), ref: 'main' }).catch((error: unknown) => error)
-    expect(String(refused)).to.include('node.json: is not JSON')
+    expect(String(refused)).to.include('node.json: This file is not valid JSON')
   })
 
   it('clones shallow, as a single branch', async () => {

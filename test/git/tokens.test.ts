@@ -34,7 +34,7 @@ describe('git: personal access tokens', () => {
     await desk.done(`git clone -q ${url(secret)} read`)
     const { code, text } = await desk.sh('cd read; git commit -q --allow-empty -m x; git push')
     expect(code).to.equal(128)
-    expect(text).to.include('remote: This token may only read')
+    expect(text).to.include('remote: This token is read-only')
   })
 
   it('that may write push', async () => {
@@ -57,7 +57,7 @@ describe('git: personal access tokens', () => {
     const ofNode = (await token({ access: 'write', org_id: node.org, node_id: node.id })).token
     await desk.done(`git ls-remote ${url(ofNode)}`)
     expect((await desk.sh(`git ls-remote ${url(ofNode, other)}`)).text).to.include(
-      'This token is for another repository',
+      'This token is limited to another organisation or node',
     )
     const { body: second } = await ann.post('/orgs', { name: 'Second' })
     const ofOrg = (await token({ access: 'write', org_id: node.org })).token

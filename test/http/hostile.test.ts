@@ -20,7 +20,7 @@ describe('a service that somebody wants to break', () => {
     const content = `{"title": "Whales", "properties": {"a": ${'['.repeat(20_000)}${']'.repeat(20_000)}}}`
     const commit = { message: 'Deep', changes: [{ action: 'put', path: 'node.json', content }] }
     const { status, body } = await ann.post(`${nodes}/${id}/tree/main/commits`, commit)
-    expect([status, body.detail[0].msg]).to.deep.equal([422, 'node.json: is nested deeper than 100 levels'])
+    expect([status, body.detail[0].msg]).to.deep.equal([422, 'node.json: The JSON is nested deeper than 100 levels'])
     expect((await ann.get(`${nodes}/${id}`)).body).to.include({ title: 'Whales', head })
   })
 

@@ -119,7 +119,7 @@ describe('import', () => {
       expect(done.code).to.equal(1)
       expect(done.stdout).to.contain('\n4 created, 0 updated, 0 unchanged\n')
       expect(done.stdout.split('as they are:\n')[1]?.split('1 link')[0]).to.equal(
-        `  plants/index.md: The id ${taken.id} is taken
+        `  plants/index.md: The id ${taken.id} is already in use
   plants/rose.md: 1 of its edges lead to what could not be placed
   plants/thorn.md: 1 of its edges lead to what could not be placed
   zebra.md: 1 of its edges lead to what could not be placed
@@ -137,7 +137,9 @@ describe('import', () => {
       const again = await importAs(folder, '--org', org)
       expect(again.code).to.equal(1)
       expect(again.stdout).to.contain('\n0 created, 0 updated, 2 unchanged\n')
-      expect(again.stdout).to.contain('  a.md: main of this organisation moves only by merging a pull request\n')
+      expect(again.stdout).to.contain(
+        '  a.md: In this organisation `main` can only be changed by merging a pull request\n',
+      )
     })
   })
 

@@ -221,7 +221,7 @@ describe('import --to', () => {
     const done = await importTo(grove.url, folder, '--org', org)
     expect(done.code).to.equal(1)
     const problems = done.stdout.split('as they are:\n')[1]?.split('1 link')[0] ?? ''
-    expect(problems).to.contain(`  plants/index.md: The id ${taken.id} is taken\n`)
+    expect(problems).to.contain(`  plants/index.md: The id ${taken.id} is already in use\n`)
     expect(problems).to.contain('  zebra.md: 1 of its edges lead to what could not be placed\n')
     expect([...(await nodesOf(org)).keys()]).to.include.members(['Rose', 'Thorn', 'Zebra'])
     expect(countsIn(await importTo(grove.url, folder, '--org', org))).to.match(/^0 created, 0 updated, \d unchanged$/)
@@ -234,7 +234,9 @@ describe('import --to', () => {
     await writeFile(join(folder, 'a.md'), '# A\n\nEdited.\n')
     const again = await importTo(grove.url, folder, '--org', id)
     expect(again.code).to.equal(1)
-    expect(again.stdout).to.contain('  a.md: main of this organisation moves only by merging a pull request\n')
+    expect(again.stdout).to.contain(
+      '  a.md: In this organisation `main` can only be changed by merging a pull request\n',
+    )
   })
 
   it('says which access a token lacks that may only read', async () => {
@@ -245,7 +247,7 @@ describe('import --to', () => {
     const { code, stderr } = await importTo(grove.url, folder, '--org', org, '--token-file', file)
     expect(code).to.equal(2)
     expect(stderr.trim().split('\n').at(-1)).to.equal(
-      `grove: ${grove.url} refuses the token: This token only reads; 0 of 2 nodes were written. An import needs a personal access token of access write for this organisation: create one, and run the same command with it`,
+      `grove: ${grove.url} refuses the token: This token is read-only; 0 of 2 nodes were written. An import needs a personal access token of access write for this organisation: create one, and run the same command with it`,
     )
   })
 

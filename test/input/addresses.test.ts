@@ -62,7 +62,10 @@ describe('input', () => {
         'page=2',
         [{ loc: ['query', 'page'], msg: 'Extra inputs are not permitted', type: 'extra_forbidden', input: '2' }],
       ],
-      ['limit=1&limit=2', [{ loc: ['query', 'limit'], msg: 'Value error, given more than once', type: 'value_error' }]],
+      [
+        'limit=1&limit=2',
+        [{ loc: ['query', 'limit'], msg: 'The parameter was sent more than once', type: 'value_error' }],
+      ],
       [
         'limit[]=1',
         [{ loc: ['query', 'limit[]'], msg: 'Extra inputs are not permitted', type: 'extra_forbidden', input: '1' }],
@@ -110,7 +113,7 @@ describe('input', () => {
       }
       expect(await ann.get('/nope')).to.deep.equal({
         status: 404,
-        body: { detail: 'There is nothing here', code: 'not_found' },
+        body: { detail: 'Not found: the API has no such path. See /docs', code: 'not_found' },
       })
     })
 

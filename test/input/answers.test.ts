@@ -69,7 +69,7 @@ describe('input', () => {
       const named = await fetch(`${grove.url}/nope`, { headers: { 'x-request-id': 'trace-1' } })
       expect(named.headers.get('x-request-id')).to.equal('trace-1')
       expect(await named.json()).to.deep.equal({
-        detail: 'There is nothing here',
+        detail: 'Not found: the API has no such path. See /docs',
         code: 'not_found',
         request_id: 'trace-1',
       })

@@ -33,7 +33,7 @@ describe('input', () => {
 
     it('nested a hundred thousand deep are refused', async () => {
       const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
-      const detail = [{ loc: ['body'], msg: 'JSON nested deeper than 100 levels', type: 'json_invalid' }]
+      const detail = [{ loc: ['body'], msg: 'The JSON is nested deeper than 100 levels', type: 'json_invalid' }]
       expect(await problems(ann.post('/orgs', deep))).to.deep.equal(detail)
       const properties = `{"title":"x","properties":${'{"a":'.repeat(5000)}1${'}'.repeat(5000)}}`
       expect(await problems(ann.post(`/orgs/${ann.org}/nodes`, properties))).to.deep.equal(detail)

@@ -46,10 +46,10 @@ describe('JSON as text', () => {
   it('loses duplicate names, and numbers that a double does not hold', () => {
     const text = '{"a": 1, "b": [{"c": 1, "c\\"": 2, "c": 3}, 9007199254740993, 1e400, 1.50, 0e9], "a": "1e400"}'
     expect(lossesOf(text, 9)).to.deep.equal([
-      'b[0].c is named twice',
-      'b[1] is a number that is not kept exactly: 9007199254740993; write it as a text',
-      'b[2] is a number that is not kept exactly: 1e400; write it as a text',
-      'a is named twice',
+      'The field b[0].c appears twice',
+      'JSON cannot store the number 9007199254740993 at b[1] exactly; write it as a string',
+      'JSON cannot store the number 1e400 at b[2] exactly; write it as a string',
+      'The field a appears twice',
     ])
     expect(lossesOf(text, 1)).to.have.length(1)
   })

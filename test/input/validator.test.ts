@@ -72,7 +72,7 @@ describe('the validator', () => {
 
   it('says something even of a keyword that nobody knows yet', () => {
     expect(found('dependentRequired', '/body', {})).to.deep.equal([
-      { loc: ['body'], msg: 'Value error, the input has the wrong shape', type: 'value_error' },
+      { loc: ['body'], msg: 'Input has the wrong shape', type: 'value_error' },
     ])
   })
 })

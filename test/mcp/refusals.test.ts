@@ -132,10 +132,12 @@ describe('/mcp refuses', () => {
         expect(await propose([{ path: 'node.json', content: '{"title": 7}' }])).to.match(/\nnode\.json: .*title/)
         expect(await propose([{ path: '../up', content: '' }])).to.match(/\n\.\.\/up: /)
         expect(await propose([{ path: 'parents/x.json', content: '{}' }])).to.include('\nparents/x.json: ')
-        expect(await propose([{ path: 'content.md', content: 'a\0b' }])).to.include('\ncontent.md: holds a NUL')
+        expect(await propose([{ path: 'content.md', content: 'a\0b' }])).to.include(
+          '\ncontent.md: This file contains a NUL',
+        )
         expect(await propose([{ path: 'node.json', content: null }]))
           .to.match(/^409 invalid_content: /)
-          .and.to.include('\nnode.json: is removed')
+          .and.to.include('\nnode.json: This file cannot be deleted')
         expect(await branches()).to.equal(1)
       })
 

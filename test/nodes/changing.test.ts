@@ -73,7 +73,7 @@ describe('nodes', () => {
       const moved = {
         status: 409,
         body: {
-          detail: 'The branch is not at the expected head; nothing was changed',
+          detail: `The branch has moved since you read it (now at ${second}); nothing was changed`,
           code: 'head_moved',
           current_head: second,
         },

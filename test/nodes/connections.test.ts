@@ -7,7 +7,7 @@ import { ann, emptyOrg, grove, make, problem, read, useScene } from './scene.ts'
 
 const noConnection = {
   status: 404,
-  body: { detail: 'The node holds no such connection', code: 'connection_not_found' },
+  body: { detail: 'The node has no connection with this id', code: 'connection_not_found' },
 }
 
 interface Named {
@@ -125,7 +125,7 @@ describe('nodes', () => {
       for (const id of ['food', 'FOOD']) {
         expect(await ann.post(`${whales.at}/connections`, { target: krill.id, id })).to.deep.equal({
           status: 409,
-          body: { detail: 'A connection with this id exists', code: 'connection_exists' },
+          body: { detail: 'A connection with this id already exists', code: 'connection_exists' },
         })
       }
       expect((await ann.post(`${krill.at}/connections`, { target: whales.id, id: 'food' })).status).to.equal(201)

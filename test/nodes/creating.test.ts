@@ -105,7 +105,7 @@ describe('nodes', () => {
       const answer = await ann.post(nodes, { id: node.id.toUpperCase(), title: 'Another' })
       expect(answer).to.deep.equal({
         status: 409,
-        body: { detail: `A node with the id ${node.id} exists`, code: 'node_exists' },
+        body: { detail: `A node with the id ${node.id} already exists`, code: 'node_exists' },
       })
       expect(answer.headers.location).to.equal(node.at)
       expect(await read(node)).to.deep.equal(before)
@@ -115,7 +115,10 @@ describe('nodes', () => {
       const node = await make()
       const { org } = await emptyOrg()
       const answer = await ann.post(`/orgs/${org}/nodes`, { id: node.id, title: 'Another' })
-      expect(answer).to.deep.equal({ status: 409, body: { detail: `The id ${node.id} is taken`, code: 'node_exists' } })
+      expect(answer).to.deep.equal({
+        status: 409,
+        body: { detail: `The id ${node.id} is already in use`, code: 'node_exists' },
+      })
       expect(answer.headers).to.not.have.property('location')
     })
 
@@ -226,7 +229,7 @@ describe('nodes', () => {
       expect(await ann.post(at, { ...commit, expected_head: null })).to.deep.equal({
         status: 409,
         body: {
-          detail: 'The branch is not at the expected head; nothing was changed',
+          detail: `The branch has moved since you read it (now at ${first.body.id}); nothing was changed`,
           code: 'head_moved',
           current_head: first.body.id,
         },

@@ -22,7 +22,10 @@ describe('the id of a deleted node', () => {
     return [code, stdout + stderr]
   }
 
-  const taken = (id: string) => ({ status: 409, body: { detail: `The id ${id} is taken`, code: 'node_exists' } })
+  const taken = (id: string) => ({
+    status: 409,
+    body: { detail: `The id ${id} is already in use`, code: 'node_exists' },
+  })
 
   it('is nobody else’s: it comes back as it was', async () => {
     const node = await newNode(grove, ann, { title: 'Whales', text_content: 'Whale song.' })

@@ -90,7 +90,7 @@ describe('a node with many connections', () => {
       { REMOTE },
     )
     expect(code, text).to.equal(1)
-    expect(text).to.include('(connections: a node cannot have more than 10000 connections)')
+    expect(text).to.include('(connections: A node cannot have more than 10000 connections)')
     expect(await connections(node)).to.deep.equal([])
   })
 })

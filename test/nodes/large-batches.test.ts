@@ -40,7 +40,7 @@ describe('a large batch of nodes', () => {
       { ref: 'one', title: 'One more', parents: ['files'] },
     ]
     const msg =
-      'A batch has at most 20,000 parents, connections and files in all, and this one has 20001; send its nodes in several batches'
+      'This batch has 20001 parents, connections and files, and the limit is 20,000. Send its nodes in several batches'
     const refusal = { loc: ['body', 'nodes'], msg, type: 'too_long', ctx: { max_length: most } }
     for (const send of [ann.post, ann.put])
       expect(await send(path, { nodes })).to.deep.equal({ status: 422, body: { detail: [refusal] } })

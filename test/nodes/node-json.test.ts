@@ -79,7 +79,7 @@ describe('node.json', () => {
       await node.commit('main', { 'a.txt': 'a' })
       await node.branch('draft')
       expect(told(await commit(node, 'node.json', `{${members}, "p": 1e999}`, 'draft'))).to.match(
-        /^node.json: p is a number/,
+        /^node.json: JSON cannot store the number 1e999 at p exactly/,
       )
     })
   })
@@ -91,17 +91,17 @@ describe('node.json', () => {
     expect(status).to.equal(201)
     await ann.patch(node.at, { properties: { n: 1 } }).then(expecting(200))
     await node.commit('main', { 'node.json': '{"title": "Plain"}' })
-    expect(told(await commit(node, 'node.json', '{"title": "a\\tb"}'))).to.match(/^node.json: title must be/)
-    expect(told(await commit(node, 'node.json', '{"tags": ["a\\tb"]}'))).to.match(/^node.json: tags must be/)
+    expect(told(await commit(node, 'node.json', '{"title": "a\\tb"}'))).to.match(/^node.json: `title` must be/)
+    expect(told(await commit(node, 'node.json', '{"tags": ["a\\tb"]}'))).to.match(/^node.json: `tags` must be/)
   })
 
   it('is not written from properties that parsing has changed, in creation and change', async () => {
     const node = await newNode(grove, ann)
     const lost = {
-      '{"a": 1, "a": 2}': 'properties.a is named twice',
-      '{"n": [1e400]}': 'properties.n[0] is a number that is not kept exactly: 1e400; write it as a text',
+      '{"a": 1, "a": 2}': 'The field properties.a appears twice',
+      '{"n": [1e400]}': 'JSON cannot store the number 1e400 at properties.n[0] exactly; write it as a string',
       '{"n": 9007199254740993}':
-        'properties.n is a number that is not kept exactly: 9007199254740993; write it as a text',
+        'JSON cannot store the number 9007199254740993 at properties.n exactly; write it as a string',
     }
     for (const [properties, msg] of Object.entries(lost)) {
       const refused = { status: 422, body: { detail: [{ loc: ['body', 'properties'], msg, type: 'value_error' }] } }
@@ -116,11 +116,11 @@ describe('node.json', () => {
 
   describe('refused, by its path', () => {
     const number = (at: string, written: string) =>
-      `node.json: ${at} is a number that is not kept exactly: ${written}; write it as a text`
+      `node.json: JSON cannot store the number ${written} at ${at} exactly; write it as a string`
     const long = '9'.repeat(200)
     const wrong: Record<string, string> = {
-      '{"a": 1, "a": 1}': 'node.json: a is named twice',
-      '{"a": {"b": [0, {"c": 1, "\\u0063": 2}]}}': 'node.json: a.b[1].c is named twice',
+      '{"a": 1, "a": 1}': 'node.json: The field a appears twice',
+      '{"a": {"b": [0, {"c": 1, "\\u0063": 2}]}}': 'node.json: The field a.b[1].c appears twice',
       '{"properties": {"n": 123456789012345678901}}': number('properties.n', '123456789012345678901'),
       '{"n": [0, -9007199254740993]}': number('n[1]', '-9007199254740993'),
       '{"n": 1e999}': number('n', '1e999'),
@@ -128,9 +128,9 @@ describe('node.json', () => {
       [`{"n": ${long}}`]: number('n', `${long.slice(0, 100)}…`),
       [`{"${'k'.repeat(200)}": 1e999}`]: number(`${'k'.repeat(100)}…`, '1e999'),
       '{"title": "a\\tb"}':
-        'node.json: title must be a text of 1 to 500 characters that is not blank, without control characters',
+        'node.json: `title` must be a non-blank string of 1 to 500 characters, without control characters',
       '{"tags": ["a", "b\\u0085"]}':
-        'node.json: tags must be an array of at most 100 texts of 1 to 100 characters, without control characters',
+        'node.json: `tags` must be an array of at most 100 strings of 1 to 100 characters, without control characters',
     }
     for (const [content, message] of Object.entries(wrong)) {
       it(content.slice(0, 60), async () => {
@@ -157,13 +157,13 @@ describe('node.json', () => {
         ['connections/a.json', `{"target": "${other.id}", ${label}}`],
       ] as const)
         expect(told(await commit(node, path, content))).to.equal(
-          `${path}: label must be a text of at most 500 characters, without control characters`,
+          `${path}: \`label\` must be a string of at most 500 characters, without control characters`,
         )
     })
   })
 
   describe('with properties', () => {
-    const reason = 'node.json: properties are larger than 64 KiB as JSON on one line'
+    const reason = 'node.json: `properties` must not be larger than 64 KiB as JSON on one line'
     /** `bytes` of JSON. */
     const properties = (bytes: number) => ({ a: 'é'.repeat((bytes - 8) / 2) })
 

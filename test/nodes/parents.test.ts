@@ -5,11 +5,11 @@ import { expect } from 'chai'
 import { expecting, newNode } from '../support/node.ts'
 import { ann, emptyOrg, grove, make, problem, read, useScene } from './scene.ts'
 
-const noParent = { status: 404, body: { detail: 'The node has no such parent', code: 'parent_not_found' } }
+const noParent = { status: 404, body: { detail: 'The node does not have this parent', code: 'parent_not_found' } }
 
 const noSuchParent = {
   status: 404,
-  body: { detail: 'There is no such node to be the parent', code: 'parent_not_found' },
+  body: { detail: 'The parent does not exist in this organisation', code: 'parent_not_found' },
 }
 
 describe('nodes', () => {
@@ -69,7 +69,7 @@ describe('nodes', () => {
         { action: 'put', path, content: '{}' },
       ]
       const answer = await ann.post(`${above.at}/tree/main/commits`, { message: 'Cycle', changes })
-      const reason = `node ${below.id} is a descendant of this node: a cycle`
+      const reason = `Node ${below.id} is already below this node, so this parent would create a cycle`
       expect(problem(answer)).to.deep.equal({
         loc: ['body', 'changes', 1],
         type: 'value_error',

@@ -23,20 +23,24 @@ describe('a batch of nodes refuses', () => {
   const wrong: Record<string, [item: object, loc: Loc, msg: RegExp]> = {
     'a title that is blank': [{ title: ' ' }, ['title'], /blank/],
     'a ref that is a UUID': [{ title: 'x', ref: id.toUpperCase() }, ['ref'], /UUID/],
-    'a ref that another item has': [{ title: 'x', ref: 'good' }, ['ref'], /named twice/],
+    'a ref that another item has': [
+      { title: 'x', ref: 'good' },
+      ['ref'],
+      /^nodes\[0\] and nodes\[1\] have the same ref: good$/,
+    ],
     'a ref that no item has': [{ title: 'x', parents: ['nobody'] }, ['parents', 0], /neither the id/],
-    'a parent that does not exist': [{ title: 'x', parents: ['good', stranger] }, ['parents', 1], /there is no node/],
+    'a parent that does not exist': [{ title: 'x', parents: ['good', stranger] }, ['parents', 1], /There is no node/],
     'a parent that is named twice': [{ id, title: 'x', parents: ['good', 'good'] }, ['parents'], /unique|twice/],
     'a node that is its own parent': [{ ref: 'me', title: 'x', parents: ['me'] }, ['parents', 0], /its own parent/],
     'a target that does not exist': [
       { title: 'x', connections: [{ target: 'good' }, { target: stranger }] },
       ['connections', 1],
-      /^there is no node/,
+      /^There is no node/,
     ],
     'a circle': [
       { ref: 'me', title: 'x', parents: ['good'] },
       ['parents', 0],
-      /^parents\/good\.json: node good is a descendant of this node: a cycle$/,
+      /^parents\/good\.json: Node good is already below this node, so this parent would create a cycle$/,
     ],
     'a connection to itself': [
       { ref: 'me', title: 'x', connections: [{ id: 'c', target: 'me' }] },
@@ -52,7 +56,7 @@ describe('a batch of nodes refuses', () => {
         ],
       },
       ['connections', 1, 'id'],
-      /named twice/,
+      /^nodes\[1\]\.connections\[0\] and nodes\[1\]\.connections\[1\] have ids that differ only in case$/,
     ],
     'a path that git forbids': [{ title: 'x', files: [{ path: '.git/x', content: '' }] }, ['files', 0, 'path'], /path/],
     'a path that is named twice': [
@@ -64,7 +68,7 @@ describe('a batch of nodes refuses', () => {
         ],
       },
       ['files', 1, 'path'],
-      /twice/,
+      /^nodes\[1\]\.files\[0\] and nodes\[1\]\.files\[1\] have the same path$/,
     ],
     'paths that differ in case only': [
       {
@@ -75,7 +79,7 @@ describe('a batch of nodes refuses', () => {
         ],
       },
       ['files', 0, 'path'],
-      /case only/,
+      /only in case/,
     ],
     'a file where a folder must be': [
       {

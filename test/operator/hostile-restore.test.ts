@@ -196,7 +196,7 @@ describe('grove restore', () => {
       const { code, stdout } = await restored(copy)
       expect(code).to.equal(1)
       expect(wrongIn(stdout)).to.have.length(1)
-      expect(wrongIn(stdout)[0]).to.match(new RegExp(`^${bob.org}/org.git: org.json is not what Grove writes: `))
+      expect(wrongIn(stdout)[0]).to.match(new RegExp(`^${bob.org}/org.git: org.json is invalid: `))
       expect(stdout).to.contain('0 organisations and 0 nodes restored from ')
     })
   }

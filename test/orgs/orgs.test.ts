@@ -11,7 +11,7 @@ import { ann, bob, cleo, grove, later, newOrg, noOrg, put, rolesOf, time, useSce
 const pullRequired = {
   status: 409,
   body: {
-    detail: 'main of this organisation moves only by merging a pull request',
+    detail: 'In this organisation `main` can only be changed by merging a pull request',
     code: 'pull_request_required',
   },
 }

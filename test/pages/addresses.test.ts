@@ -30,7 +30,7 @@ describe('an address of pages', () => {
     const { status, body } = await ann.get('/nope', html)
     expect(status).to.equal(404)
     expect(body).to.contain('Sign out').and.not.contain('Sign in')
-    const json = { detail: 'There is nothing here', code: 'not_found' }
+    const json = { detail: 'Not found: the API has no such path. See /docs', code: 'not_found' }
     expect(await get('/nope', {})).to.deep.equal({ status: 404, body: json })
     expect(await client(grove).post('/nope', {}, html)).to.deep.equal({ status: 404, body: json })
     expect((await get('/auth/me')).body).to.have.property('code')

@@ -4,7 +4,10 @@ import { castFor, type World, worldOf } from '../support/cast.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { metricsToken } from '../support/scrapes.ts'
 
-export const signInFirst = { status: 401, body: { detail: 'Sign in first', code: 'unauthenticated' } }
+export const signInFirst = {
+  status: 401,
+  body: { detail: 'Authentication required: send `Authorization: Bearer <token>`', code: 'unauthenticated' },
+}
 
 export const signInToSee = { status: 401, body: { detail: 'Sign in to see this', code: 'unauthenticated' } }
 

@@ -84,7 +84,11 @@ describe('pull requests', () => {
         const { status, body } = await ann.patch(path, patch)
         return [status, body.detail[0].loc ?? body]
       }
-      const taken = { code: 'pull_request_exists', detail: 'Pull request 2 is open for draft → shelf', number: 2 }
+      const taken = {
+        code: 'pull_request_exists',
+        detail: 'Pull request 2 is already open for draft → shelf',
+        number: 2,
+      }
       const target = ['body', 'target_branch']
       expect(await refused({ target_branch: 'nope' })).to.deep.equal([422, target])
       expect(await refused({ target_branch: 'draft' })).to.deep.equal([422, target])
@@ -148,7 +152,7 @@ describe('pull requests', () => {
       await node.open('draft')
       expect(await ann.patch(path, { status: 'open' })).to.deep.equal({
         status: 409,
-        body: { code: 'pull_request_exists', detail: 'Pull request 2 is open for draft → main', number: 2 },
+        body: { code: 'pull_request_exists', detail: 'Pull request 2 is already open for draft → main', number: 2 },
       })
     })
 

@@ -81,42 +81,47 @@ describe('pull requests', () => {
       await node.open('hand')
       expect(await problems({ 'free.txt': 'free' })).to.deep.equal([])
       const parent = (id: string) => `parents/${id}.json`
-      const cycle = [{ path: parent(child.id), reason: `node ${child.id} is a descendant of this node: a cycle` }]
+      const cycle = [
+        {
+          path: parent(child.id),
+          reason: `Node ${child.id} is already below this node, so this parent would create a cycle`,
+        },
+      ]
       expect(await problems({ [parent(child.id)]: '{}' })).to.deep.equal(cycle)
       expect(await problems({ [parent(node.id)]: '{}' })).to.deep.equal([
-        { path: parent(node.id), reason: 'a node cannot be its own parent' },
+        { path: parent(node.id), reason: 'A node cannot be its own parent' },
       ])
       expect(await problems({ [parent(stranger.id)]: '{}' })).to.deep.equal([
-        { path: parent(stranger.id), reason: `there is no node ${stranger.id} in this organisation` },
+        { path: parent(stranger.id), reason: `There is no node ${stranger.id} in this organisation` },
       ])
       expect(await problems({ [parent(child.id)]: '[]' })).to.deep.equal([
-        { path: parent(child.id), reason: 'must hold a JSON object' },
+        { path: parent(child.id), reason: 'This file must contain a JSON object' },
       ])
       expect(await problems({ 'node.json': '{"title": ""}', 'content.md': Buffer.of(0xff) })).to.deep.equal([
         {
           path: 'node.json',
-          reason: 'title must be a text of 1 to 500 characters that is not blank, without control characters',
+          reason: '`title` must be a non-blank string of 1 to 500 characters, without control characters',
         },
-        { path: 'content.md', reason: 'is not UTF-8' },
+        { path: 'content.md', reason: 'This file is not valid UTF-8' },
       ])
       expect(await problems({ 'content.md': { mode: '120000', oid: link } })).to.deep.equal([
-        { path: 'content.md', reason: 'must be a regular file' },
+        { path: 'content.md', reason: 'This must be a regular file' },
       ])
       expect(await problems({ 'connections/a.json': '{}' })).to.deep.equal([
-        { path: 'connections/a.json', reason: 'target must be a node id' },
+        { path: 'connections/a.json', reason: '`target` must be the id of a node' },
       ])
       const self = JSON.stringify({ target: node.id })
       expect(await problems({ 'connections/a.json': self })).to.deep.equal([
-        { path: 'connections/a.json', reason: 'a node cannot be connected to itself' },
+        { path: 'connections/a.json', reason: 'A node cannot be connected to itself' },
       ])
       const [problem] = await problems({ 'node.json': '{"title": ' })
       expect(problem.path).to.equal('node.json')
-      expect(problem.reason).to.match(/^is not JSON: /)
+      expect(problem.reason).to.match(/^This file is not valid JSON: /)
       expect(await ann.post(`${node.at}/pull-requests/1/merge`)).to.deep.equal({
         status: 409,
         body: {
           code: 'invalid_content',
-          detail: 'The content of the source breaks a rule of the target',
+          detail: 'Some files on the source branch are not valid; see `merge_problems`',
           merge_problems: [problem],
         },
       })

@@ -59,13 +59,13 @@ describe('pull requests', () => {
         status: 409,
         body: {
           code: 'head_moved',
-          detail: 'The source branch is not at the expected head; nothing was changed',
+          detail: `The source branch has moved since you read it (now at ${source}); nothing was changed`,
           current_head: source,
         },
       })
       expect(await ann.post(`${path}/merge`, { expected_target_branch: 'other' })).to.deep.equal({
         status: 409,
-        body: { code: 'head_moved', detail: 'The pull request now goes into main' },
+        body: { code: 'head_moved', detail: 'The target of the pull request is now main; nothing was changed' },
       })
       expect(node.git.head()).to.equal(target)
     })

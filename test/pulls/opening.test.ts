@@ -80,7 +80,7 @@ describe('pull requests', () => {
       const again = { source_branch: 'draft', title: 'Again' }
       expect(await ann.post(`${node.at}/pull-requests`, again)).to.deep.equal({
         status: 409,
-        body: { code: 'pull_request_exists', detail: 'Pull request 1 is open for draft → main', number: 1 },
+        body: { code: 'pull_request_exists', detail: 'Pull request 1 is already open for draft → main', number: 1 },
       })
       await node.branch('other')
       expect(await node.open('draft', { target_branch: 'other' })).to.include({ number: 2, target_branch: 'other' })
@@ -112,7 +112,7 @@ describe('pull requests', () => {
       const path = `connections/a.json`
       await node.branch('lost')
       await node.commit('lost', { [path]: JSON.stringify({ target: ann.org }) })
-      const reason = `there is no node ${ann.org} in this organisation`
+      const reason = `There is no node ${ann.org} in this organisation`
       expect(await asked('lost')).to.deep.equal([409, 'invalid_content', [{ path, reason }]])
       expect(await asked('draft')).to.deep.equal([409, 'pull_request_exists', undefined])
       await node.proposal('good')

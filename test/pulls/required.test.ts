@@ -19,7 +19,7 @@ describe('pull requests', () => {
       status: 409,
       body: {
         code: 'pull_request_required',
-        detail: 'main of this organisation moves only by merging a pull request',
+        detail: 'In this organisation `main` can only be changed by merging a pull request',
       },
     }
 

@@ -56,8 +56,7 @@ describe('updating a branch', () => {
       status: 409,
       body: {
         code: 'too_many_commits',
-        detail:
-          'The target lacks 251 commits of the source, and at most 250 are rebased here; rebase with git and push',
+        detail: 'The pull request has 251 commits; the service can rebase at most 250. Rebase with Git and push',
       },
     })
     expect(node.git.head('work')).to.equal(source)

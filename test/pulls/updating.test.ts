@@ -98,7 +98,7 @@ describe('pull requests', () => {
       const main = await node.commit('main', { 'main.txt': 'main' })
       expect(await ann.post(`${node.at}/pull-requests/2/update-branch`)).to.deep.equal({
         status: 409,
-        body: { code: 'branch_protected', detail: 'main cannot be rewritten' },
+        body: { code: 'branch_protected', detail: '`main` cannot be rewritten' },
       })
       expect(node.git.head()).to.equal(main)
     })

@@ -54,7 +54,7 @@ describe('the README', () => {
 
     it('shows git the same history, pushes, merges by a push, and is told why another push is refused', () => {
       expect(said[4]).to.match(
-        /^[0-9a-f]{7} Dolphins too\n[0-9a-f]{7} Create node\ntrue\nremote: Pull request 2 is merged: And porpoises *\nremote: porpoises: node\.json: is not JSON: line 3: .*\nTo http.*\n ! \[remote rejected\] porpoises -> porpoises \(node\.json: is not JSON: line 3: .*\)\nerror: failed to push .*\n$/,
+        /^[0-9a-f]{7} Dolphins too\n[0-9a-f]{7} Create node\ntrue\nremote: Pull request 2 is merged: And porpoises *\nremote: porpoises: node\.json: This file is not valid JSON: line 3: .*\nTo http.*\n ! \[remote rejected\] porpoises -> porpoises \(node\.json: This file is not valid JSON: line 3: .*\)\nerror: failed to push .*\n$/,
       )
     })
 

@@ -54,7 +54,7 @@ export function concurrencyRules(open: () => Promise<Doors>): void {
         status: 409,
         body: {
           code: 'head_moved',
-          detail: 'The branch is not at the expected head; nothing was changed',
+          detail: `The branch has moved since you read it (now at ${winner}); nothing was changed`,
           current_head: winner,
         },
       }),

@@ -24,7 +24,7 @@ const maxLines = 20_000
 const summaryCharacters = 500
 
 const tooLarge =
-  'The text has over 1 MiB or 20,000 lines, or its history takes longer than 10 seconds; clone the node and use git blame'
+  'The file has over 1 MiB or 20,000 lines, or its history takes longer than 10 seconds. Clone the node and use git blame'
 
 interface BlamedCommit {
   readonly id: Oid
@@ -80,7 +80,8 @@ export async function blameFile(deps: Deps, context: RequestContext, at: FileAt)
   return immutableAnswer(`blame ${node.id} ${head} ${ledger} ${path}`, sizeOf, () =>
     readBounded(deps, context, tooLarge, async (bounds) => {
       const size = await blobSize(repo, entry.oid)
-      if ((await readBlobStart(repo, entry.oid, size)).includes(0)) throw invalid(['path', 'path'], 'is no text', path)
+      if ((await readBlobStart(repo, entry.oid, size)).includes(0))
+        throw invalid(['path', 'path'], 'The file is not text', path)
       const lines = linesOf(await readBlob(repo, entry.oid, maxBytes))
       const ranges = lines.length === 0 ? [] : await readBlame(repo, head, path, bounds)
       const commits = await commitsOf(deps, access, ranges)

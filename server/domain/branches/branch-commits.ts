@@ -135,16 +135,20 @@ export async function addsParents(repo: Repo, before: Oid | null, after: Oid): P
 }
 
 export function refuseDirectMove(): never {
-  throw new AppError('pull_request_required', 'main of this organisation moves only by merging a pull request')
+  throw new AppError(
+    'pull_request_required',
+    'In this organisation `main` can only be changed by merging a pull request',
+  )
 }
 
 function requireHead(head: Oid | null, expected: string | null | undefined, ref: string): void {
   if (expected !== undefined && expected !== head) {
-    throw headMovedError('The branch is not at the expected head; nothing was changed', head)
+    const now = head === null ? 'without a commit' : `at ${head}`
+    throw headMovedError(`The branch has moved since you read it (now ${now}); nothing was changed`, head)
   }
   if (head !== null || (expected === null && ref === main)) return
   const hint =
-    ref === main ? 'The node has no commit yet; send "expected_head": null to make the first' : 'Branch not found'
+    ref === main ? 'The node has no commit yet; send "expected_head": null to create the first one' : 'Branch not found'
   throw new AppError('branch_not_found', hint)
 }
 

@@ -7,9 +7,10 @@ import { updateRefs } from '../../../gitstore/refs/ref-transaction.ts'
 import { listRefs, readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../base/deps.ts'
-import { AppError, invalid } from '../../base/errors.ts'
+import { AppError, invalid, type ValidationError } from '../../base/errors.ts'
 import { authorizeNode, recheckAccess, reloadNode } from '../access.ts'
 import type { Actor, Person } from '../actor.ts'
+import { excerpt } from '../format/excerpt.ts'
 import { timeOf } from '../format/signatures.ts'
 import { indexNode, readResult, tryIndexNode } from '../indexing/index-node.ts'
 import { branchName, branchRef, branchRefs, main } from '../layout.ts'
@@ -64,20 +65,21 @@ export async function createBranch(
   if (!name)
     throw invalid(['body', 'name'], branchNameProblem(input.name) ?? 'A branch cannot have this name', input.name)
   const from = await resolveCommit(access, input.from ?? 'main')
-  if (!from) throw invalid(['body', 'from'], 'names no branch or commit of this node', input.from ?? 'main')
+  if (!from) throw noSuchStart(input.from ?? 'main')
   const ref = branchRef(name)
   const tree = await readTree(repo, from)
   // The node's own content is always accepted on another branch.
   refuseProblems(await problemsOf(deps, access, repo, ref, ref === main ? null : tree, tree), () => ['body', 'from'])
   await updateRefs(deps.store, [{ repo, ref }], async (current) => {
-    if (current({ repo, ref })) throw new AppError('branch_exists', 'A branch of this name exists')
+    if (current({ repo, ref })) throw new AppError('branch_exists', 'A branch with this name already exists')
     await recheckAccess(deps, actor, at.orgId, 'editor')
     if (countRefRoom(repo, 'heads') <= 0)
       throw new AppError('too_many_branches', `The node ${tooManyRefsMessage('heads')}`)
     return { moves: [{ repo, ref, to: from }], value: undefined }
   }).catch((error: unknown) => {
     if (!isGitError(error, 'ref_name_taken')) throw error
-    throw new AppError('branch_name_taken', 'Git cannot have a branch a beside a branch a/b; one of that kind exists')
+    const detail = `A branch that conflicts with "${name}" exists: Git cannot have both a and a/b`
+    throw new AppError('branch_name_taken', detail)
   })
   await tryIndexNode(deps, at.orgId, at.nodeId)
   return readResult(deps, () => toBranch(repo, name, from))
@@ -98,13 +100,18 @@ export async function deleteBranch(deps: Deps, actor: Person, at: BranchAt): Pro
     const ref = branchRef(name)
     const from = readRef(access.repo, ref)
     if (from === null) throw new AppError('branch_not_found', 'Branch not found')
-    if (ref === main) throw new AppError('branch_protected', 'main cannot be deleted')
+    if (ref === main) throw new AppError('branch_protected', '`main` cannot be deleted')
     const { refused } = await applyRefUpdates(deps, actor, access, [{ ref, from, to: null }], 'all or none')
     const cause = refused.get(ref)
     if (cause === undefined) break
     if (!(cause instanceof StaleRefError)) throw cause
   }
   await readResult(deps, () => indexNode(deps, at.orgId, at.nodeId))
+}
+
+function noSuchStart(from: string): ValidationError {
+  const msg = `No branch, tag or commit of this node is called "${excerpt(from)}"`
+  return invalid(['body', 'from'], msg, from)
 }
 
 async function toBranch(repo: Repo, name: string, head: Oid): Promise<Branch> {

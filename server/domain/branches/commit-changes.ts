@@ -7,6 +7,7 @@ import { applyChanges } from '../../../gitstore/objects/tree-changes.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import { invalid, type Problem, ValidationError } from '../../base/errors.ts'
 import { excerpt } from '../format/excerpt.ts'
+import { placesOf } from '../format/json-text.ts'
 import { textLimit } from '../format/node-format.ts'
 import { findCollisions } from './content-rules.ts'
 
@@ -35,12 +36,14 @@ const inCommit: Loc = ['body', 'changes']
  */
 export function fileChanges(changes: readonly Change[], within = inCommit): FileChange[] {
   const problems: Problem[] = []
-  const seen = new Set<string>()
+  const seen = new Map<string, number>()
   const files = changes.map((change, at): FileChange => {
     const loc = [...within, at]
-    const problem = pathProblem(change.path) ?? (seen.has(change.path) ? 'A path is named twice' : undefined)
+    const before = seen.get(change.path)
+    const repeated = before === undefined ? undefined : `${placesOf(within, before, at)} have the same path`
+    const problem = pathProblem(change.path) ?? repeated
     if (problem) problems.push({ loc: [...loc, 'path'], msg: problem, type: 'value_error', input: change.path })
-    seen.add(change.path)
+    seen.set(change.path, before ?? at)
     return {
       path: change.path,
       bytes: change.action === 'delete' ? null : contentOf(change, [...loc, 'content'], problems),
@@ -75,7 +78,7 @@ export async function applyFileChanges(
     const at = files.findIndex((file) => file.bytes !== null && `${file.path}/`.startsWith(inTheWay))
     throw invalid(
       [...within, Math.max(at, 0), 'path'],
-      'a file and a folder cannot have the same path',
+      'A file and a folder cannot have the same path',
       files[at]?.path,
     )
   }
@@ -83,7 +86,8 @@ export async function applyFileChanges(
 
 function refuseMissing(files: readonly FileChange[], missing: ReadonlySet<string>): void {
   const at = files.findIndex(({ path }) => missing.has(path))
-  if (at >= 0) throw invalid(['body', 'changes', at, 'path'], 'there is no file at this path', files[at]?.path)
+  const path = files[at]?.path
+  if (path !== undefined) throw invalid(['body', 'changes', at, 'path'], `There is no file at ${excerpt(path)}`, path)
 }
 
 async function refuseCollisions(
@@ -103,7 +107,7 @@ async function refuseCollisions(
   )
   throw invalid(
     [...within, Math.max(at, 0), 'path'],
-    `${names.map(excerpt).join(' and ')} differ in case only`,
+    `${names.map(excerpt).join(' and ')} differ only in case, and some file systems cannot hold both`,
     files[at]?.path,
   )
 }
@@ -115,14 +119,14 @@ function contentOf(change: Change, loc: readonly (string | number)[], problems: 
   }
   const bytes = Buffer.from(change.content, change.encoding === 'base64' ? 'base64' : 'utf8')
   if (change.encoding === 'base64' && !isBase64(change.content))
-    problems.push({ loc, msg: 'is not base64', type: 'value_error' })
+    problems.push({ loc, msg: 'The content is not valid base64', type: 'value_error' })
   if (change.encoding !== 'base64' && /\p{Surrogate}/u.test(change.content)) {
-    problems.push({ loc, msg: 'holds half of a surrogate pair; send it as base64', type: 'value_error' })
+    problems.push({ loc, msg: 'The content has an unpaired surrogate; send it as base64', type: 'value_error' })
   }
   if (bytes.length > textLimit)
     problems.push({
       loc,
-      msg: 'a file may have 10 MiB over REST',
+      msg: 'Over REST, a file can have at most 10 MiB; push larger files with Git',
       type: 'string_too_long',
       ctx: { max_length: textLimit },
     })

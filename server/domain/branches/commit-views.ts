@@ -96,7 +96,7 @@ export async function readDetails(repo: Repo, nodeId: string, oid: Oid, read: La
 }
 
 const tooMuchDiffers =
-  'More differs than one answer holds: over 200,000 files and folders, or paths of over 16 MiB; clone the node and use git diff'
+  'Over 200,000 files and folders differ, or their paths have over 16 MiB; clone the node and use git diff'
 
 /** Compares two commits; if `base` is null, every file is added. @throws the errors of `read` */
 export async function readDiff(

@@ -38,7 +38,9 @@ export function findContentProblems(before: NodeContent, after: NodeContent): Co
 export function findLossProblems(before: NodeContent, after: NodeContent): ContentProblem[] {
   const isLost = before.jsonBlob !== undefined && after.jsonBlob === undefined
   if (!isLost || after.problems.some(({ path }) => path === nodeFile)) return []
-  return [{ path: nodeFile, reason: 'is removed: title, tags and properties of the node are in it' }]
+  return [
+    { path: nodeFile, reason: "This file cannot be deleted, because it holds the node's title, tags and properties" },
+  ]
 }
 
 /**
@@ -58,11 +60,11 @@ export async function findGraphProblems(
     if (problems.length >= maxProblems) return problems
     await pace.yieldToEventLoop()
     const path = edgeFile('parents', id)
-    if (id === nodeId) problems.push({ path, reason: 'a node cannot be its own parent' })
+    if (id === nodeId) problems.push({ path, reason: 'A node cannot be its own parent' })
     else if (!(await findNode(db, orgId, id)))
-      problems.push({ path, reason: `there is no node ${id} in this organisation` })
+      problems.push({ path, reason: `There is no node ${id} in this organisation` })
     else if (await isAncestor(db, nodeId, id))
-      problems.push({ path, reason: `node ${id} is a descendant of this node: a cycle` })
+      problems.push({ path, reason: `Node ${id} is already below this node, so this parent would create a cycle` })
   }
   const known = new Map(before.connections.map((connection) => [connection.id, connection.target]))
   for (const { id, target } of after.connections) {
@@ -71,9 +73,9 @@ export async function findGraphProblems(
     if (known.get(id) === target) continue
     // An index lookup costs as much as 25 tree entries.
     if (pace.shouldYield(25)) await pace.yieldToEventLoop()
-    if (target === nodeId) problems.push({ path, reason: 'a node cannot be connected to itself' })
+    if (target === nodeId) problems.push({ path, reason: 'A node cannot be connected to itself' })
     else if (!(await findNode(db, orgId, target)))
-      problems.push({ path, reason: `there is no node ${excerpt(target)} in this organisation` })
+      problems.push({ path, reason: `There is no node ${excerpt(target)} in this organisation` })
   }
   return problems
 }

@@ -26,7 +26,7 @@ import { visibleHeads } from './tags.ts'
 const fileLimit = 16 * 1_048_576
 
 const tooManyFiles =
-  'This tree has more than 100,000 files and folders, more than 64 levels, or paths of over 16 MiB; clone the node and use git ls-tree'
+  'This tree has over 100,000 files and folders, 64 levels or 16 MiB of paths. Clone the node and use git ls-tree'
 
 /**
  * Lists the files of a revision in git's order. A branch without a commit has no files and no `commit_id`.
@@ -139,7 +139,7 @@ export async function readBranchCommit(
   const [found, another] = await access.history.named(head, commitId)
   if (!found) throw missing
   if (another)
-    throw invalid(['path', 'commit_id'], 'names more than one commit of this branch; send more characters', commitId)
+    throw invalid(['path', 'commit_id'], `"${commitId}" matches several commits; use more characters`, commitId)
   return details(context, access, found)
 }
 

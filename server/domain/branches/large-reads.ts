@@ -51,7 +51,7 @@ const gitSemaphore = createCallerSemaphore({
   person: { running: 2, waiting: 64 },
   anonymous: { running: 2, waiting: 192 },
   waitTimeoutMs: 30_000,
-  refusal: 'Others read differences and histories just now; try again',
+  refusal: 'Too many diffs and histories are being computed; try again in a moment',
 })
 
 /** Milliseconds for one Git process. */
@@ -92,6 +92,6 @@ export function pathIn(query: { readonly path?: string | undefined }): string | 
   const { path } = query
   const names = path?.replace(/\/$/, '').split('/')
   if (names?.some((name) => ['', '.', '..'].includes(name) || name.includes('\0')))
-    throw invalid(['query', 'path'], 'is no path from the root of the repository, such as folder/file.txt', path)
+    throw invalid(['query', 'path'], 'The path must begin at the root of the repository, such as folder/file.txt', path)
   return names?.join('/')
 }

@@ -19,7 +19,7 @@ export interface HistoryQuery extends Page {
 const timeoutMs = 30_000
 
 const tooLong =
-  'The history is too long to be searched within 30 seconds, or more than 1,600,000 commits match; clone the node and use git log'
+  'The history takes longer than 30 seconds to search, or more than 1,600,000 commits match. Clone the node and use git log'
 
 export function isFiltered({ path, author, since, until }: HistoryQuery): boolean {
   return [path, author, since, until].some((one) => one !== undefined)

@@ -33,7 +33,7 @@ const remembered = new LRUCache<string, PublicBlobs>({
 const collecting = new Map<string, Promise<PublicBlobs>>()
 
 const tooManyBlobs =
-  'The tags of this node hold too many files to find one by its id; read it by its path, tree/{revision}/files/{path}'
+  'The tags of this node have too many files to find one by its id; read it by its path, tree/{revision}/files/{path}'
 
 /**
  * True if main's head or a tag contains the blob.

@@ -20,7 +20,7 @@ const semaphore = createCallerSemaphore({
   address: { running: 2, waiting: 32 },
   anonymous: { running: 6, waiting: 192 },
   waitTimeoutMs: 30_000,
-  refusal: 'Others read files just now; try again',
+  refusal: 'Too many files are being sent; try again in a moment',
 })
 
 /** Bytes of a small file that need no slot. A connection buffers them, however slow its client is. */

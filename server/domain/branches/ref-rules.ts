@@ -36,7 +36,7 @@ export class PushRejectedError extends Error {
 /** The ref is not at the commit that the push expects. */
 export class StaleRefError extends PushRejectedError {
   constructor() {
-    super('it has moved meanwhile; fetch first')
+    super('the ref has moved since you fetched it; fetch first')
   }
 }
 
@@ -57,7 +57,7 @@ export interface LockedPush extends PushContext {
 /** The reason why this ref name cannot be pushed; undefined if it can. */
 export function findRefProblem(ref: string): string | undefined {
   const [, kind, name = ''] = /^refs\/(heads|tags)\/(.+)$/s.exec(ref) ?? []
-  if (kind === undefined) return 'only branches and tags can be pushed, below refs/heads/ and refs/tags/'
+  if (kind === undefined) return 'only branches and tags can be pushed (refs/heads/ and refs/tags/)'
   const problem = branchNameProblem(name)
   return kind === 'tags' ? problem?.replace('branch', 'tag') : problem
 }
@@ -68,7 +68,7 @@ export async function checkRef(context: PushContext, command: RefCommand): Promi
   if (readRef(context.access.repo, ref) !== from) throw new StaleRefError()
   if (ref.startsWith(branchRefs)) await checkBranch(context, command)
   else if (to !== null && !(await hasObject(context.access.repo, to)))
-    throw new PushRejectedError('the tag names no object')
+    throw new PushRejectedError('the tag points to an object that does not exist')
 }
 
 /**
@@ -81,20 +81,22 @@ export async function checkLockedRef(context: LockedPush, { ref, from, to }: Ref
   if (current({ repo: access.repo, ref }) !== from) throw new StaleRefError()
   if (ref !== main || from === null || to === null || !access.org.require_pull_requests) return
   if (!open.some((record) => isHeadOf(context, record, to)))
-    throw new PushRejectedError('main of this organisation moves only to the head of an open pull request')
+    throw new PushRejectedError(
+      'In this organisation you can push to `main` only to merge an open pull request. Push to another branch and open one',
+    )
   await recheckAccess(deps, person, access.org.id, 'maintainer')
 }
 
 async function checkBranch({ deps, access }: PushContext, { ref, from, to }: RefCommand): Promise<void> {
   const { repo, history } = access
   if (to === null) {
-    if (ref === main) throw new PushRejectedError('main cannot be deleted')
+    if (ref === main) throw new PushRejectedError('`main` cannot be deleted')
     return
   }
   const commit = await findCommit(repo, to)
-  if (!commit) throw new PushRejectedError('a branch points at a commit')
+  if (!commit) throw new PushRejectedError('a branch must point to a commit')
   if (ref === main && from !== null && !(await history.contains(to, from)))
-    throw new PushRejectedError('main only moves forward: rebase onto it, or merge it')
+    throw new PushRejectedError('`main` cannot be rewound (non-fast-forward). Pull first, then push')
   const before = await findTree(repo, from ?? readRef(repo, main))
   const paths = await pathProblems(repo, before, commit.tree)
   const content = await problemsOf(deps, access, repo, ref, before, commit.tree)
@@ -125,7 +127,7 @@ async function pathProblems(repo: Repo, before: Oid | null, after: Oid): Promise
   if (before === null) return problems
   const collisions = (await findCollisions(repo, before, after, added)).map(({ path, names: [other] }) => ({
     path,
-    reason: `differs from ${excerpt(other)} in case only`,
+    reason: `The name differs from ${excerpt(other)} only in case`,
   }))
   return [...problems, ...collisions]
 }

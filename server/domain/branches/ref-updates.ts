@@ -141,7 +141,7 @@ function refuseBeyondLimit(repo: Repo, commands: readonly RefCommand[], refused:
     if (made.length === 0) continue
     const gone = commands.filter(({ ref, to }) => ref.startsWith(`refs/${kind}/`) && to === null).length
     for (const { ref } of made.slice(Math.max(countRefRoom(repo, kind) + gone, 0)))
-      refused.set(ref, new PushRejectedError(`it ${tooManyRefsMessage(kind)}`))
+      refused.set(ref, new PushRejectedError(`the node ${tooManyRefsMessage(kind)}`))
   }
 }
 

@@ -34,9 +34,9 @@ const maxPatchBytes = 32 * 1_048_576
 const sizesAtOnce = 200
 
 const tooMuch =
-  'This takes longer than 10 seconds to compare, or more than 256 MiB of lines differ; narrow it with ?path=, or clone the node and use git diff'
+  'The comparison takes longer than 10 seconds, or more than 256 MiB of lines differ. Narrow it with ?path=, or clone the node and use git diff'
 const patchTooLarge =
-  'The patch has over 32 MiB, or takes longer than 10 seconds; narrow it with ?path=, or clone the node and use git diff'
+  'The patch has over 32 MiB, or takes longer than 10 seconds. Narrow it with ?path=, or clone the node and use git diff'
 
 /** Two commits of a node; if `base` is null, every file is added. */
 export interface CommitPair {

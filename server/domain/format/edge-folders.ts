@@ -65,7 +65,7 @@ export async function readEdgeFolder<T>(
   for (const entry of entries) {
     if (pace.shouldYield(1)) await pace.yieldToEventLoop()
     if (files.size >= maxEdges) {
-      problems.push({ path: name, reason: `a node cannot have more than ${maxEdges} ${name}` })
+      problems.push({ path: name, reason: `A node cannot have more than ${maxEdges} ${name}` })
       break
     }
     const same = before?.files.get(entry.name)

@@ -80,7 +80,10 @@ export function* eachLoss(text: string): Generator<Loss | undefined> {
   const frames: Frame[] = []
   let isName = false
   let tokens = 0
-  const loss = (what: string): Loss => ({ reason: `${pathOf(frames)} ${what}`, steps: frames.map(({ at }) => at) })
+  const loss = (reasonAt: (place: string) => string): Loss => {
+    const steps = frames.map(({ at }) => at)
+    return { reason: reasonAt(placeOf(steps)), steps }
+  }
   for (const { kind, start, end } of tokensOf(text)) {
     const frame = frames.at(-1)
     if (kind === '{' || kind === '[')
@@ -89,18 +92,28 @@ export function* eachLoss(text: string): Generator<Loss | undefined> {
     else if (kind === ',' && typeof frame?.at === 'number') frame.at++
     else if (kind === 'text' && isName && frame?.names) {
       frame.at = JSON.parse(text.slice(start, end)) as string // a token of kind text is a string
-      if (frame.names.has(frame.at)) yield loss('is named twice')
+      if (frame.names.has(frame.at)) yield loss((place) => `The field ${place} appears twice`)
       frame.names.add(frame.at)
     } else if (kind === 'number' && !isKept(text.slice(start, end)))
-      yield loss(`is a number that is not kept exactly: ${excerpt(text.slice(start, end))}; write it as a text`)
+      yield loss((place) => {
+        const written = excerpt(text.slice(start, end))
+        return `JSON cannot store the number ${written} at ${place} exactly; write it as a string`
+      })
     isName = kind === '{' || (kind === ',' && frame?.names !== undefined)
     if (++tokens % tokensAtOnce === 0) yield undefined
   }
 }
 
-function pathOf(frames: readonly Frame[]): string {
-  const path = frames.map(({ at }) => (typeof at === 'number' ? `[${at}]` : `.${at}`)).join('')
+/** A place in JSON for a message, such as `nodes[3].parents[0]`. */
+function placeOf(steps: readonly (string | number)[]): string {
+  const path = steps.map((step) => (typeof step === 'number' ? `[${step}]` : `.${step}`)).join('')
   return excerpt(path.replace(/^\./, ''))
+}
+
+/** Two items of a list in the body, for a message. @param list the `loc` of the list, which begins with `body` */
+export function placesOf(list: readonly (string | number)[], one: number, other: number): string {
+  const [, ...steps] = list
+  return `${placeOf([...steps, one])} and ${placeOf([...steps, other])}`
 }
 
 /** True if the number survives parsing. It must not become infinite or 0, and integers must keep all digits. */

@@ -69,14 +69,15 @@ function withMembers(text: string, changes: readonly [string, unknown][], spaces
 
 /** Refuses a title that a push could not have. @throws ValidationError */
 export function requireTitle(title: string, loc: Loc = ['body', 'title']): void {
-  if (!isTitle(title)) throw invalid(loc, 'is blank, or holds a control character or half of a surrogate pair')
+  if (!isTitle(title))
+    throw invalid(loc, 'The title must not be blank, or contain control characters or invalid Unicode')
 }
 
 /** The bytes of content.md. @throws ValidationError over 10 MiB, or not encodable as UTF-8 */
 export function textBytes(text: string, loc: Loc = ['body', 'text_content']): Buffer {
-  if (/\p{Surrogate}/u.test(text)) throw invalid(loc, 'holds half of a surrogate pair')
+  if (/\p{Surrogate}/u.test(text)) throw invalid(loc, 'The content has an unpaired surrogate, which UTF-8 cannot store')
   const bytes = Buffer.from(text, 'utf8')
   if (bytes.length <= textLimit) return bytes
-  const msg = 'A text has at most 10 MiB as UTF-8'
+  const msg = 'The content can have at most 10 MiB as UTF-8'
   throw new ValidationError([{ loc, msg, type: 'string_too_long', ctx: { max_length: textLimit } }])
 }

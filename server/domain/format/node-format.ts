@@ -134,16 +134,17 @@ async function parseNode(repo: Repo, entry: TreeEntry | undefined, problems: Con
   const titleHolds = typeof title === 'string' && isTitle(title)
   if (title !== undefined && !titleHolds) {
     const refuse = typeof title === 'string' && fits(title, 500) && title.trim() !== '' ? oldProblem : problem
-    refuse('title must be a text of 1 to 500 characters that is not blank, without control characters')
+    refuse('`title` must be a non-blank string of 1 to 500 characters, without control characters')
   }
   const tagsHold = isTags(tags)
   if (!tagsHold) {
     const refuse = isTags(tags, fits) ? oldProblem : problem
-    refuse('tags must be an array of at most 100 texts of 1 to 100 characters, without control characters')
+    refuse('`tags` must be an array of at most 100 strings of 1 to 100 characters, without control characters')
   }
-  if (!isRecord(properties)) problem('properties must be an object')
+  if (!isRecord(properties)) problem('`properties` must be an object')
   const excess = Buffer.byteLength(JSON.stringify(properties)) - propertiesLimit
-  if (excess > 0) problems.push({ path, reason: 'properties are larger than 64 KiB as JSON on one line', excess })
+  if (excess > 0)
+    problems.push({ path, reason: '`properties` must not be larger than 64 KiB as JSON on one line', excess })
   return {
     jsonBlob: entry.oid,
     title: titleHolds ? title : undefined,
@@ -180,10 +181,10 @@ async function parseEdges<T extends object>(
 function edgeNameProblem(folder: EdgeFolderName, { name }: TreeEntry): string | undefined {
   if (folder === 'parents') {
     const isMeant = /\.json$/i.test(name) || /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/i.test(name)
-    return isMeant ? 'is no parent: its name must be the id of a node, in lower case, and .json' : undefined
+    return isMeant ? 'Not a valid parent file. The name must be `<node id>.json`, in lower case' : undefined
   }
   if (!/\.json$/i.test(name)) return undefined
-  return 'is no connection: its name must be 1 to 64 letters, digits, - or _, and .json'
+  return 'Not a valid connection file. The name must be 1 to 64 letters, digits, - or _, followed by .json'
 }
 
 function readParent(id: string, { label = '' }: Record<string, unknown>): ParentEntity | string {
@@ -192,17 +193,17 @@ function readParent(id: string, { label = '' }: Record<string, unknown>): Parent
 
 function readConnection(id: string, json: Record<string, unknown>): ConnectionEntity | string {
   const { target, type = defaultConnectionType, label = '' } = json
-  if (typeof target !== 'string') return 'target must be a node id'
-  if (typeof type !== 'string' || !connectionType.test(type)) return `type must match ${connectionType.source}`
+  if (typeof target !== 'string') return '`target` must be the id of a node'
+  if (typeof type !== 'string' || !connectionType.test(type)) return `\`type\` must match ${connectionType.source}`
   return isLabel(label) ? { id, target, type, label } : labelRule
 }
 
-const labelRule = 'label must be a text of at most 500 characters, without control characters'
+const labelRule = '`label` must be a string of at most 500 characters, without control characters'
 
 async function checkText(repo: Repo, entry: TreeEntry | undefined, problems: ContentProblem[]): Promise<void> {
   if (!entry) return
   if (!isPlain(entry)) {
-    problems.push({ path: entry.name, reason: 'must be a regular file' })
+    problems.push({ path: entry.name, reason: 'This must be a regular file' })
     return
   }
   try {
@@ -210,10 +211,10 @@ async function checkText(repo: Repo, entry: TreeEntry | undefined, problems: Con
     const bytes = await readWithin(repo, entry.oid)
     utf8.decode(bytes)
     // This rule is newer than some repositories. Git treats such a file as binary, and shows no diff of it.
-    if (bytes?.includes(0)) problems.push({ path: entry.name, reason: 'holds a NUL character', excess: 0 })
+    if (bytes?.includes(0)) problems.push({ path: entry.name, reason: 'This file contains a NUL character', excess: 0 })
   } catch (error) {
     if (!(error instanceof TypeError)) throw error
-    problems.push({ path: entry.name, reason: 'is not UTF-8' })
+    problems.push({ path: entry.name, reason: 'This file is not valid UTF-8' })
   }
 }
 
@@ -224,21 +225,21 @@ async function readJson(
   problems: ContentProblem[],
 ): Promise<Record<string, unknown> | undefined> {
   const refuse = (reason: string): undefined => void problems.push({ path, reason })
-  if (!isPlain(entry)) return refuse('must be a regular file')
+  if (!isPlain(entry)) return refuse('This must be a regular file')
   const bytes = await readWithin(repo, entry.oid, jsonLimit)
-  if (!bytes) return refuse('is larger than 1 MiB')
+  if (!bytes) return refuse('This file is larger than 1 MiB')
   let text = ''
   try {
     text = utf8.decode(bytes)
     const json: unknown = JSON.parse(text)
-    if (isTooDeep(json)) return refuse(`is nested deeper than ${depthLimit} levels`)
-    if (!isRecord(json)) return refuse('must hold a JSON object')
+    if (isTooDeep(json)) return refuse(`The JSON is nested deeper than ${depthLimit} levels`)
+    if (!isRecord(json)) return refuse('This file must contain a JSON object')
     for (const reason of lossesOf(text, mostLosses)) problems.push({ path, reason, excess: 0 })
     return json
   } catch (error) {
-    if (!(error instanceof SyntaxError)) return refuse('is not UTF-8')
+    if (!(error instanceof SyntaxError)) return refuse('This file is not valid UTF-8')
     const place = findFault(text)
-    return refuse(`is not JSON: ${place === undefined ? '' : `line ${place.line}: `}${error.message}`)
+    return refuse(`This file is not valid JSON: ${place === undefined ? '' : `line ${place.line}: `}${error.message}`)
   }
 }
 

@@ -161,7 +161,7 @@ export async function findRecord(repo: Repo, head: Oid): Promise<OrgRecord | und
   if (!entry) return undefined
   const org: Checked<OrgFile> =
     known?.orgFile === entry.oid ? { value: known.record.org } : await readFileAs(repo, entry.oid, orgSchema)
-  if ('reason' in org) throw new GitError('object_damaged', `org.json is not what Grove writes: ${org.reason}`)
+  if ('reason' in org) throw new GitError('object_damaged', `org.json is invalid: ${org.reason}`)
   const folder = root.find(({ name, mode }) => name === membersFolder && mode === '040000')
   const files = new Map<string, KeptFile>()
   const members = new Map<string, MemberFile>()

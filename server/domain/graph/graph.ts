@@ -60,7 +60,7 @@ const semaphore = createCallerSemaphore({
   address: { running: 1, waiting: 16 },
   anonymous: { running: 1, waiting: 192 },
   waitTimeoutMs: 60_000,
-  refusal: 'Too many graphs and maps are being drawn; try again',
+  refusal: 'Too many graphs and maps are being drawn; try again in a moment',
 })
 
 /** A drawing that is requested or running. */
@@ -128,7 +128,7 @@ async function read(wish: Wish, version: string): Promise<GzippedGraph> {
   // The organisation may have been unpublished since, or the member removed.
   const { isPublic } = await wish.look()
   if (made === undefined || (isPublic && !made.published))
-    throw new AppError('busy', 'The organisation was changed just now; try again')
+    throw new AppError('busy', 'The organisation has changed since the drawing began; try again')
   return made
 }
 

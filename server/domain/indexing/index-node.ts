@@ -75,10 +75,10 @@ export async function readResult<T>({ log }: Pick<Deps, 'log'>, read: () => Prom
     return await read()
   } catch (error) {
     if (error instanceof AppError) throw error
-    log.error({ err: error }, 'a change is made but could not be read back')
+    log.error({ err: error }, 'a change was made, but the result could not be read')
     throw new AppError(
       'outcome_unknown',
-      'The change is made, but could not be read back; read again before you repeat it',
+      'The change was made, but the result could not be read. Read it again before you repeat the request',
     )
   }
 }
@@ -185,7 +185,7 @@ async function indexOrgRows(deps: Deps, orgId: string): Promise<void> {
     }
     const { org, members, damaged } = await readOrgRecord(repo, head, before)
     if (damaged.length > 0)
-      deps.log.error({ orgId, damaged }, 'files of members cannot be read; these people are not members')
+      deps.log.error({ orgId, damaged }, 'files of members cannot be read; these users are not members')
     await deps.index.write((trx) => replaceOrgRows(trx, before, { ...org, head }, members))
     stop()
   }

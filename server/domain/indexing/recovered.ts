@@ -52,7 +52,7 @@ async function indexLeft(deps: Deps, orgId: string, nodeId?: string): Promise<vo
     await (nodeId === undefined ? indexOrg(deps, orgId) : indexNode(deps, orgId, nodeId))
   } catch (error) {
     if (!isDamage(error)) throw error
-    deps.log.error({ err: error, orgId, nodeId }, 'what a dead process has changed cannot be read')
+    deps.log.error({ err: error, orgId, nodeId }, 'a repository that a dead process has changed cannot be read')
   }
   await deps.index.write((trx) => countMoves(trx, orgId, [nodeId ?? ownRepository]))
 }

@@ -54,13 +54,13 @@ export async function judgeGraph(
     const problem = (path: string, reason: string): void => void problems.push({ at, path, reason })
     for (const parent of newParents(before, after)) {
       const path = edgeFile('parents', parent.id)
-      if (parent.id === id) problem(path, 'a node cannot be its own parent')
-      else if (!there.has(parent.id)) problem(path, `there is no node ${parent.id} in this organisation`)
+      if (parent.id === id) problem(path, 'A node cannot be its own parent')
+      else if (!there.has(parent.id)) problem(path, `There is no node ${parent.id} in this organisation`)
     }
     for (const { id: edge, target } of newConnections(before, after)) {
       const path = edgeFile('connections', edge)
-      if (target === id) problem(path, 'a node cannot be connected to itself')
-      else if (!there.has(target)) problem(path, `there is no node ${excerpt(target)} in this organisation`)
+      if (target === id) problem(path, 'A node cannot be connected to itself')
+      else if (!there.has(target)) problem(path, `There is no node ${excerpt(target)} in this organisation`)
     }
     if (pace.shouldYield(1 + after.parents.length + after.connections.length)) await pace.yieldToEventLoop()
   }
@@ -143,7 +143,7 @@ function circleOf({ at }: NodeMove, parent: string): Circle {
   return {
     at,
     path: edgeFile('parents', parent),
-    reason: `node ${parent} is a descendant of this node: a cycle`,
+    reason: `Node ${parent} is already below this node, so this parent would create a cycle`,
   }
 }
 

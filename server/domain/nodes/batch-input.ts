@@ -16,6 +16,7 @@ import { callerOf, type Person, type RequestContext } from '../actor.ts'
 import { applyFileChanges, type Change, type FileChange, fileChanges } from '../branches/commit-changes.ts'
 import { createCallerSemaphore } from '../caller-semaphore.ts'
 import { excerpt } from '../format/excerpt.ts'
+import { placesOf } from '../format/json-text.ts'
 import { connectionJson, type NodeFields, requireTitle, textBytes } from '../format/node-files.ts'
 import { type ConnectionEntity, defaultConnectionType, readContent } from '../format/node-format.ts'
 import { type EdgeFolderName, edgeFile, edgeIdAt, nodeFile, textFile } from '../format/paths.ts'
@@ -31,7 +32,7 @@ const semaphore = createCallerSemaphore({
   all: { running: 2, waiting: 8 },
   person: { running: 1, waiting: 2 },
   waitTimeoutMs: 30_000,
-  refusal: 'Other batches are being written just now; try again',
+  refusal: 'Too many batches are being written; try again in a moment',
 })
 
 /**
@@ -102,7 +103,7 @@ function refuseMany(sent: readonly SentNode[]): void {
   for (const { parents = [], connections = [], files = [] } of sent)
     entries += parents.length + connections.length + files.length
   if (entries <= maxEntries) return
-  const msg = `A batch has at most 20,000 parents, connections and files in all, and this one has ${entries}; send its nodes in several batches`
+  const msg = `This batch has ${entries} parents, connections and files, and the limit is 20,000. Send its nodes in several batches`
   throw new ValidationError([{ loc: ['body', 'nodes'], msg, type: 'too_long', ctx: { max_length: maxEntries } }])
 }
 
@@ -191,16 +192,25 @@ interface Ids {
 }
 
 function idsOf(sent: readonly SentNode[], problems: Problem[]): Ids {
-  const seen = new Set<string>()
+  const list = ['body', 'nodes']
+  const seen = new Map<string, number>()
+  const refs = new Map<string, number>()
   const named = new Map<string, string>()
   const own = sent.map(({ id = newId(), ref }, at) => {
-    const loc = ['body', 'nodes', at]
-    if (seen.has(id)) problems.push(problem([...loc, 'id'], 'is named twice', id))
-    seen.add(id)
+    const loc = [...list, at]
+    const same = seen.get(id)
+    if (same !== undefined)
+      problems.push(problem([...loc, 'id'], `${placesOf(list, same, at)} have the same id: ${id}`, id))
+    seen.set(id, same ?? at)
     if (ref === undefined) return id
+    const sameRef = refs.get(ref)
     if (isId(canonicalId(ref)))
-      problems.push(problem([...loc, 'ref'], 'is a UUID; a ref must not look like an id', ref))
-    else if (named.has(ref)) problems.push(problem([...loc, 'ref'], 'is named twice', ref))
+      problems.push(
+        problem([...loc, 'ref'], 'A ref must not be a UUID, because it would look like the id of a node', ref),
+      )
+    else if (sameRef !== undefined)
+      problems.push(problem([...loc, 'ref'], `${placesOf(list, sameRef, at)} have the same ref: ${excerpt(ref)}`, ref))
+    refs.set(ref, sameRef ?? at)
     named.set(ref, id)
     return id
   })
@@ -212,7 +222,8 @@ function resolve(sent: SentNode, id: string, loc: Loc, named: ReadonlyMap<string
   const problems: Problem[] = []
   const lookUp = (name: string, at: Loc): string => {
     const found = named.get(name) ?? canonicalId(name)
-    if (!isId(found)) problems.push(problem(at, 'is neither the id of a node nor the ref of an item', name))
+    if (!isId(found))
+      problems.push(problem(at, `"${excerpt(name)}" is neither the id of a node nor the ref of an item`, name))
     return found
   }
   const { title, text_content } = sent
@@ -220,10 +231,13 @@ function resolve(sent: SentNode, id: string, loc: Loc, named: ReadonlyMap<string
   const text =
     text_content === undefined ? undefined : collect(problems, () => textBytes(text_content, [...loc, 'text_content']))
   const parents = sent.parents?.map((name, at) => lookUp(name, [...loc, 'parents', at]))
-  const seen = new Set<string>()
+  const seen = new Map<string, number>()
   for (const [at, parent] of parents?.entries() ?? []) {
-    if (seen.has(parent)) problems.push(problem([...loc, 'parents', at], 'is named twice', parent))
-    seen.add(parent)
+    const same = seen.get(parent)
+    const list = [...loc, 'parents']
+    if (same !== undefined)
+      problems.push(problem([...list, at], `${placesOf(list, same, at)} are the same node`, parent))
+    seen.set(parent, same ?? at)
   }
   const connections = sent.connections?.map(({ id, target, type = defaultConnectionType, label = '' }, at) => ({
     ...{ id, type, label, made: newConnectionId() },
@@ -237,11 +251,14 @@ function resolve(sent: SentNode, id: string, loc: Loc, named: ReadonlyMap<string
 
 /** Refuses ids that differ only in case: on some file systems they are one file. */
 function refuseSameIds(connections: readonly SentConnection[], loc: Loc, problems: Problem[]): void {
-  const seen = new Set<string>()
+  const list = [...loc, 'connections']
+  const seen = new Map<string, number>()
   for (const [at, { id }] of connections.entries()) {
     if (id === undefined) continue
-    if (seen.has(id.toLowerCase())) problems.push(problem([...loc, 'connections', at, 'id'], 'is named twice', id))
-    seen.add(id.toLowerCase())
+    const same = seen.get(id.toLowerCase())
+    if (same !== undefined)
+      problems.push(problem([...list, at, 'id'], `${placesOf(list, same, at)} have ids that differ only in case`, id))
+    seen.set(id.toLowerCase(), same ?? at)
   }
 }
 
@@ -249,7 +266,10 @@ function refuseSameIds(connections: readonly SentConnection[], loc: Loc, problem
 function filesOf(files: NonNullable<SentNode['files']>, loc: Loc): FileChange[] {
   const problems: Problem[] = []
   for (const [at, { path }] of files.entries())
-    if (isOwn(path)) problems.push(problem([...loc, at, 'path'], 'is written from the other fields', path))
+    if (isOwn(path))
+      problems.push(
+        problem([...loc, at, 'path'], `${path} cannot be sent as a file: it is written from other fields`, path),
+      )
   const changes = collect(problems, () =>
     fileChanges(
       files.map((file) => ({ action: 'put', ...file })),

@@ -12,6 +12,7 @@ import { authorizeNode, type NodeAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { commitToBranch } from '../branches/branch-commits.ts'
 import { requireBranchName } from '../branches/revisions.ts'
+import { excerpt } from '../format/excerpt.ts'
 import { connectionJson, parentJson } from '../format/node-files.ts'
 import {
   type ConnectionEntity,
@@ -34,7 +35,7 @@ export async function putParent(deps: Deps, actor: Person, at: ParentAt, input: 
   const { parentId } = at
   const access = await authorizeNode(deps, actor, at, 'editor')
   if (!(await findNode(deps.index.read, at.orgId, parentId)))
-    throw new AppError('parent_not_found', 'There is no such node to be the parent')
+    throw new AppError('parent_not_found', 'The parent does not exist in this organisation')
   await changeEdge(deps, actor, access, input.expected_head, {
     message: `Add parent ${parentId}`,
     folder: 'parents',
@@ -56,7 +57,7 @@ export async function removeParent(deps: Deps, actor: Person, at: ParentAt, inpu
     message: `Remove parent ${parentId}`,
     folder: 'parents',
     id: parentId,
-    bytes: (before) => (before ? null : fail(new AppError('parent_not_found', 'The node has no such parent'))),
+    bytes: (before) => (before ? null : fail(new AppError('parent_not_found', 'The node does not have this parent'))),
     locate: () => ['path', 'parent_id'],
   })
 }
@@ -89,7 +90,7 @@ export async function addConnection(
     id,
     bytes: (_before, { connections }) => {
       const taken = connections.some((other) => other.id.toLowerCase() === id.toLowerCase())
-      if (taken) throw new AppError('connection_exists', 'A connection with this id exists')
+      if (taken) throw new AppError('connection_exists', 'A connection with this id already exists')
       return connectionJson({ target, type, label })
     },
     locate: () => ['body', 'target'],
@@ -185,11 +186,12 @@ export function newConnectionId(): string {
 }
 
 function connectionMissing(): AppError {
-  return new AppError('connection_not_found', 'The node holds no such connection')
+  return new AppError('connection_not_found', 'The node has no connection with this id')
 }
 
 function requireTarget(target: string): void {
-  if (!isId(target)) throw invalid(['body', 'target'], 'there is no such node in this organisation', target)
+  if (isId(target)) return
+  throw invalid(['body', 'target'], `There is no node ${excerpt(target)} in this organisation`, target)
 }
 
 async function asConnection(

@@ -38,8 +38,7 @@ const maxPathBytes = 1_024
 /** The most characters of a heading or block in the response. */
 const anchorCharacters = 500
 
-const tooManyFiles =
-  'This tree has more than 100,000 files and folders, more than 64 levels, or paths of over 16 MiB; clone the node'
+const tooManyFiles = 'This tree has over 100,000 files and folders, 64 levels or 16 MiB of paths. Clone the node'
 
 /**
  * Yields the destination of each link, in order.

@@ -42,7 +42,7 @@ const maxResolvingMs = 10_000
 /** The most nodes of an organisation that are searched for the target of a link. */
 const maxSources = 10_000
 
-const tooLarge = 'The text has over 512 KiB; read it and parse it yourself'
+const tooLarge = 'The content has over 512 KiB; read it and parse it yourself'
 
 /** Limits concurrent reads. In the worst case, one takes 2 s of CPU time and 200 MB. */
 const semaphore = createCallerSemaphore({
@@ -50,7 +50,7 @@ const semaphore = createCallerSemaphore({
   person: { running: 1, waiting: 256 },
   anonymous: { running: 1, waiting: 512 },
   waitTimeoutMs: 30_000,
-  refusal: 'Others read links just now; try again',
+  refusal: 'Too many link lists are being computed; try again in a moment',
 })
 
 /** Resolvers, by organisation and its version. */
@@ -86,7 +86,7 @@ export async function readLinks(
   const head = await resolveRevision(access, revision)
   // Read before the rows: the response may be cached under an older version than its own, never under a newer one.
   const { epoch, version } = (await findOrgRow(deps.index.read, org.id)) ?? {}
-  const seen = access.onlyNode === undefined ? '' : ' of this node alone'
+  const seen = access.onlyNode === undefined ? '' : ' of this node'
   return immutableAnswer(`links ${node.id} ${head} ${epoch} ${version}${seen}`, sizeOf, () =>
     semaphore.run({ caller: callerOf(context), signal: context.signal }, () =>
       linksAt(deps, context, access, head, `${org.id} ${epoch} ${version}`),

@@ -12,6 +12,8 @@ import { invalid, ValidationError } from '../../base/errors.ts'
 import { authorizeNodeInOrg, authorizeOrg, type OrgAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { problemsOf, refuseProblems, withGraphLock } from '../branches/branch-commits.ts'
+import { excerpt } from '../format/excerpt.ts'
+import { placesOf } from '../format/json-text.ts'
 import { type NodeFields, nodeJson, requireTitle, textBytes } from '../format/node-files.ts'
 import { edgeFile, liesIn, nodeFile, textFile } from '../format/paths.ts'
 import { asJson, signature } from '../format/signatures.ts'
@@ -46,9 +48,7 @@ export async function createNode(deps: Deps, actor: Person, at: OrgAt, input: No
   requireTitle(input.title)
   if (!initialize) refuseContent(input)
 
-  const seen = new Set<string>()
-  const wrong = parents.findIndex((parent) => !isId(parent) || seen.size === seen.add(parent).size)
-  if (wrong >= 0) throw invalid(['body', 'parents', wrong], 'is no node id, or is named twice', parents[wrong])
+  refuseWrongParents(parents)
   const files = new Map<string, Buffer>([[nodeFile, nodeJson(input)]])
   if (input.text_content !== undefined) files.set(textFile, textBytes(input.text_content))
   for (const parent of parents) files.set(edgeFile('parents', parent), asJson({}))
@@ -65,14 +65,28 @@ export async function createNode(deps: Deps, actor: Person, at: OrgAt, input: No
   return readResult(deps, async () => toNode(deps, await authorizeNodeInOrg(deps, access, id, 'public')))
 }
 
+/** Refuses parents that are not ids, or the same node twice. @throws ValidationError */
+function refuseWrongParents(parents: readonly string[]): void {
+  const list = ['body', 'parents']
+  const seen = new Map<string, number>()
+  for (const [at, parent] of parents.entries()) {
+    const same = seen.get(parent)
+    if (!isId(parent)) throw invalid([...list, at], `"${excerpt(parent)}" is not the id of a node`, parent)
+    if (same !== undefined) throw invalid([...list, at], `${placesOf(list, same, at)} are the same node`, parent)
+    seen.set(parent, at)
+  }
+}
+
 /** Refuses fields that need a first commit. */
 function refuseContent(input: NodeInput): void {
   const fields = (['text_content', 'tags', 'properties', 'parents'] as const).filter(
     (name) => input[name] !== undefined,
   )
   if (fields.length === 0) return
-  const msg = 'has no place to be without the first commit; leave initialize true'
-  throw new ValidationError(fields.map((name) => ({ loc: ['body', name], msg, type: 'value_error' })))
+  const why = 'is not allowed with `initialize: false`, because it needs a first commit'
+  throw new ValidationError(
+    fields.map((name) => ({ loc: ['body', name], msg: `\`${name}\` ${why}`, type: 'value_error' })),
+  )
 }
 
 interface NodeSeed {

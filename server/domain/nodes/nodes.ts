@@ -132,7 +132,10 @@ export async function deleteNode(deps: Deps, actor: Person, at: NodeAt): Promise
     })
     await indexNode(deps, orgId, nodeId).catch((error: unknown) => {
       deps.log.error({ err: error, orgId, nodeId }, 'a deleted node is still indexed')
-      throw new AppError('outcome_unknown', 'The node is deleted, but not everywhere yet; read again')
+      throw new AppError(
+        'outcome_unknown',
+        'The node was deleted, but lists may still show it. Read again before you repeat the request',
+      )
     })
   })
 }

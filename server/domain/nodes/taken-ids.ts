@@ -27,12 +27,14 @@ export async function refuseTaken(deps: Deps, orgId: string, ids: readonly strin
 
 /** The error for an id that is used in another organisation. It says nothing about that node. */
 export function nodeTakenError(id: string): AppError {
-  return new AppError('node_exists', `The id ${id} is taken`)
+  return new AppError('node_exists', `The id ${id} is already in use`)
 }
 
 /** The error for an id that is used in this organisation. */
 export function nodeExistsError(orgId: string, id: string): AppError {
-  return new AppError('node_exists', `A node with the id ${id} exists`, { location: `/orgs/${orgId}/nodes/${id}` })
+  return new AppError('node_exists', `A node with the id ${id} already exists`, {
+    location: `/orgs/${orgId}/nodes/${id}`,
+  })
 }
 
 /** Finds the first of these ids in the trash of another or a deleted organisation. */

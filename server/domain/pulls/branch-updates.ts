@@ -33,7 +33,7 @@ const semaphore = createCallerSemaphore({
   all: { running: 2, waiting: 32 },
   person: { running: 1, waiting: 8 },
   waitTimeoutMs: 30_000,
-  refusal: 'Too many branches are being updated at this moment; try again',
+  refusal: 'Too many branches are being updated; try again in a moment',
 })
 
 /**
@@ -57,11 +57,11 @@ export async function updatePullBranch(deps: Deps, context: RequestContext<Perso
   if (await history.contains(from, onto)) return toPull(deps, access, row)
   if (source.ref === main) {
     if (access.org.require_pull_requests) refuseDirectMove()
-    if (!(await history.contains(onto, from))) throw new AppError('branch_protected', 'main cannot be rewritten')
+    if (!(await history.contains(onto, from))) throw new AppError('branch_protected', '`main` cannot be rewritten')
   }
   const { ahead } = await history.divergence(onto, from)
   if (ahead > maxCommits)
-    throw tooManyCommits(`The target lacks ${ahead} commits of the source, and at most ${maxCommits} are rebased here`)
+    throw tooManyCommits(`The pull request has ${ahead} commits; the service can rebase at most ${maxCommits}`)
   const head = await semaphore.run({ caller: callerOf(context), signal }, () =>
     rebased(deps, actor, access, { from, onto, signal }),
   )
@@ -70,7 +70,7 @@ export async function updatePullBranch(deps: Deps, context: RequestContext<Perso
   await withGraphLockIf(deps, access, adds, () =>
     updateRefs(deps.store, [source], async (current) => {
       if (current(source) !== from)
-        throw headMovedError('The source branch moved meanwhile; nothing was changed', current(source))
+        throw headMovedError('The source branch has moved since the update began; nothing was changed', current(source))
       await recheckAccess(deps, actor, at.orgId, 'editor')
       refuseProblems(
         await problemsOf(deps, access, repo, source.ref, await readTree(repo, from), await readTree(repo, head)),
@@ -99,7 +99,8 @@ async function rebased(
   try {
     return await rebase(repo, { commits, onto, committer: signature(actor, deps.now()), signal })
   } catch (error) {
-    if (isGitError(error, 'limit_exceeded')) throw tooManyCommits('The folders that the commits change are too large')
+    if (isGitError(error, 'limit_exceeded'))
+      throw tooManyCommits('The folders that the commits change are too large to rebase here')
     if (!isGitError(error, 'merge_conflict')) throw error
     throw new AppError('merge_conflict', 'Both branches changed the same paths; nothing was changed', {
       paths: error.facts.paths,
@@ -108,5 +109,5 @@ async function rebased(
 }
 
 function tooManyCommits(what: string): AppError {
-  return new AppError('too_many_commits', `${what}; rebase with git and push`)
+  return new AppError('too_many_commits', `${what}. Rebase with Git and push`)
 }

@@ -8,7 +8,7 @@ import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { authorizeNode, type NodeAccess, recheckAccess, reloadNode, requireRole } from '../access.ts'
 import type { Person } from '../actor.ts'
-import { addsParents, withGraphLockIf } from '../branches/branch-commits.ts'
+import { addsParents, headMovedError, withGraphLockIf } from '../branches/branch-commits.ts'
 import { readTree } from '../branches/revisions.ts'
 import { excerpt } from '../format/excerpt.ts'
 import { authorOf } from '../format/signatures.ts'
@@ -70,7 +70,10 @@ async function attempt(
     if (!before) throw new AppError('pull_request_not_found', 'Pull request not found')
     const record = await readPull(repo, before, row.number)
     if (record.target_branch !== row.target_branch)
-      throw new AppError('head_moved', `The pull request now goes into ${excerpt(record.target_branch)}`)
+      throw new AppError(
+        'head_moved',
+        `The target of the pull request is now ${excerpt(record.target_branch)}; nothing was changed`,
+      )
     if (record.status === 'merged') return repeated(record, input)
     await recheckAccess(deps, actor, org.id, roleToMerge(access, row))
     const { from, to } = await mergeable(deps, access, record, input)
@@ -115,12 +118,14 @@ async function mergeable(
 ): Promise<{ from: Oid; to: Oid }> {
   const state = await stateOf(deps, access, toRow(access.node.id, record))
   if (input.expected_target_branch !== undefined && input.expected_target_branch !== record.target_branch) {
-    throw new AppError('head_moved', `The pull request now goes into ${excerpt(record.target_branch)}`)
+    throw new AppError(
+      'head_moved',
+      `The target of the pull request is now ${excerpt(record.target_branch)}; nothing was changed`,
+    )
   }
   if (state.source && input.expected_source_commit !== undefined && input.expected_source_commit !== state.source) {
-    throw new AppError('head_moved', 'The source branch is not at the expected head; nothing was changed', {
-      current_head: state.source,
-    })
+    const detail = `The source branch has moved since you read it (now at ${state.source}); nothing was changed`
+    throw headMovedError(detail, state.source)
   }
   return requireMergeable(state)
 }

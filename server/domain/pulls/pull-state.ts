@@ -93,13 +93,13 @@ export function requireMergeable({ source, target, problems, reasons }: PullStat
 }
 
 export const sentence = {
-  already_merged: 'The pull request is merged',
+  already_merged: 'The pull request is already merged',
   closed: 'The pull request is closed',
   source_branch_missing: 'The source branch does not exist',
   target_branch_missing: 'The target branch does not exist',
   no_commits_ahead: 'The target already has every commit of the source',
-  diverged: 'The target has commits that the source lacks; update the branch first',
-  invalid_content: 'The content of the source breaks a rule of the target',
+  diverged: 'The target has commits that the source does not have; update the branch first',
+  invalid_content: 'Some files on the source branch are not valid; see `merge_problems`',
   draft: 'The pull request is a draft',
   mergeable: 'The pull request can be merged',
 } as const

@@ -60,7 +60,10 @@ export async function openPull(deps: Deps, actor: Person, at: NodeAt, input: Pul
     const { source, target } = branchHeads(repo, input, ['source_branch', 'target_branch'])
     await refusePair(deps, access, ledger, input)
     if (judged && (judged.to !== source || judged.from !== target))
-      throw headMovedError('A branch has moved meanwhile; nothing was opened', judged.from === target ? source : target)
+      throw headMovedError(
+        'A branch has moved since it was checked; nothing was opened',
+        judged.from === target ? source : target,
+      )
     const event = eventBy(deps, actor)
     const number = (await readLastNumber(repo, ledger)) + 1
     const fields = {
@@ -258,7 +261,7 @@ function newTargetHead(repo: Repo, pair: Pair): Oid {
 
 function refuseSame({ source_branch, target_branch }: Pair): void {
   if (source_branch === target_branch)
-    throw invalid(['body', 'target_branch'], 'source and target are the same branch', target_branch)
+    throw invalid(['body', 'target_branch'], 'The source and the target must be different branches', target_branch)
 }
 
 /**
@@ -271,8 +274,8 @@ function headOf(repo: Repo, pair: Pair, field: keyof Pair, named: readonly (keyo
   const branch = parseBranchName(pair[field])
   const head = branch ? readRef(repo, branchRef(branch)) : null
   if (head) return head
-  if (named.includes(field)) throw invalid(['body', field], 'Branch not found', pair[field])
-  throw new AppError(`${field}_missing`, `There is no branch ${excerpt(pair[field])} any more`)
+  if (named.includes(field)) throw invalid(['body', field], `There is no branch ${excerpt(pair[field])}`, pair[field])
+  throw new AppError(`${field}_missing`, `The branch ${excerpt(pair[field])} no longer exists`)
 }
 
 /** Refuses a pair that is already open. The caller holds the ledger's lock. @throws AppError pull_request_exists */
@@ -291,6 +294,6 @@ async function refusePair(
       record.target_branch === pair.target_branch,
   )
   if (!first) return
-  const detail = `Pull request ${first.number} is open for ${excerpt(pair.source_branch)} → ${excerpt(pair.target_branch)}`
+  const detail = `Pull request ${first.number} is already open for ${excerpt(pair.source_branch)} → ${excerpt(pair.target_branch)}`
   throw new AppError('pull_request_exists', detail, { number: first.number })
 }

@@ -107,7 +107,7 @@ function advice(
   try {
     return describePush(repo, commands, refused)
   } catch (error) {
-    deps.log.warn({ err: error }, 'a push was carried out, and there was no advice for it')
+    deps.log.warn({ err: error }, 'a push succeeded, but its advice could not be computed')
     return []
   }
 }
@@ -154,9 +154,9 @@ function refusedNames(commands: readonly RefCommand[]): Map<string, string> {
   for (const { ref } of commands) {
     const problem =
       commands.length > maxRefs
-        ? `a push has at most ${maxRefs} refs`
+        ? `a push can have at most ${maxRefs} refs`
         : seen.has(ref)
-          ? 'named twice'
+          ? 'this ref is in the push twice'
           : findRefProblem(ref)
     if (problem !== undefined) refused.set(ref, problem)
     seen.add(ref)
@@ -223,7 +223,7 @@ function describePush(
   // The line may be pasted into a shell.
   const name = /^[\w./-]+$/.test(first) ? first : '<branch>'
   return [
-    'This node has no branch main yet: its clones check out nothing, and graph and search do not see it.',
-    `Push one: git push origin ${name}:main`,
+    'This node has no branch `main` yet. Its clones check out nothing, and the graph and search do not show it.',
+    `Create it: git push origin ${name}:main`,
   ]
 }

@@ -82,7 +82,7 @@ export async function openSmartHttp(
   if (name === orgName) {
     if (actor.kind === 'anonymous') throw new AppError('unauthenticated', 'Sign in to see this')
     await authorizeOrg(deps, actor, at, 'owner')
-    if (service === 'git-receive-pack') throw new AppError('forbidden', 'org.git is written by the service alone')
+    if (service === 'git-receive-pack') throw new AppError('forbidden', 'Only the service can write to org.git')
     return fetchService(orgRepo(deps.store, orgId), 'owner')
   }
   const node = { orgId, nodeId: name }
@@ -101,9 +101,10 @@ function requireScope(
   { orgId, name }: RepositoryAt,
   service: GitService,
 ): void {
-  if (!isWithin(scope, orgId, name)) throw new AppError('token_scope', 'This token is for another repository')
+  if (!isWithin(scope, orgId, name))
+    throw new AppError('token_scope', 'This token is limited to another organisation or node')
   if (service === 'git-receive-pack' && scope.access === 'read')
-    throw new AppError('token_scope', 'This token may only read')
+    throw new AppError('token_scope', 'This token is read-only')
 }
 
 function fetchService(repo: Repo, audience: Audience): SmartHttp {

@@ -19,7 +19,7 @@ const semaphore = createCallerSemaphore({
   anonymous: { running: 4, waiting: 256 },
   runningInOrg: 2,
   waitTimeoutMs,
-  refusal: 'Too many searches wait; try again',
+  refusal: 'Too many searches are queued; try again in a moment',
 })
 
 /**
@@ -36,7 +36,7 @@ export async function searchInTurn<T>(
 ): Promise<T> {
   const answer = semaphore.run({ caller: callerOf(context), orgId: org.id, signal: context.signal }, ask)
   const found = await withinTime(answer)
-  if (found === undefined) throw new AppError('org_not_found', 'The organisation was deleted meanwhile')
+  if (found === undefined) throw new AppError('org_not_found', 'The organisation has been deleted')
   return found
 }
 
@@ -44,7 +44,7 @@ export async function searchInTurn<T>(
 async function withinTime<T>(answer: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const clock = new Promise<never>((_, reject) => {
-    const late = new AppError('busy', 'The search index of this organisation is being made; try again')
+    const late = new AppError('busy', "This organisation's search index is still being built; try again in a moment")
     timer = setTimeout(() => reject(late), waitTimeoutMs)
   })
   try {

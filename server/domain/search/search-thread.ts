@@ -74,7 +74,7 @@ export function openSearchThread(options: ThreadOptions, observer: ThreadObserve
     data: options,
     failure: 'The search failed',
     restartPausesMs: { shortest: 100, longest: 10_000 },
-    lost: () => new AppError('search_unavailable', 'The search could not answer; nothing is lost, try again'),
+    lost: () => new AppError('search_unavailable', 'The search failed; nothing is lost, try again in a moment'),
     noticed: (notice) => {
       if (notice.kind === 'warning') observer.warned(notice.message, notice.code)
       else known = notice.gauges

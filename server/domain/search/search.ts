@@ -25,7 +25,7 @@ const semaphore = createCallerSemaphore({
   person: { running: 1, waiting: 16 },
   runningInOrg: 1,
   waitTimeoutMs: 30_000,
-  refusal: 'Too many searches of branches or of times wait; try again',
+  refusal: 'Too many branch and point-in-time searches are queued; try again in a moment',
 })
 
 /** The most attempts to read a view while its nodes change. */
@@ -72,21 +72,21 @@ async function retrieveFromSnapshot(
       const found = await searchInTurn(context, access, () => deps.search.askIn(view, orgId, question))
       if (found !== 'moved') return found
     }
-    throw new AppError('busy', 'The nodes change faster than they can be read; try again')
+    throw new AppError('busy', 'The nodes are changing faster than they can be read; try again in a moment')
   })
 }
 
 /** The state to search; undefined: main. @throws ValidationError value_error */
 function snapshotOf({ scope: { branch, at } = {} }: Question): Snapshot | undefined {
   if (branch !== undefined && at !== undefined)
-    throw invalid(['body', 'scope', 'at'], 'Value error, `branch` and `at` exclude each other', at)
+    throw invalid(['body', 'scope', 'at'], '`branch` and `at` cannot be combined', at)
   if (at !== undefined) return { at }
   return branch === undefined || branch === 'main' ? undefined : { branch }
 }
 
 /** Allows only members: anonymous callers may search only main. @throws AppError unauthenticated, forbidden */
 function requireMember(actor: Actor, access: OrgAccess): void {
-  if (actor.kind === 'anonymous') throw new AppError('unauthenticated', 'Sign in to search a branch or a time')
+  if (actor.kind === 'anonymous') throw new AppError('unauthenticated', 'Sign in to search another branch or a time')
   requireRole(access, 'reader')
 }
 

@@ -12,6 +12,7 @@ import { findOrgRow } from '../../../index/derived/org-queries.ts'
 import type { View, ViewNode } from '../../../index/search/ranking/view.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError, invalid, ValidationError } from '../../base/errors.ts'
+import { excerpt } from '../format/excerpt.ts'
 import { timeOf } from '../format/signatures.ts'
 import { readState } from '../indexing/node-rows.ts'
 import { branchRef, nodeRepo } from '../layout.ts'
@@ -46,7 +47,7 @@ interface Difference {
  */
 export async function readView(deps: Deps, orgId: string, elsewhere: Snapshot): Promise<View> {
   const org = await findOrgRow(deps.index.read, orgId)
-  if (org === undefined) throw new AppError('org_not_found', 'The organisation was deleted meanwhile')
+  if (org === undefined) throw new AppError('org_not_found', 'The organisation has been deleted')
   const { differences, gone } =
     'branch' in elsewhere
       ? { differences: await onBranch(deps, orgId, elsewhere.branch), gone: [] }
@@ -62,7 +63,7 @@ async function onBranch(deps: Deps, orgId: string, name: string): Promise<Differ
   for (let isKnown = false; after !== undefined; ) {
     const nodes = await listNodesWithBranch(deps.index.read, orgId, name, after, rowsATurn)
     isKnown ||= nodes.length > 0
-    if (!isKnown) throw invalid(['body', 'scope', 'branch'], 'Value error, no node has this branch', name)
+    if (!isKnown) throw invalid(['body', 'scope', 'branch'], `No node has a branch ${excerpt(name)}`, name)
     for (const node of nodes.filter(({ head, branch_head }) => head !== branch_head)) {
       const repo = nodeRepo(deps.store, orgId, node.id)
       const head = headOf(repo, name)
@@ -152,6 +153,6 @@ async function readNodes(differences: readonly Difference[], elsewhere: Snapshot
 
 function tooLarge(elsewhere: Snapshot): ValidationError {
   const loc = ['body', 'scope', 'branch' in elsewhere ? 'branch' : 'at']
-  const msg = `Over ${mostNodes} nodes differ there from main, or their texts have over 16 MiB, or ${mostCommits} commits or ${mostGone} nodes are newer`
+  const msg = `Over ${mostNodes} nodes differ from main, their content has over 16 MiB, or over ${mostCommits} commits or ${mostGone} nodes are newer`
   return new ValidationError([{ loc, msg, type: 'scope_too_large', ctx: { nodes: mostNodes, bytes: mostBytes } }])
 }

@@ -67,13 +67,13 @@ export function cellTimeoutError(method: string, cause: unknown, wasAsked = true
   if (!wasAsked || isSafe)
     return new AppError(
       'busy',
-      'The cell that has the organisation does not answer; nothing has been done, try again',
+      'The cell of this organisation does not answer. Nothing was changed; try again in a moment',
       {},
       { cause },
     )
   return new AppError(
     'outcome_unknown',
-    'The cell that has the organisation has not answered; the change may have been made, read again',
+    'The cell of this organisation has not answered. The change may have been made; read again before you repeat it',
     {},
     { cause },
   )

@@ -46,7 +46,7 @@ export function pipeRequest(req: Request, res: Response, url: string, forwarded:
   const framing = framingOf(req) ?? 0
   const asked = startAsking(req, url, forwarded, framing)
   return new Promise((done, fail) => {
-    const clock = setTimeout(() => asked.destroy(new Error('It takes no connection')), connectMs)
+    const clock = setTimeout(() => asked.destroy(new Error('The cell accepts no connection')), connectMs)
     let isConnected = false
     let isBroken = false
     asked.once('socket', (socket) => {
@@ -105,7 +105,7 @@ function startAsking(req: Request, url: string, forwarded: string, framing: Fram
     ],
   })
   const silent = req.originalUrl.startsWith('/git/') ? silentMs.git : silentMs.other
-  asked.setTimeout(silent, () => asked.destroy(new Error('It is silent')))
+  asked.setTimeout(silent, () => asked.destroy(new Error('The cell is silent')))
   return asked
 }
 
@@ -141,7 +141,7 @@ function relay(answer: IncomingMessage, method: string, res: Response): void {
   const { statusCode = 502, statusMessage, rawHeaders } = answer
   const framing = framingOf(answer)
   const hasBody = method !== 'HEAD' && statusCode !== 204 && statusCode !== 304
-  if (framing === undefined && hasBody) throw new Error('The answer does not say how long it is')
+  if (framing === undefined && hasBody) throw new Error('The response does not state its length')
   for (const name of res.getHeaderNames()) res.removeHeader(name)
   // Node itself states what has no length: chunked, or for a client of HTTP/1.0 as long as the connection.
   const length = typeof framing === 'number' ? ['Content-Length', String(framing)] : []

@@ -49,7 +49,7 @@ function routeToCell(deps: CellDeps, limitRead: LimitPlaceRead): RequestHandler 
 }
 
 function onItsWay(): AppError {
-  return new AppError('moving', 'The organisation is on its way between two cells; nothing is lost, try again')
+  return new AppError('moving', 'The organisation is moving to another cell; nothing is lost, try again in a moment')
 }
 
 const local = new WeakSet<Request>()

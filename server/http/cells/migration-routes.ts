@@ -45,7 +45,7 @@ const steps: Readonly<Record<string, (asked: Asked) => Promise<unknown>>> = {
   'PUT refs': async ({ deps, sender, path, req }) => {
     const read = await readJson(req, { ...refsLimits, hold: () => {} })
     const { data } = refsBody.safeParse(read?.value)
-    if (data === undefined) throw badJson('are no refs')
+    if (data === undefined) throw badJson('The body has no valid refs')
     return { digest: await arrivals.takeRefs(deps, sender, path, new Map(Object.entries(data.refs))) }
   },
   'DELETE repositories': async ({ deps, sender, path }) => {
@@ -79,7 +79,7 @@ export function migrationRoutes(deps: CellDeps): RequestHandler {
  */
 async function senderOf(deps: CellDeps, req: Request, orgId: string): Promise<arrivals.Sender> {
   const token = bearerToken(req)
-  if (token === null) throw new AppError('unauthenticated', 'This address is for cells of this service alone')
+  if (token === null) throw new AppError('unauthenticated', 'Only cells of this service can use this URL')
   const claims = await verifyFromCell(deps, deps.placement.name, 'move+jwt', token, {
     what: 'The token',
     claims: ['cell', 'org'],

@@ -154,7 +154,7 @@ interface RawResponse {
 const broken: Readonly<Record<string, RawResponse>> = {
   HPE_HEADER_OVERFLOW: {
     code: 'headers_too_large',
-    detail: 'The address and the headers are over 16 KiB',
+    detail: 'The URL and the headers are over 16 KiB',
   },
   HPE_CHUNK_EXTENSIONS_OVERFLOW: { code: 'too_large', detail: 'The chunk extensions are over 16 KiB' },
   ERR_HTTP_REQUEST_TIMEOUT: {
@@ -162,7 +162,7 @@ const broken: Readonly<Record<string, RawResponse>> = {
     detail: 'The headers did not arrive in 20 seconds',
   },
 }
-const notHttp: RawResponse = { code: 'bad_request', detail: 'This is not a request of HTTP/1.1' }
+const notHttp: RawResponse = { code: 'bad_request', detail: 'This is not an HTTP/1.1 request' }
 
 /** Connections that were refused. Each is refused once, although the parser also refuses everything after that. */
 const refused = new WeakSet<Duplex>()

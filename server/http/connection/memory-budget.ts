@@ -27,7 +27,8 @@ export function reserveResponse(req: Request, res: Response, length: number, per
   // A response that is closed does not close once more.
   if (length <= small.answer || res.closed) return
   const caller = callerOf(req, person)
-  if (!answers.has(caller, length)) throw new AppError('busy', 'Large answers wait to be read; read them, or try again')
+  if (!answers.has(caller, length))
+    throw new AppError('busy', 'Too many large responses are waiting to be read; read or close yours, then try again')
   answers.acquire(caller, length)
   readingSignal(req, res).addEventListener('abort', () => answers.release(caller, length), { once: true })
 }
@@ -49,7 +50,7 @@ export function reserveBody(req: Request, res: Response, person: string | undefi
   return (size) => {
     if (size <= small.body || res.closed) return
     if (!bodies.has(caller, size - held))
-      throw new AppError('busy', 'Too many large requests at this moment; try again')
+      throw new AppError('busy', 'Too many large requests are being processed; try again in a moment')
     if (held === 0) res.once('close', release)
     bodies.acquire(caller, size - held)
     held = size

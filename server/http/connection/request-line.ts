@@ -30,7 +30,7 @@ export const requireHttp: RequestHandler = (req, res, next) => {
   if (isTwice(req.rawHeaders, 'host')) throw new AppError('bad_request', 'There are two Host headers')
   const { expect } = req.headers
   if (expect !== undefined && expect.toLowerCase() !== '100-continue')
-    throw new AppError('expectation_failed', 'Only Expect: 100-continue can be met')
+    throw new AppError('expectation_failed', 'Only `Expect: 100-continue` is supported')
   next()
 }
 

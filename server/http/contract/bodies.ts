@@ -34,7 +34,7 @@ export const readBody: RequestHandler = async (req, res, next) => {
     throw new ValidationError([{ loc: ['body'], msg: 'Field required', type: 'missing' }])
   }
   const body = read === undefined ? {} : read.value
-  if (isTooDeep(body)) throw badJson(`JSON nested deeper than ${depthLimit} levels`)
+  if (isTooDeep(body)) throw badJson(`The JSON is nested deeper than ${depthLimit} levels`)
   if (read !== undefined) keepText(req, body, read.text)
   req.body = body
   next()

@@ -42,7 +42,7 @@ const retryAfter: Partial<Record<RefusalCode, number>> = {
 /** Finds the operation of a request. 404 for unknown paths, 405 for methods that a path does not have. */
 export const findOperation: RequestHandler = (req, res, next) => {
   const match = findPath(req.url.split('?', 1)[0] ?? '')
-  if (match === undefined) throw new AppError('not_found', 'There is nothing here')
+  if (match === undefined) throw new AppError('not_found', 'Not found: the API has no such path. See /docs')
   const methods = [...match.operations.keys()]
   const allow = [...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', ')
   if (req.method === 'OPTIONS') {
@@ -111,7 +111,7 @@ export function refusalFacts(req: Request, error: unknown): RefusalFacts {
     return { status: 422, code: 'invalid', message: 'The request is not valid', isOwn: true, problems }
   }
   if (meaning === undefined) {
-    const message = `Internal error; the log has it as ${requestId(req)}`
+    const message = `Internal error. Report this id to the operator: ${requestId(req)}`
     return { status: 500, code: 'internal_error', message, isOwn: true, problems: [] }
   }
   const { code, message, facts } = meaning
@@ -183,7 +183,7 @@ function answerGit(res: Response, meaning: AppError | undefined, request_id: str
   const status = meaning === undefined ? 500 : statusOf[meaning.code]
   if (status === 401) res.set('WWW-Authenticate', 'Basic realm="Grove", charset="UTF-8"')
   if (meaning) setRetryAfter(res, meaning.code, status)
-  const text = meaning?.message ?? `Internal error; the log has it as ${request_id}`
+  const text = meaning?.message ?? `Internal error. Report this id to the operator: ${request_id}`
   res.status(status).type('text/plain').send(`${text}\n`)
 }
 

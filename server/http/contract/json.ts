@@ -97,9 +97,9 @@ export function readBytes(req: IncomingMessage, limits: BodyLimits): Promise<Buf
       }
     }
     const whole = () => end()
-    const broken = () => end(badJson('The body is not compressed as its headers say'))
+    const broken = () => end(badJson('The body is not compressed as its headers state'))
     const gone = () => {
-      if (!req.complete) end(badJson('The body is not what its headers say'))
+      if (!req.complete) end(badJson('The body does not match its headers'))
     }
     const end = (refusal?: unknown) => {
       clearTimeout(overdue)

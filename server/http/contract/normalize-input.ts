@@ -68,7 +68,11 @@ function look(given: Schema, value: unknown, loc: Steps, found: Found): void {
 
 function lookAtText(schema: Schema, text: string, loc: Steps, found: Found): void {
   if (/\p{Surrogate}/u.test(text)) {
-    found.problems.push({ loc, msg: 'Value error, the text holds half of a surrogate pair', type: 'value_error' })
+    found.problems.push({
+      loc,
+      msg: 'The string has an unpaired surrogate, which is not valid Unicode',
+      type: 'value_error',
+    })
     return
   }
   const { pattern } = schema

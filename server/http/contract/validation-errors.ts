@@ -130,7 +130,7 @@ const ranks = [
   'pattern',
 ]
 
-const unknownWords: Words = { msg: 'Value error, the input has the wrong shape', type: 'value_error' }
+const unknownWords: Words = { msg: 'Input has the wrong shape', type: 'value_error' }
 
 export const extra: Words = { msg: 'Extra inputs are not permitted', type: 'extra_forbidden' }
 
@@ -156,7 +156,7 @@ const wordsFor: Readonly<Record<string, (schema: Schema, asText: boolean) => Wor
     ctx: { min_length },
   }),
   maxItems: ({ maxItems = 0 }) => tooManyItems(maxItems),
-  uniqueItems: () => ({ msg: 'Value error, the items are not unique', type: 'value_error' }),
+  uniqueItems: () => ({ msg: 'List items should be unique', type: 'value_error' }),
   pattern: ({ pattern = '', 'x-pattern-message': message = `String should match pattern '${pattern}'` }) => ({
     msg: message,
     type: 'string_pattern_mismatch',
@@ -186,7 +186,7 @@ export function tooManyItems(max_length: number): Words {
 const formats: Readonly<Record<string, Words>> = {
   uuid: { msg: 'Input should be a valid UUID', type: 'uuid_parsing' },
   'date-time': { msg: 'Input should be a valid datetime', type: 'datetime_parsing' },
-  email: { msg: 'Value error, not a valid e-mail address', type: 'value_error' },
+  email: { msg: 'Input should be a valid e-mail address', type: 'value_error' },
 }
 
 function typeWords(schema: Schema, asText: boolean): Words {

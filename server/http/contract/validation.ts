@@ -79,7 +79,7 @@ function queryProblems({ querySchema }: Operation, query: object): Problem[] {
     if (schema === undefined) {
       return [{ loc, msg: 'Extra inputs are not permitted', type: 'extra_forbidden', ...inputOf(value) }]
     }
-    if (typeof value !== 'string') return [{ loc, msg: 'Value error, given more than once', type: 'value_error' }]
+    if (typeof value !== 'string') return [{ loc, msg: 'The parameter was sent more than once', type: 'value_error' }]
     if (schemaOf(schema).type === 'integer' && !isWhole(value)) return [unparsable(loc, value)]
     if (value === '' && schemaOf(schema).minLength !== 0) {
       const msg = 'String should have at least 1 character'

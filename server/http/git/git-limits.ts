@@ -11,7 +11,7 @@ const running = Math.max(4, 2 * availableParallelism())
 const waiting = {
   quota: createCallerQuota(256),
   timeoutMs: 300_000,
-  refusal: () => new AppError('busy', 'Too many clones and pushes at this moment; try again'),
+  refusal: () => new AppError('busy', 'Too many clones and pushes are running; try again in a moment'),
 } as const
 /** The bytes that unanswered requests hold, without the packs of pushes. */
 const bytes = createCallerQuota(32 * 2 ** 20)

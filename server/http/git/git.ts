@@ -98,7 +98,7 @@ function routeOf(req: Request): Route {
   const found = /^\/git\/([^/]+)\/([^/]+?)(?:\.git|\/[^/]+)?\/(info\/refs|git-upload-pack|git-receive-pack)$/.exec(path)
   const [, orgId, name, rest] = found ?? []
   if (orgId === undefined || name === undefined || rest === undefined)
-    throw new AppError('not_found', 'There is nothing here; clone /git/{org_id}/{node_id}.git')
+    throw new AppError('not_found', 'Not found; clone /git/{org_id}/{node_id}.git')
   return { orgId: canonicalId(orgId), name: canonicalId(name), rest }
 }
 
@@ -110,7 +110,7 @@ function serviceOf(req: Request, res: Response, { rest }: Route): GitService {
   }
   const service = services.find((one) => one === (rest === 'info/refs' ? req.query.service : rest))
   if (service === undefined)
-    throw new AppError('forbidden', 'Only the smart protocol is spoken here, upload-pack and receive-pack')
+    throw new AppError('forbidden', 'Only the smart HTTP protocol is supported: git-upload-pack and git-receive-pack')
   if (method === 'POST' && req.get('Content-Type') !== `application/x-${service}-request`)
     throw new AppError('unsupported_media_type', `Send application/x-${service}-request`)
   return service
@@ -128,7 +128,7 @@ export async function gitCredentialOf(req: Request, findCredential: FindCredenti
   if (scheme.toLowerCase() !== 'basic' || isMeantAsToken(password)) throw invalidTokenError()
   throw new AppError(
     'invalid_token',
-    "Git's password is a personal access token (grv_…), not that of the account; make one at /me/tokens",
+    'Use a personal access token (grv_…) as the Git password, not your account password. Create one at /me/tokens',
   )
 }
 
@@ -168,7 +168,7 @@ function isLfsRequest(req: Request): boolean {
 
 /** Answers Git LFS. Source: git-lfs's docs/api, `application/vnd.git-lfs+json`. */
 function answerLfs(res: Response): void {
-  const message = 'Grove does not store Git LFS objects; commit files of at most 100 MiB to git itself, without LFS'
+  const message = 'Grove does not store Git LFS objects; commit files of at most 100 MiB to Git without LFS'
   res.status(501).type('application/vnd.git-lfs+json').send(JSON.stringify({ message }))
 }
 
@@ -235,5 +235,5 @@ function stops(): AppError {
 }
 
 function tooSlow(): AppError {
-  return new AppError('request_timeout', 'Nothing came for a minute, or less than 1 KiB a second')
+  return new AppError('request_timeout', 'The client was silent for a minute, or slower than 1 KiB/s')
 }

@@ -57,7 +57,7 @@ export function logWarnings(log: Logger): void {
 }
 
 function lostLines(count: number): string {
-  return `${count} lines of this log are lost: standard error did not take them`
+  return `${count} lines of this log were lost, because standard error did not accept them`
 }
 
 /** Blocks the process, which is ending. */

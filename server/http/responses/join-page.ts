@@ -14,18 +14,18 @@ export function joinPage(base: string): string {
 <title>Invitation to Grove</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <h1>Invitation to Grove</h1>
-<p>Grove is a content service. Somebody who uses it invites you, probably to an organisation: a group of people who write together.</p>
-<p>The invitation is in the address of this page: everything behind <code>#token=</code>, beginning with <code>grv_invite_</code>. Who has it may use it, until it expires or is used up. Keep it to yourself.</p>
+<p>Grove is a content service. Someone who uses it invites you, probably to an organisation: a group of people who write together.</p>
+<p>The invitation is in the URL of this page: everything after <code>#token=</code>, beginning with <code>grv_invite_</code>. Anyone who has it can use it until it expires or is used up. Keep it secret.</p>
 <h2>If you have no account</h2>
-<p><a href="${escaped(base)}/sign-up">Sign up</a>, with the invitation in the field of this name. Or without a browser:</p>
+<p><a href="${escaped(base)}/sign-up">Sign up</a> with the invitation in the field of that name. Or without a browser:</p>
 <pre>curl -X POST ${escaped(base)}/auth/signup -H 'Content-Type: application/json' \\
   -d '{"email": "you@example.org", "password": "a long password", "name": "Your Name", "invitation": "grv_invite_…"}'</pre>
-<p><code>user.orgs</code> of the answer names the organisation that you have joined.</p>
+<p>In the response, <code>user.orgs</code> names the organisation that you have joined.</p>
 <h2>If you have an account</h2>
-<p>Give the invitation to <a href="${escaped(base)}/join">this page</a>. Or with your access token:</p>
+<p>Paste the invitation on <a href="${escaped(base)}/join">this page</a>. Or send it with your access token:</p>
 <pre>curl -X POST ${escaped(base)}/auth/invitations/accept -H 'Content-Type: application/json' \\
   -H 'Authorization: Bearer ACCESS_TOKEN' -d '{"token": "grv_invite_…"}'</pre>
-<p>The answer names the organisation and your role in it.</p>
+<p>The response names the organisation and your role in it.</p>
 `
 }
 

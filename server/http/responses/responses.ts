@@ -102,6 +102,7 @@ export async function plainAnswer(answer: unknown): Promise<unknown> {
     const { gzip } = await answer.read()
     return JSON.parse((await promisify(gunzip)(gzip)).toString('utf8'))
   }
-  if (answer instanceof Download || answer instanceof Archive) throw new Error('What is streamed has no plain answer')
+  if (answer instanceof Download || answer instanceof Archive)
+    throw new Error('A streamed response has no plain result')
   return answer
 }
