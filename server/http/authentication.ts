@@ -35,7 +35,7 @@ const remembered = 10_000
 
 const signInHint = 'Authentication required: send `Authorization: Bearer <token>`'
 
-/** Clock skew allowed. */
+/** The clock skew that is allowed. */
 const clockLeewayMs = 60_000
 
 /**

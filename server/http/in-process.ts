@@ -58,9 +58,9 @@ export function createInProcessApi({ deps, handlers, checks }: Answering, { req,
     if (!Buffer.isBuffer(answer)) return answer
     return isStream(id) ? new Response(new Uint8Array(answer)) : answer.toString('utf8')
   }
-  // The proxy answers to every operation, and callers name only operations.
+  // The proxy has a function for every operation.
   return new Proxy({} as Api, {
-    get: (_, id) => (input?: Given) => call(id as OperationId, input), // the same
+    get: (_, id) => (input?: Given) => call(id as OperationId, input), // callers name only operations
   })
 }
 
@@ -110,7 +110,7 @@ function asRequest(req: Request, id: OperationId, { parameters, query, body }: S
     body,
     headers: { ...headers, accept: 'application/json', 'content-type': 'application/json' },
   }
-  const derived = Object.create(req) as Request // a request but for what is defined next
+  const derived = Object.create(req) as Request // a request, apart from the properties that are defined next
   for (const [name, value] of Object.entries(values))
     Object.defineProperty(derived, name, { value, writable: true, configurable: true, enumerable: true })
   forkState(derived)

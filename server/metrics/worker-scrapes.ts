@@ -68,7 +68,7 @@ export function openWorkerScrapes(scrape: () => Promise<string>): () => Promise<
     if (message.kind === 'scrape wanted')
       scrape().then(
         (text) => send({ kind: 'scraped', id: message.id, text }),
-        // The others answer without this worker.
+        // The scrape then has only the texts of the other workers.
         () => {},
       )
   })

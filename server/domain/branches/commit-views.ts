@@ -45,7 +45,7 @@ export interface CommitDetails extends Commit {
 
 /** The number of parents of a commit that a list shows. */
 const listedParents = 1_000
-/** Bytes of all messages of one page. */
+/** The most bytes of all messages of a page. */
 const pageBytes = 4 * 1_048_576
 
 /** A commit in a list: with at most 64 KiB of its message. */

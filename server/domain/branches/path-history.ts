@@ -15,7 +15,7 @@ export interface HistoryQuery extends Page {
   readonly until?: string
 }
 
-/** Milliseconds: a million commits take 11 s of CPU. */
+/** Milliseconds. A million commits take 11 s of CPU time. */
 const timeoutMs = 30_000
 
 const tooLong =

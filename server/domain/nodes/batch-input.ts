@@ -217,7 +217,7 @@ function idsOf(sent: readonly SentNode[], problems: Problem[]): Ids {
   return { own, named }
 }
 
-/** @throws ValidationError */
+/** Resolves the refs of an item and checks its fields. @throws ValidationError */
 function resolve(sent: SentNode, id: string, loc: Loc, named: ReadonlyMap<string, string>): Resolved {
   const problems: Problem[] = []
   const lookUp = (name: string, at: Loc): string => {
@@ -262,7 +262,7 @@ function refuseSameIds(connections: readonly SentConnection[], loc: Loc, problem
   }
 }
 
-/** @throws ValidationError */
+/** Checks the files of an item. @throws ValidationError */
 function filesOf(files: NonNullable<SentNode['files']>, loc: Loc): FileChange[] {
   const problems: Problem[] = []
   for (const [at, { path }] of files.entries())

@@ -143,10 +143,10 @@ function relay(answer: IncomingMessage, method: string, res: Response): void {
   const hasBody = method !== 'HEAD' && statusCode !== 204 && statusCode !== 304
   if (framing === undefined && hasBody) throw new Error('The response does not state its length')
   for (const name of res.getHeaderNames()) res.removeHeader(name)
-  // Node itself states what has no length: chunked, or for a client of HTTP/1.0 as long as the connection.
+  // Node frames a response without a length: chunked, or for a client of HTTP/1.0 up to the end of the connection.
   const length = typeof framing === 'number' ? ['Content-Length', String(framing)] : []
   res.writeHead(statusCode, statusMessage, [...headersOf(rawHeaders, own.answer), ...length])
-  // It closes the answer where either end breaks off.
+  // The pipeline closes both ends if one breaks off.
   pipeline(answer, res, () => {})
 }
 

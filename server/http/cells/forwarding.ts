@@ -40,7 +40,7 @@ function routeToCell(deps: CellDeps, limitRead: LimitPlaceRead): RequestHandler 
       else recordUnknownOrg(req, orgId)
       return next()
     }
-    // The cell that an organisation leaves serves it until the directory names the other one.
+    // The cell that an organisation leaves serves it until the directory names the other cell.
     if (place.cell === own ? place.state === 'moving' : isForwarded(req)) throw onItsWay()
     if (place.cell === own) return next()
     note(req, { op: 'forwarded', org: orgId, cell: place.cell })

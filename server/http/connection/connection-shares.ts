@@ -90,7 +90,7 @@ export function newConnectionShares({ files, isProxy, log }: Sharing): Connectio
   return {
     add: (socket) => {
       const { remoteAddress: address } = socket
-      // It has ended already.
+      // The connection has already ended.
       if (address === undefined) return
       all.all.add(socket)
       all.idle.add(socket)

@@ -24,7 +24,7 @@ const bodies = createCallerQuota(heldBytes)
  * @throws AppError busy: this caller, or all callers together, have too much that they have not read
  */
 export function reserveResponse(req: Request, res: Response, length: number, person: string | undefined): void {
-  // A response that is closed does not close once more.
+  // A closed response does not close again.
   if (length <= small.answer || res.closed) return
   const caller = callerOf(req, person)
   if (!answers.has(caller, length))

@@ -21,7 +21,7 @@ export const requireHttp: RequestHandler = (req, res, next) => {
   try {
     framingOf(req)
   } catch (error) {
-    // Nobody knows where the next request on this connection begins.
+    // It is unknown where the next request on this connection begins.
     res.set('Connection', 'close')
     throw error
   }

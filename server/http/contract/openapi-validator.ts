@@ -162,7 +162,7 @@ function lean(value: unknown, named = false): unknown {
   const whole = schemaOf(value)
   const entries = Object.entries(whole).filter(([key]) => named || !ignored.has(key))
   const members = Object.fromEntries(entries.map(([key, one]) => [key, lean(one, key === 'properties' && !named)]))
-  // The validator would report reserved characters in each parameter, though they are harmless.
+  // The validator would report reserved characters in each parameter, although they are harmless.
   if (members.in === 'query' && typeof members.name === 'string') return { ...members, allowReserved: true }
   // `precheck` has checked it.
   return typeof members.pattern === 'string' && isLongText(whole) ? { ...members, pattern: undefined } : members

@@ -259,7 +259,7 @@ function linkNext(req: Request, res: Response, body: unknown): void {
 /** The URL of the next page, with all other parameters. Undefined for the last page and for other responses. */
 function nextPage(url: string, body: unknown): string | undefined {
   if (typeof body !== 'object' || body === null) return undefined
-  const { total, limit, offset } = body as { total?: unknown; limit?: unknown; offset?: unknown } // judged next
+  const { total, limit, offset } = body as { total?: unknown; limit?: unknown; offset?: unknown } // checked next
   if (typeof total !== 'number' || typeof limit !== 'number' || typeof offset !== 'number') return undefined
   if (offset + limit >= total) return undefined
   const [path, query] = url.split('?', 2)

@@ -100,12 +100,12 @@ function toOperation(
   item: { parameters?: readonly unknown[] },
 ): Operation {
   const parameters = [...(item.parameters ?? []), ...(operation.parameters ?? [])].map(
-    (parameter) => resolve(parameter as Parameter), // the spec's lint says so
+    (parameter) => resolve(parameter as Parameter), // the lint of the spec checks it
   )
   const { requestBody, responses } = operation
   const id = operation.operationId as OperationId // both are generated from openapi.yaml
   const status = Object.keys(responses).find((one) => one.startsWith('2')) ?? ''
-  const { content = {} } = resolve(responses[status] as { content?: object }) // the spec's lint says so
+  const { content = {} } = resolve(responses[status] as { content?: object }) // the lint of the spec checks it
   return {
     id,
     method: method.toUpperCase(),

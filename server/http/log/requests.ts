@@ -19,7 +19,7 @@ const mostListeners = 32
 /** Gives each request its id, and counts and logs it after the response. The id is the client's, if it is valid. */
 export function requestLog({ config, log, metrics }: Deps): RequestHandler {
   const { logRequests } = config
-  // The fields are those named below, none of which holds a secret.
+  // The fields are named below, and none of them holds a secret.
   const lines = unsearched(log)
   return (req, res, next) => {
     const { method, headers, socket } = req
