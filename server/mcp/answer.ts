@@ -1,31 +1,31 @@
-/** Answers of bounded length, which say what they have left out. */
+/** Builds answers of bounded length, which say which parts they left out. */
 
 import { cleaned, endWithin, newMarks, own } from './quoted.ts'
 
-/** What a section can show in so many characters, and what it says of the rest. */
+/** The part of a section that fits, and a note on the rest. */
 interface Fitted {
   readonly shown: string
   readonly leftOut?: string
 }
 
-/** A part of an answer that holds text of others. */
+/** A part of an answer that holds untrusted text, between marks. */
 export interface Section {
-  /** Attributes of the mark: the service's own words and ids. */
+  /** Attributes of the opening mark: the service's own words and ids. */
   readonly marks: Readonly<Record<string, string | undefined>>
-  /** The most of the answer that it takes, 0 to 1; default: what is left. */
+  /** The largest share of the answer that it takes, 0 to 1. Default: all room left. */
   readonly share?: number
-  /** What sections before it leave to it of the answer, 0 to 1; default: nothing. */
+  /** The share of the answer that earlier sections leave to it, 0 to 1. Default: 0. */
   readonly least?: number
   fit(chars: number): Fitted
 }
 
-/** Of every answer. */
+/** Bounds of `max_chars`, in characters, for every answer. */
 export const charsOf = { least: 3_000, most: 32_000, default: 12_000 } as const
 
-/** Characters for a sentence on what a section has left out. */
+/** Characters reserved for the note of one section on its rest. */
 const leftOutChars = 100
 
-/** `lead` is what the service itself says, of bounded length. The answer has at most `chars` characters. */
+/** Builds an answer of at most `chars` characters. `lead` is the service's own text, of bounded length. */
 export function answer(chars: number, lead: readonly string[], sections: readonly Section[] = []): string {
   const marks = newMarks()
   let text = lead.join('\n')
@@ -49,27 +49,27 @@ export function answer(chars: number, lead: readonly string[], sections: readonl
   return left.length === 0 ? text : `${text}\nLeft out: ${left.join(' ')}`
 }
 
-/** How much of a text is looked at for one part of it: what cannot be seen takes no room. */
+/** UTF-16 units read for one part of a text. More than fit, because invisible characters are shortened. */
 const nearChars = 262_144
 
-/** Of an answer: the facts about a text, which stand before it. */
+/** Shares of an answer: the most for facts, the least for the text. */
 const factsShare = 0.4
 const textLeast = 0.35
 
 interface ListOf {
-  /** What the items are, in the plural. */
+  /** The name of the items, in the plural. */
   readonly of: string
   readonly items: readonly string[]
-  /** How many there are in all; default: as many as `items`. */
+  /** The number of all items. Default: the number of `items`. */
   readonly total?: number
-  /** Which of them the first item is. Default: 0. */
+  /** The index of the first item among all of them. Default: 0. */
   readonly offset?: number
-  /** How to ask for the rest, where `next` items have been shown. */
+  /** Says how to get the rest, after the first `next` items. */
   readonly rest?: (next: number) => string
   readonly share?: number
 }
 
-/** Items whole, a line or more each, as many as there is room for. */
+/** Lists as many whole items as fit, one or more lines each. */
 export function list({ of, items, total = items.length, offset = 0, rest, share }: ListOf): Section {
   const fit = (chars: number): Fitted => {
     let shown = ''
@@ -82,7 +82,7 @@ export function list({ of, items, total = items.length, offset = 0, rest, share 
     }
     const missing = total - offset - count
     if (missing <= 0) return { shown }
-    const how = rest === undefined ? 'ask with a larger max_chars' : rest(offset + count)
+    const how = rest === undefined ? 'call again with a larger max_chars' : rest(offset + count)
     return { shown, leftOut: `${own`${missing} of ${total} `}${of}; ${how}.` }
   }
   return { marks: { of }, fit, ...(share === undefined ? {} : { share }) }
@@ -92,11 +92,11 @@ interface TextOf {
   readonly of: string
   readonly source?: string
   readonly text: string
-  /** Characters before the part that is asked for. */
+  /** Characters before the requested part. */
   readonly from: number
 }
 
-/** A part of a text, which ends with a paragraph, a line or a word if it can. */
+/** Shows a part of a text. It ends at a paragraph, line or word, if possible. */
 export function textPart({ of, source, text, from }: TextOf): Section {
   const fit = (chars: number): Fitted => {
     const whole = text.slice(from, from + nearChars)
@@ -105,12 +105,15 @@ export function textPart({ of, source, text, from }: TextOf): Section {
     const shown = cleaned(near.slice(0, end))
     const next = from + end
     if (next === text.length) return { shown }
-    return { shown, leftOut: `${text.length - next} of ${text.length} characters of ${of}; ask with from: ${next}.` }
+    return {
+      shown,
+      leftOut: `${text.length - next} of ${text.length} characters of ${of}; call again with from: ${next}.`,
+    }
   }
   return { marks: { of, source }, least: textLeast, fit }
 }
 
-/** Facts on one line: the first of these that there is room for. */
+/** Shows facts on one line: the first of `lines` that fits. */
 export function facts(of: string, lines: readonly string[]): Section {
   return {
     marks: { of },

@@ -1,11 +1,15 @@
-/** Answers of a Grove elsewhere, read no further than an answer of one can be long. */
+/** Reads answers of a remote Grove, up to the largest size that a Grove sends. */
 
 import { answerBounds, exceededBound } from '../base/json-bounds.ts'
 
-/** Bytes of an answer: a file of 16 MiB, of which each character may be escaped. */
+/** Bytes of an answer: a file of 16 MiB in which each character is escaped. */
 const maxBytes = 64 * 1_048_576
 
-/** The same answer, read to its end. @throws Error beyond 64 MiB, where the connection ends, too; of JSON, beyond answerBounds */
+/**
+ * Reads an answer to its end and returns a copy of it.
+ *
+ * @throws Error beyond 64 MiB, which also ends the connection, or for JSON that exceeds answerBounds
+ */
 export async function boundedAnswer(answer: Response): Promise<Response> {
   if (answer.body === null) return answer
   const reader = answer.body.getReader()
@@ -16,8 +20,8 @@ export async function boundedAnswer(answer: Response): Promise<Response> {
     if (done) break
     bytes += value.length
     if (bytes > maxBytes) {
-      const error = new Error(`The answer has more than ${maxBytes / 1_048_576} MiB`)
-      // A transform that fails ends its source at another time in each version of Node.
+      const error = new Error(`The answer is larger than ${maxBytes / 1_048_576} MiB`)
+      // Explicitly, because versions of Node differ in when a failed transform ends its source.
       reader.cancel(error).catch(() => {})
       throw error
     }
@@ -25,6 +29,6 @@ export async function boundedAnswer(answer: Response): Promise<Response> {
   }
   const body = Buffer.concat(chunks)
   const exceeded = answer.headers.get('content-type')?.includes('json') && exceededBound(body, answerBounds)
-  if (exceeded) throw new Error(`The answer has more ${exceeded} than a Grove answers`)
+  if (exceeded) throw new Error(`The answer has more ${exceeded} than a Grove service sends`)
   return new Response(body, answer)
 }

@@ -1,27 +1,27 @@
-/** The codes that an answer may name, and what to do next where that is known. Any other code is words of others. */
+/** The error codes that an answer may name, with advice on some. Any other code is untrusted text. */
 import { type ErrorCode, statusOf } from '../base/errors.ts'
 
-/** Codes of the client and of the tools, which no answer of the service has. */
+/** Codes of the client and the tools. The service itself never sends them. */
 const ownCodes = ['invalid', 'no_answer', 'unknown', 'not_a_text'] as const
 
 const known: ReadonlySet<string> = new Set([...Object.keys(statusOf), ...ownCodes])
 
 const advice: Readonly<Partial<Record<ErrorCode | (typeof ownCodes)[number], string>>> = {
   invalid_token:
-    'it was revoked, has ended or is mistyped: a person makes another on the page /me/tokens of Grove and gives it to this client as GROVE_TOKEN',
-  forbidden: 'the role in this organisation does not allow it; another call will not change that',
-  token_scope: 'the token of this connection does not allow it; another call will not change that',
-  org_not_found: 'list_organisations has the ids',
-  node_not_found: 'search and list_nodes have the ids',
-  branch_not_found: 'without branch, main is read',
-  head_moved: 'read the node again and propose on what it says now',
-  diverged: 'main has moved meanwhile: the same call again proposes on what it says now',
-  invalid_content: 'nothing was proposed',
-  rate_limited: 'wait, then call again',
-  busy: 'call again in a few seconds',
-  draining: 'call again in a few seconds',
+    'The token was revoked, has expired or is mistyped. Ask a user to create another on the page /me/tokens of Grove and to set it as GROVE_TOKEN in this client',
+  forbidden: 'Your role does not allow this. Retrying will not help',
+  token_scope: 'This token does not allow this. Retrying will not help',
+  org_not_found: 'Get the id from list_organisations',
+  node_not_found: 'Get the id from search or list_nodes',
+  branch_not_found: 'Omit branch to read main',
+  head_moved: 'Read the node again and propose the change on its current content',
+  diverged: 'main moved during the call. Repeat the call to propose the change on the current main',
+  invalid_content: 'Nothing was proposed',
+  rate_limited: 'Wait, then call again',
+  busy: 'Call again in a few seconds',
+  draining: 'Call again in a few seconds',
   no_answer:
-    'call again later; if it lasts, a person sees to it that the service runs, and that GROVE_URL is its address',
+    'Call again later. If this persists, ask a user to check that the service runs and that GROVE_URL is its URL',
 }
 
 const advices: ReadonlyMap<string, string> = new Map(Object.entries(advice))
@@ -30,7 +30,7 @@ export function isKnownCode(code: string): boolean {
   return known.has(code)
 }
 
-/** What to do next; undefined where nothing is known. */
+/** Returns the next step after an error; undefined if none is known. */
 export function adviceOn(code: string): string | undefined {
   return advices.get(code)
 }

@@ -15,10 +15,10 @@ import { note, noteCaller, noteIds } from '../http/log/request-notes.ts'
 import type { CountRequest } from '../http/rate-limits.ts'
 import type { Session } from './session.ts'
 
-/** A message holds at most what a proposal does. */
+/** Limits of a message. A proposal is the largest one. */
 const limits = { bytes: 1024 * 1024, ms: 30_000 } as const
 
-/** Of JSON-RPC. */
+/** Error codes of JSON-RPC. */
 const parseError = -32_700
 const invalidRequest = -32_600
 
@@ -38,13 +38,13 @@ export function mcpOverHttp(parts: McpParts): RequestHandler {
     requireOrigin(req, parts.deps.config.publicUrl)
     if (req.method !== 'POST') {
       res.set('Allow', 'POST')
-      throw new AppError('method_not_allowed', `${req.method} is not possible here`)
+      throw new AppError('method_not_allowed', `${req.method} is not allowed here; use POST`)
     }
     const { person } = await caller(parts, req)
     await parts.countRequest(req, res, person.id)
     const message = await readMessage(req, res, person.id)
     if (message === undefined) return
-    // What the caller was allowed may have ended while the body arrived.
+    // Authenticate again: the token may have been revoked while the body arrived.
     const session = sessionOf(parts, req, res, await caller(parts, req))
     const { answerMessage } = await import('./server.ts')
     await send(await answerMessage(session, webRequest(req, res, session.base), message.value), res)
@@ -52,8 +52,9 @@ export function mcpOverHttp(parts: McpParts): RequestHandler {
 }
 
 /**
- * Against DNS rebinding: of browsers, only those that show a page of this service. Without PUBLIC_URL, the host may be what a
- * stranger's name server has made of this machine, so it must be a name of this machine.
+ * Refuses browsers unless they show a page of this service, against DNS rebinding.
+ *
+ * Without PUBLIC_URL, a foreign DNS name may point to this machine. The host must then be a loopback name.
  *
  * @throws AppError forbidden
  */
@@ -62,7 +63,7 @@ function requireOrigin(req: Asked, publicUrl: string | undefined): void {
   if (origin === undefined) return
   const own = new URL(baseUrl(publicUrl, req))
   const isKnown = publicUrl !== undefined || /^(?:localhost|127\.0\.0\.1|\[::1\])$/.test(own.hostname)
-  if (!isKnown || origin !== own.origin) throw new AppError('forbidden', 'No page of another origin asks here')
+  if (!isKnown || origin !== own.origin) throw new AppError('forbidden', 'Cross-origin requests are not allowed')
 }
 
 /** @throws AppError unauthenticated, invalid_token */
@@ -74,7 +75,11 @@ async function caller({ findCredential }: McpParts, req: Asked): Promise<NonNull
   return credential
 }
 
-/** Undefined where the answer says that it is none. @throws AppError too_large, request_timeout, unsupported_media_type */
+/**
+ * Reads the JSON-RPC message. Answers 400 and returns undefined if the body is not one.
+ *
+ * @throws AppError too_large, request_timeout, unsupported_media_type
+ */
 async function readMessage(
   req: Asked,
   res: Answering,
@@ -83,19 +88,20 @@ async function readMessage(
   requireJson(req.headers['content-type'])
   try {
     const read = await readJson(req, { ...limits, hold: reserveBody(req, res, person) })
-    if (read === undefined || isTooDeep(read.value)) refuse(res, parseError, 'Not a message')
-    // Of several in one request, each would count as none to the rate limit.
-    else if (Array.isArray(read.value)) refuse(res, invalidRequest, 'One message a request')
+    if (read === undefined || isTooDeep(read.value))
+      refuse(res, parseError, 'The message is empty or nested too deeply')
+    // The rate limit counts requests, so a batch would evade it.
+    else if (Array.isArray(read.value)) refuse(res, invalidRequest, 'Send one message per request')
     else return read
   } catch (error) {
     if (!req.complete) res.set('Connection', 'close')
     if (!(error instanceof ValidationError)) throw error
-    refuse(res, parseError, `The message is no JSON in UTF-8${placeIn(error)}`)
+    refuse(res, parseError, `The message is not JSON in UTF-8${placeIn(error)}`)
   }
   return undefined
 }
 
-/** The line and column of the fault, to end a sentence with; empty if they are not known. */
+/** Returns the line and column of the fault, to end a sentence with. Empty if they are unknown. */
 function placeIn({ problems: [first] }: ValidationError): string {
   const { line, column } = first?.ctx ?? {}
   return line === undefined ? '' : `: line ${line}, column ${column}`
@@ -123,7 +129,7 @@ function sessionOf(parts: McpParts, req: Asked, res: Answering, credential: NonN
   }
 }
 
-/** Without the body, which has been read, and without the token, which the library has no use for. */
+/** Builds the library's request, without the body, which has been read, and without the token. */
 function webRequest(req: Asked, res: Answering, base: string): Request {
   const { authorization: _, cookie: __, ...sent } = req.headers
   const headers = new Headers({ 'content-type': 'application/json' })
@@ -132,7 +138,7 @@ function webRequest(req: Asked, res: Answering, base: string): Request {
   return new Request(`${base}/mcp`, { method: 'POST', headers, signal: disconnectSignal(req, res) })
 }
 
-/** Whole: an answer is short, and none goes on. */
+/** Sends the whole answer at once, because answers are short and none is a stream. */
 async function send(answer: Response, res: Answering): Promise<void> {
   answer.headers.forEach((value, name) => {
     res.setHeader(name, value)

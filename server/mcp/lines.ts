@@ -1,4 +1,8 @@
-/** Messages as lines of standard input and output: each is judged before the library has it, and answered before the end. */
+/**
+ * An MCP transport over lines of standard input and output.
+ *
+ * It checks each message before the library gets it, and waits for all answers after the end of input.
+ */
 
 import {
   isJSONRPCNotification,
@@ -9,12 +13,12 @@ import {
   type Transport,
 } from '@modelcontextprotocol/server'
 
-/** Bytes of a message, as over HTTP. */
+/** Largest message in bytes, as over HTTP. */
 const lineBytes = 1024 * 1024
-/** After the end of input, for what was asked before. */
+/** Milliseconds for outstanding answers after the end of input. */
 const answersMs = 30_000
 
-/** Of JSON-RPC. */
+/** Error codes of JSON-RPC. */
 const parseError = -32_700
 const invalidRequest = -32_600
 const internalError = -32_603
@@ -27,15 +31,15 @@ export class Lines implements Transport {
   onerror?: (error: Error) => void
   onmessage?: (message: JSONRPCMessage) => void
 
-  /** Standard input has ended and every request in it is answered, or standard output is closed. */
+  /** Resolves when input has ended and all requests are answered. Also when standard output is closed. */
   readonly ended: Promise<void>
 
   #end: () => void = () => {}
-  /** Of the line that has not ended; undefined: what is left of it is skipped. */
+  /** Parts of the current line; undefined while the rest of a long line is skipped. */
   #parts: Buffer[] | undefined = []
   #bytes = 0
   #line = 0
-  /** Requests without an answer. */
+  /** Ids of requests without an answer. */
   readonly #asked: unknown[] = []
   #isOver = false
 
@@ -47,7 +51,7 @@ export class Lines implements Transport {
 
   async start(): Promise<void> {
     process.stdin.on('data', this.#take).once('end', this.#finish).once('error', this.#finish)
-    // Who asked has gone.
+    // The client has gone.
     process.stdout.on('error', this.#end)
   }
 
@@ -77,7 +81,7 @@ export class Lines implements Transport {
     if (this.#bytes <= lineBytes) this.#parts?.push(part)
     else if (this.#parts !== undefined) {
       this.#parts = undefined
-      this.#refuse(invalidRequest, 'A message has at most 1 MiB')
+      this.#refuse(invalidRequest, 'The message is longer than 1 MiB')
     }
   }
 
@@ -96,21 +100,21 @@ export class Lines implements Transport {
       if (text.trim() === '') return
       value = JSON.parse(text)
     } catch {
-      this.#refuse(parseError, 'The message is no JSON in UTF-8')
+      this.#refuse(parseError, 'The message is not JSON in UTF-8')
       return
     }
     let message: JSONRPCMessage
     try {
       message = parseJSONRPCMessage(value)
     } catch {
-      const reason = Array.isArray(value) ? 'One message a line' : 'The message is none of JSON-RPC 2.0'
+      const reason = Array.isArray(value) ? 'Send one message per line' : 'The message is not valid JSON-RPC 2.0'
       this.#refuse(invalidRequest, reason, idOf(value))
       return
     }
     // A subscription is acknowledged at once, and answered by its end.
     if (isJSONRPCRequest(message) && message.method !== 'subscriptions/listen') this.#asked.push(message.id)
     this.onmessage?.(message)
-    // What is cancelled is not answered.
+    // A cancelled request gets no answer.
     if (isJSONRPCNotification(message) && message.method === 'notifications/cancelled')
       this.#settle(message.params?.requestId)
   }
@@ -145,14 +149,14 @@ export class Lines implements Transport {
     this.#end()
   }
 
-  /** Returns when the message is written, or standard output is closed. */
+  /** Resolves when the message is written, or standard output is closed. */
   #write(message: object): Promise<void> {
     return new Promise((resolve) => process.stdout.write(`${JSON.stringify(message)}\n`, () => resolve()))
   }
 }
 
-/** Of what is no message, as far as it has an id. */
+/** Returns the id of an invalid message, or null if it has no usable one. */
 function idOf(value: unknown): RequestId | null {
-  const { id } = Object(value) as { readonly id?: unknown } // an object, of anything
+  const { id } = Object(value) as { readonly id?: unknown } // Object() accepts any value
   return typeof id === 'string' || (typeof id === 'number' && Number.isSafeInteger(id)) ? id : null
 }

@@ -1,4 +1,4 @@
-/** Prompts that a person picks: to have a question answered with sources, to have a proposal reviewed. */
+/** The prompts that a user picks: answer a question with sources, and review a proposal. */
 
 import { type McpServer, ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server'
 import { z } from 'zod'
@@ -21,13 +21,13 @@ function registerQuestion(server: McpServer): void {
     'answer_with_sources',
     {
       title: 'Answer with sources',
-      description: 'Has a question answered from an organisation, each statement with its source.',
+      description: 'Answers a question from the nodes of an organisation, with a source for each statement.',
       argsSchema: z.object({ org_id: orgId, question: z.string().min(1).max(4_000) }),
     },
     ({ org_id, question }) => ({
       messages: [
         say(
-          `Answer this question from organisation ${org_id} of Grove alone: search, read what fits, and give after each statement the source (grove://…@commit) that it is from. Where the nodes do not say it, say so.\n\nQuestion: ${question}`,
+          `Answer this question using only organisation ${org_id} of Grove. Search, read the best matches, and cite the source (grove://…@commit) after each statement. If the nodes do not answer it, say so.\n\nQuestion: ${question}`,
         ),
       ],
     }),
@@ -39,7 +39,8 @@ function registerReview(server: McpServer, session: Session): void {
     'review_proposal',
     {
       title: 'Review a proposal',
-      description: 'Shows what a proposal changes, to be judged by a model before a person merges it.',
+      description:
+        'Shows what a proposal (pull request) changes, so that a model can review it before a user merges it.',
       argsSchema: z.object({ org_id: orgId, node_id: nodeId, number: z.string().regex(/^[1-9]\d{0,8}$/) }),
     },
     async ({ org_id, node_id, number }) => ({
@@ -60,8 +61,8 @@ async function review(session: Session, org_id: string, node_id: string, number:
   const { title, description, author, status, can_merge } = pr
   const chars = charsOf.default
   const lead = [
-    own`Review proposal ${number} of node ${node_id}: is what it says true, is it said where it belongs, and what would be lost? A person merges or closes it at ${proposalPage(session, org_id, node_id, number)}`,
-    own`It is ${status}; can_merge: ${can_merge}.`,
+    own`Review proposal ${number} of node ${node_id}. Is its content true, is it in the right place, and what would be lost? A user merges or closes it at ${proposalPage(session, org_id, node_id, number)}`,
+    own`Status: ${status}; can_merge: ${can_merge}.`,
   ]
   const lines = [2_000, 200].map((most) =>
     asItem({

@@ -1,6 +1,7 @@
 /**
- * Text of others, quoted: it stands between marks with a random id that no text can know, so that who reads an answer can
- * tell what the service says from what a node says.
+ * Quotes untrusted text between marks with a random id.
+ *
+ * No text can know the id, so a reader can distinguish the service's words from a node's.
  */
 
 import { randomBytes } from 'node:crypto'
@@ -10,10 +11,10 @@ export interface Marks {
   readonly close: string
 }
 
-/** 72 bits. */
+/** Bytes of the random id: 72 bits. */
 const idBytes = 9
 
-/** Of one answer. Attributes are the service's own words and ids. */
+/** Creates the marks of one answer. Attributes are the service's own words and ids. */
 export function newMarks(): Marks {
   const id = randomBytes(idBytes).toString('base64url')
   return {
@@ -25,13 +26,14 @@ export function newMarks(): Marks {
   }
 }
 
-/** What an answer names outside of marks: ids of Grove and Git, branches of proposals, addresses, and these words. */
+/** Values that may appear outside of marks. Ids of Grove and Git, branches of proposals, URLs, and these words. */
 const plain =
   /^(?:[\da-f-]{1,64}|agent\/[\da-f]{12}|(?:grove|https?):\/\/[^\s<>"']{1,2000}|true|false|open|closed|merged|draft)$/i
 
 /**
- * A sentence of the answer's own, outside of marks. It names numbers, ids and addresses; any other value that a service
- * gives for one is left out.
+ * Writes a sentence of the answer itself, outside of marks.
+ *
+ * Only numbers, booleans and values that match `plain` are inserted. A hostile service cannot put other text there.
  */
 export function own(words: TemplateStringsArray, ...values: readonly unknown[]): string {
   const shown = values.map((value) => {
@@ -41,32 +43,36 @@ export function own(words: TemplateStringsArray, ...values: readonly unknown[]):
   return String.raw({ raw: words }, ...shown)
 }
 
-/** More invisible characters in a row than any script or emoji needs; a flag of Scotland has seven. */
+/** More invisible characters in a row than any script or emoji needs. The flag of Scotland has seven. */
 const hiddenRun = /[\p{Cf}\p{Default_Ignorable_Code_Point}]{9,}/gu
-/** No text needs them, and terminals obey some. */
+/** Control characters: no text needs them, and terminals obey some. */
 const controls = /[^\P{Cc}\t\n\r]/gu
 
-/** The text as it is shown: long runs of what cannot be seen give way to their number. */
+/** Makes a text safe to show. Each long run of invisible characters is replaced by its length. */
 export function cleaned(text: string): string {
   return wellFormed(text).replace(hiddenRun, named).replace(controls, '\uFFFD')
 }
 
-/** A fact on one line: no text in it can end the line or look like another field. */
+/** Writes facts as one line of JSON. No value can end the line or look like another field. */
 export function asItem(fact: object): string {
   return cleaned(JSON.stringify(fact))
 }
 
-/** The beginning of a text that may be long. */
+/** Shortens a text to its first `chars` UTF-16 units. */
 export function brief(text: string, chars: number): string {
   return text.length > chars ? `${wellFormed(text.slice(0, chars))}…` : text
 }
 
-/** Without halves of characters, which JSON in UTF-8 cannot carry. */
+/** Replaces lone surrogates, which JSON in UTF-8 cannot carry. */
 export function wellFormed(text: string): string {
   return text.replace(/\p{Surrogate}/gu, '\uFFFD')
 }
 
-/** Where a part of the text ends that `cleaned` shows in at most `chars` characters; at a paragraph, a line or a word if it can. */
+/**
+ * Finds the end of a part that `cleaned` shows in at most `chars` characters.
+ *
+ * The part ends at a paragraph, line or word, if possible.
+ */
 export function endWithin(text: string, chars: number): number {
   let [at, shown] = [0, 0]
   for (const { 0: run, index } of text.matchAll(hiddenRun)) {
@@ -85,7 +91,7 @@ export function endWithin(text: string, chars: number): number {
   return /[\uD800-\uDBFF]$/.test(part) ? end - 1 : end
 }
 
-/** Counts characters, not the units of UTF-16. */
+/** Names a run by its length, in characters instead of UTF-16 units. */
 function named(run: string): string {
   let count = 0
   for (let at = 0; at < run.length; at++) if ((run.charCodeAt(at) & 0xfc00) !== 0xdc00) count++

@@ -1,10 +1,10 @@
-/** Refusals as a model reads them: a line with status, code and what to do next where that is known, and the reason. */
+/** Formats refusals for a model. A line has the status, the code and any advice; the reason follows. */
 
 import { adviceOn, isKnownCode } from './codes.ts'
 import { cleaned, newMarks } from './quoted.ts'
 import type { RefusalFacts, Session } from './session.ts'
 
-/** A tool refuses by itself. */
+/** A refusal by a tool itself, not by the service. */
 export class ToolError extends Error {
   readonly facts: RefusalFacts
 
@@ -21,11 +21,15 @@ export class ToolError extends Error {
   }
 }
 
-/** Characters of one reason. */
+/** Largest length of one reason, in characters. */
 const reasonChars = 500
 const shownProblems = 10
 
-/** The reason is by the service, which may be a stranger's, and may name files and titles: it stands between marks. */
+/**
+ * Formats a refusal for a model, with the reason between marks.
+ *
+ * The reason comes from the service, which may be untrusted, and it may name files and titles.
+ */
 export function refusalText(
   facts: RefusalFacts,
   where: (loc: RefusalFacts['problems'][number]['loc']) => string = joined,
@@ -47,18 +51,18 @@ export function refusalText(
   return [ownLine(facts), open({ of: 'the reason' }), ...reasons, close].join('\n')
 }
 
-/** For a person's terminal: one line, without marks. */
+/** Formats a refusal for a terminal: one line, without marks. */
 export function refusalLine(facts: RefusalFacts): string {
   const { code, message, isOwn } = facts
   const words = isOwn || isMoved(facts) ? [] : [`${isKnownCode(code) ? '' : `${code}: `}${asReason(message)}`]
-  return [ownLine(facts), ...words].join('; ')
+  return [ownLine(facts), ...words].join('. ')
 }
 
-/** Status, code, what happened in words that are written here, and what to do next. */
+/** Writes the first line: status, code, this program's own message, and advice. */
 function ownLine(facts: RefusalFacts): string {
   const { status, code, message, currentHead, isOwn } = facts
   const head = isMoved(facts) ? `main is now at ${currentHead}` : isOwn ? asReason(message) : undefined
-  const words = [head, adviceOn(code)].filter((one) => one !== undefined).join('; ')
+  const words = [head, adviceOn(code)].filter((one) => one !== undefined).join('. ')
   const named = isKnownCode(code) ? ` ${code}` : ''
   return `${status}${named}${words === '' ? '' : `: ${words}`}`
 }
@@ -71,7 +75,7 @@ export function factsOf(session: Session, error: unknown): RefusalFacts {
   return error instanceof ToolError ? error.facts : session.factsOf(error)
 }
 
-/** What a call ends with. */
+/** Records the error that ends a call, and returns its facts. */
 export function ended(session: Session, error: unknown): RefusalFacts {
   if (!(error instanceof ToolError)) session.ends(error)
   return factsOf(session, error)
@@ -81,7 +85,7 @@ function joined(loc: RefusalFacts['problems'][number]['loc']): string {
   return loc.slice(1).join('.') || String(loc[0])
 }
 
-/** One line. */
+/** Returns the text on one line, shortened. */
 function asReason(text: unknown): string {
   const line = cleaned(String(text)).replace(/\s+/g, ' ').trim()
   return line.length > reasonChars ? `${line.slice(0, reasonChars)}…` : line

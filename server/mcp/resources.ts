@@ -1,4 +1,4 @@
-/** Nodes as resources, `grove://{org_id}/{node_id}`, with or without the commit that a source names. */
+/** Nodes as resources: `grove://{org_id}/{node_id}`, optionally with `@` and a commit id. */
 
 import {
   type McpServer,
@@ -19,7 +19,7 @@ export function registerResources(server: McpServer, session: Session): void {
     new ResourceTemplate('grove://{org_id}/{node_id}', { list: undefined }),
     {
       title: 'A node',
-      description: 'What read_node says of it; `@` and a commit id may follow.',
+      description: 'The answer of read_node. `@` and a commit id may follow the node id.',
       mimeType: 'text/plain',
     },
     async (uri, { org_id, node_id: named = '' }) => {

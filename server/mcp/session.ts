@@ -1,42 +1,43 @@
-/** What tools know of the one who calls them: the contract in that person's name, and what the token allows. */
+/** The session of a caller: the API in that user's name, and the token's scope. */
 
 import type { Api } from '../../spec/client/api.ts'
 import { Urls } from '../pages/urls.ts'
 
-/** A refusal of the contract, or a fault, as far as a caller learns of it. */
+/** Facts about a refusal by the API, or a fault, that a caller may know. */
 export interface RefusalFacts {
-  /** Of HTTP; 0 without an answer. */
+  /** The HTTP status; 0 if there was no answer. */
   readonly status: number
   readonly code: string
   readonly message: string
-  /** Whether the message is written here, and no word of it by the service that was asked. */
+  /** True if this program wrote the whole message, and the service none of it. */
   readonly isOwn?: boolean | undefined
-  /** What is wrong, and where. */
+  /** The invalid fields or files. */
   readonly problems: readonly { readonly loc: readonly (string | number)[]; readonly msg: string }[]
-  /** With `head_moved`, where the branch is. */
+  /** With `head_moved`: the current commit of the branch. */
   readonly currentHead?: string | undefined
-  /** With `pull_request_exists`, the open request. */
+  /** With `pull_request_exists`: the number of the open pull request. */
   readonly number?: number | undefined
-  /** With `token_scope`, the only organisation that the token reaches. */
+  /** With `token_scope`: the only organisation that the token reaches. */
   readonly tokenOrgId?: string | undefined
 }
 
 export interface Session {
   readonly api: Api
-  /** The address of the service, without a slash at its end. */
+  /** The URL of the service, without a trailing slash. */
   readonly base: string
   readonly canWrite: boolean
-  /** What the token reaches, as far as that is known: all that its person does, one organisation, one node. */
+  /** The only organisation that the token reaches, if one is known. */
   readonly orgId?: string | undefined
+  /** The only node that the token reaches, if one is known. */
   readonly nodeId?: string | undefined
   factsOf(error: unknown): RefusalFacts
-  /** A call has ended with this error. */
+  /** Records that a call has ended with this error. */
   ends(error: unknown): void
-  /** Before a tool runs; ids may be anything. */
+  /** Records a call before the tool runs. The ids are unchecked. */
   calls(tool: string, ids: { readonly org?: string | undefined; readonly node?: string | undefined }): void
 }
 
-/** As an answer names what it is from: the node, and the commit that was read. */
+/** Returns the source that an answer names: the node, and the commit that was read. */
 export function sourceOf(orgId: string, nodeId: string, commit?: string): string {
   return `grove://${orgId}/${nodeId}${commit === undefined ? '' : `@${commit}`}`
 }

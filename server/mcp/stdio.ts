@@ -1,4 +1,4 @@
-/** The Model Context Protocol on standard input and output, over a Grove elsewhere. */
+/** The Model Context Protocol on standard input and output, for a remote Grove. */
 
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
 import { GroveError, grove, Invalid } from '../../spec/client/client.ts'
@@ -9,19 +9,20 @@ import { mcpServer } from './server.ts'
 import type { RefusalFacts, Session } from './session.ts'
 
 interface Options {
-  /** Without a slash at its end. */
+  /** The URL of the service, without a trailing slash. */
   readonly url: string
   readonly token: string
   readonly signal: AbortSignal
 }
 
-/** No organisation has it. */
+/** An id that no organisation and no node has. */
 const nobodys = '00000000-0000-0000-0000-000000000000'
 
 /**
- * Until standard input ends and what it asked is answered. False: the service was asked, and never reached or never took the token.
+ * Serves until standard input has ended and every request is answered. Errors in messages go to `onError`.
  *
- * @throws the reason of the signal. What is wrong with what is sent here goes to `onError`.
+ * @returns false if the service was called, but never answered or never accepted the token
+ * @throws the reason of the signal
  */
 export async function serveOnStdio({ url, token, signal }: Options, onError: (error: Error) => void): Promise<boolean> {
   let [isAsked, isTaken] = [false, false]
@@ -42,7 +43,7 @@ export async function serveOnStdio({ url, token, signal }: Options, onError: (er
       reach ??= reachOf(api).catch((error: unknown) => {
         reach = undefined
         if (!(error instanceof GroveError)) throw error
-        // Each call says so again, to the one who can tell a person.
+        // Each call repeats this to the model, which can ask a user.
         onError(new Error(refusalLine(factsOf(error))))
         return { canWrite: true }
       })
@@ -58,7 +59,13 @@ export async function serveOnStdio({ url, token, signal }: Options, onError: (er
 
   function factsOf(error: unknown): RefusalFacts {
     if (!(error instanceof GroveError))
-      return { status: 500, code: 'internal_error', message: 'The call failed here', isOwn: true, problems: [] }
+      return {
+        status: 500,
+        code: 'internal_error',
+        message: 'The call failed in this program',
+        isOwn: true,
+        problems: [],
+      }
     const { status, code, problem } = error
     const { merge_problems } = problem
     const files = Array.isArray(merge_problems)
@@ -81,7 +88,11 @@ export async function serveOnStdio({ url, token, signal }: Options, onError: (er
 
 type Reach = Pick<Session, 'canWrite' | 'orgId' | 'nodeId'>
 
-/** Asks for a change that cannot happen: the scope of the token is checked first. @throws GroveError: another answer */
+/**
+ * Finds the scope of the token by requesting a change that cannot happen. The service checks the scope first.
+ *
+ * @throws GroveError for any other answer
+ */
 async function reachOf(api: Session['api']): Promise<Reach> {
   try {
     await api.deleteNode({ path: { org_id: nobodys, node_id: nobodys } })

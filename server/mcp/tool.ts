@@ -1,4 +1,4 @@
-/** A tool: what a model reads of it, what it takes, and what it does with the contract. */
+/** A tool: its description for models, its input, and its calls of the API. */
 
 import { z } from 'zod'
 import type { OperationId } from '../../spec/client/api.ts'
@@ -10,15 +10,15 @@ export interface Tool {
   readonly title: string
   readonly description: string
   readonly input: z.ZodObject
-  /** Only tokens that write have it. */
+  /** True if only tokens that can write have it. */
   readonly writes: boolean
-  /** Whether the same call again changes nothing more; default: what reads. */
+  /** True if repeating the call changes nothing more. Default: true for tools that only read. */
   readonly isIdempotent?: boolean
-  /** What it may ask, the first in any case: rights, limits and checks are those of these operations. */
+  /** The operations that it may call, always the first one. Their rights, limits and checks apply. */
   readonly operations: readonly [OperationId, ...OperationId[]]
-  /** The answer. Throws what the contract throws, and ToolError. */
+  /** Returns the answer. @throws the errors of the API; ToolError */
   run(session: Session, input: unknown): Promise<string>
-  /** What of the input the contract calls so. */
+  /** Returns the part of the input that the API names by this `loc`. */
   where?(input: unknown, loc: readonly (string | number)[]): string
 }
 
@@ -28,25 +28,25 @@ interface Given<S extends z.ZodObject> extends Omit<Tool, 'input' | 'run' | 'whe
   where?(input: z.infer<S>, loc: readonly (string | number)[]): string
 }
 
-/** The library hands on what it has checked by `input`. */
+/** Declares a tool. The library passes input to `run` only after it has checked it against `input`. */
 export function tool<S extends z.ZodObject>(given: Given<S>): Tool {
-  return given as unknown as Tool // of one schema each, told apart by name
+  return given as unknown as Tool // each tool has its own schema and is found by name
 }
 
 const id = z.string().regex(/^[\da-fA-F]{8}(?:-[\da-fA-F]{4}){3}-[\da-fA-F]{12}$/, 'Not a UUID')
 
-export const orgId = id.describe('The organisation, from list_organisations')
-export const nodeId = id.describe('The node, from search, list_nodes or neighbours')
+export const orgId = id.describe('The organisation id, from list_organisations')
+export const nodeId = id.describe('The node id, from search, list_nodes or neighbours')
 export const anyNodeId = id
 export const revision = z.string().min(1).max(200)
 export const branch = revision.describe(
-  'A branch, a Git tag or a whole commit id; of a source grove://organisation/node@commit what follows the @; default: main',
+  'A branch, a Git tag or a full commit id, such as the part after @ in a source grove://organisation/node@commit. Default: main',
 )
-export const offset = z.int().min(0).max(1_000_000_000).default(0).describe('How many to skip')
+export const offset = z.int().min(0).max(1_000_000_000).default(0).describe('Number of items to skip')
 export const commitId = z.string().regex(/^[\da-f]{40}$/, 'Not a commit id')
 
 export function pageOf(most: number) {
-  return z.int().min(1).max(most).default(most).describe('How many at most')
+  return z.int().min(1).max(most).default(most).describe('Maximum number of items')
 }
 
 export const maxChars = z
@@ -54,4 +54,4 @@ export const maxChars = z
   .min(charsOf.least)
   .max(charsOf.most)
   .default(charsOf.default)
-  .describe('The longest answer, in characters')
+  .describe('Maximum length of the answer, in characters')

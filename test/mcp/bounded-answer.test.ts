@@ -24,19 +24,21 @@ describe('an answer that `grove mcp` reads', () => {
       },
     })
     const read = await boundedAnswer(new Response(endless)).catch(({ message }: Error) => message)
-    expect([read, isEnded]).to.deep.equal(['The answer has more than 64 MiB', true])
+    expect([read, isEnded]).to.deep.equal(['The answer is larger than 64 MiB', true])
     expect(sent).to.be.below(70)
   })
 
-  it('has no more objects than a Grove answers, and is no deeper', async () => {
+  it('has no more objects than a Grove service sends, and is no deeper', async () => {
     const headers = { 'content-type': 'application/json' }
     const refused = (body: string) =>
       boundedAnswer(new Response(body, { headers })).then(
         () => 'none',
         ({ message }: Error) => message,
       )
-    expect(await refused(`[${'{},'.repeat(600_000)}{}]`)).to.equal('The answer has more values than a Grove answers')
-    expect(await refused('['.repeat(1_000_000))).to.equal('The answer has more levels than a Grove answers')
+    expect(await refused(`[${'{},'.repeat(600_000)}{}]`)).to.equal(
+      'The answer has more values than a Grove service sends',
+    )
+    expect(await refused('['.repeat(1_000_000))).to.equal('The answer has more levels than a Grove service sends')
     expect(await refused(`{"text": "${'[{,'.repeat(600_000)}"}`)).to.equal('none')
   })
 })

@@ -63,10 +63,10 @@ describe('answers of /mcp', () => {
     const [first] = (parts.headings ?? '').split('\n')
     expect(JSON.parse(first ?? '')).to.deep.equal({ from: 0, heading: '## Chapter 0' })
     expect(outside.split('Left out: ')[1]).to.match(
-      /^\d+ of 60 headings; .* \d+ of 100 links; .* \d+ of \d+ characters of the text; ask with from: \d+\.$/,
+      /^\d+ of 60 headings; .* \d+ of 100 links; .* \d+ of \d+ characters of the text; call again with from: \d+\.$/,
     )
     const list = await model.ask('list_nodes', { org_id, max_chars: 5_000 })
-    const next = Number(/ask with offset: (\d+)/.exec(list)?.[1])
+    const next = Number(/call again with offset: (\d+)/.exec(list)?.[1])
     expect(factsIn(list, 'nodes').length).to.equal(next)
     expect(list).to.include(`${151 - next} of 151 nodes`)
     const more = await model.ask('list_nodes', { org_id, max_chars: 5_000, offset: next })
@@ -81,7 +81,7 @@ describe('answers of /mcp', () => {
     let whole = ''
     for (let part = first; ; ) {
       whole += parted(part).parts['the text']
-      const next = /characters of the text; ask with from: (\d+)/.exec(part)?.[1]
+      const next = /characters of the text; call again with from: (\d+)/.exec(part)?.[1]
       if (next === undefined) break
       part = await model.ask('read_node', { org_id, node_id, from: Number(next) })
     }

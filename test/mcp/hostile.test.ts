@@ -88,8 +88,8 @@ describe('hostile text', () => {
     const links = factsIn(await model.ask('read_node', { org_id, node_id }), 'links')
     const told = links.map(({ outside, scheme }) => [outside, scheme])
     expect(told).to.deep.include.members([
-      ['not to be opened', 'javascript'],
-      ['not to be opened', 'data'],
+      ['not shown: unsafe scheme', 'javascript'],
+      ['not shown: unsafe scheme', 'data'],
       [`https://example.org/${evil}`, undefined],
     ])
     expect(JSON.stringify(links)).to.not.match(/"(javascript|data):/)
@@ -136,7 +136,7 @@ describe('hostile text', () => {
     for (let from = 0, part = answer; ; part = await model.ask('read_node', { org_id, node_id: long.id, from })) {
       expect(part.length).to.be.below(2_000)
       shown += parted(part).parts['the text']
-      const next = /ask with from: (\d+)/.exec(part)?.[1]
+      const next = /call again with from: (\d+)/.exec(part)?.[1]
       if (next === undefined) break
       from = Number(next)
     }

@@ -123,15 +123,15 @@ describe('the lines of `grove mcp`', () => {
     expect(byId(answers, 8).result).to.deep.equal({})
     expect(byId(answers, 0).result.serverInfo.name).to.equal('grove')
     expect(said).to.deep.equal([
-      'grove: line 1: The message is no JSON in UTF-8',
-      'grove: line 2: The message is no JSON in UTF-8',
-      'grove: line 3: The message is no JSON in UTF-8',
-      'grove: line 4: The message is none of JSON-RPC 2.0',
-      'grove: line 5: The message is none of JSON-RPC 2.0',
-      'grove: line 6: The message is none of JSON-RPC 2.0',
-      'grove: line 7: One message a line',
-      'grove: line 8: A message has at most 1 MiB',
-      'grove: line 9: One message a line',
+      'grove: line 1: The message is not JSON in UTF-8',
+      'grove: line 2: The message is not JSON in UTF-8',
+      'grove: line 3: The message is not JSON in UTF-8',
+      'grove: line 4: The message is not valid JSON-RPC 2.0',
+      'grove: line 5: The message is not valid JSON-RPC 2.0',
+      'grove: line 6: The message is not valid JSON-RPC 2.0',
+      'grove: line 7: Send one message per line',
+      'grove: line 8: The message is longer than 1 MiB',
+      'grove: line 9: Send one message per line',
     ])
   })
 
@@ -141,7 +141,7 @@ describe('the lines of `grove mcp`', () => {
       'a service that is down',
       'http://127.0.0.1:9',
       undefined,
-      /^0 no_answer: http:\/\/127.0.0.1:9 has not answered; /,
+      /^0 no_answer: http:\/\/127.0.0.1:9 has not answered\. /,
     ],
   ] as const)
     it(`say of ${what} what to do, in the answer`, async () => {

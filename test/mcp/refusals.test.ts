@@ -71,15 +71,15 @@ describe('/mcp refuses', () => {
       expect((await post({ ...ping, params: { x: 'x'.repeat(1_048_576) } }, mine)).status).to.equal(413)
       expect((await post('{\n "id": 1,\n}', mine)).text)
         .to.include('-32700')
-        .and.to.include('no JSON in UTF-8: line 3, column 1"')
+        .and.to.include('not JSON in UTF-8: line 3, column 1"')
       expect((await post('', mine)).text).to.include('-32700')
       const broken = new Blob([new Uint8Array(Buffer.from(JSON.stringify({ ...ping, id: '\u00ff' }), 'latin1'))])
       expect((await post(broken, mine)).text)
         .to.include('-32700')
-        .and.to.match(/no JSON in UTF-8: line 1, column \d+"/)
+        .and.to.match(/not JSON in UTF-8: line 1, column \d+"/)
       expect((await post('['.repeat(100_000), mine)).status).to.equal(400)
       expect((await post(`${'['.repeat(1_000)}${']'.repeat(1_000)}`, mine)).status).to.equal(400)
-      expect((await post([ping, ping], mine)).text).to.include('One message a request')
+      expect((await post([ping, ping], mine)).text).to.include('Send one message per request')
       expect((await post({ ...ping, method: 'subscriptions/listen' }, mine)).text).to.include('-32601')
     })
 
@@ -154,7 +154,7 @@ describe('/mcp refuses', () => {
         const now = (await made(ann.get(`/orgs/${org_id}/nodes/${node_id}`))).head
         const moved = await propose([{ path: 'content.md', content: 'New.\n' }], { expected_head: head })
         expect(moved).to.equal(
-          `409 head_moved: main is now at ${now}; read the node again and propose on what it says now`,
+          `409 head_moved: main is now at ${now}. Read the node again and propose the change on its current content`,
         )
         expect(await branches()).to.equal(1)
       })
@@ -166,7 +166,7 @@ describe('/mcp refuses', () => {
         await model.ask('propose_change', input)
         await made(ann.patch(`/orgs/${org_id}/nodes/${other}/pull-requests/1`, { status: 'closed' }))
         const closed = await model.refused('propose_change', input)
-        expect(closed).to.match(/^409 closed: Proposal 1 says the same, and was closed: \S+\/proposals\/1$/)
+        expect(closed).to.match(/^409 closed: Proposal 1 made the same change and was closed: \S+\/proposals\/1$/)
       })
 
       it('what is not there', async () => {
@@ -181,7 +181,7 @@ describe('/mcp refuses', () => {
         expect(await model.refused('diff', { org_id, node_id, head: 'gone' })).to.match(/^404 /)
         const unconnected = await model.refused('connect', { org_id, node_id, target: nobodys })
         expect(unconnected).to.match(
-          /^409 invalid_content: nothing was proposed\n(?:.*\n)*connections\/[\da-f]{12}\.json: /,
+          /^409 invalid_content: Nothing was proposed\n(?:.*\n)*connections\/[\da-f]{12}\.json: /,
         )
         expect(await model.refused('read_node', { org_id, node_id, from: 1_000_000 })).to.match(/^422 invalid: from/)
         expect(await branches()).to.equal(1)
@@ -220,7 +220,7 @@ describe('/mcp refuses', () => {
         const input = { org_id, node_id, title: 'Bound', changes: [{ path: 'content.md', content: 'Bound.\n' }] }
         expect(await narrow.ask('propose_change', input)).to.include('is open: ')
         expect(narrow.client.getInstructions())
-          .to.include(`only organisation ${org_id}, and of it only node ${node_id}`)
+          .to.include(`limited to organisation ${org_id}, and there to node ${node_id}`)
           .and.not.include('Search')
       })
     })

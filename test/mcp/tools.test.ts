@@ -47,7 +47,7 @@ describe('the tools of /mcp', () => {
       it('are eight for a token that reads, three more for one that writes', async () => {
         const reader = await connect(await tokenOf('read'))
         expect((await reader.client.listTools()).tools.map(({ name }) => name)).to.deep.equal(reading)
-        expect(reader.client.getInstructions()).to.include('only reads')
+        expect(reader.client.getInstructions()).to.include('is read-only')
         const { tools } = await model.client.listTools()
         expect(tools.map(({ name }) => name)).to.deep.equal([...reading, ...writing])
         for (const { name, annotations } of tools) {

@@ -1,4 +1,4 @@
-/** Tools that tell what has changed: the commits of a node, and the difference between two revisions. */
+/** The tools that show the commits of a node and the diff between two revisions. */
 
 import { z } from 'zod'
 import type { Output } from '../../../spec/client/api.ts'
@@ -10,7 +10,7 @@ import { branch, maxChars, nodeId, offset, orgId, pageOf, revision, tool } from 
 const shownMessage = 500
 const shownName = 120
 const shownPath = 300
-/** Of an answer: one file. */
+/** Share of an answer for one file. */
 const entityShare = 0.6
 
 type EntityDiff = NonNullable<Output<'compareCommits'>['text']>['entities'][number]
@@ -19,7 +19,7 @@ export const history = tool({
   name: 'history',
   title: 'History of a node',
   description:
-    'The commits of a node, the newest first: id, author, time, message, source. path bounds them to a file.',
+    'Lists the commits of a node, newest first: id, author, time, message, source. `path` limits them to one file.',
   writes: false,
   operations: ['listCommits'],
   input: z.strictObject({
@@ -43,7 +43,7 @@ export const history = tool({
         source: sourceOf(org_id, node_id, id),
       }),
     )
-    const rest = (next: number) => `ask with offset: ${next}`
+    const rest = (next: number) => `call again with offset: ${next}`
     return answer(max_chars, [own`Commits: ${total}.`], [list({ of: 'commits', items, total, offset, rest })])
   },
 })
@@ -52,14 +52,14 @@ export const diff = tool({
   name: 'diff',
   title: 'Difference of two revisions',
   description:
-    'What head changed since it parted from base, file by file, with the lines. Each is a branch, a Git tag or a whole commit id; the source branch of a proposal as head shows what it proposes.',
+    'Shows the changes of `head` since it diverged from `base`, file by file, with the lines. `base` and `head` are a branch, tag or full commit id. To see what a proposal changes, pass its branch as `head`.',
   writes: false,
   operations: ['compareCommits'],
   input: z.strictObject({
     org_id: orgId,
     node_id: nodeId,
     base: branch.default('main'),
-    head: revision.describe('A branch, a Git tag or a whole commit id'),
+    head: revision.describe('A branch, a Git tag or a full commit id'),
     path: z.string().min(1).max(1_024).optional().describe('Only this file'),
     max_chars: maxChars,
   }),
@@ -75,17 +75,17 @@ export const diff = tool({
   },
 })
 
-/** Of a comparison with its text. */
+/** Lists the files of a comparison, with their changed lines. */
 export function entitiesOf(text: Output<'getPullDiff'> | undefined, chars: number) {
   const most = Math.floor(chars * entityShare)
   const items = (text?.entities ?? []).map((entity) => entityItem(entity, most))
-  const rest = () => 'ask with their path'
+  const rest = () => 'call diff with the path of one'
   return list({ of: 'files', items, total: text?.total ?? 0, rest })
 }
 
 const signs = { context: ' ', added: '+', removed: '-' } as const
 
-/** A line of facts, then the lines of a unified diff, as many as there is room for. */
+/** Writes a line of facts, then as many lines of a unified diff as fit. */
 function entityItem(entity: EntityDiff, chars: number): string {
   const { entity_key, old_entity_key, change, additions, deletions, binary, too_large } = entity
   const path = brief(entity_key, shownPath)

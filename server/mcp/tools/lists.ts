@@ -1,4 +1,4 @@
-/** Tools that list: organisations, the nodes of one, and what is around a node. */
+/** The tools that list organisations, the nodes of one, and the neighbours of a node. */
 
 import { z } from 'zod'
 import { answer, list } from '../answer.ts'
@@ -10,14 +10,16 @@ import { anyNodeId, maxChars, nodeId, offset, orgId, pageOf, tool } from '../too
 const shownTitle = 240
 const shownLabel = 120
 const shownTags = 10
-const ownEdgesAlone = 'The token is for this node alone: only the edges that it holds are listed, without titles.'
-/** Of an answer: parents, children and connections each. */
+const ownEdgesAlone =
+  'The token is limited to this node: only the edges that the node holds are listed, without titles.'
+/** Share of an answer for each of parents, children and connections. */
 const edgesShare = 0.5
 
 export const listOrganisations = tool({
   name: 'list_organisations',
   title: 'List organisations',
-  description: 'The organisations that can be read: id, name, description, role. Every other tool takes such an id.',
+  description:
+    'Lists the organisations that you can read: id, name, description, role. Every other tool needs one of these ids.',
   writes: false,
   operations: ['listOrgs', 'getOrg'],
   input: z.strictObject({ offset, limit: pageOf(200), max_chars: maxChars }),
@@ -26,7 +28,7 @@ export const listOrganisations = tool({
     const items = orgs.map(({ id, name, description, role, published }) =>
       asItem({ id, name, description: brief(description, 300) || undefined, role, published }),
     )
-    const rest = (next: number) => `ask with offset: ${next}`
+    const rest = (next: number) => `call again with offset: ${next}`
     return answer(
       max_chars,
       [own`Organisations: ${total}.`],
@@ -35,7 +37,7 @@ export const listOrganisations = tool({
   },
 })
 
-/** A token of one organisation may list none; the refusal names the organisation. */
+/** Lists organisations. A token of one organisation may list none, but the refusal names its own. */
 async function orgsOf(session: Session, offset: number, limit: number) {
   try {
     return await session.api.listOrgs({ query: { offset, limit } })
@@ -51,7 +53,7 @@ export const listNodes = tool({
   name: 'list_nodes',
   title: 'List nodes',
   description:
-    'The nodes of an organisation, a page at a time: id, title, tags, source. tag and parent_id bound the list; order changed has the newest changes first.',
+    'Lists the nodes of an organisation, a page at a time: id, title, tags, source. `tag` and `parent_id` filter the list. Order `changed` lists the latest changes first.',
   writes: false,
   operations: ['listNodes'],
   input: z.strictObject({
@@ -75,7 +77,7 @@ export const listNodes = tool({
         source: sourceOf(org_id, id, head),
       }),
     )
-    const rest = (next: number) => `ask with offset: ${next}`
+    const rest = (next: number) => `call again with offset: ${next}`
     return answer(max_chars, [own`Nodes: ${total}.`], [list({ of: 'nodes', items, total, offset, rest })])
   },
 })
@@ -84,7 +86,7 @@ export const neighbours = tool({
   name: 'neighbours',
   title: 'Neighbours of a node',
   description:
-    'What a node is linked with: parents, children, and typed connections that leave it or lead to it. read_node tells the links in its text.',
+    'Lists the edges of a node: parents, children, and typed connections from it or to it. read_node lists the links in its text.',
   writes: false,
   operations: ['getNode'],
   input: z.strictObject({ org_id: orgId, node_id: nodeId, max_chars: maxChars }),
@@ -109,9 +111,9 @@ export const neighbours = tool({
       ...(only === undefined ? [] : [ownEdgesAlone]),
     ]
     const share = edgesShare
-    // No further call has the rest for a token of one node.
+    // With a token of one node, no further call can get the rest.
     const totalOf = (shown: readonly unknown[], total: number) => (only === undefined ? total : shown.length)
-    const childrenRest = (next: number) => `ask list_nodes with parent_id and offset: ${next}`
+    const childrenRest = (next: number) => `call list_nodes with parent_id and offset: ${next}`
     const sections = [
       list({ of: 'parents', items: parents.map(related), total: num_parents, share }),
       list({

@@ -1,4 +1,4 @@
-/** Tools that list proposals, and propose changes of files or connections. A person merges. */
+/** The tools that list proposals, and propose changes to files or connections. No tool merges. */
 
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
@@ -28,7 +28,7 @@ interface Proposal {
   readonly expected_head?: string | undefined
 }
 
-/** Characters of a file: of a message, which has at most 1 MiB. */
+/** Largest file in characters. The message that holds it has at most 1 MiB. */
 const mostContent = 1_048_576
 
 const operations: readonly [OperationId, ...OperationId[]] = [
@@ -45,7 +45,7 @@ export const listProposals = tool({
   name: 'list_proposals',
   title: 'List proposals',
   description:
-    'The proposals to change a node, the newest first: number, title, author, status, branch, whether it can merge, page. diff with the branch as head shows what one proposes.',
+    'Lists the proposals (pull requests) of a node, newest first: number, title, author, status, branch, whether it can merge, page. To see what one changes, call diff with its branch as `head`.',
   writes: false,
   operations: ['listPulls'],
   input: z.strictObject({
@@ -72,7 +72,7 @@ export const listProposals = tool({
         page: proposalPage(session, org_id, node_id, number),
       }),
     )
-    const rest = (next: number) => `ask with offset: ${next}`
+    const rest = (next: number) => `call again with offset: ${next}`
     return answer(max_chars, [own`Proposals: ${total}.`], [list({ of: 'proposals', items, total, offset, rest })])
   },
 })
@@ -81,26 +81,32 @@ export const proposeChange = tool({
   name: 'propose_change',
   title: 'Propose a change',
   description:
-    'Proposes new contents of files of one node, or their removal, for a person to read and merge; the node stays as it is until then. The text is content.md; title, tags and properties are in node.json; read a file before you change it, for its whole content is replaced. The same call again finds the same proposal.',
+    'Proposes new contents for files of one node, or their removal. The node does not change until a user merges the proposal. The text is in content.md. Title, tags and properties are in node.json. Read a file before you change it, because its whole content is replaced. Repeating the same call returns the existing proposal (idempotent).',
   writes: true,
   isIdempotent: true,
   operations,
   input: z.strictObject({
     org_id: orgId,
     node_id: nodeId,
-    title: z.string().min(1).max(500).describe('What the change does, in a line'),
+    title: z.string().min(1).max(500).describe('Summary of the change, in one line'),
     description: z.string().max(20_000).default('').describe('Why, with sources'),
     changes: z
       .array(
         z.strictObject({
           path: z.string().min(1).max(1_024),
-          // With a bound the schema is an anyOf: some models' dialects have no lists of types.
-          content: z.string().max(mostContent).nullable().describe('The whole file; null removes it'),
+          // With a bound, zod writes an anyOf. Some models do not support a list of types.
+          content: z
+            .string()
+            .max(mostContent)
+            .nullable()
+            .describe('The new content of the whole file; null removes the file'),
         }),
       )
       .min(1)
       .max(mostFiles),
-    expected_head: commitId.optional().describe('The commit that was read; refused if main has moved since'),
+    expected_head: commitId
+      .optional()
+      .describe('The commit that you read. The call is refused if main has moved since'),
   }),
   run: propose,
   where: ({ changes }, loc) => fieldOf(changes, loc),
@@ -110,17 +116,17 @@ export const connect = tool({
   name: 'connect',
   title: 'Propose a connection',
   description:
-    'Proposes a typed connection from one node to another, for a person to merge. Types are words such as is_a, part_of, feeds_on. The same call again finds the same proposal.',
+    'Proposes a typed connection from one node to another. It takes effect when a user merges the proposal. Types are words such as is_a, part_of, feeds_on. Repeating the same call returns the existing proposal (idempotent).',
   writes: true,
   isIdempotent: true,
   operations,
   input: z.strictObject({
     org_id: orgId,
-    node_id: nodeId.describe('The node that the connection leaves; the proposal is one of this node'),
-    target: anyNodeId.describe('The node that it leads to'),
+    node_id: nodeId.describe('The node where the connection starts. The proposal belongs to this node'),
+    target: anyNodeId.describe('The node where the connection ends'),
     type: z
       .string()
-      .regex(/^[a-z][a-z0-9_]{0,63}$/, 'Small letters, digits and _')
+      .regex(/^[a-z][a-z0-9_]{0,63}$/, 'Use up to 64 lower-case letters, digits and _, starting with a letter')
       .default('related_to'),
     label: z.string().max(500).default(''),
     description: z.string().max(20_000).default('').describe('Why, with sources'),
@@ -138,10 +144,10 @@ export const connect = tool({
   },
 })
 
-/** Calls at the same time that are refused alike: each that starts anew finds one fewer. */
+/** Largest number of attempts. Each retry has one fewer identical call to compete with. */
 const mostTries = 50
 
-/** Another call, which is the same, has made the branch, was refused and has removed it. */
+/** An identical call created the branch, was refused and removed it. */
 class BranchGoneError extends Error {}
 
 async function propose(session: Session, proposal: Proposal): Promise<string> {
@@ -150,15 +156,16 @@ async function propose(session: Session, proposal: Proposal): Promise<string> {
       return await attempt(session, proposal)
     } catch (error) {
       if (!(error instanceof BranchGoneError)) throw error
-      if (tries === mostTries) throw new ToolError(503, 'busy', 'The same is being proposed many times')
+      if (tries === mostTries) throw new ToolError(503, 'busy', 'Too many calls propose this same change')
     }
   }
 }
 
 /**
- * A branch, a commit on it, a request. The branch's name follows from main's head and the change, and the commit stands on that
- * head: a repeated call continues one that was cut off, and of several calls at the same time one makes what the others
- * find.
+ * Creates a branch, a commit on it and a pull request.
+ *
+ * The branch's name is a hash of main's head and the change, and the commit's parent is that head. So a repeated call
+ * continues one that was cut off. If identical calls run at the same time, one creates the proposal and the others find it.
  */
 async function attempt(session: Session, proposal: Proposal): Promise<string> {
   const { api } = session
@@ -173,12 +180,12 @@ async function attempt(session: Session, proposal: Proposal): Promise<string> {
   try {
     const message = description === '' ? title : `${title}\n\n${description}`
     const body = { message, changes: written(changes), expected_head: head }
-    // Where the branch is beyond that head, the change is on it.
+    // If the branch is already beyond that head, it has the change.
     await unless(session, 'head_moved', () => api.createCommit({ path: { ...at, branch: name }, body }))
     return await open(session, proposal, name)
   } catch (error) {
     if (made === undefined) throw isGone(factsOf(session, error)) ? new BranchGoneError() : error
-    // What was refused leaves nothing. What has failed may have happened: the same call finds it.
+    // A refusal leaves nothing behind. After a failure the change may exist, and a repeated call finds it.
     const { status } = factsOf(session, error)
     if (status >= 400 && status < 500 && status !== 429)
       await removeUnused(session, proposal, name).catch((failure: unknown) => session.ends(failure))
@@ -190,7 +197,7 @@ function isGone({ code, problems }: RefusalFacts): boolean {
   return code === 'branch_not_found' || problems.some(({ loc }) => loc.at(-1) === 'source_branch')
 }
 
-/** Another call, which is the same, may have been let through meanwhile. */
+/** Deletes the branch, unless an identical call has opened a pull request from it. */
 async function removeUnused({ api }: Session, { org_id, node_id }: Proposal, name: string): Promise<void> {
   const at = { org_id, node_id }
   const { pull_requests } = await api.listPulls({ path: at, query: { limit: 200 } })
@@ -198,13 +205,13 @@ async function removeUnused({ api }: Session, { org_id, node_id }: Proposal, nam
     await api.deleteBranch({ path: { ...at, branch: name } })
 }
 
-/** @throws ToolError: a person has closed it */
+/** @throws ToolError closed, if a user has closed the same proposal */
 async function requireNotClosed(session: Session, { org_id, node_id }: Proposal, name: string): Promise<void> {
   const closed = await session.api.listPulls({ path: { org_id, node_id }, query: { status: 'closed', limit: 200 } })
   const number = closed.pull_requests.find(({ source_branch }) => source_branch === name)?.number
   if (number === undefined) return
   const page = proposalPage(session, org_id, node_id, number)
-  throw new ToolError(409, 'closed', own`Proposal ${number} says the same, and was closed: ${page}`)
+  throw new ToolError(409, 'closed', own`Proposal ${number} made the same change and was closed: ${page}`)
 }
 
 async function open(
@@ -225,7 +232,7 @@ async function open(
   return [
     own`Proposal ${number} of node ${node_id} is open: ${proposalPage(session, org_id, node_id, number)}`,
     `${own`Branch ${name}, commit ${source_commit}; can_merge: ${can_merge}`}${can_merge ? '' : ` (${merge_reasons.filter(isKnownCode).join(', ')})`}.`,
-    'The node is as it was. A person reads the proposal on that page, and merges or closes it.',
+    'The node has not changed. A user reviews the proposal on that page, and merges or closes it.',
   ].join('\n')
 }
 
@@ -235,7 +242,7 @@ function written(changes: readonly Change[]) {
   )
 }
 
-/** Undefined where it is refused with that code. */
+/** Does the work; returns undefined if it is refused with that code. */
 async function unless<T>(session: Session, code: string, work: () => Promise<T>): Promise<T | undefined> {
   try {
     return await work()
@@ -245,12 +252,12 @@ async function unless<T>(session: Session, code: string, work: () => Promise<T>)
   }
 }
 
-/** 48 bits. */
+/** Returns a hash of 48 bits, in hex. */
 function hashOf(facts: unknown): string {
   return createHash('sha256').update(JSON.stringify(facts)).digest('hex').slice(0, 12)
 }
 
-/** `body.changes.3.content` by the path of the file. */
+/** Returns the path of the file for a place such as `body.changes.3.content`. */
 function fieldOf(changes: readonly Change[], [, list, index, ...rest]: readonly (string | number)[]): string {
   const path = list === 'changes' && typeof index === 'number' ? changes[index]?.path : undefined
   return path === undefined ? [list, index, ...rest].filter((part) => part !== undefined).join('.') : path

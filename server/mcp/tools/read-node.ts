@@ -1,4 +1,4 @@
-/** The tool that reads a node: what it is, its text or a file of it, and where its links lead. */
+/** The tool that reads a node: facts, text or another file, and links. */
 
 import { z } from 'zod'
 import type { Output } from '../../../spec/client/api.ts'
@@ -11,44 +11,44 @@ import { branch, maxChars, nodeId, orgId, tool } from '../tool.ts'
 const text = 'content.md'
 const links = 60
 const files = 50
-/** Of a text: where headings are looked for. */
+/** UTF-16 units of a text that are searched for headings. */
 const headedChars = 1_048_576
 const shownTitle = 500
 const briefTitle = 100
 const shownTarget = 300
 const propertiesChars = 1_000
-/** Of an answer that has a text beside them. */
+/** Share of an answer for headings or links, next to the text. */
 const listShare = 0.2
-/** Schemes of targets that are shown; others run or reveal something where they are opened. */
+/** Schemes of targets that are shown. Opening a target of another scheme may run or reveal something. */
 const openable = /^(?:https?:|mailto:|\/\/)/i
 
 export const readNode = tool({
   name: 'read_node',
   title: 'Read a node',
   description:
-    'A node: title, tags, properties, its text with line ends as they are, where its links lead, its files. Of a long text first the headings, each with the `from` that reads from there. Cite it by its source, which names the commit. path reads another file of the node.',
+    'Reads a node: title, tags, properties, its text with its line ends, the targets of its links, and its files. For a long text, headings come first, each with the `from` to read from there. Cite the node by its source, which names the commit. `path` reads another file of the node.',
   writes: false,
   operations: ['getNode', 'listLinks', 'listEntities', 'getFile'],
   input: z.strictObject({
     org_id: orgId,
     node_id: nodeId,
     branch: branch.optional(),
-    path: z.string().min(1).max(1_024).optional().describe('A file of the node; default: its text, content.md'),
-    from: z.int().min(0).max(100_000_000).default(0).describe('Characters of the text to skip'),
+    path: z.string().min(1).max(1_024).optional().describe('A file of the node. Default: its text, content.md'),
+    from: z.int().min(0).max(100_000_000).default(0).describe('Number of characters of the text to skip'),
     max_chars: maxChars,
   }),
   run: async (session, { org_id, node_id, branch, path, from, max_chars }) => {
     const read = await reading(session, { org_id, node_id, revision: branch ?? 'main', path: path ?? text })
     const { content, commit } = read
     if (from > 0 && from >= content.length)
-      throw new ToolError(422, 'invalid', `from: the text has ${content.length} characters`)
+      throw new ToolError(422, 'invalid', `from is beyond the end of the text, which has ${content.length} characters`)
     const source = sourceOf(org_id, node_id, commit)
     const lead = [
-      `${own`Node ${node_id} of organisation ${org_id}`}${commit === undefined ? ', without a commit' : own` at commit ${commit}`}.`,
+      `${own`Node ${node_id} of organisation ${org_id}`}${commit === undefined ? ' (no commits)' : own` at commit ${commit}`}.`,
       own`Source: ${source}`,
       own`Page: ${nodePage(session, org_id, node_id)}`,
-      ...((branch ?? 'main') === 'main' ? [] : ['Title, tags, properties and counts are those of main.']),
-      ...(read.links.truncated ? ['The text has more links than are listed.'] : []),
+      ...((branch ?? 'main') === 'main' ? [] : ['Title, tags, properties and counts are from main.']),
+      ...(read.links.truncated ? ['Not all links of the text are listed.'] : []),
     ]
     const rest = textPart({ of: 'the text', source, text: content, from })
     return answer(max_chars, lead, [
@@ -72,7 +72,7 @@ interface At {
 interface Reading {
   readonly node: Output<'getNode'>
   readonly commit: string | undefined
-  /** The file, as it is. */
+  /** The file, unchanged. */
   readonly content: string
   readonly isText: boolean
   readonly links: Links
@@ -84,7 +84,7 @@ async function reading(session: Session, { org_id, node_id, revision, path }: At
   const at = { org_id, node_id }
   const isText = path === text
   const noLinks: Links = { node_id, links: [], truncated: false }
-  /** What to read in place of what is refused so: a node without a commit has no main to list. */
+  /** Returns `other` if the call is refused with this status. A node without commits has no main to list. */
   const unless = <T>(asked: Promise<T>, status: number, other: T): Promise<T> =>
     asked.catch((error: unknown) => {
       if (factsOf(session, error).status !== status || (status === 404 && revision !== 'main')) throw error
@@ -92,7 +92,7 @@ async function reading(session: Session, { org_id, node_id, revision, path }: At
     })
   const listLinks = () =>
     api.listLinks({ path: at, query: { revision } }).catch((error: unknown) => {
-      // The text is worth more than its links.
+      // The text is worth showing without its links.
       if (!['too_large', 'busy'].includes(factsOf(session, error).code)) throw error
       return { ...noLinks, truncated: true }
     })
@@ -113,7 +113,7 @@ async function reading(session: Session, { org_id, node_id, revision, path }: At
     return undefined
   })
   if (file?.encoding === 'base64')
-    throw new ToolError(422, 'not_a_text', own`The file has ${file.size} bytes and is no text in UTF-8`)
+    throw new ToolError(422, 'not_a_text', own`The file has ${file.size} bytes and is not UTF-8 text`)
   const commit = file?.commit_id ?? entities?.commit_id
   return { node, commit, content: file?.content ?? '', isText, links: found, entities }
 }
@@ -123,21 +123,26 @@ function before({ node, content, isText, links: found }: Reading, chars: number)
   const said = JSON.stringify(properties)
   const counts = { parents: num_parents, children: num_children, connections: num_connections }
   const times = { created_at, updated_at }
-  const whole = said.length > propertiesChars ? 'many: read the path node.json' : properties
+  const whole = said.length > propertiesChars ? 'too long: read the path node.json' : properties
   const known = facts('node', [
     asItem({ title: brief(title, shownTitle), tags, properties: whole, ...times, ...counts }),
-    asItem({ title: brief(title, shownTitle), tags: `${tags.length}: read the path node.json`, ...times, ...counts }),
+    asItem({
+      title: brief(title, shownTitle),
+      tags: `${tags.length} tags: read the path node.json`,
+      ...times,
+      ...counts,
+    }),
     asItem({ title: brief(title, briefTitle), ...counts }),
   ])
   if (!isText) return [known]
   const headings = content.length > chars / 2 ? headingsOf(content.slice(0, headedChars)) : []
   const items = found.links.slice(0, links).map(linkItem)
-  const more = 'the text has them'
+  const more = 'read the text for the rest'
   return [
     known,
     ...(headings.length === 0
       ? []
-      : [list({ of: 'headings', items: headings, share: listShare, rest: () => 'they stand in the text' })]),
+      : [list({ of: 'headings', items: headings, share: listShare, rest: () => 'read the text for the rest' })]),
     ...(items.length === 0
       ? []
       : [list({ of: 'links', items, total: found.links.length, share: listShare, rest: () => more })]),
@@ -151,10 +156,10 @@ function linkItem({ line, text, target, kind, node, file, reason }: Output<'list
   if (file !== undefined) return asItem({ ...said, file: brief(file.path, shownTarget), exists: file.exists })
   if (kind !== 'outside') return asItem({ ...said, leads: 'nowhere', target: brief(target, shownTarget), reason })
   if (openable.test(target)) return asItem({ ...said, outside: brief(target, shownTarget) })
-  return asItem({ ...said, outside: 'not to be opened', scheme: /^[\w+.-]{1,20}(?=:)/.exec(target)?.[0] })
+  return asItem({ ...said, outside: 'not shown: unsafe scheme', scheme: /^[\w+.-]{1,20}(?=:)/.exec(target)?.[0] })
 }
 
-/** ATX headings outside of code, with where they stand in the text. */
+/** Lists ATX headings outside of code, with their offsets in the text. */
 function headingsOf(text: string): string[] {
   const items: string[] = []
   let fence: string | undefined
@@ -170,7 +175,7 @@ function headingsOf(text: string): string[] {
   return items
 }
 
-/** What the node has beside its text and its edges. */
+/** Lists the node's files, in addition to its text and its edges. */
 function filesOf({ entities }: Reading): Section[] {
   if (entities === undefined) return []
   const others = entities.entities.filter(({ entity_type }) => entity_type === 'file')

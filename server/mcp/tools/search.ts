@@ -7,14 +7,14 @@ import { asItem, brief, wellFormed } from '../quoted.ts'
 import { type Session, sourceOf } from '../session.ts'
 import { anyNodeId, maxChars, orgId, tool } from '../tool.ts'
 
-/** Nodes around the matches. */
+/** Largest number of nodes around the matches. */
 const nodesAround = 40
-/** Of an answer: the passages of what was found. */
+/** Shares of an answer for the passages, and for the list of matches. */
 const passagesShare = 0.6
 const matchesShare = 0.5
 const snippetChars = 240
 const suggestions = 10
-/** Characters that the contract takes. */
+/** Characters that the API accepts. */
 const titlePrefix = 500
 
 type Found = Output<'searchNodes'>
@@ -23,20 +23,25 @@ export const search = tool({
   name: 'search',
   title: 'Search',
   description:
-    'Finds nodes of an organisation by words, best first, with the passages that fit best. expand follows the graph from them. The query may hold "a phrase", -word, title:word and tag:word. Cite a node by its source.',
+    'Finds nodes of an organisation by words, best first, with the best passages. `expand` follows the graph from the matches. The query may contain "a phrase", -word, title:word and tag:word. Cite a node by its source.',
   writes: false,
   operations: ['searchNodes', 'suggestTitles'],
   input: z.strictObject({
     org_id: orgId,
     query: z.string().min(1).max(16_384),
-    top_k: z.int().min(1).max(20).default(5).describe('How many matches'),
+    top_k: z.int().min(1).max(20).default(5).describe('Maximum number of matches'),
     expand: z
       .enum(['none', 'shallow', 'standard', 'deep'])
       .default('none')
       .describe('How far to follow parents, children and connections'),
-    tags: z.array(z.string().min(1).max(100)).max(100).optional().describe('Only nodes that have all of these'),
+    tags: z.array(z.string().min(1).max(100)).max(100).optional().describe('Only nodes that have all of these tags'),
     under: anyNodeId.optional().describe('Only this node and its descendants'),
-    branch: z.string().min(1).max(200).optional().describe('Nodes that have this branch, as they are on it'),
+    branch: z
+      .string()
+      .min(1)
+      .max(200)
+      .optional()
+      .describe('Search the content of this branch, in the nodes that have it'),
     max_chars: maxChars,
   }),
   run: async (session, { org_id, query, top_k, expand, tags, under, branch, max_chars }) => {
@@ -92,16 +97,18 @@ function answerOf(org: string, { matches, nodes, truncated }: Found, chars: numb
     [lead],
     [
       list({ of: 'matches', items, share: matchesShare }),
-      ...(passages.length === 0 ? [] : [list({ of: 'passages', items: passages, rest: () => 'read_node has them' })]),
+      ...(passages.length === 0
+        ? []
+        : [list({ of: 'passages', items: passages, rest: () => 'call read_node to get them' })]),
       ...(others.length === 0 ? [] : [list({ of: 'nodes around', items: others })]),
     ],
   )
 }
 
 const hints: Readonly<Record<NonNullable<Found['hint']>, string>> = {
-  scope_is_empty: 'No node is in what tags, under and branch allow.',
-  only_stop_words: 'The query has only words that every text has.',
-  no_term_known: 'No text has a word of the query.',
+  scope_is_empty: 'No node matches the filters `tags`, `under` and `branch`.',
+  only_stop_words: 'The query has only very common words, which are not searched.',
+  no_term_known: 'No text contains any word of the query.',
 }
 
 async function nothingFound({ api }: Session, org_id: string, query: string, { hint }: Found, chars: number) {
@@ -110,5 +117,5 @@ async function nothingFound({ api }: Session, org_id: string, query: string, { h
   const lead = `No matches.${hint === undefined ? '' : ` ${hints[hint]}`}`
   const items = found.map(({ node_id, title }) => asItem({ id: node_id, title: brief(title, snippetChars) }))
   if (items.length === 0) return answer(chars, [lead])
-  return answer(chars, [`${lead} Nodes with a title like it:`], [list({ of: 'titles', items })])
+  return answer(chars, [`${lead} Nodes with a similar title:`], [list({ of: 'titles', items })])
 }

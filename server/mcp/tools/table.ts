@@ -1,4 +1,4 @@
-/** The tools, in one table, and which of them a token has. */
+/** The table of all tools, and the tools of a token. */
 
 import { operations } from '../../../spec/client/operations.ts'
 import type { Session } from '../session.ts'
@@ -24,7 +24,7 @@ export const tools: readonly Tool[] = [
   connect,
 ]
 
-/** Those that the token can do at all: an operation without the ids that bound it refuses it. */
+/** Returns the tools that the token can use. It is refused by operations without the ids that limit it. */
 export function toolsFor({ canWrite, orgId, nodeId }: Pick<Session, 'canWrite' | 'orgId' | 'nodeId'>): readonly Tool[] {
   const bound = nodeId !== undefined ? '{node_id}' : orgId !== undefined ? '{org_id}' : ''
   const reaches = ({ operations: asked }: Tool) => asked.some((id) => operations[id].includes(bound))
