@@ -1,4 +1,4 @@
-/** The command `grove`: runs what the command line says, and tells a shell how it ended. */
+/** The command `grove`: runs the command line and sets the exit code. */
 
 import { isMainThread } from 'node:worker_threads'
 import { CommanderError } from 'commander'
@@ -10,7 +10,7 @@ import { UsageError } from './commands/command.ts'
 import { programOf } from './program.ts'
 import { createInterruption, InterruptedError, type Interruption } from './signals.ts'
 
-// In a thread, what loads this calls runCommand.
+// In a thread, the code that loads this file calls runCommand.
 if (isMainThread) void main()
 
 async function main(): Promise<void> {
@@ -23,7 +23,12 @@ async function main(): Promise<void> {
   process.exitCode = await runCommand(process.argv.slice(2))
 }
 
-/** @param args the words after `grove`. Returns the exit code; undefined: of `serve`, which goes on. */
+/**
+ * Runs one command.
+ *
+ * @param args the words after `grove`
+ * @returns the exit code; undefined for `serve`, which keeps running
+ */
 export async function runCommand(args: readonly string[]): Promise<number | undefined> {
   let interruption: Interruption | undefined
   let code: number | undefined
@@ -51,7 +56,7 @@ export async function runCommand(args: readonly string[]): Promise<number | unde
   }
 }
 
-/** 2: the caller can correct it; 1: it failed; after a signal, 128 plus its number. */
+/** Returns 2 for an error that the caller can correct, 1 for a failure. After a signal: 128 plus its number. */
 function exitCodeOf(error: unknown): number {
   if (error instanceof InterruptedError) return error.exitCode
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
@@ -59,7 +64,7 @@ function exitCodeOf(error: unknown): number {
   return isCallers ? 2 : 1
 }
 
-/** A sentence for expected errors; the stack for others. */
+/** Returns a sentence for an expected error, the stack for any other. */
 function explain(error: unknown): string {
   if (error instanceof ValidationError) return printable(error.problems.map(({ msg }) => msg).join('; '))
   const isAnswer = error instanceof Error && (exitCodeOf(error) === 2 || error instanceof InterruptedError)

@@ -1,4 +1,4 @@
-/** The commands of `grove` with their options: each calls one function. */
+/** The commands of `grove` with their options. Each calls one function. */
 
 import { Command } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
@@ -6,7 +6,7 @@ import { readConfig, readRemote } from '../base/config.ts'
 import { addAccountCommands } from './commands/account.ts'
 import { backup } from './commands/backup.ts'
 import { type CellOptions, cells } from './commands/cells.ts'
-import type { Run } from './commands/command.ts'
+import { examples, type Run } from './commands/command.ts'
 import { checkConfiguration } from './commands/config.ts'
 import { moveToPostgres } from './commands/credentials.ts'
 import { checkHealth } from './commands/doctor.ts'
@@ -24,28 +24,31 @@ import { restoreNodeAt } from './commands/restore-node.ts'
 
 export function programOf(run: Run): Command {
   const program = new Command('grove')
-    .description('A Git-backed content service. Configured by the environment, as the service itself; see the README.')
-    .version(manifest.version, '--version')
+    .description('A Git-backed content service. Configured by environment variables; see `grove config check`.')
+    .version(manifest.version, '--version', 'Show the version')
+    .helpOption('-h, --help', 'Show help')
+    .helpCommand('help [command]', 'Show help for a command')
     .exitOverride()
 
   program
     .command('serve')
-    .description('the service')
+    .description('Run the service')
     .action(async () => {
       await import('../process/main.ts')
     })
 
-  // In this order `grove --help` lists them.
+  // `grove --help` lists the commands in this order.
   addContentCommands(program, run)
   addFolderCommands(program, run)
   addPlaceCommands(program, run)
   addPeopleCommands(program, run)
 
   program
+    .commandsGroup('Configuration:')
     .command('config')
-    .description('the configuration, as the environment sets it')
+    .description('Inspect the configuration')
     .command('check')
-    .description('what each variable is taken to be, and what of them and of the machine will cause trouble')
+    .description('Show the effective settings and warn about problems')
     .action(async () => {
       run.ends(await checkConfiguration(readConfig()))
     })
@@ -54,181 +57,207 @@ export function programOf(run: Run): Command {
   return program
 }
 
-/** Organisations as folders of Markdown, and for models. */
+/** Adds the commands for content: import, export, and models. */
 function addContentCommands(program: Command, run: Run): void {
+  program.commandsGroup('Content:')
+
   program
     .command('import')
-    .description('a folder of Markdown becomes an organisation, or is brought up to date in one')
-    .argument('<folder>')
-    .option('--as <email>', 'the account in whose name it is committed')
-    .option('--to <address>', 'a Grove elsewhere, such as https://grove.example.org; without it the data folder here')
-    .option('--token-file <file>', 'holds a personal access token of that Grove, of access write')
+    .description('Import a folder of Markdown (creates or updates an organisation)')
+    .argument('<folder>', 'Folder of Markdown, such as an Obsidian vault')
+    .option('--as <email>', 'Account that makes the commits, for an import into the local data folder')
+    .option('--to <address>', 'URL of a remote Grove to import into, such as https://grove.example.org')
+    .option('--token-file <file>', 'File with a personal access token of the remote Grove, with write access')
     .option(
       '--org <id>',
-      'the organisation; otherwise the own one of the folder, the one that --org chose last, or a new one',
+      "Organisation to import into (default: the folder's own, the last one chosen with --org, or a new one)",
     )
-    .option('--name <name>', "the name of a new organisation; otherwise the folder's")
-    .option('--dry-run', 'says what would be changed, and changes nothing')
-    .option('--prune', 'removes nodes whose files are gone; restore-node takes each back')
-    .option('--base <path>', 'what begins links from the root of the site, such as /en/; otherwise looked for')
-    .option('--exclude <glob>', 'leaves out files, as a line of .groveignore does; may be repeated', collect)
-    .option('--watch', 'goes on, half a second after each change of the folder, until it is ended')
+    .option('--name <name>', "Name of a new organisation (default: the folder's name)")
+    .option('--dry-run', 'Show the changes without making them')
+    .option('--prune', 'Delete nodes whose files are gone (restore-node brings each back)')
+    .option('--base <path>', 'Start of links from the root of the site, such as /en/ (default: detected)')
+    .option('--exclude <glob>', 'Skip matching files, as a line of .groveignore does (repeatable)', collect)
+    .option('--watch', 'Keep running, and import half a second after each change in the folder')
+    .addHelpText(
+      'after',
+      examples(
+        'grove import ~/notes --as ann@example.org --dry-run',
+        'grove import ~/notes --to https://grove.example.org --token-file token.txt',
+      ),
+    )
     .action(async (folder: string, options: ImportOptions) => {
       run.ends(await importFolder(run.call(), folder, options))
     })
 
   program
     .command('export')
-    .description(
-      'writes an organisation as a folder of Markdown, which import takes back; again into the same folder: what changed',
+    .description('Export an organisation as a folder of Markdown, which import can read')
+    .argument('<org>', 'Id of the organisation, or its name if no other has the same')
+    .argument('<dir>', 'Empty folder, or an earlier export, in which only changes are written')
+    .addHelpText(
+      'after',
+      examples('grove export 01980b00-0000-7000-8000-000000000001 ~/atlas', 'grove export Atlas ~/atlas'),
     )
-    .argument('<org>', 'its id, or its name where no other organisation has it')
-    .argument('<dir>')
     .action(async (org: string, dir: string) => {
       run.ends(await exportTo(run.call(), org, dir))
     })
 
   program
     .command('mcp')
-    .description('a Grove elsewhere, for a model: speaks the Model Context Protocol on standard input and output')
-    .option('--to <address>', 'such as https://grove.example.org; otherwise GROVE_URL')
-    .option('--token-file <file>', 'holds a personal access token; otherwise GROVE_TOKEN is one')
+    .description('Connect a local model to a remote Grove (MCP on standard input and output)')
+    .option('--to <address>', 'URL of the Grove, such as https://grove.example.org (default: GROVE_URL)')
+    .option('--token-file <file>', 'File with a personal access token (default: the token in GROVE_TOKEN)')
     .action(async (options: McpOptions) => {
       run.ends(await serveMcp(run.signal(), { ...readRemote(), ...options }))
     })
 }
 
-/** The data folder as a whole. */
+/** Adds the commands for the data folder as a whole. */
 function addFolderCommands(program: Command, run: Run): void {
+  program.commandsGroup('Data folder:')
+
   program
     .command('reindex')
-    .description('makes the index again from the repositories; credentials are not touched')
+    .description('Rebuild index.sqlite from the repositories')
     .action(async () => {
       run.ends(await rebuildIndex(run.call()))
     })
 
   program
     .command('doctor')
-    .description(
-      'looks whether everything is sound: repositories, databases, the index against a rebuild; changes nothing',
-    )
-    .option('--json', 'the report as one line of JSON')
+    .description('Check repositories, databases and index; changes nothing')
+    .option('--json', 'Print the report as one line of JSON')
     .action(async (options: { json?: boolean }) => {
       run.ends(await checkHealth(run.call(), options))
     })
 
   program
     .command('backup')
-    .description('copies accounts and repositories to a folder, checked; into the same folder again: only what changed')
-    .argument('<dir>')
-    .option('-j, --jobs <n>', 'repositories copied at a time; otherwise 2')
-    .option('--full', 'looks at every mirror, also where the service has changed nothing')
+    .description('Back up accounts and repositories to DIR')
+    .argument('<dir>', 'New folder, or an earlier backup, to which only changes are copied')
+    .option('-j, --jobs <n>', 'Repositories to copy at a time (default: 2)')
+    .option('--full', 'Check every mirror, even if its repository has not changed')
+    .addHelpText('after', examples('grove backup /srv/backup/grove', 'grove backup /srv/backup/grove --full --jobs 4'))
     .action(async (dir: string, options: { jobs?: string; full?: boolean }) => {
       run.ends(await backup(run.call(), dir, options))
     })
 
   program
     .command('restore')
-    .description('fills an empty data folder from a backup, or from any folder of mirrors that git made')
-    .argument('<dir>')
+    .description('Restore a backup into an empty data folder')
+    .argument('<dir>', 'Backup, or any folder of mirrors made with Git')
+    .addHelpText(
+      'after',
+      examples('grove restore /srv/backup/grove', 'DATA_DIR=/srv/restored grove restore /srv/backup/grove'),
+    )
     .action(async (dir: string) => {
       run.ends(await restoreFrom(run.call(), dir))
     })
 }
 
-/** Where accounts and organisations are: in SQLite or PostgreSQL, in which cell. */
+/** Adds the commands that place accounts in PostgreSQL and organisations in cells. */
 function addPlaceCommands(program: Command, run: Run): void {
+  program.commandsGroup('PostgreSQL and cells:')
+
   program
     .command('credentials-to-postgres')
-    .description(
-      'moves accounts, sessions and keys from credentials.sqlite to the database of DATABASE_URL, which has none',
-    )
+    .description('Move accounts, sessions and keys from credentials.sqlite to an empty database (DATABASE_URL)')
     .action(async () => {
       run.ends(await moveToPostgres(run.call()))
     })
 
   program
     .command('cells')
-    .description('the services on the database of DATABASE_URL, or whether one of them takes new organisations')
-    .argument('[cell]', 'the name of one of them')
-    .option('--open', 'it takes new organisations')
-    .option('--close', 'it takes none')
-    .option('--weight <n>', 'its share of them beside the others, 0 to 1000')
+    .description('List the cells that share the database of DATABASE_URL, or change one')
+    .argument('[cell]', 'Name of the cell to show or change')
+    .option('--open', 'Let the cell take new organisations')
+    .option('--close', 'Stop the cell from taking new organisations')
+    .option('--weight <n>', 'Share of new organisations, relative to other cells, 0 to 1000')
     .action(async (name: string | undefined, options: CellOptions) => {
       run.ends(await cells(run.call(), name, options))
     })
 
   program
     .command('move-org')
-    .description('moves an organisation of this cell to another one, while both serve')
-    .argument('<org>', 'its id')
-    .argument('<cell>', 'the name of the other one, as grove cells has it')
-    .option('--jobs <n>', 'repositories copied at a time', '2')
+    .description('Move an organisation from this cell to another while both serve')
+    .argument('<org>', 'Id of the organisation')
+    .argument('<cell>', 'Name of the target cell, from grove cells')
+    .option('--jobs <n>', 'Repositories to copy at a time', '2')
     .action(async (org: string, cell: string, options: { jobs?: string }) => {
       run.ends(await moveOrgTo(run.call(), org, cell, options))
     })
 }
 
-/** Who signs in, how tokens are signed, and who joins. */
+/** Adds the commands for accounts, signing keys, invitations and members. */
 function addPeopleCommands(program: Command, run: Run): void {
+  program.commandsGroup('Users:')
   addAccountCommands(program, run)
 
   program
     .command('keys')
-    .description('the keys that sign tokens')
+    .description('Manage the keys that sign tokens')
     .command('rotate')
-    .description('makes a new key, which signs after ten minutes')
-    .option('--now', 'for a key that has leaked: the new one signs at once, and every access token ends')
+    .description('Create a new key, which signs after ten minutes')
+    .option('--now', 'For a leaked key: sign with the new key at once, and end every access token')
     .action(async (options: { now?: boolean }) => {
       run.ends(await rotate(run.call(), options))
     })
 
   program
     .command('invite')
-    .description('makes an invitation, and prints its token: to an organisation, or only to sign up')
-    .option('--org <id>', 'the organisation that those who use it join')
-    .option('--role <role>', 'reader, editor, maintainer or owner')
-    .option('--email <email>', 'the only address that may use it')
-    .option('--uses <n>', 'how many people may use it, 1 to 1000', '1')
-    .option('--days <n>', 'how long it lasts, 1 to 30', '7')
+    .description('Create an invitation to an organisation, or only to sign up, and print its token')
+    .option('--org <id>', 'Organisation that invited users join')
+    .option('--role <role>', 'Role of the users: reader, editor, maintainer or owner')
+    .option('--email <email>', 'Only e-mail address that may use the invitation')
+    .option('--uses <n>', 'Number of users who may use it, 1 to 1000', '1')
+    .option('--days <n>', 'Days until it expires, 1 to 30', '7')
+    .addHelpText(
+      'after',
+      examples(
+        'grove invite --email ann@example.org',
+        'grove invite --org 01980b00-0000-7000-8000-000000000001 --role editor --uses 10',
+      ),
+    )
     .action(async (options: InviteOptions) => {
       run.ends(await invite(run.call(), options))
     })
 
   program
     .command('member')
-    .description('members of organisations')
+    .description('Manage the members of organisations')
     .command('add')
-    .description('adds a person who has an account to an organisation, or changes the role')
-    .argument('<org>', 'the id of the organisation')
-    .argument('<email>')
-    .argument('<role>', 'reader, editor, maintainer or owner')
+    .description('Add a user to an organisation, or change their role')
+    .argument('<org>', 'Id of the organisation')
+    .argument('<email>', "E-mail address of the user's account")
+    .argument('<role>', 'One of reader, editor, maintainer and owner')
     .action(async (org: string, email: string, role: string) => {
       run.ends(await addMember(run.call(), org, email, role))
     })
 }
 
-/** What was deleted. */
+/** Adds the commands for deleted nodes and organisations. */
 function addTrashCommands(program: Command, run: Run): void {
+  program.commandsGroup('Trash:')
+
   program
     .command('restore-node')
-    .description('brings a deleted node back from the trash')
-    .argument('<node>', '<org id>/<node id>')
+    .description('Restore a deleted node from the trash')
+    .argument('<node>', 'Ids of the organisation and the node, as ORG_ID/NODE_ID')
     .action(async (node: string) => {
       run.ends(await restoreNodeAt(run.call(), node))
     })
 
   program
     .command('purge')
-    .description('removes for good what was deleted long ago')
-    .option('--older-than <days>', 'days since the deletion', '30')
-    .option('--force', 'even if these are fewer than 14')
+    .description('Permanently delete items from the trash')
+    .option('--older-than <days>', 'Least number of days since the deletion', '30')
+    .option('--force', 'Allow fewer than 14 days')
     .action(async (options: PurgeOptions) => {
       run.ends(await purgeTrash(run.call(), options))
     })
 }
 
-/** The values of an option that may be repeated. */
+/** Collects the values of an option that may be repeated. */
 function collect(value: string, before: readonly string[] = []): string[] {
   return [...before, value]
 }

@@ -1,9 +1,9 @@
-/** How far a long command is: a bar on a terminal, now and then a line elsewhere. */
+/** The progress of a long command: a bar on a terminal, occasional lines elsewhere. */
 
 export interface Progress {
-  /** `done` of `total`, which it never exceeds; cheap enough to call for each. */
+  /** Reports that `done` of `total` items are done. Cheap enough to call for each item. */
   at(done: number, total: number): void
-  /** Leaves the last state standing on a line of its own; nothing where there was no work. */
+  /** Leaves the last state on its own line. Writes nothing if there was no work. */
   end(): void
 }
 
@@ -13,11 +13,11 @@ export interface Output {
   write(text: string): unknown
 }
 
-/** Milliseconds between two pictures of the bar, and between two lines. */
+/** Milliseconds between two updates of the bar, and between two lines. */
 const barIntervalMs = 100
 const lineIntervalMs = 2_000
 
-/** @param now milliseconds */
+/** Creates a progress display. @param now the time in milliseconds */
 export function progressOn(output: Output, label: string, now: () => number): Progress {
   const terminal = output.isTTY === true
   let [done, total, shown] = [0, 0, -1]
@@ -45,7 +45,7 @@ export function progressOn(output: Output, label: string, now: () => number): Pr
     output.write(terminal ? `\r\x1b[K${label} ${bar()}${numbers}` : `${label} ${numbers.trim()}\n`)
   }
 
-  /** Nothing where the terminal is too narrow for one. */
+  /** Returns the bar, or '' if the terminal is too narrow. */
   function bar(): string {
     const width = Math.min(40, (output.columns ?? 80) - label.length - 30)
     const full = Math.floor((percent() / 100) * width)

@@ -1,17 +1,17 @@
-/** Interrupts a command on a signal: it stops, its gits are ended, and partial results are removed. */
+/** Interrupts a command on a signal. It stops, ends its Git processes, and removes partial results. */
 import { constants } from 'node:os'
 
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 /** Milliseconds for the command to clean up. */
 const cleaningTimeoutMs = 5_000
 
-/** Why a command ended before its work was done. */
+/** The reason why a command ended before its work was done. */
 export class InterruptedError extends Error {
   /** 128 plus the signal's number, as shells report it. */
   readonly exitCode: number
 
   constructor(signal: NodeJS.Signals) {
-    super(`ended by ${signal} before the work was done`)
+    super(`interrupted by ${signal} before the work was done`)
     this.name = 'InterruptedError'
     this.exitCode = 128 + constants.signals[signal]
   }
@@ -20,11 +20,11 @@ export class InterruptedError extends Error {
 export interface Interruption {
   /** Aborted with an InterruptedError by the first termination signal. */
   readonly signal: AbortSignal
-  /** From now on a signal does what the system does. */
+  /** Restores the system's default handling of the signals. */
   end(): void
 }
 
-/** A second signal, or a clean-up that takes too long, ends the process and its gits at once. */
+/** Handles signals. A second signal or a slow clean-up ends the process and its Git processes at once. */
 export function createInterruption(): Interruption {
   const ending = new AbortController()
   const interrupt = (signal: NodeJS.Signals) => {

@@ -36,7 +36,9 @@ describe('grove move-org', () => {
     const [before, index] = [await everything(here, org), await changesOf(org)]
     const { code, stdout, stderr } = await move(org, 'there')
     expect([code, stderr], stdout).to.deep.equal([0, ''])
-    expect(stdout).to.match(RegExp(`^${org} is at there: 5 repositories; changes were refused for \\d+\\.\\d s\n$`))
+    expect(stdout).to.match(
+      RegExp(`^${org} now belongs to cell there \\(5 repositories copied\\). Changes were refused for \\d+\\.\\d s\n$`),
+    )
     expect(await placeOf(org)).to.include({ cell: 'there', state: 'here', target: null, epoch: 2 })
     expect(await orgsIn(here)).not.to.include(org)
     expect(await everything(there, org)).to.deep.equal(before)
@@ -48,7 +50,7 @@ describe('grove move-org', () => {
     const [trashed = ''] = readdirSync(join(there.dataDir, 'trash', org))
     const node = trashed.split('.')[0]
     const restored = await groveAt(there, 'restore-node', `${org}/${node}`)
-    expect([restored.code, restored.stdout]).to.deep.equal([0, `${org}/${node} is restored\n`])
+    expect([restored.code, restored.stdout]).to.deep.equal([0, `${org}/${node} was restored\n`])
     await away.get(`/orgs/${org}/nodes/${node}`).then(expecting(200))
   })
 
@@ -108,10 +110,10 @@ describe('grove move-org', () => {
     const org = await fill(ann)
     const other = '00000000-0000-4000-8000-000000000000'
     for (const [args, code, said] of [
-      [[org, 'nowhere'], 2, 'There is no cell nowhere; grove cells names them'],
-      [[org, 'here'], 2, 'This is the cell here: name another one'],
-      [['x', 'there'], 2, 'x is not the id of an organisation'],
-      [[org, 'there', '--jobs', '0'], 2, '--jobs is a whole number from 1 to 64'],
+      [[org, 'nowhere'], 2, 'There is no cell nowhere; grove cells lists all'],
+      [[org, 'here'], 2, 'This is already the cell here; name another cell'],
+      [['x', 'there'], 2, 'x is not an organisation id'],
+      [[org, 'there', '--jobs', '0'], 2, '--jobs must be a whole number from 1 to 64'],
       [[other, 'there'], 1, 'There is no such organisation'],
     ] as const) {
       const done = await groveAt(here, 'move-org', ...args)
@@ -121,7 +123,7 @@ describe('grove move-org', () => {
     const wrong = await groveAt(there, 'move-org', org, 'here')
     expect([wrong.code, wrong.stdout]).to.deep.equal([
       1,
-      `${org} was not moved, and nothing of it was changed. The cell here has it: run the command there\n`,
+      `${org} was not moved, and it is unchanged. The cell here has it: run the command there\n`,
     ])
     expect(await placeOf(org)).to.include({ cell: 'here', state: 'here', target: null })
     expect(existsSync(join(here.dataDir, org, 'closed'))).to.equal(false)

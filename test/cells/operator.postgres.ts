@@ -36,10 +36,10 @@ describe('grove, of cells', () => {
     )
     expect((await grove(['cells', 'there', '--open'])).stdout).to.match(/^there .*; open, weight 3; /)
     for (const [args, said] of [
-      [['nowhere'], 'There is no cell nowhere; grove cells names them'],
-      [['--close'], 'Name the cell that is to change'],
-      [['there', '--open', '--close'], '--open and --close exclude each other'],
-      [['there', '--weight', '1e3'], '--weight is a whole number from 0 to 1000'],
+      [['nowhere'], 'There is no cell nowhere; grove cells lists all'],
+      [['--close'], 'Name the cell to change'],
+      [['there', '--open', '--close'], '--open and --close cannot be combined'],
+      [['there', '--weight', '1e3'], '--weight must be a whole number from 0 to 1000'],
     ] as const)
       expect(await grove(['cells', ...args])).to.deep.equal({ code: 2, stdout: '', stderr: `grove: ${said}\n` })
   })
@@ -92,7 +92,7 @@ describe('grove, of cells', () => {
     await rm(dataDir, { recursive: true })
     const restored = await grove(['restore', copy], { dataDir, cell: 'lost' })
     expect(restored.code, restored.stderr + restored.stdout).to.equal(0)
-    expect(restored.stdout).to.include('Accounts that the database has stay as they are')
+    expect(restored.stdout).to.include('Accounts in the database were not changed')
     const again = await startCell('lost', { dataDir })
     await (await signIn(again, eve)).patch(`/orgs/${eve.org}`, { name: 'Back' }).then(expecting(200))
     expect(await placeOf(eve.org)).to.include({ cell: 'lost', state: 'here' })

@@ -71,7 +71,7 @@ describe('the page for operators', () => {
       await cp(compiled, join(folder, 'prefix/lib/node_modules/grove', compiled), { recursive: true })
     const { version } = JSON.parse(await readFile('package.json', 'utf8'))
     expect([packed, installation?.split('\n').slice(-2)]).to.deep.equal([`grove-${version}.tgz\n`, [version, '']])
-    expect(checked).to.match(/\nMETRICS_TOKEN=set\n[\s\S]*\nNothing is wrong\n$/)
+    expect(checked).to.match(/\nMETRICS_TOKEN=set\n[\s\S]*\nOK: no problems found\n$/)
   })
 
   it('has the versions of package-lock.json, and the files that the page names', async () => {
@@ -118,7 +118,7 @@ describe('the page for operators', () => {
       .to.match(/^grv_invite_/)
       .and.to.contain('"email":"bob@example.org"')
     const [said] = await blocksOf('Backups', variables)
-    expect(said).to.match(/\nNothing is wrong\n$/)
+    expect(said).to.match(/\nOK: no problems found\n$/)
     const [scraped] = await blocksOf('Metrics', { METRICS_TOKEN: token })
     expect(scraped).to.match(/^grove_build_info\{version="[\d.]+",node="v\d+.*",git="[\d.]+",worker="1"\} 1\n$/)
   })

@@ -66,12 +66,12 @@ describe('the command export', () => {
       '  Sea.md: not written: the one there was changed, or comes from elsewhere',
     ]
     expect(first.stdout.split('\n').slice(1, -1)).to.deep.equal([
-      '3 things are wrong:',
+      '3 problems found:',
       ...notWritten,
       '  Sea/img/whale.svg: kept: it is exported no more, but was changed since',
     ])
     const again = await run('export', org, dir)
-    expect(again.stdout.split('\n').slice(1, -1)).to.deep.equal(['2 things are wrong:', ...notWritten])
+    expect(again.stdout.split('\n').slice(1, -1)).to.deep.equal(['2 problems found:', ...notWritten])
     expect([...(await filesIn(dir)).values()].map(String)).to.deep.equal(['mine', 'mine', 'mine'])
   })
 
@@ -86,7 +86,7 @@ describe('the command export', () => {
       expect([code, ...stdout.split('\n').slice(0, -1)]).to.deep.equal([
         1,
         `Moved (${org}) in ${dir}: 0 files written, 1 unchanged, 0 removed`,
-        '2 things are wrong:',
+        '2 problems found:',
         '  Sea/Whale.md: not written again: it lies at Orca.md now; import the folder, or move it back',
         '  Sea/img/whale.svg: not written again: it lies at img/whale.svg now; import the folder, or move it back',
       ])
@@ -180,10 +180,10 @@ describe('the command export', () => {
       expect(code).to.equal(2)
       return stderr
     }
-    expect(await said(org, dir)).to.include(`${dir} is not empty, and no export: give an empty folder`)
+    expect(await said(org, dir)).to.include(`${dir} is not empty, and it is not an export; use an empty folder`)
     expect(await run('export', other.org, other.dir)).to.include({ code: 0 })
     expect(await said(org, other.dir)).to.include(`an export of the organisation ${other.org}`)
-    expect(await said(org, join(grove.dataDir, 'export'))).to.include('must lie beside each other')
+    expect(await said(org, join(grove.dataDir, 'export'))).to.include('must not contain each other')
     expect(await said('Nowhere', join(outer, 'new'))).to.include('There is no organisation Nowhere')
     await ann.post('/orgs', { name: 'One' })
     expect(await said('One', join(outer, 'new'))).to.include('Several organisations are called One')

@@ -187,7 +187,7 @@ describe('import', () => {
         return done.stderr
       }
       expect(await stderr('import', folder)).to.equal(
-        'grove: --as says in whose name it is committed here; --to and --token-file lead to a Grove elsewhere\n',
+        'grove: Use --as to import into the local data folder, or --to and --token-file to import into a remote Grove\n',
       )
       expect(await stderr('import', '--as', 'a@b.c')).to.equal("error: missing required argument 'folder'\n")
       expect(await stderr('frobnicate')).to.equal("error: unknown command 'frobnicate'\n")

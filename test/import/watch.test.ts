@@ -54,7 +54,7 @@ describe('import --watch', () => {
       watching.child.kill('SIGINT')
       const { code, stdout, stderr } = await watching.done
       expect(code).to.equal(130)
-      expect(stderr).to.match(/\ngrove: ended by SIGINT before the work was done\n$/)
+      expect(stderr).to.match(/\ngrove: interrupted by SIGINT before the work was done\n$/)
       const lines = stdout.split('Watching ')[1]?.trim().split('\n').slice(1) ?? []
       expect(lines.length).to.be.within(6, 12)
       for (const line of lines)
@@ -106,12 +106,12 @@ describe('import --watch', () => {
       await until(() => watching.said.stdout.includes('\nWatching '))
       const org = orgIn({ code: 0, ...watching.said })
       await rename(folder, `${folder} away`)
-      const gone = `${folder} is gone: nothing is changed in Away; the import goes on once the folder is there again\n`
+      const gone = `${folder} is gone. Nothing is changed in Away; the import continues when the folder is back\n`
       await until(() => watching.said.stdout.includes(gone))
       expect([...(await nodesOf(org)).keys()]).to.have.members(['A', 'Away'])
       await writeFile(join(`${folder} away`, 'b.md'), '# B\n')
       await rename(`${folder} away`, folder)
-      await until(() => watching.said.stdout.includes(`${folder} is there again: 1 created`))
+      await until(() => watching.said.stdout.includes(`${folder} is back: 1 created`))
       await writeFile(join(folder, 'c.md'), '# C\n')
       await until(async () => (await nodesOf(org)).has('C'))
     } catch (error) {

@@ -34,7 +34,7 @@ describe('the id of a deleted node', () => {
     expect(await bob.post(`/orgs/${bob.org}/nodes`, { id: node.id, title: 'Mine' })).to.deep.equal(taken(node.id))
     expect(await cli('restore-node', `${node.org}/${node.id}`)).to.deep.equal([
       0,
-      `${node.org}/${node.id} is restored\n`,
+      `${node.org}/${node.id} was restored\n`,
     ])
     expect((await ann.get(node.at)).body).to.deep.equal(before)
     expect(await bob.post(`/orgs/${bob.org}/nodes`, { id: node.id, title: 'Mine' })).to.deep.equal(taken(node.id))

@@ -26,7 +26,9 @@ describe('the operator of accounts', () => {
   it('adds an administrator, who sets a password and sees all accounts, and takes that back', async () => {
     const said = await account('add', 'ada@example.org', '--name', 'Ada', '--admin')
     const [line, token] = said.trimEnd().split('\n')
-    expect(line).to.match(/^ada@example\.org sets a password by POST \/auth\/password with this reset_token, until 20/)
+    expect(line).to.match(
+      /^ada@example\.org can set a password until 20.+, with POST \/auth\/password and this reset_token:$/,
+    )
     const ada = await withNewPassword(grove, token)
     expect((await ada.get('/admin/accounts').then(expecting(200))).body.total).to.equal(2)
     expect(ada.session.user).to.include({ email: 'ada@example.org', name: 'Ada' })
@@ -63,7 +65,7 @@ describe('the operator of accounts', () => {
     const dot = await signUp(grove, 'Dot')
     await ann.put(`/orgs/${ann.org}/members/dot@example.org`, { role: 'editor' }).then(expecting(200))
     expect(await account('delete', 'dot@example.org')).to.equal(
-      `The account is deleted. Git history keeps what it has: the name and e-mail in commits, pull requests and earlier versions of member files.\nleft: Ann (${ann.org})\nin the trash, since there was nobody else: Dot (${dot.org})\n`,
+      `The account is deleted. Git history keeps what it has: the name and e-mail in commits, pull requests and earlier versions of member files.\nleft: Ann (${ann.org})\nmoved to the trash, because it had no other member: Dot (${dot.org})\n`,
     )
     expect((await login('dot@example.org')).status).to.equal(401)
     const members = (await ann.get(`/orgs/${ann.org}/members`).then(expecting(200))).body.members

@@ -39,7 +39,7 @@ describe('the operator', () => {
       const repositories = (await repositoriesIn(dataDir)).length
       expect(await cli(dataDir, 'backup', backup)).to.deep.include({
         code: 0,
-        stdout: `${repositories} repositories in ${backup}, the first backup there\n`,
+        stdout: `${repositories} repositories in ${backup}, the first backup in this folder\n`,
       })
       expect((await stat(join(backup, 'credentials.sqlite'))).mode & 0o077).to.equal(0)
       const manifest = JSON.parse(await readFile(join(backup, 'manifest.json'), 'utf8'))
@@ -58,13 +58,13 @@ describe('the operator', () => {
       expect(await cli(dataDir, 'backup', backup)).to.deep.include({
         code: 0,
         stdout: `${repositories + 1} repositories in ${backup}, 1 of them changed since the last backup
-kept, though it is deleted: ${other.org}/${other.id}.git
+kept, although it was deleted: ${other.org}/${other.id}.git
 `,
       })
       expect(await cli(dataDir, 'backup', backup)).to.deep.include({
         code: 0,
         stdout: `${repositories + 1} repositories in ${backup}, 0 of them changed since the last backup
-kept, though it is deleted: ${other.org}/${other.id}.git
+kept, although it was deleted: ${other.org}/${other.id}.git
 `,
       })
       earlier = await everythingIn(grove, ann.session.accessToken, orgs, queries)
@@ -76,8 +76,8 @@ kept, though it is deleted: ${other.org}/${other.id}.git
       expect({ code, stdout }, stderr).to.deep.equal({
         code: 0,
         stdout: `3 organisations and ${(await repositoriesIn(dataDir)).length - 3} nodes restored from ${backup}
-Accounts, passwords and sessions are those of the backup
-left: ${(await goneIn(backup))[0]} was deleted before the backup (manifest.json, gone)
+Accounts, passwords and sessions were restored from the backup
+skipped: ${(await goneIn(backup))[0]} was deleted before the backup (manifest.json, gone)
 `,
       })
       const second = await startGrove({ dataDir: target })
@@ -121,7 +121,7 @@ left: ${(await goneIn(backup))[0]} was deleted before the backup (manifest.json,
       expect(code).to.equal(1)
       expect(stdout).to.match(/\ncarl@example\.org grv_reset_\S+\n/)
       expect(stdout).to.contain(
-        '\n1 thing is wrong:\n  credentials.sqlite: is another than the manifest names; it is sound, and was taken\n',
+        '\n1 problem found:\n  credentials.sqlite: is another than the manifest names; it is sound, and was taken\n',
       )
       const second = await startGrove({ dataDir: target })
       try {
@@ -147,7 +147,7 @@ left: ${(await goneIn(backup))[0]} was deleted before the backup (manifest.json,
       try {
         const { code, stdout } = await cli(dataDir, 'backup', '--full', backup)
         expect(code).to.equal(1)
-        expect(stdout).to.contain(`\n1 thing is wrong:\n  ${repo}: refs/heads/main does not hold an object id\n`)
+        expect(stdout).to.contain(`\n1 problem found:\n  ${repo}: refs/heads/main does not hold an object id\n`)
       } finally {
         await writeFile(join(dataDir, repo, 'refs/heads/main'), head)
       }

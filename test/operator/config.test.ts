@@ -34,7 +34,7 @@ describe('grove config check', () => {
   it('prints what each variable is taken to be, and leaves the folder as it was', async () => {
     const { code, stdout, stderr } = await check({ PORT: '4000', PUBLIC_URL: '' })
     const [end, last, ...lines] = stdout.split('\n').reverse()
-    expect({ code, stderr, end, last }).to.deep.equal({ code: 0, stderr: '', end: '', last: 'Nothing is wrong' })
+    expect({ code, stderr, end, last }).to.deep.equal({ code: 0, stderr: '', end: '', last: 'OK: no problems found' })
     const table = await readFile('README.md', 'utf8').then((text) => text.split(/^## Configuration$/m)[1] ?? '')
     const [section = ''] = table.split(/^## /m)
     const names = [...section.matchAll(/^\| `([A-Z_]+)` \|/gm)].map(([, name]) => name)
@@ -154,7 +154,7 @@ describe('grove config check', () => {
       ['--nofile=900:900', process.execPath, 'dist/cli.js', 'config', 'check'],
       { env: { PATH: process.env.PATH ?? '', DATA_DIR: folder } },
     ).catch((error: { stdout: string }) => error)
-    expect(stdout).to.include('1 thing is wrong:\n  ulimit -n is 900: a service under load needs 4096\n')
+    expect(stdout).to.include('1 problem found:\n  ulimit -n is 900: a service under load needs 4096\n')
   })
 
   it('names a data folder that is none, is on two file systems, or cannot be written', async () => {

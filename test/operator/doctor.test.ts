@@ -30,7 +30,7 @@ describe('the operator', () => {
       const healthy = await cli(grove.dataDir, 'doctor')
       const schemas = `${credentials}: schema \\d{3}_\\w+\nindex.sqlite: schema \\d{3}_\\w+\n`
       expect(healthy.stdout).to.match(
-        new RegExp(`^\\S+: 2 organisations and \\d+ nodes\n${schemas}Nothing is wrong\n$`),
+        new RegExp(`^\\S+: 2 organisations and \\d+ nodes\n${schemas}OK: no problems found\n$`),
       )
       expect(healthy.code).to.equal(0)
       const { code, stdout } = await cli(grove.dataDir, 'doctor', '--json')
@@ -94,7 +94,7 @@ describe('the operator', () => {
       expect(of(locked)).to.equal(`  ${path(locked)}/refs/heads/main.lock: a stale lock`)
       expect(lines).to.have.length(6)
       for (const undo of repair) await undo()
-      expect((await cli(grove.dataDir, 'doctor')).stdout).to.match(/\nNothing is wrong\n$/)
+      expect((await cli(grove.dataDir, 'doctor')).stdout).to.match(/\nOK: no problems found\n$/)
     })
 
     it('hears that a commit-graph or a multi-pack-index is damaged', async () => {
@@ -195,7 +195,7 @@ describe('the operator', () => {
         code: 0,
         last: [
           `${credentials}: schema ${Object.keys(credentialsMigrations).sort().at(-1)}`,
-          'Nothing is wrong',
+          'OK: no problems found',
           '  (note) index.sqlite: is missing; the next start makes it again',
           '',
         ],

@@ -143,7 +143,7 @@ describe('grove restore', () => {
       await writeFile(join(copy, 'manifest.json'), text)
       const { code, stdout, stderr } = await restored(copy)
       expect({ code, stderr }).to.deep.equal({ code: 1, stderr: '' })
-      expect(stdout).to.contain(`\n1 thing is wrong:\n  manifest.json: damaged, and done without: ${reason}`)
+      expect(stdout).to.contain(`\n1 problem found:\n  manifest.json: damaged, and done without: ${reason}`)
       expect(stdout).to.contain('1 organisation and 0 nodes restored from ')
     })
   }

@@ -47,7 +47,7 @@ describe('a command that is asked to end', () => {
       expect(await finished).to.deep.equal({
         code,
         stdout: '',
-        stderr: `grove: ended by ${signal} before the work was done\n`,
+        stderr: `grove: interrupted by ${signal} before the work was done\n`,
       })
       expect((await slow.pids()).filter(isAlive)).to.deep.equal([])
       expect(await readdir(slow.temporary)).to.deep.equal([])
@@ -70,9 +70,9 @@ describe('a command that is asked to end', () => {
     expect(await runGroveCommand(target, ['restore', backup], environment)).to.deep.equal({
       code: 143,
       stdout: both
-        ? `${target} and the database of DATABASE_URL are restored in part: empty both before you restore again\n`
-        : `${target} is restored in part: empty it before you restore again\n`,
-      stderr: 'grove: ended by SIGTERM before the work was done\n',
+        ? `${target} and the database of DATABASE_URL are only partly restored. Empty both before you restore again\n`
+        : `${target} is only partly restored. Empty it before you restore again\n`,
+      stderr: 'grove: interrupted by SIGTERM before the work was done\n',
     })
   })
 

@@ -59,10 +59,10 @@ describe('grove invite', () => {
   it('refuses what it cannot make, with 2 and a sentence', async () => {
     const unknown = randomUUID()
     const cases: [string[], string][] = [
-      [['--org', org], '--org and --role go together'],
-      [['--role', 'reader'], '--org and --role go together'],
-      [['--org', 'nonsense', '--role', 'reader'], 'nonsense is not the id of an organisation'],
-      [['--org', org, '--role', 'king'], 'king is not a role: reader, editor, maintainer, owner'],
+      [['--org', org], 'Use --org and --role together'],
+      [['--role', 'reader'], 'Use --org and --role together'],
+      [['--org', 'nonsense', '--role', 'reader'], 'nonsense is not an organisation id'],
+      [['--org', org, '--role', 'king'], 'king is not a role; use one of reader, editor, maintainer, owner'],
       [['--org', unknown, '--role', 'reader'], 'Organisation not found'],
       [['--email', 'nobody'], 'nobody is not an e-mail address'],
       [['--uses', '0'], '--uses 0 is not a number from 1 to 1000'],

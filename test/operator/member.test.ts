@@ -56,8 +56,8 @@ describe('grove member add', () => {
   it('refuses what is no organisation, account or role, and to leave an organisation without an owner, with 2', async () => {
     const unknown = randomUUID()
     const cases: [string[], string][] = [
-      [['nonsense', 'bob@example.org', 'reader'], 'nonsense is not the id of an organisation'],
-      [[org, 'bob@example.org', 'king'], 'king is not a role: reader, editor, maintainer, owner'],
+      [['nonsense', 'bob@example.org', 'reader'], 'nonsense is not an organisation id'],
+      [[org, 'bob@example.org', 'king'], 'king is not a role; use one of reader, editor, maintainer, owner'],
       [[unknown, 'bob@example.org', 'reader'], 'Organisation not found'],
       [[org, 'nobody@example.org', 'reader'], 'There is no account with this e-mail address'],
       [[org, 'ann@example.org', 'editor'], 'An organisation keeps at least one owner'],

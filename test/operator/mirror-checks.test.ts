@@ -119,7 +119,7 @@ describe('a backup into the same folder', () => {
   it('refuses a number of jobs that is none', async () => {
     for (const jobs of ['0', '65', '1.5', 'many']) {
       const failed = await gitsOf('--jobs', jobs).catch((error: unknown) => String(error))
-      expect(failed).to.contain('--jobs is a whole number from 1 to 64')
+      expect(failed).to.contain('--jobs must be a whole number from 1 to 64')
     }
   })
 
@@ -134,7 +134,9 @@ describe('a backup into the same folder', () => {
     const { code, stdout } = await cli(grove.dataDir, 'backup', '--full', backup)
     expect(code).to.equal(0)
     expect(stdout).to.contain(' 0 of them changed since the last backup\n')
-    const again = stdout.match(/^copied again, for its mirror was not sound: .*$/gm)?.map((line) => line.split(': ')[1])
+    const again = stdout
+      .match(/^copied again, because its mirror was damaged: .*$/gm)
+      ?.map((line) => line.split(': ')[1])
     expect(again).to.deep.equal(nodes.map(pathOf).sort())
     for (const node of nodes) expectSound(node)
     expect(await gitsOf()).to.deep.equal([])
@@ -151,7 +153,7 @@ describe('a backup into the same folder', () => {
         const { code, stdout } = await cli(grove.dataDir, 'backup', ...options, backup)
         expect(code).to.equal(1)
         expect(stdout).to.match(
-          new RegExp(`^1 thing is wrong:\n  ${pathOf(one)}: git fsck: .*; its mirror is whole$`, 'm'),
+          new RegExp(`^1 problem found:\n  ${pathOf(one)}: git fsck: .*; its mirror is whole$`, 'm'),
         )
         expectSound(one)
       }

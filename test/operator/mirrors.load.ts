@@ -49,7 +49,7 @@ describe('the operator', () => {
       const drilled = await run('bash', ['-c', drill], { COPY: copy, NODE: process.execPath, LOG_LEVEL: 'warn' })
       expect(drilled.code, drilled.stdout + drilled.stderr).to.equal(0)
       expect(drilled.stdout).to.match(
-        /^3 organisations and \d+ nodes restored from .*\n[\s\S]*\nNothing is wrong\nThe copies are good\n$/,
+        /^3 organisations and \d+ nodes restored from .*\n[\s\S]*\nOK: no problems found\nThe copies are good\n$/,
       )
 
       const restored = await cli(dataDir, 'restore', copy)
@@ -74,7 +74,7 @@ describe('the operator', () => {
         expect((await client(grove).post('/auth/password', again)).status, 'the token once more').to.equal(401)
         bob = await withNewPassword(grove, tokens.get('bob@example.org'))
         await everythingIn(grove, bob.session.accessToken, [bob.org], queries)
-        expect((await cli(dataDir, 'doctor')).stdout).to.contain('\nNothing is wrong\n')
+        expect((await cli(dataDir, 'doctor')).stdout).to.contain('\nOK: no problems found\n')
       } finally {
         await grove.stop()
       }

@@ -64,10 +64,10 @@ describe('the operator', () => {
       const { code, stdout } = await cli(target, 'restore', odd)
       expect(code).to.equal(1)
       const no = 'not a mirror: it has no refs/grove/ledger and no org.json; git clone --mirror makes one'
-      expect(stdout.split('reset_token, within 7 days:\n')[0]).to.equal(
-        `1 organisation and 1 node restored from ${odd}\nThese people set a new password by POST /auth/password with this `,
+      expect(stdout.split('reset_token:\n')[0]).to.equal(
+        `1 organisation and 1 node restored from ${odd}\nThese users can set a new password within 7 days, with POST /auth/password and this `,
       )
-      expect(stdout.slice(stdout.indexOf('4 things'))).to.equal(`4 things are wrong:
+      expect(stdout.slice(stdout.indexOf('4 problems'))).to.equal(`4 problems found:
   c.git: left: a/b is a copy of the same
   d.git: ${no}
   e/.git: ${no}
@@ -147,7 +147,7 @@ describe('the operator', () => {
       await newNode(other, zoe)
       await other.close()
       const target = join(await folder(), 'backup')
-      for (const since of ['the first backup there', '0 of them changed since the last backup']) {
+      for (const since of ['the first backup in this folder', '0 of them changed since the last backup']) {
         for (const name of await readdir(bare)) if (name.startsWith('index.sqlite')) await rm(join(bare, name))
         expect(await cli(bare, 'backup', target)).to.deep.equal({
           code: 0,

@@ -38,7 +38,7 @@ describe('the operator', () => {
         expect((await search()).body.matches).to.deep.equal([])
         expect(await cli(grove.dataDir, 'restore-node', `${node.org}/${node.id}`)).to.deep.equal({
           code: 0,
-          stdout: `${node.org}/${node.id} is restored\n`,
+          stdout: `${node.org}/${node.id} was restored\n`,
           stderr: '',
         })
         expect(await everything()).to.deep.equal(before)
@@ -81,7 +81,7 @@ describe('the operator', () => {
         code: 0,
         stdout: `removed ${old.org}/${old.id}, deleted 2023-11-14T22:13:20.000Z
 removed organisation ${doomed}, deleted 2023-11-14T22:13:20.001Z
-2 removed, 1 kept that were deleted less than 30 days ago
+2 removed, 1 kept (deleted less than 30 days ago)
 `,
       })
       expect(await readdir(trash)).to.deep.equal([old.org])
@@ -97,9 +97,9 @@ removed organisation ${doomed}, deleted 2023-11-14T22:13:20.001Z
         return done.stderr
       }
       expect(await stderr('--older-than', '13')).to.equal(
-        'grove: What was deleted less than 14 days ago is purged with --force only\n',
+        'grove: Use --force to purge items deleted less than 14 days ago\n',
       )
-      expect(await stderr('--older-than', 'a week')).to.equal('grove: a week is not a number of days\n')
+      expect(await stderr('--older-than', 'a week')).to.equal('grove: --older-than must be a number of days: a week\n')
     })
 
     it('leaves a personal organisation deleted that was purged', async () => {
@@ -128,7 +128,7 @@ removed organisation ${doomed}, deleted 2023-11-14T22:13:20.001Z
       expect(await cli(dataDir, 'backup', dir)).to.deep.equal({
         code: 2,
         stdout: '',
-        stderr: `grove: ${dir} and the data folder ${dataDir} must lie beside each other\n`,
+        stderr: `grove: ${dir} and the data folder ${dataDir} must not contain each other\n`,
       })
     expect(await readdir(dataDir)).to.deep.equal([])
   })

@@ -122,7 +122,7 @@ describe('credentials that move', () => {
     const made = await withPostgres(folder, url, 'backup', backup)
     expect([made.code, made.stderr]).to.deep.equal([0, ''])
     expect(await readdir(backup)).to.include.members(['credentials.sqlite', 'manifest.json'])
-    expect((await withFile(file, 'restore', backup)).stdout).to.include('sessions are those of the backup')
+    expect((await withFile(file, 'restore', backup)).stdout).to.include('sessions were restored from the backup')
     await goesOn(file, false)
     const other = await databaseFor(database)
     const restored = await withPostgres(database, other, 'restore', backup)

@@ -1,4 +1,4 @@
-/** `grove account`: its command line, and how it manages accounts. Access to the data folder is the only right that it needs. */
+/** `grove account`: manages accounts. It needs no right except access to the data folder. */
 import type { Command } from 'commander'
 import { findAccountByEmail, findAccountById } from '../../../index/credentials/accounts.ts'
 import type { Deps } from '../../base/deps.ts'
@@ -16,38 +16,47 @@ import type { ResetToken } from '../../domain/accounts/sessions.ts'
 import { operator } from '../../domain/actor.ts'
 import { isId } from '../../domain/layout.ts'
 import type { AccountAt } from '../../domain/targets.ts'
-import { type Call, printLine, type Run, requireFolder, UsageError, withDeps } from './command.ts'
+import { type Call, examples, printLine, type Run, requireFolder, UsageError, withDeps } from './command.ts'
 
-/** Accounts read at a time. */
+/** Number of accounts read at a time. */
 const atOnce = 200
 
+const emailOrId = 'E-mail address or id of the account'
+const accountExamples = examples(
+  'grove account add ann@example.org --name Ann --admin',
+  'grove account reset bob@example.org',
+)
+
 export function addAccountCommands(program: Command, run: Run): void {
-  const account = program.command('account').description('the accounts of people; also beside a running service')
+  const account = program
+    .command('account')
+    .description('Manage user accounts, also while the service runs')
+    .addHelpText('after', accountExamples)
 
   account
     .command('list')
-    .description('every account, with its state')
-    .option('--disabled', 'only those that are disabled')
+    .description('List accounts with their state')
+    .option('--disabled', 'List only disabled accounts')
     .action(async (options: { disabled?: boolean }) => {
       run.ends(await listAccounts(run.call(), options))
     })
 
   account
     .command('add')
-    .description('makes an account; prints a one-time token, with which the person sets a password')
-    .argument('<email>')
-    .option('--name <name>', "the author's name in commits; otherwise the part of the e-mail before the @")
-    .option('--admin', 'an administrator of the service')
-    .option('--hide-email', 'Git gets another address in place of the e-mail')
+    .description('Create an account, and print a one-time token with which the user sets a password')
+    .argument('<email>', 'E-mail address of the user')
+    .option('--name <name>', 'Author name in commits (default: the part of the e-mail address before the @)')
+    .option('--admin', 'Make the user an administrator of the service')
+    .option('--hide-email', "Use another address in Git instead of the user's e-mail address")
     .action(async (email: string, options: NewAccountOptions) => {
       run.ends(await addAccountFor(run.call(), email, options))
     })
 
   account
     .command('disable')
-    .description('ends what the account has open, at once, and lets nobody sign in to it; its memberships stay')
-    .argument('<email>')
-    .option('--reason <text>', 'for administrators to read')
+    .description('End all sessions and tokens of an account, and prevent sign-in; memberships stay')
+    .argument('<email>', emailOrId)
+    .option('--reason <text>', 'Reason, shown to administrators')
     .action(async (email: string, { reason }: { reason?: string }) => {
       const change = { disabled: true, ...(reason === undefined ? {} : { disabled_reason: reason }) }
       run.ends(await changeAccount(run.call(), email, change))
@@ -55,33 +64,33 @@ export function addAccountCommands(program: Command, run: Run): void {
 
   account
     .command('enable')
-    .description('lets the person sign in again')
-    .argument('<email>')
+    .description('Let a disabled user sign in again')
+    .argument('<email>', emailOrId)
     .action(async (email: string) => {
       run.ends(await changeAccount(run.call(), email, { disabled: false }))
     })
 
   account
     .command('delete')
-    .description('deletes the account and its memberships; what Git has of the person stays')
-    .argument('<email>')
+    .description('Delete an account and its memberships; Git history stays')
+    .argument('<email>', emailOrId)
     .action(async (email: string) => {
       run.ends(await deleteAccount(run.call(), email))
     })
 
   account
     .command('reset')
-    .description('prints a one-time token, with which the person sets a new password')
-    .argument('<email>')
+    .description('Print a one-time token with which the user sets a new password')
+    .argument('<email>', emailOrId)
     .action(async (email: string) => {
       run.ends(await resetAccount(run.call(), email))
     })
 
   account
     .command('admin')
-    .description('makes the account an administrator of the service, who manages accounts and reads no content')
-    .argument('<email>')
-    .option('--remove', 'makes it an ordinary account again')
+    .description('Make a user an administrator, who manages accounts and reads no content')
+    .argument('<email>', emailOrId)
+    .option('--remove', 'Make the user an ordinary user again')
     .action(async (email: string, { remove = false }: { remove?: boolean }) => {
       run.ends(await changeAccount(run.call(), email, { is_admin: !remove }))
     })
@@ -104,7 +113,7 @@ interface NewAccountOptions {
   readonly hideEmail?: boolean
 }
 
-/** The person chooses a password with the token that this prints. @throws AppError email_taken; ValidationError */
+/** Creates an account and prints a token to set its password. @throws AppError email_taken; ValidationError */
 function addAccountFor(
   call: Call,
   email: string,
@@ -144,7 +153,7 @@ async function withAccounts(call: Call, work: (deps: Deps) => Promise<void>): Pr
   return 0
 }
 
-/** By the e-mail or, as the log names people, the id. @throws UsageError */
+/** Finds an account by e-mail address, or by id, as the log names users. @throws UsageError */
 async function accountOf(deps: Deps, named: string): Promise<AccountAt> {
   const { read } = deps.credentials
   const account = isId(named) ? await findAccountById(read, named) : await findAccountByEmail(read, named)
@@ -164,12 +173,12 @@ function lineOf({ id, email, name, is_admin, disabled_at, disabled_reason, last_
 }
 
 function sayToken(email: string, { reset_token, expires_at }: ResetToken): void {
-  printLine(`${email} sets a password by POST /auth/password with this reset_token, until ${expires_at}:`)
+  printLine(`${email} can set a password until ${expires_at}, with POST /auth/password and this reset_token:`)
   printLine(reset_token)
 }
 
 function sayDeletion({ message, left, trashed }: Deletion): void {
   printLine(`${message}.`)
   for (const { id, name } of left) printLine(`left: ${name} (${id})`)
-  for (const { id, name } of trashed) printLine(`in the trash, since there was nobody else: ${name} (${id})`)
+  for (const { id, name } of trashed) printLine(`moved to the trash, because it had no other member: ${name} (${id})`)
 }

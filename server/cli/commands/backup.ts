@@ -11,34 +11,36 @@ interface BackupFlags {
   readonly full?: boolean
 }
 
-/** Repositories copied at a time: each has a git on either side. */
+/** Largest number of repositories copied at a time. Each needs a Git process on either side. */
 const maxJobs = 64
 
-/** Exit code 1 if something could not be copied, or a copy is not sound. */
+/** Backs up accounts and repositories. Returns 1 if anything could not be copied, or a copy is damaged. */
 export async function backup(call: Call, target: string, { jobs = '2', full = false }: BackupFlags): Promise<number> {
   const { config, signal } = call
   const atOnce = Number(jobs)
   if (!(Number.isInteger(atOnce) && atOnce >= 1 && atOnce <= maxJobs))
-    throw new UsageError(`--jobs is a whole number from 1 to ${maxJobs}`)
+    throw new UsageError(`--jobs must be a whole number from 1 to ${maxJobs}`)
   const dir = resolve(target)
   await requireFolder(config.dataDir)
   if (`${dir}${sep}`.startsWith(`${config.dataDir}${sep}`) || `${config.dataDir}${sep}`.startsWith(`${dir}${sep}`))
-    throw new UsageError(`${dir} and the data folder ${config.dataDir} must lie beside each other`)
+    throw new UsageError(`${dir} and the data folder ${config.dataDir} must not contain each other`)
   if (lexists(dir)) await requireFolder(dir)
   const source = { root: config.dataDir, postgres: postgresOf(config) }
   const mistake = await findMistake(source, dir)
   if (mistake !== undefined) throw new UsageError(mistake)
-  // Recovers dead processes' transactions. If even that fails, the rest is backed up all the same.
+  // Recovers dead processes' transactions. Even if that fails, the rest is backed up.
   const opened = await withDeps(call, readStamps).catch((error: unknown) => error)
   signal.throwIfAborted()
   const stamps = opened instanceof Map ? opened : new Map<string, number>()
   const progress = progressFor('Copying')
   const done = await backUpData(source, dir, { atOnce, full, stamps }, new Date(), signal, progress.at)
   progress.end()
-  const since = done.isFirst ? 'the first backup there' : `${done.fetched} of them changed since the last backup`
+  const since = done.isFirst
+    ? 'the first backup in this folder'
+    : `${done.fetched} of them changed since the last backup`
   printLine(`${done.repositories} repositories in ${dir}, ${since}`)
-  for (const path of done.gone) printLine(`kept, though it is deleted: ${path}`)
-  for (const path of done.again) printLine(`copied again, for its mirror was not sound: ${path}`)
+  for (const path of done.gone) printLine(`kept, although it was deleted: ${path}`)
+  for (const path of done.again) printLine(`copied again, because its mirror was damaged: ${path}`)
   const problems = [
     ...(opened instanceof Error ? [{ path: config.dataDir, reason: opened.message }] : []),
     ...done.problems,

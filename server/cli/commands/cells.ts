@@ -12,16 +12,16 @@ export interface CellOptions {
 
 const mostWeight = 1_000
 
-/** Needs no data folder, only DATABASE_URL. */
+/** Lists cells, or changes one. Needs only DATABASE_URL, no data folder. */
 export async function cells({ config }: Call, name: string | undefined, options: CellOptions): Promise<number> {
   const postgres = postgresOf(config)
-  if (postgres === undefined) throw new UsageError('DATABASE_URL is not set: it names the database of the cells')
+  if (postgres === undefined) throw new UsageError('DATABASE_URL is not set. Set it to the database of the cells')
   const change = changeOf(options)
-  if (name === undefined && Object.keys(change).length > 0) throw new UsageError('Name the cell that is to change')
+  if (name === undefined && Object.keys(change).length > 0) throw new UsageError('Name the cell to change')
   if (name !== undefined && !(await changeCell(postgres, name, change)))
-    throw new UsageError(`There is no cell ${name}; grove cells names them`)
+    throw new UsageError(`There is no cell ${name}; grove cells lists all`)
   const cells = (await readCells(postgres)).filter((cell) => name === undefined || cell.name === name)
-  if (cells.length === 0) printLine('There are no cells: a service with CELL makes one')
+  if (cells.length === 0) printLine('There are no cells. Start a service with CELL to create one')
   for (const { name, url, epoch, until, left, open, weight, organisations } of cells) {
     const lease = left > 0 ? `lease ${epoch} until ${new Date(until).toISOString()}` : `lease ${epoch} ended`
     const takes = open === 1 ? `open, weight ${weight}` : 'closed'
@@ -31,9 +31,9 @@ export async function cells({ config }: Call, name: string | undefined, options:
 }
 
 function changeOf({ open = false, close = false, weight }: CellOptions) {
-  if (open && close) throw new UsageError('--open and --close exclude each other')
+  if (open && close) throw new UsageError('--open and --close cannot be combined')
   if (weight !== undefined && !(/^\d{1,4}$/.test(weight) && Number(weight) <= mostWeight))
-    throw new UsageError(`--weight is a whole number from 0 to ${mostWeight}`)
+    throw new UsageError(`--weight must be a whole number from 0 to ${mostWeight}`)
   return {
     ...(open || close ? { open: open ? (1 as const) : (0 as const) } : {}),
     ...(weight === undefined ? {} : { weight: Number(weight) }),

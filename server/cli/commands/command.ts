@@ -1,4 +1,4 @@
-/** Shared by the commands: the call, the data folder, the terminal. */
+/** Shared parts of the commands: the call, the data folder, the terminal. */
 import { stat } from 'node:fs/promises'
 import { isAbsent } from '../../../gitstore/fs-exists.ts'
 import { type Role, roles } from '../../../index/derived/schema.ts'
@@ -21,15 +21,15 @@ export interface Call {
 
 /** One run of the program. */
 export interface Run {
-  /** The context of every command except `serve`, which handles signals itself, and `mcp`, which has no data folder. */
+  /** Returns the context. Not for `serve`, which handles signals itself, nor `mcp`, which has no data folder. */
   call(): Call
-  /** Aborted when the command is interrupted. */
+  /** Returns the signal that is aborted when the command is interrupted. */
   signal(): AbortSignal
-  /** Says the exit code. */
+  /** Sets the exit code. */
   ends(code: number): void
 }
 
-/** An error that the caller can correct: the message goes to standard error, the exit code is 2. */
+/** An error that the caller can correct. The message goes to standard error, and the exit code is 2. */
 export class UsageError extends Error {
   constructor(message: string) {
     super(message)
@@ -60,36 +60,41 @@ export async function requireFolder(path: string): Promise<void> {
   if (!isFolder) throw new UsageError(`${path} is not a folder`)
 }
 
-/** The id in lower case, as folders have it. @throws UsageError */
+/** Returns the id in lower case, as in folder names. @throws UsageError */
 export function requireOrgId(text: string): string {
   const id = text.toLowerCase()
-  if (!isId(id)) throw new UsageError(`${text} is not the id of an organisation`)
+  if (!isId(id)) throw new UsageError(`${text} is not an organisation id`)
   return id
 }
 
 /** @throws UsageError */
 export function requireRoleName(text: string): Role {
   const role = roles.find((one) => one === text)
-  if (role === undefined) throw new UsageError(`${text} is not a role: ${roles.join(', ')}`)
+  if (role === undefined) throw new UsageError(`${text} is not a role; use one of ${roles.join(', ')}`)
   return role
 }
 
 /** Prints the problems. Returns the exit code: 1 if there are any. */
 export function printProblems(problems: readonly PathProblem[]): number {
-  if (problems.length > 0) printLine(`${thingsAre(problems.length)} wrong:`)
+  if (problems.length > 0) printLine(problemsFound(problems.length))
   for (const { path, reason } of problems) printLine(`  ${path}: ${reason}`)
   return problems.length > 0 ? 1 : 0
 }
 
-export function thingsAre(count: number): string {
-  return `${plural(count, 'thing')} ${count === 1 ? 'is' : 'are'}`
+export function problemsFound(count: number): string {
+  return count === 0 ? 'OK: no problems found' : `${plural(count, 'problem')} found:`
+}
+
+/** Returns the text that a command's help ends with. */
+export function examples(...lines: readonly string[]): string {
+  return ['', 'Examples:', ...lines.map((line) => `  ${line}`)].join('\n')
 }
 
 export function progressFor(label: string): Progress {
   return progressOn(process.stderr, label, () => performance.now())
 }
 
-/** Names, titles, reasons and what another service answers may be anybody's: no character of them commands the terminal. */
+/** Prints a line that may contain untrusted text, without characters that control the terminal. */
 export function printLine(line: string): void {
   process.stdout.write(`${printable(line)}\n`)
 }

@@ -1,14 +1,18 @@
-/** `grove config`: the configuration, and what is wrong with it. */
+/** `grove config`: shows the configuration and its problems. */
 import { type Config, effectiveVariables } from '../../base/config.ts'
 import { checkConfig } from '../../process/config-check.ts'
-import { printLine, thingsAre } from './command.ts'
+import { printLine, problemsFound } from './command.ts'
 
-/** Prints the value of each variable, a secret as `set`, and each problem. Returns the exit code: 1 if there are any. */
+/**
+ * Prints the value of each variable and each problem. The value of a secret is printed as `set`.
+ *
+ * @returns the exit code: 1 if there are problems
+ */
 export async function checkConfiguration(config: Config): Promise<number> {
   for (const { name, value, isDefault } of effectiveVariables())
     printLine(`${name}=${value}${isDefault ? ' (default)' : ''}`)
   const found = await checkConfig(config)
-  printLine(found.length === 0 ? 'Nothing is wrong' : `${thingsAre(found.length)} wrong:`)
+  printLine(problemsFound(found.length))
   for (const sentence of found) printLine(`  ${sentence}`)
   return found.length === 0 ? 0 : 1
 }

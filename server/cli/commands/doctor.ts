@@ -7,9 +7,9 @@ import { postgresOf } from '../../base/config.ts'
 import { plural } from '../../base/plural.ts'
 import { examine, type Step } from '../../domain/operator/doctor.ts'
 import type { Progress } from '../progress.ts'
-import { type Call, printLine, progressFor, requireFolder, thingsAre, withDeps } from './command.ts'
+import { type Call, printLine, problemsFound, progressFor, requireFolder, withDeps } from './command.ts'
 
-/** Changes nothing. Exit code 1 for faults; notes do not count. */
+/** Checks the data folder and changes nothing. Returns 1 for faults; notes do not count. */
 export async function checkHealth({ config, signal }: Call, options: { readonly json?: boolean }): Promise<number> {
   await requireFolder(config.dataDir)
   const folder = await mkdtemp(join(tmpdir(), 'grove-doctor-'))
@@ -44,7 +44,7 @@ export async function checkHealth({ config, signal }: Call, options: { readonly 
     } else {
       printLine(`${config.dataDir}: ${plural(orgs, 'organisation')} and ${plural(nodes, 'node')}`)
       for (const [name, migration] of Object.entries(schemas)) printLine(`${name}: schema ${migration}`)
-      printLine(faults.length === 0 ? 'Nothing is wrong' : `${thingsAre(faults.length)} wrong:`)
+      printLine(problemsFound(faults.length))
       for (const line of lines) printLine(line)
     }
     return faults.length === 0 ? 0 : 1

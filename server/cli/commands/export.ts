@@ -1,4 +1,4 @@
-/** `grove export`: an organisation becomes a folder of Markdown. */
+/** `grove export`: writes an organisation as a folder of Markdown. */
 import { readdir, realpath } from 'node:fs/promises'
 import { resolve, sep } from 'node:path'
 import { makeFolder } from '../../../gitstore/durable.ts'
@@ -15,7 +15,7 @@ import { exportFiles } from '../../vault/write/exported-files.ts'
 import { writeFolder } from '../../vault/write/exported-folder.ts'
 import { type Call, printLine, printProblems, progressFor, requireFolder, UsageError, withDeps } from './command.ts'
 
-/** Exit code 1 if a node could not be read, or a file of the folder was kept that no export wrote. */
+/** Exports an organisation. Returns 1 if a node could not be read, or if a foreign file was kept. */
 export async function exportTo(call: Call, orgName: string, target: string): Promise<number> {
   const { config, signal } = call
   await requireFolder(config.dataDir)
@@ -51,16 +51,20 @@ async function orgNamed(deps: Deps, name: string): Promise<OrgRow> {
   if (byId) return byId
   const [org, another] = await findOrgsNamed(deps.index.read, name)
   if (!org) throw new UsageError(`There is no organisation ${name}`)
-  if (another) throw new UsageError(`Several organisations are called ${name}: give the id of one, such as ${org.id}`)
+  if (another) throw new UsageError(`Several organisations are called ${name}; use the id of one, such as ${org.id}`)
   return org
 }
 
-/** The folder, made where it is missing, symbolic links resolved. @throws UsageError where it overlaps the data folder */
+/**
+ * Returns the folder with symbolic links resolved, and creates it if it is missing.
+ *
+ * @throws UsageError if it overlaps the data folder
+ */
 async function folderFor(dataDir: string, target: string): Promise<string> {
   const path = resolve(target)
   const refuseOverlap = (dir: string, data: string): void => {
     if (`${dir}${sep}`.startsWith(`${data}${sep}`) || `${data}${sep}`.startsWith(`${dir}${sep}`))
-      throw new UsageError(`${dir} and the data folder ${data} must lie beside each other`)
+      throw new UsageError(`${dir} and the data folder ${data} must not contain each other`)
   }
   refuseOverlap(path, dataDir)
   if (exists(path)) await requireFolder(path)
@@ -70,13 +74,17 @@ async function folderFor(dataDir: string, target: string): Promise<string> {
   return dir
 }
 
-/** Undefined for an empty folder. @throws UsageError where the folder holds anything but an export of the organisation */
+/**
+ * Reads the manifest of the last export; undefined for an empty folder.
+ *
+ * @throws UsageError if the folder has anything except an export of the organisation
+ */
 async function manifestBefore(dir: string, orgId: string): Promise<Manifest | undefined> {
   if ((await readdir(dir)).length === 0) return undefined
   const manifest = await readManifest(dir).catch((error: unknown) => {
     throw new UsageError(`${dir} cannot be read: ${error instanceof Error ? error.message : error}`)
   })
   if (manifest?.orgId === orgId) return manifest
-  const what = manifest ? `an export of the organisation ${manifest.orgId}` : 'no export'
-  throw new UsageError(`${dir} is not empty, and ${what}: give an empty folder`)
+  const what = manifest ? `an export of the organisation ${manifest.orgId}` : 'not an export'
+  throw new UsageError(`${dir} is not empty, and it is ${what}; use an empty folder`)
 }

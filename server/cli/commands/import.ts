@@ -1,4 +1,4 @@
-/** `grove import`: a folder of Markdown becomes an organisation, or is brought up to date in one. */
+/** `grove import`: creates or updates an organisation from a folder of Markdown. */
 import { resolve } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { GitError } from '../../../gitstore/errors.ts'
@@ -27,7 +27,7 @@ export interface ImportOptions extends SyncOptions {
   readonly watch?: boolean
 }
 
-/** Exit code 1 if a node was refused or a file left out; unresolved links are only counted. */
+/** Imports a folder. Returns 1 if a node was refused or a file skipped; unresolved links are only counted. */
 export async function importFolder(call: Call, folder: string, options: ImportOptions): Promise<number> {
   requireFitting(options)
   await requireFolder(folder)
@@ -54,22 +54,25 @@ async function elsewhere({ signal }: Call, to: string, tokenFile: string): Promi
 function requireFitting({ prune, watch, dryRun, base, name, org, as, to, tokenFile }: ImportOptions): void {
   if (to === undefined && as === undefined)
     throw new UsageError(
-      '--as says in whose name it is committed here; --to and --token-file lead to a Grove elsewhere',
+      'Use --as to import into the local data folder, or --to and --token-file to import into a remote Grove',
     )
-  if ((to === undefined) !== (tokenFile === undefined)) throw new UsageError('--to and --token-file go together')
+  if ((to === undefined) !== (tokenFile === undefined)) throw new UsageError('Use --to and --token-file together')
   if (to !== undefined && as !== undefined)
-    throw new UsageError('--as is for the data folder of this machine; with --to the token says who it is')
+    throw new UsageError('--as and --to cannot be combined: with --to, the token identifies the user')
   if (watch && (prune || dryRun))
-    throw new UsageError('--watch goes with neither --dry-run nor --prune: a file that is saved is gone for a moment')
-  if (base !== undefined && !base.startsWith('/')) throw new UsageError(`--base ${base} does not begin with a /`)
-  if (name !== undefined && org !== undefined) throw new UsageError('--org and --name both choose the organisation')
+    throw new UsageError(
+      '--watch cannot be combined with --dry-run or --prune, because a file is briefly missing while it is saved',
+    )
+  if (base !== undefined && !base.startsWith('/')) throw new UsageError(`--base ${base} must begin with a /`)
+  if (name !== undefined && org !== undefined)
+    throw new UsageError('--org and --name cannot be combined: both choose the organisation')
 }
 
 function sync(run: Sync, known?: Target): Promise<Synced> {
   return syncFolder(run, known).catch(refuse)
 }
 
-/** @throws UsageError in the place of errors that the caller can correct */
+/** Turns errors that the caller can correct into UsageError. @throws the error */
 function refuse(error: unknown): never {
   const kinds = [
     UnreadableExclusionsError,
@@ -83,17 +86,15 @@ function refuse(error: unknown): never {
   throw isCallers && error instanceof Error ? new UsageError(error.message) : error
 }
 
-/** A folder that is gone is waited for: an editor or a mount may bring it back. */
+/** Imports after each change. Waits for a missing folder, because an editor or a mount may bring it back. */
 async function watch(run: Sync, first: Synced): Promise<number> {
   const { folder } = run
   printLine(`Watching ${folder}`)
   for (let last = first; ; ) {
     await watchWhileThere(run, last)
-    tell(
-      `${folder} is gone: nothing is changed in ${last.target.name}; the import goes on once the folder is there again`,
-    )
+    tell(`${folder} is gone. Nothing is changed in ${last.target.name}; the import continues when the folder is back`)
     const again = await whenBack(run, last.target)
-    tell(`${folder} is there again: ${changesOf(again.done) ?? 'nothing has changed'}`)
+    tell(`${folder} is back: ${changesOf(again.done) ?? 'nothing has changed'}`)
     last = again
   }
 }
@@ -115,16 +116,16 @@ async function watchWhileThere(run: Sync, { listed, target, done, isStale }: Syn
       if (isAbsent(error) && !exists(folder)) return
       if (!mayPass(error)) throw error
       watched.isBehind = true
-      tell(`nothing imported, tried again later: ${error.message}`)
+      tell(`nothing imported, will try again: ${error.message}`)
     }
   }
   signal.throwIfAborted()
 }
 
-/** How often a folder that is gone is looked for. */
+/** Milliseconds between two checks for a missing folder. */
 const lookAgainMs = 1_000
 
-/** Imports the folder once it is there again. @throws the reason of the signal */
+/** Imports the folder when it is back. @throws the reason of the signal */
 async function whenBack(run: Sync, target: Target): Promise<Synced> {
   const { folder, signal } = run
   for (;;) {
@@ -143,12 +144,12 @@ function tell(words: string): void {
   printLine(`${new Date().toISOString()} ${words}`)
 }
 
-/** Faults that may pass by themselves: locks held by other processes, a disk, a network. */
+/** True for faults that may pass: locks of other processes, a disk, a network. */
 function mayPass(error: unknown): error is GitError | DatabaseError | RemoteError {
   return error instanceof GitError || error instanceof DatabaseError || error instanceof RemoteError
 }
 
-/** The command that ends the nodes whose files are gone. */
+/** Returns the command that deletes the nodes whose files are gone. */
 function commandFor(
   folder: string,
   leading: readonly string[],
@@ -161,7 +162,7 @@ function commandFor(
   return [...words, '--prune'].map(quoted).join(' ')
 }
 
-/** For a shell. */
+/** Quotes a word for a shell. */
 function quoted(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 }

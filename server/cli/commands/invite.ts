@@ -1,4 +1,4 @@
-/** `grove invite`: invitations by the operator. */
+/** `grove invite`: creates invitations as the operator. */
 import { isEmail } from '../../domain/accounts/identity.ts'
 import {
   createInvitation,
@@ -20,9 +20,13 @@ export interface InviteOptions {
 
 const dayMs = 24 * 3600 * 1000
 
-/** Prints the token and, where PUBLIC_URL is set, the link to send. Without an organisation it only lets people sign up. */
+/**
+ * Prints a new invitation's token and, if PUBLIC_URL is set, its link.
+ *
+ * Without an organisation the invitation only lets users sign up.
+ */
 export async function invite(call: Call, { org, role, email, uses, days }: InviteOptions): Promise<number> {
-  if ((org === undefined) !== (role === undefined)) throw new UsageError('--org and --role go together')
+  if ((org === undefined) !== (role === undefined)) throw new UsageError('Use --org and --role together')
   const target = org === undefined ? undefined : { at: { orgId: requireOrgId(org) }, role: requireRoleName(role ?? '') }
   if (email !== undefined && !isEmail(email)) throw new UsageError(`${email} is not an e-mail address`)
   const count = requireNumber('--uses', uses, 1, mostUses)
@@ -45,7 +49,7 @@ export async function invite(call: Call, { org, role, email, uses, days }: Invit
   })
 }
 
-/** @throws UsageError unless it is absent, or from 1 to `most` */
+/** Reads a number from 1 to `most`; returns `usual` if it is absent. @throws UsageError */
 function requireNumber(option: string, text: string | undefined, usual: number, most: number): number {
   if (text === undefined) return usual
   const number = /^\d{1,5}$/.test(text) ? Number(text) : 0

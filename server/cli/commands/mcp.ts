@@ -1,4 +1,4 @@
-/** `grove mcp`: a Grove elsewhere, for a model on this machine that speaks the Model Context Protocol. */
+/** `grove mcp`: connects a local model to a remote Grove, over the Model Context Protocol. */
 import { printable } from '../../domain/format/text-rules.ts'
 import { addressOf, RemoteRefusalError, readToken } from '../../vault/remote/client.ts'
 import { UsageError } from './command.ts'
@@ -9,13 +9,18 @@ export interface McpOptions {
   readonly tokenFile?: string
 }
 
-/** Characters of a line on standard error. */
+/** Largest length of a line on standard error, in characters. */
 const lineChars = 300
 
-/** Until the client goes. Returns the exit code: 1 where the service never took the token. @throws UsageError; the reason of the signal */
+/**
+ * Serves until the client disconnects.
+ *
+ * @returns the exit code: 1 if the service never accepted the token
+ * @throws UsageError; the reason of the signal
+ */
 export async function serveMcp(signal: AbortSignal, options: McpOptions): Promise<number> {
   const { url, token } = await connectionOf(options)
-  // The service and the other commands do without the library.
+  // Loaded only here, because the other commands do not need the library.
   const { serveOnStdio } = await import('../../mcp/stdio.ts')
   const isTaken = await serveOnStdio({ url, token, signal }, ({ message }) => {
     process.stderr.write(`grove: ${printable(message.replace(/\s+/g, ' ').slice(0, lineChars))}\n`)
@@ -24,12 +29,13 @@ export async function serveMcp(signal: AbortSignal, options: McpOptions): Promis
 }
 
 async function connectionOf({ to, token, tokenFile }: McpOptions) {
-  if (to === undefined) throw new UsageError('GROVE_URL, or --to, names the Grove, such as https://grove.example.org')
+  if (to === undefined)
+    throw new UsageError('Set GROVE_URL or --to to the URL of the Grove, such as https://grove.example.org')
   try {
     const url = addressOf(to)
     const given = tokenFile === undefined ? token : await readToken(tokenFile)
     if (given === undefined)
-      throw new UsageError('GROVE_TOKEN holds a personal access token, or --token-file names its file')
+      throw new UsageError('Set GROVE_TOKEN to a personal access token, or --token-file to a file that contains one')
     return { url, token: given }
   } catch (error) {
     if (error instanceof RemoteRefusalError) throw new UsageError(error.message)

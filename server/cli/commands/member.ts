@@ -1,9 +1,9 @@
-/** `grove member`: members of organisations, changed by the operator. */
+/** `grove member`: changes members of organisations as the operator. */
 import { operator } from '../../domain/actor.ts'
 import { putMember } from '../../domain/orgs/members.ts'
 import { type Call, printLine, requireFolder, requireOrgId, requireRoleName, withDeps } from './command.ts'
 
-/** Commits to org.git as `operator`. Works for an organisation without an owner. */
+/** Adds a member or changes a role, in a commit to org.git by `operator`. An owner is not needed. */
 export async function addMember(call: Call, org: string, email: string, roleName: string): Promise<number> {
   const orgId = requireOrgId(org)
   const role = requireRoleName(roleName)

@@ -1,4 +1,4 @@
-/** `grove move-org`: moves an organisation of this cell to another one. */
+/** `grove move-org`: moves an organisation from this cell to another. */
 import { findCell } from '../../../index/credentials/cells.ts'
 import { plural } from '../../base/plural.ts'
 import { requireCell } from '../../domain/cells/cell.ts'
@@ -11,23 +11,27 @@ interface MoveFlags {
   readonly jobs?: string
 }
 
-/** Repositories copied at a time: each has a git on either side. */
+/** Largest number of repositories copied at a time. Each needs a Git process on either side. */
 const maxJobs = 64
 
-/** Exit code 1 if the organisation stays where it is, whose it is cannot be asked, or the other cell does not serve it yet. */
+/**
+ * Moves an organisation.
+ *
+ * @returns 1 if it was not moved, its cell cannot be determined, or the other cell does not serve it yet
+ */
 export async function moveOrgTo(call: Call, org: string, to: string, { jobs = '2' }: MoveFlags): Promise<number> {
   const orgId = requireOrgId(org)
   const atOnce = Number(jobs)
   if (!(Number.isInteger(atOnce) && atOnce >= 1 && atOnce <= maxJobs))
-    throw new UsageError(`--jobs is a whole number from 1 to ${maxJobs}`)
+    throw new UsageError(`--jobs must be a whole number from 1 to ${maxJobs}`)
   const own = call.config.cell?.name
-  if (own === undefined) throw new UsageError('CELL is not set: organisations move between cells')
-  if (to === own) throw new UsageError(`This is the cell ${to}: name another one`)
+  if (own === undefined) throw new UsageError('CELL is not set. Organisations can only be moved between cells')
+  if (to === own) throw new UsageError(`This is already the cell ${to}; name another cell`)
   await requireFolder(call.config.dataDir)
   return withDeps(call, async (opened) => {
     const deps = requireCell(opened)
     const target = await findCell(deps.credentials.read, to)
-    if (target === undefined) throw new UsageError(`There is no cell ${to}; grove cells names them`)
+    if (target === undefined) throw new UsageError(`There is no cell ${to}; grove cells lists all`)
     const progress = progressFor('Copying')
     try {
       const destination = connectToCell(deps, target, call.signal)
@@ -35,16 +39,20 @@ export async function moveOrgTo(call: Call, org: string, to: string, { jobs = '2
       progress.end()
       const took = `${plural(moved.repositories, 'repository', 'repositories')}`
       if (moved.isServed) {
-        printLine(`${orgId} is at ${to}: ${took}; changes were refused for ${(moved.closedMs / 1000).toFixed(1)} s`)
+        printLine(
+          `${orgId} now belongs to cell ${to} (${took} copied). Changes were refused for ${(moved.closedMs / 1000).toFixed(1)} s`,
+        )
         return 0
       }
-      printLine(`${orgId} is ${to}'s, with ${took}, but that cell does not answer: it serves it once it runs`)
+      printLine(
+        `${orgId} now belongs to cell ${to} (${took} copied), but that cell does not respond. It will serve the organisation when it is running`,
+      )
       return 1
     } catch (error) {
       progress.end()
-      if (error instanceof LeftClosedError) printLine(`${orgId} is not moved yet. ${error.message}`)
+      if (error instanceof LeftClosedError) printLine(`${orgId} has not been moved yet. ${error.message}`)
       else if (error instanceof NotMovedError)
-        printLine(`${orgId} was not moved, and nothing of it was changed. ${error.message}`)
+        printLine(`${orgId} was not moved, and it is unchanged. ${error.message}`)
       else throw error
       return 1
     }

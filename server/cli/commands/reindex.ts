@@ -1,9 +1,9 @@
-/** `grove reindex`: the index is made again from the repositories. */
+/** `grove reindex`: rebuilds the index from the repositories. */
 import { plural } from '../../base/plural.ts'
 import { reindex } from '../../domain/indexing/reindex.ts'
 import { type Call, printLine, progressFor, requireFolder, withDeps } from './command.ts'
 
-/** Exit code 1 if a repository could not be read. */
+/** Rebuilds the index. Returns 1 if a repository could not be read. */
 export async function rebuildIndex(call: Call): Promise<number> {
   await requireFolder(call.config.dataDir)
   return withDeps(call, async (deps) => {
@@ -12,7 +12,7 @@ export async function rebuildIndex(call: Call): Promise<number> {
     call.signal.throwIfAborted()
     progress.end()
     printLine(`${plural(done.orgs, 'organisation')} and ${plural(done.nodes, 'node')} indexed`)
-    for (const { path, reason } of done.failed) printLine(`  not readable, left as it is: ${path}: ${reason}`)
+    for (const { path, reason } of done.failed) printLine(`  cannot be read, not reindexed: ${path}: ${reason}`)
     return done.failed.length > 0 ? 1 : 0
   })
 }

@@ -1,4 +1,4 @@
-/** `grove restore-node`: brings a deleted node back from the trash. */
+/** `grove restore-node`: restores a deleted node from the trash. */
 import { isId } from '../../domain/layout.ts'
 import { restoreNode } from '../../domain/operator/trash.ts'
 import { type Call, printLine, requireFolder, UsageError, withDeps } from './command.ts'
@@ -16,7 +16,7 @@ export async function restoreNodeAt(call: Call, path: string): Promise<number> {
       printLine(said)
       return 1
     }
-    printLine(`${orgId}/${nodeId} is restored`)
+    printLine(`${orgId}/${nodeId} was restored`)
     return 0
   })
 }

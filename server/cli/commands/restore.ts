@@ -1,4 +1,4 @@
-/** `grove restore`: fills an empty data folder from a backup or from mirrors. */
+/** `grove restore`: restores a backup or mirrors into an empty data folder. */
 import { resolve } from 'node:path'
 import { hasAccounts } from '../../../index/credentials/accounts.ts'
 import { postgresOf } from '../../base/config.ts'
@@ -9,7 +9,7 @@ import { createAccounts, findOccupant, putIntoPlace } from '../../domain/operato
 import { stageCopies } from '../../domain/operator/staging.ts'
 import { type Call, printLine, printProblems, progressFor, requireFolder, UsageError, withDeps } from './command.ts'
 
-/** Exit code 1 if a copy was skipped because it is damaged, or a restored one is not sound. */
+/** Restores a backup. Returns 1 if a damaged copy was skipped, or a restored copy is damaged. */
 export async function restoreFrom(call: Call, source: string): Promise<number> {
   const dir = resolve(source)
   const root = call.config.dataDir
@@ -30,22 +30,22 @@ export async function restoreFrom(call: Call, source: string): Promise<number> {
     if (call.signal.aborted) {
       const hasFilledBoth = target.postgres !== undefined && hasCredentials && !sharesAccounts
       const filled = hasFilledBoth ? `${root} and the database of DATABASE_URL are` : `${root} is`
-      printLine(`${filled} restored in part: empty ${hasFilledBoth ? 'both' : 'it'} before you restore again`)
+      printLine(`${filled} only partly restored. Empty ${hasFilledBoth ? 'both' : 'it'} before you restore again`)
     }
     call.signal.throwIfAborted()
     const accounts = await createAccounts(deps, problems)
     printLine(`${plural(staged.orgs.length, 'organisation')} and ${plural(staged.nodes, 'node')} restored from ${dir}`)
-    if (hasCredentials && sharesAccounts) printLine('Accounts that the database has stay as they are')
-    else if (hasCredentials) printLine('Accounts, passwords and sessions are those of the backup')
+    if (hasCredentials && sharesAccounts) printLine('Accounts in the database were not changed')
+    else if (hasCredentials) printLine('Accounts, passwords and sessions were restored from the backup')
     if (accounts.length > 0)
-      printLine('These people set a new password by POST /auth/password with this reset_token, within 7 days:')
+      printLine('These users can set a new password within 7 days, with POST /auth/password and this reset_token:')
     for (const { email, resetToken } of accounts) printLine(`${email} ${resetToken}`)
-    for (const { path, reason } of staged.left) printLine(`left: ${path} ${reason}`)
+    for (const { path, reason } of staged.left) printLine(`skipped: ${path} ${reason}`)
     return printProblems([...problems, ...failed])
   })
 }
 
-/** A cell takes back its organisations; the accounts are those of all cells. */
+/** Describes existing accounts, which prevent a restore. Not for a cell, because cells share their accounts. */
 async function findAccounts(call: Call, sharesAccounts: boolean): Promise<string | undefined> {
   const has = postgresOf(call.config) ? 'the database of DATABASE_URL has accounts' : 'it has accounts'
   return withDeps(call, async ({ credentials }) =>
