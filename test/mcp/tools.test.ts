@@ -165,7 +165,7 @@ describe('the tools of /mcp', () => {
       it('create a node, and propose a connection', async () => {
         const input = { org_id, title: 'Krill', text: 'Krill swarm.\n', tags: ['sea'], parents: [whales] }
         const created = await model.ask('create_node', input)
-        const krill = /^Node (\S+) is created/.exec(created)?.[1] ?? ''
+        const krill = /^Node (\S+) was created/.exec(created)?.[1] ?? ''
         expect(created).to.match(new RegExp(`Source: grove://${org_id}/${krill}@[0-9a-f]{40}`))
         const proposed = await model.ask('connect', { org_id, node_id: blue, target: krill, type: 'feeds_on' })
         expect(proposed).to.include(`/o/${org_id}/n/${blue}/proposals/1`)

@@ -26,7 +26,7 @@ describe('grove config check', () => {
   /** What is wrong, a line each. */
   const problems = async (environment: Record<string, string> = {}) => {
     const { code, stdout } = await check(environment)
-    const [, found] = stdout.split(/^.* wrong:\n/m)
+    const [, found] = stdout.split(/^.* found:\n/m)
     expect(code).to.equal(found === undefined ? 0 : 1)
     return (found ?? '').split('\n').flatMap((line) => (line === '' ? [] : [line.trim()]))
   }

@@ -82,7 +82,7 @@ describe('the operator', () => {
 
       const { code, stdout } = await cli(grove.dataDir, 'doctor')
       expect(code, stdout).to.equal(1)
-      const lines = stdout.split(' wrong:\n')[1]?.split('\n').filter(Boolean) ?? []
+      const lines = stdout.split(' found:\n')[1]?.split('\n').filter(Boolean) ?? []
       const of = (node: TestNode) => lines.filter((line) => line.includes(node.id)).join('\n')
       expect(of(flipped)).to.match(new RegExp(`^  ${path(flipped)}: git fsck: error: .*${blob.slice(2)}`))
       expect(of(packed)).to.match(new RegExp(`^  ${path(packed)}: git fsck: error: .*${pack}`))

@@ -282,7 +282,7 @@ function pathOf(node: TestNode | undefined): string {
 
 /** The problems that a command has named. */
 function wrongIn(stdout: string): string[] {
-  return (stdout.split(' wrong:\n')[1] ?? '').split('\n').flatMap((line) => (line === '' ? [] : [line.trim()]))
+  return (stdout.split(' found:\n')[1] ?? '').split('\n').flatMap((line) => (line === '' ? [] : [line.trim()]))
 }
 
 /** A commit by hand upon org.git's main. */

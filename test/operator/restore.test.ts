@@ -112,7 +112,7 @@ describe('the operator', () => {
 
       const target = await folder()
       const { code, stdout } = await cli(target, 'restore', evil)
-      expect({ code, wrong: stdout.split(' wrong:\n')[1] }, stdout).to.deep.equal({
+      expect({ code, wrong: stdout.split(' found:\n')[1] }, stdout).to.deep.equal({
         code: 1,
         wrong:
           '  outside.git: not a mirror: it has no refs/grove/ledger and no org.json; git clone --mirror makes one\n',

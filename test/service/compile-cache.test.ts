@@ -74,6 +74,6 @@ describe('a bundle that a shell starts', () => {
     await writeFile(join(folder, 'program.cjs'), '')
     const { code, stderr } = await start().catch((error) => error)
     expect(code).to.equal(1)
-    expect(stderr).to.contain('program.cjs is empty; install or build Grove again')
+    expect(stderr).to.contain('program.cjs is empty; reinstall or rebuild Grove')
   })
 })
