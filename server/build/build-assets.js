@@ -1,6 +1,8 @@
 /**
- * What browsers load of the pages, into dist/assets/: style sheet, fonts and scripts, each with the hash of its content in its
- * name, text also compressed; and assets.json, which has the name of each as it is made now.
+ * Builds the files that browsers load for the pages, into dist/assets/.
+ *
+ * These are the style sheet, fonts and scripts. Each has the hash of its content in its name, and text is also compressed.
+ * assets.json maps each file to its current name.
  */
 import { readFile } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
@@ -10,7 +12,7 @@ import { build } from 'esbuild'
 
 const folder = resolve('dist/assets')
 
-/** What pages name, in the order of esbuild's builds. */
+/** The files that pages name, in the order of esbuild's builds. */
 const entries = [
   'server/pages/styles/style.css',
   'server/pages/leaf.svg',
@@ -19,7 +21,11 @@ const entries = [
 ]
 const [style, icon, theme, page] = entries
 
-/** Packages of which a browser has what they are for, and one that alone is CommonJS, for which every script would load more. */
+/**
+ * Packages that are replaced in browsers.
+ *
+ * Browsers have what the first two provide. The last is the only one in CommonJS, and every script would load more for it.
+ */
 const inBrowsers = {
   events: resolve('server/pages/client/emitter.ts'),
   entities: './server/pages/client/entities.ts',
@@ -43,7 +49,7 @@ const common = {
   write: false,
 }
 
-/** Leaves out the names of colours that sigma knows: those of the map are numbers. */
+/** Removes sigma's table of colour names, because the map uses only numbers. */
 const withoutColourNames = {
   name: 'without-colour-names',
   setup({ onLoad }) {
@@ -56,7 +62,7 @@ const withoutColourNames = {
   },
 }
 
-/** @returns the path and the content of each file, what esbuild says of its inputs, and what scripts weigh */
+/** @returns the files with their contents, the paths of all inputs, and the sizes of scripts */
 export async function buildAssets() {
   const builds = await Promise.all([
     build({ ...common, entryPoints: [style, icon] }),
@@ -76,7 +82,7 @@ export async function buildAssets() {
   }
 }
 
-/** Of each script of its own, the bytes after gzip, with what it imports at once. */
+/** Returns the size of each entry script: bytes after gzip, including its static imports. */
 function weigh(outputs, compressed) {
   const withImports = (path) => {
     const all = new Set([path])
@@ -101,7 +107,7 @@ function compress({ path, contents }) {
   ]
 }
 
-/** What a page calls it, and its file: fonts, the style sheet and scripts that pages name; not what scripts load themselves. */
+/** Returns the name that pages use for a file, and the file. Undefined unless pages name it. */
 function nameOf([output, { entryPoint, inputs }]) {
   const file = output.split('/').at(-1)
   const isFont = file.endsWith('.woff2')

@@ -1,9 +1,12 @@
 /**
- * What is in dist/. Bundles what runs: `main`, `cli` and the threads that draw graphs and search, each one file with all JavaScript
- * that it needs, but that `grove serve` loads main: no other command pays for loading the service. A service that opened the
- * files of its packages one by one had 273 open at once. Packages stay outside that have binaries, or that are
- * served as files (better-sqlite3 is loaded by name, index/sqlite/better-sqlite3.ts). build-assets.js makes what browsers load.
- * Each bundle is `<name>.cjs`; `main.js` and `cli.js`, which a shell starts, are copies of start-bundle.cjs.
+ * Builds dist/: bundles of `main`, `cli` and the threads for graphs and search.
+ *
+ * Each bundle is one file, `<name>.cjs`, with all JavaScript that it needs. A service that opened the files of its packages
+ * one by one had 273 open at once. Only `grove serve` loads main, so no other command pays for loading the service.
+ *
+ * Packages with binaries, and packages that are served as files, stay outside. better-sqlite3 is loaded by name
+ * (index/sqlite/better-sqlite3.ts). `main.js` and `cli.js`, which a shell starts, are copies of start-bundle.cjs.
+ * build-assets.js builds the files for browsers.
  */
 import { readdir, readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
@@ -41,11 +44,11 @@ function parsed(data) {
   return `JSON.parse(${JSON.stringify(JSON.stringify(data))})`
 }
 
-/** @returns the path and the content of each file, and the paths of what they are made of */
+/** @returns the path and content of each file, and the paths of all inputs */
 export async function buildDist() {
   const assetsBuilt = buildAssets()
   const { metafile, outputFiles } = await build({
-    // Named, for where it is missing every page would be built wrongly, without a word.
+    // Named, because without it every page would be built wrongly and without an error.
     tsconfig: 'tsconfig.json',
     entryPoints: [
       { in: 'server/process/main.ts', out: 'main' },
@@ -59,13 +62,13 @@ export async function buildDist() {
     plugins: [mainOutside, dataAsJson],
     platform: 'node',
     target: 'node20',
-    // A module of ECMAScript starts later: a warning of Node would come before the log takes it.
+    // An ES module starts later, and Node's warnings would then appear before the log can handle them.
     format: 'cjs',
     supported: { 'dynamic-import': false },
     outExtension: { '.js': '.cjs' },
     banner: { js: "'use strict'; const bundleUrl = require('node:url').pathToFileURL(__filename).href;" },
     define: { 'import.meta.url': 'bundleUrl' },
-    // For `node --enable-source-maps`; the sources are not in it.
+    // For `node --enable-source-maps`, without the sources.
     sourcemap: 'linked',
     sourcesContent: false,
     legalComments: 'none',
@@ -88,7 +91,7 @@ export async function buildDist() {
   const made = [...outputFiles, ...client.outputFiles].map(({ path, contents }) => [path, contents])
   const start = await readFile('server/build/start-bundle.cjs')
   made.push([resolve('dist/main.js'), start], [resolve('dist/cli.js'), start])
-  // The project's own says that a file named .js is an ECMAScript module.
+  // The project's own package.json makes each .js file an ES module.
   made.push([resolve('dist/package.json'), '{ "type": "commonjs" }\n'])
   made.push([resolve('dist/client/package.json'), '{ "type": "module" }\n'])
   const assets = await assetsBuilt
@@ -98,13 +101,13 @@ export async function buildDist() {
   return { made, inputs }
 }
 
-/** The folders of the packages that are in the bundle. */
+/** Returns the folders of the packages that are in the bundles. */
 function packagesIn(files) {
   const folders = files.map((file) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(file)?.[1])
   return [...new Set(folders.filter((folder) => folder !== undefined))].sort()
 }
 
-/** Their names, versions and licences, as these ask of copies. */
+/** Returns the names, versions and licences of packages, which the licences require of copies. */
 async function licencesOf(folders) {
   const texts = await Promise.all(
     folders.map(async (folder) => {
@@ -119,7 +122,7 @@ async function licencesOf(folders) {
   return `Packages in the files of this folder, and their licences.\n\n${texts.join(`\n${'-'.repeat(80)}\n\n`)}\n`
 }
 
-/** What it says of the licence. */
+/** Returns the licence section of a package's readme. */
 async function readmeOf(folder) {
   const name = (await readdir(folder)).find((file) => /^readme/i.test(file))
   const text = name === undefined ? '' : await readFile(`${folder}/${name}`, 'utf8')

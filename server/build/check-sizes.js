@@ -1,7 +1,7 @@
-/** Compares the scripts of pages with what they may weigh: `npm run sizes`. */
+/** Compares the sizes of the pages' scripts with their limits: `npm run sizes`. */
 import { buildAssets } from './build-assets.js'
 
-/** Bytes after gzip, with all that a script imports at once; what it loads later counts by itself. */
+/** Limits in bytes after gzip, including static imports. Scripts that are loaded later have their own limits. */
 const limits = kibibytes({
   theme: 1,
   page: 1,
@@ -19,20 +19,20 @@ const limits = kibibytes({
 
 const { scripts } = await buildAssets()
 const found = new Map(scripts.map(({ name, bytes }) => [name, bytes]))
-// The page's script has loaded before the editor.
+// A page loads its own script before the editor.
 const sizes = { ...Object.fromEntries(found), editor: (found.get('editor') ?? 0) + (found.get('page') ?? 0) }
 for (const [name, limit] of Object.entries(limits)) {
   const size = found.has(name) ? sizes[name] : undefined
   if (size !== undefined && size <= limit) continue
   process.exitCode = 1
   process.stderr.write(
-    `${name}: ${size === undefined ? 'there is no such script' : `${size} bytes, allowed are ${limit}`}\n`,
+    `${name}: ${size === undefined ? 'there is no such script' : `${size} bytes, more than the limit of ${limit}`}\n`,
   )
 }
 for (const name of found.keys()) {
   if (Object.hasOwn(limits, name)) continue
   process.exitCode = 1
-  process.stderr.write(`${name}: no limit is set in server/build/check-sizes.js\n`)
+  process.stderr.write(`${name}: has no limit; set one in server/build/check-sizes.js\n`)
 }
 
 function kibibytes(sizes) {

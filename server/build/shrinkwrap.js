@@ -1,7 +1,8 @@
 /**
- * Makes npm-shrinkwrap.json from package-lock.json, without what only development needs, so that `npm install` of the package
- * installs the versions that were tested. npm reads no package-lock.json of a package. `npm pack` makes it and removes it
- * again: beside a checkout it would replace package-lock.json.
+ * Writes npm-shrinkwrap.json from package-lock.json, without development dependencies.
+ *
+ * `npm install` of the package then installs the tested versions, because npm ignores the package-lock.json of a package.
+ * `npm pack` writes the file and then removes it. In a checkout it would take precedence over package-lock.json.
  */
 import { readFile, rm, writeFile } from 'node:fs/promises'
 

@@ -1,7 +1,9 @@
 /**
- * Runs the bundle of its own name beside it, `<name>.cjs`. build-dist.js copies this file into dist/, under the names of the
- * bundles that a shell starts. Where Node has a compile cache, as from 22 on, a run leaves what V8 compiled in
- * `compile-cache/` when it ends, and later runs read it. Node 20 compiles at each start.
+ * Runs the bundle next to it that has the same name, `<name>.cjs`.
+ *
+ * build-dist.js copies this file into dist/, under the names of the bundles that a shell starts. Node 22 and newer have a
+ * compile cache: a run stores V8's compiled code in `compile-cache/` when it ends, and later runs read it. Node 20 compiles
+ * at each start.
  */
 const { lstatSync, mkdirSync, statSync } = require('node:fs')
 const { enableCompileCache } = require('node:module')
@@ -10,7 +12,7 @@ const { join } = require('node:path')
 const bundle = __filename.replace(/\.js$/, '.cjs')
 
 // An empty bundle would do nothing and report success.
-if (statSync(bundle).size === 0) throw new Error(`${bundle} is empty; install or build Grove again`)
+if (statSync(bundle).size === 0) throw new Error(`${bundle} is empty; reinstall or rebuild Grove`)
 if (enableCompileCache !== undefined) {
   const folder = ownCompileCache()
   if (folder !== undefined) enableCompileCache(folder)
@@ -18,8 +20,9 @@ if (enableCompileCache !== undefined) {
 module.exports = require(bundle)
 
 /**
- * The folder of the cache; undefined unless it is this user's and no other user may write there. V8 runs what the cache holds.
- * Node's default lies in the folder for temporary files, where any user can make it first.
+ * Returns the folder of the cache; undefined unless only this user can write to it.
+ *
+ * V8 runs the code in the cache. Node's default is in the folder for temporary files, where any user can create it first.
  */
 function ownCompileCache() {
   const folder = join(__dirname, 'compile-cache')
@@ -29,7 +32,7 @@ function ownCompileCache() {
     const isOwn = found.isDirectory() && found.uid === process.getuid() && (found.mode & 0o022) === 0
     return isOwn ? folder : undefined
   } catch {
-    // The installation cannot be written, or something else has the name.
+    // The installation is read-only, or the name is in use.
     return undefined
   }
 }

@@ -1,6 +1,7 @@
 /**
- * The Markdown that Grove reads: markdown-it with Obsidian's `[[wikilinks]]`. Pages (server/pages/text/markdown.ts) and imports
- * (markdown.ts) add rules of their own. Runs in browsers, too.
+ * The Markdown dialect of Grove: markdown-it with Obsidian's `[[wikilinks]]`.
+ *
+ * Pages (server/pages/text/markdown.ts) and imports (markdown.ts) add their own rules. It also runs in browsers.
  */
 import MarkdownIt from 'markdown-it'
 import { type Wikilink, wikilinkAt } from './wikilinks.ts'
@@ -8,26 +9,26 @@ import { type Wikilink, wikilinkAt } from './wikilinks.ts'
 export type Markdown = InstanceType<typeof MarkdownIt>
 
 interface Dialect {
-  /** Raw HTML becomes tokens; else it is text. */
+  /** True if raw HTML becomes tokens; otherwise it is text. */
   readonly html: boolean
-  /** Levels of quotes and lists, of which an item has two. */
+  /** Largest number of nested quotes and lists. A list item counts as two. */
   readonly maxNesting?: number
-  /** What `[[…]]` at a place of a text is: a link, text, or something that another rule reads. */
+  /** Classifies `[[…]]` at a place of a text. `other` is left to another rule. */
   readonly kindOf?: (link: Wikilink, text: string, at: number) => 'link' | 'text' | 'other'
 }
 
-/** A token `wikilink` has what stands between the brackets as `content`, and `!` as `markup` if it embeds. */
+/** Creates a parser. A token `wikilink` has the text in the brackets as `content`, and `!` as `markup` if it embeds. */
 export function newMarkdown({ kindOf = () => 'link', ...options }: Dialect): Markdown {
   const markdown = new MarkdownIt({ ...options, linkify: true })
   markdown.linkify.set({ fuzzyLink: false, fuzzyEmail: false, fuzzyIP: false })
-  // Addresses stay as they are written.
+  // URLs stay as they are written.
   markdown.normalizeLink = (url) => url
   markdown.normalizeLinkText = (url) => url
   markdown.inline.ruler.before('link', 'wikilink', (state, silent) => {
     const { src, pos } = state
     const link = wikilinkAt(src, pos)
     if (link === undefined || pos + link.length > state.posMax) return false
-    // `[[1]]` where [1] is defined is a reference in brackets.
+    // If [1] is defined, `[[1]]` is a reference in brackets.
     if (state.env.references?.[markdown.utils.normalizeReference(link.inner)]) return false
     const kind = kindOf(link, src, pos)
     if (kind === 'other') return false
@@ -45,13 +46,13 @@ interface Search {
   readonly found: number
 }
 
-/** The last search for each mark, by the document or the state whose text was searched. */
+/** The last search for each mark, by the owner of the text. */
 const searches = new WeakMap<object, Map<string, Search>>()
 
 /**
- * As `text.indexOf`; a place that is known is not searched for again, so that many openings take linear time.
+ * Works like `text.indexOf`, but reuses the last result, so that many openings take linear time.
  *
- * @param owner of the text, and of no other
+ * @param owner an object that belongs only to this text
  */
 export function nextOf(owner: object, text: string, mark: string, from: number): number {
   const known = searches.get(owner) ?? new Map<string, Search>()
@@ -63,7 +64,7 @@ export function nextOf(owner: object, text: string, mark: string, from: number):
   return found
 }
 
-/** Whether the last search has found nothing. */
+/** True if the last search found nothing. */
 export function wasMissing(owner: object, mark: string): boolean {
   return searches.get(owner)?.get(mark)?.found === -1
 }

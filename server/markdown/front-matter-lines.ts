@@ -1,10 +1,12 @@
 /**
- * The lines between which front matter stands: one grammar, and how strictly each reader takes it. Runs in browsers, too: it
- * imports nothing. The search has a copy (index/search/text/prose.ts), and test/search/grammar.test.ts compares the two.
+ * The delimiters of front matter: one grammar, which readers apply more or less strictly.
+ *
+ * It also runs in browsers, so it imports nothing. The search has a copy (index/search/text/prose.ts), and
+ * test/search/grammar.test.ts compares the two.
  */
 
 const opening = '---[ \\t]*\\r?\\n'
-/** Without a key or a comment on the next line, `---` is a rule. */
+/** Without a key or a comment on the next line, `---` is a thematic break. */
 const key = '(?=[\\w-]{1,100}[ \\t]*:|#)'
 const mark = '(?:---|\\.\\.\\.)'
 const lineEnd = '[ \\t]*(?:\\r?\\n|(?![\\s\\S]))'
@@ -13,17 +15,17 @@ const yamlOpening = new RegExp(`^${opening}`)
 const yamlClosing = new RegExp(`^${mark}${lineEnd}`, 'm')
 
 interface YamlLines {
-  /** Where the YAML begins and ends. */
+  /** The offsets at which the YAML begins and ends. */
   readonly start: number
   readonly end: number
-  /** Where the Markdown begins. */
+  /** The offset at which the Markdown begins. */
   readonly body: number
 }
 
 /**
- * The front matter that a note may have, as YAML still has to confirm: no key is needed.
+ * Finds possible YAML front matter. No key is needed, so a YAML parser must confirm it.
  *
- * @param longest units after the opening line
+ * @param longest UTF-16 units after the opening line
  */
 export function yamlLines(text: string, longest: number): YamlLines | undefined {
   const start = yamlOpening.exec(text)?.[0].length
@@ -33,7 +35,7 @@ export function yamlLines(text: string, longest: number): YamlLines | undefined 
   return { start, end, body: end + closing[0].length }
 }
 
-/** Whether a text begins with front matter in TOML, between lines of `+++`. */
+/** True if a text begins with TOML front matter, between lines of `+++`. */
 export function beginsWithToml(text: string): boolean {
   return /^\+\+\+[ \t]*\r?\n/.test(text)
 }
@@ -41,20 +43,20 @@ export function beginsWithToml(text: string): boolean {
 const headOpening = new RegExp(`^(?:(\\+\\+\\+)[ \\t]*\\r?\\n|${opening}${key})`)
 const tomlEnd = new RegExp(`\\n\\+\\+\\+${lineEnd}`)
 const yamlEnd = new RegExp(`\\n${mark}${lineEnd}`)
-/** UTF-16 units in which a head ends. */
+/** UTF-16 units in which front matter must end. */
 const longestHead = 65_536
 
-/** The end of front matter, in which no link is looked for: YAML with a key, or TOML. 0 if there is none. */
+/** Returns the end of front matter, which is not searched for links. Front matter is YAML with a key, or TOML. */
 export function headEnd(text: string): number {
   const found = headOpening.exec(text)
   const end = found && (found[1] === undefined ? yamlEnd : tomlEnd).exec(text.slice(0, longestHead))
   return end ? end.index + end[0].length : 0
 }
 
-/** A page shows a text whole if its first line of `---` or `...` has more on it. */
+/** The front matter that a page hides. If the first line of `---` or `...` has more on it, the page shows all. */
 const shownHead = new RegExp(`^${opening}${key}(?:(?!${mark})[^\\n]*\\n){0,2000}${mark}${lineEnd}`)
 
-/** The text that a page shows: without a head in YAML. */
+/** Returns the text that a page shows: without YAML front matter. */
 export function withoutHead(text: string): string {
   return text.replace(shownHead, '')
 }

@@ -1,13 +1,13 @@
-/** The little of raw HTML in Markdown that counts: a heading, the addresses of links and images. */
+/** Extracts headings, and the URLs of links and images, from raw HTML in Markdown. */
 
 export interface Address {
   readonly url: string
-  /** Where its attribute begins in the HTML. */
+  /** The offset of its attribute in the HTML. */
   readonly at: number
   readonly embedded: boolean
 }
 
-/** Every href and src of `html`, a piece that the Markdown parser found to be HTML; none of what is shown as it is. */
+/** Returns every href and src of a piece of raw HTML. Preformatted text, code, scripts and styles have none. */
 export function addressesIn(html: string): Address[] {
   if (/^\s*<(script|style|pre|textarea|code)\b/i.test(html)) return []
   return [...withoutComments(html, ' ').matchAll(attribute)].map(({ 1: name = '', 2: double, 3: single, index }) => ({
@@ -19,7 +19,7 @@ export function addressesIn(html: string): Address[] {
 
 const attribute = /\s(href|src)\s*=\s*(?:"([^"]*)"|'([^']*)')/gi
 
-/** What stands between the first <h1> and its end, if both are in `html`. */
+/** Returns the content of the first <h1>. Returns '' unless its start and end are both in `html`. */
 export function headingIn(html: string): string {
   const shown = withoutComments(html)
   const start = /<h1(?=[\s>])[^<>]*>/i.exec(shown)
@@ -28,12 +28,12 @@ export function headingIn(html: string): string {
   return inner && end >= 0 ? inner.slice(0, end) : ''
 }
 
-/** Whether nothing of it is shown. */
+/** True if the HTML shows nothing. */
 export function isComment(html: string): boolean {
   return withoutComments(html).trim() === ''
 }
 
-/** `fill` stands for each unit of a comment. */
+/** Removes comments, or replaces each of their UTF-16 units with `fill`. */
 function withoutComments(html: string, fill = ''): string {
   const [first = '', ...others] = html.split('<!--')
   const shown = others.map((part) => {

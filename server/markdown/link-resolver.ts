@@ -1,21 +1,21 @@
-/** Where a link leads: by path as GitHub and docs sites read it, by name as Obsidian does. */
+/** Resolves links: by path as GitHub and docs sites do, by name as Obsidian does. */
 import { posix } from 'node:path'
 import { decodePercent } from '../base/percent-encoding.ts'
 import type { Link } from './markdown-facts.ts'
 import { folded, markdownEndings, withoutEnding } from './note-names.ts'
 import { isIndex, type Tree } from './tree.ts'
 
-/** The path of a file, or of a folder with a place; undefined if the link leads to nothing in the folder. */
+/** Returns the path of a file, or of a folder with a place. Undefined if the link has no target in the folder. */
 export type Resolve = (from: string, link: Link) => string | undefined
 
 export interface Aliases {
-  /** Symbolic links, and the files they stand for. */
+  /** Symbolic links, and their target files. */
   readonly paths: ReadonlyMap<string, string>
-  /** Front matter's aliases, folded, and the files that have them. */
+  /** The aliases in front matter, folded, and the files that have them. */
   readonly names: ReadonlyMap<string, readonly string[]>
 }
 
-/** @param base what begins the paths of the site from its root, `/en/` */
+/** @param base the prefix of the site's root-relative paths, such as `/en/` */
 export function linkResolver(tree: Tree, files: readonly string[], aliases: Aliases, base = '/'): Resolve {
   const folders = [...tree.byFolder.keys()]
   const paths = new Map([...folders, ...files].map((path) => [path, path]))
@@ -34,7 +34,7 @@ export function linkResolver(tree: Tree, files: readonly string[], aliases: Alia
     return at(path) ?? (only !== undefined && others.length === 0 ? paths.get(only) : undefined)
   }
 
-  /** From the file's folder; else from the page, as a site that gives each page a folder shows it. */
+  /** Resolves a path from the file's folder, else from the page. Some sites give each page a folder. */
   function byPath(from: string, path: string): string | undefined {
     if (path.startsWith(base)) return at(path.slice(base.length)) ?? at(path.slice(1))
     if (path.startsWith('/')) return at(path.slice(1))
@@ -75,12 +75,12 @@ export function linkResolver(tree: Tree, files: readonly string[], aliases: Alia
   }
 }
 
-/** A stray % is a %. */
+/** Decodes percent-encoding. A stray % stays a %. */
 export function decoded(target: string): string {
   return decodePercent(target) ?? target
 }
 
-/** Finds those of `paths` that end in the name, whole parts of it at a time; Markdown's ending may be left out. */
+/** Finds the paths that end in a name, by whole path segments. The name may omit a Markdown ending. */
 export function namesOf(paths: readonly string[]): (name: string) => readonly string[] {
   const byName = new Map<string, string[]>()
   for (const path of paths) {
@@ -102,8 +102,10 @@ export function namesOf(paths: readonly string[]): (name: string) => readonly st
 }
 
 /**
- * Obsidian's choice: the one in the linking file's own folder, then the shortest path (observed on 1.13.7:
- * pvliesdonk/markdown-vault-mcp#1380). Among equals the nearest, then the one spelled alike, then the first.
+ * Chooses among several paths as Obsidian does.
+ *
+ * A file in the linking file's folder wins, then the shortest path (observed on 1.13.7:
+ * pvliesdonk/markdown-vault-mcp#1380). Ties go to the nearest, then to the same spelling, then to the first.
  */
 function nearest(folder: string, name: string, paths: readonly string[]): string | undefined {
   let best: { readonly path: string; readonly rank: readonly number[] } | undefined
@@ -124,7 +126,7 @@ function isLess(left: readonly number[], right: readonly number[]): boolean {
   return at >= 0 && (left[at] ?? 0) < (right[at] ?? 0)
 }
 
-/** Steps up from one folder and down to the other. */
+/** Counts the steps up from one folder and down to the other. */
 function distance(from: string, to: string): number {
   const up = from === '.' ? [] : from.split('/')
   const down = to === '.' ? [] : to.split('/')
@@ -133,7 +135,7 @@ function distance(from: string, to: string): number {
   return up.length + down.length - 2 * shared
 }
 
-/** The other names of a note: of the values of its properties `aliases` and `alias`, a list or names between commas. */
+/** Reads aliases from the properties `aliases` and `alias`. Each is a list, or names separated by commas. */
 export function aliasesIn(values: readonly unknown[]): string[] {
   return values.flatMap((value) => {
     const items = typeof value === 'string' ? value.split(',') : value

@@ -1,4 +1,4 @@
-/** What a Markdown text says beside its words: its first heading, its links, Obsidian's inline tags. */
+/** Extracts a Markdown text's first heading, its links, and Obsidian's inline tags. */
 import type { Token } from 'markdown-it'
 import { headEnd } from './front-matter-lines.ts'
 import { headingIn, isComment } from './html.ts'
@@ -7,31 +7,31 @@ import { inHeading, inLines, inRow, type Locate, linesOf } from './positions.ts'
 import { toSingleLine } from './single-line.ts'
 import { htmlLinks, inlineLinks, targetAndText, textOf, type WrittenLink } from './written-links.ts'
 
-/** Of the connections that an import makes of links. */
+/** The types of connections that an import creates from links. */
 export const linkTypes = ['links_to', 'embeds'] as const
 
 export interface Link {
-  /** As it is written, without what follows `#`, `?` or `|`; never empty. */
+  /** The target as written, without the part after `#`, `?` or `|`; never empty. */
   readonly target: string
   readonly form: 'wikilink' | 'path'
   readonly type: (typeof linkTypes)[number]
-  /** '' where the text has no words of its own for it. */
+  /** The words of the link; '' if the text has none. */
   readonly label: string
 }
 
 export interface Prose {
-  /** The level-1 heading that is the first block, '' if there is none. */
+  /** The level-1 heading that is the first block; otherwise ''. */
   readonly heading: string
   readonly tags: readonly string[]
-  /** Those that may lead to other files of the folder, in order, repeated as they are. */
+  /** Links that may lead to other files of the folder, in order, with repetitions. */
   readonly links: readonly Link[]
-  /** What Hugo's shortcodes `ref` and `relref` lead to, as written, in order. */
+  /** The targets of Hugo's shortcodes `ref` and `relref`, as written, in order. */
   readonly hugoReferences: readonly string[]
-  /** Only the beginning was read. */
+  /** True if only the beginning was read. */
   readonly cut: boolean
 }
 
-/** Characters: in the worst case the parser needs some seconds and 700 MB for that many. */
+/** Largest text in UTF-16 units. In the worst case the parser needs some seconds and 700 MB for it. */
 const maxLength = 2 * 1_048_576
 
 export function readProse(text: string): Prose {
@@ -51,28 +51,29 @@ export function readProse(text: string): Prose {
 }
 
 interface Piece {
-  /** Of a level-1 heading that is the first block; else ''. */
+  /** The words of a level-1 heading that is the first block; otherwise ''. */
   readonly title: string
   readonly links: readonly WrittenLink[]
-  /** Of inline content. */
+  /** The tokens of inline content. */
   readonly tokens?: readonly Token[]
-  /** UTF-16 units. */
+  /** Length in UTF-16 units. */
   readonly length: number
-  /** It is longer than asked for: it was not read. */
+  /** True if the block is longer than `longest`, and was not read. */
   readonly isSkipped?: true
 }
 
 /**
- * The blocks of a text that may hold links, in order; each is read when it is asked for. Reading takes time by the unit, in
- * the worst case 4 s for 1 MiB in one block.
+ * Reads the blocks of a text that may hold links, in order and on demand.
  *
- * @param longest UTF-16 units of a block that is read
+ * The time is proportional to the length: in the worst case 4 s for 1 MiB in one block.
+ *
+ * @param longest largest block that is read, in UTF-16 units
  */
 export function* piecesOf(text: string, longest = Number.POSITIVE_INFINITY): Generator<Piece> {
   const start = headEnd(text)
   const lines = linesOf(text)
   const env: Env = {}
-  // As many lines as before, so that those of the tokens are those of the text.
+  // Keep the line breaks of the front matter, so that line numbers of tokens are those of the text.
   const source = text.slice(0, start).replace(/[^\r\n]+/g, '') + text.slice(start)
   let before: Token | undefined
   let row: Locate[] = []
@@ -103,7 +104,7 @@ export function* piecesOf(text: string, longest = Number.POSITIVE_INFINITY): Gen
   }
 }
 
-/** The cells of a row, brackets as in the source. */
+/** Returns the cells of a row, with brackets as in the source. */
 function cellsOf(tokens: readonly Token[], row: number): { content: string }[] {
   const cells: { content: string }[] = []
   for (let at = row + 1; tokens[at] && tokens[at]?.type !== 'tr_close'; at++)
@@ -120,11 +121,11 @@ function readTags(tokens: readonly Token[], tags: string[]): void {
   }
 }
 
-/** Obsidian's rule, and a letter or an emoji in it, so that `#12-34` is none. */
+/** Obsidian's rule for a tag. It must also have a letter or an emoji, so that `#12-34` is not a tag. */
 const tag =
   /(?<![^\s])#(?![/-])(?=[\p{N}_/-]*[\p{L}\p{Emoji_Presentation}])((?:[\p{L}\p{M}\p{N}\p{Emoji_Presentation}_-]|\/(?=\S))+)/gu
 
-/** A link as connections are made from it; undefined where it leads to nothing in a folder. */
+/** Returns the link from which a connection is created. Undefined if it cannot lead to a file of the folder. */
 export function linkOf({ form, target, embeds, text }: Omit<WrittenLink, 'line' | 'column'>): Link | undefined {
   const isWikilink = form === 'wikilink'
   const path = isWikilink ? target.split('#')[0]?.trim() : target.split(/[?#]/)[0]
@@ -132,20 +133,20 @@ export function linkOf({ form, target, embeds, text }: Omit<WrittenLink, 'line' 
   return { target: path, form: isWikilink ? 'wikilink' : 'path', type: embeds ? 'embeds' : 'links_to', label: text }
 }
 
-/** `https:`, `mailto:`, `//host`: not this folder's. A wiki link may name a note with a colon. */
+/** True for targets outside the folder: `https:`, `mailto:`, `//host`. A wiki link may name a note with a colon. */
 export function isOutside(form: WrittenLink['form'], target: string): boolean {
   return form === 'wikilink' ? target.includes('://') : /^([a-z][a-z0-9+.-]+:|\/\/)/i.test(target)
 }
 
-/** `inner` is what stands between the brackets of a wiki link. */
+/** Returns the link of a wiki link. `inner` is the text between its brackets. */
 export function wikilink(inner: string): Link | undefined {
   return linkOf({ form: 'wikilink', embeds: false, ...targetAndText(inner) })
 }
 
-/** UTF-16 units of a heading that are read. */
+/** Largest part of a heading that is read, in UTF-16 units. */
 const maxHeading = 10_000
 
-/** The words of a heading; badges and logos only where there are none. */
+/** Returns the words of a heading. The texts of badges and logos count only if there are no words. */
 function titleIn(tokens: readonly Token[]): string {
   const words = textOf(tokens, (token) => token.type === 'image')
   return toSingleLine((words.trim() ? words : textOf(tokens)).replace(/\{#[\w-]+\}\s*$/, ''), maxHeading)

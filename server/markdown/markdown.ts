@@ -1,16 +1,18 @@
 /**
- * The parser of imports and of the operation `links`: it finds links and where they stand. markdown-it reads 8 MB/s here;
- * mdast-util-from-markdown with gfm 0.3.
+ * The parser that finds links and their positions, for imports and the operation `links`.
+ *
+ * markdown-it reads 8 MB/s here, and mdast-util-from-markdown with gfm 0.3 MB/s.
  */
 import type { Token } from 'markdown-it'
 import { newMarkdown, nextOf } from './dialect.ts'
 
-/** Links that are deeper are not found: each line is tried at each level. */
+/** Deeper links are not found. The limit bounds time, because each line is tried at each level. */
 const maxNesting = 40
 
 /**
- * Raw HTML is passed through as tokens; rules that take time and do not concern links are off. The rule `inline` is off too:
- * inline tokens are read by `inlineTokens`, one block at a time.
+ * The parser. Raw HTML becomes tokens, and rules that take time and do not concern links are off.
+ *
+ * The rule `inline` is also off, because `inlineTokens` reads inline tokens, one block at a time.
  */
 export const markdown = newMarkdown({
   html: true,
@@ -19,10 +21,10 @@ export const markdown = newMarkdown({
     inner.includes(footnoteBracket) ? 'other' : isTomlTable(text, at, length) ? 'text' : 'link',
 }).disable(['linkify', 'replacements', 'smartquotes', 'text_join', 'inline'])
 
-// Addresses that begin with a scheme; the rule of the same name that looks for `www.` in whole texts stays off.
+// Finds URLs that begin with a scheme. The core rule of the same name, which searches whole texts for `www.`, stays off.
 markdown.inline.ruler.enable('linkify')
 
-/** `map` of an inline token is where the parser stood in the inline content when it made the token. */
+/** Sets `map` of an inline token to the parser's position when it created the token. */
 markdown.inline.State = class extends markdown.inline.State {
   override push(type: string, tag: string, nesting: -1 | 0 | 1): Token {
     const token = super.push(type, tag, nesting)
@@ -31,25 +33,25 @@ markdown.inline.State = class extends markdown.inline.State {
   }
 }
 
-/** What is known of a document: its references. */
+/** The parser's environment of a document: its references. */
 export type Env = Record<string, unknown>
 
-/** The tokens of inline content: of the token of a block, or of a piece of text with the `env` of its document. */
+/** Returns the tokens of inline content. It is a block's, or a piece of text with its document's `env`. */
 export function inlineTokens(content: string, env: Env): Token[] {
   const tokens: Token[] = []
   markdown.inline.parse(content, markdown, env, tokens)
   return tokens
 }
 
-/** Stands for `[` before `^`, so that a footnote is no link and its definition no definition of one; the length stays. */
+/** Replaces `[` before `^`, so that footnotes and their definitions are not read as links. The length stays. */
 const footnoteBracket = '\ufdd0'
 
-/** A text of a token, as its source has it. */
+/** Restores the brackets of a token's text. */
 export function withBrackets(text: string): string {
   return text.replaceAll(footnoteBracket, '[')
 }
 
-/** A source as the parser reads it, unit by unit, but for the ends of lines. */
+/** Returns the source as the parser reads it, unit by unit, except line ends. */
 export function asRead(source: string): string {
   return source.replaceAll('\0', '\ufffd').replaceAll(footnoteBracket, '\ufffd')
 }
@@ -58,7 +60,7 @@ markdown.core.ruler.after('normalize', 'footnotes', (state) => {
   state.src = asRead(state.src).replace(/(?<!\\)\[(?=\^)/g, footnoteBracket)
 })
 
-/** Where each label of a reference is defined: the line, from 0. By the `env` of a document. */
+/** The line, from 0, that defines each reference label. Keyed by the `env` of a document. */
 export const definitionLines = new WeakMap<object, Map<string, number>>()
 
 markdown.core.ruler.before('strip_references', 'definition_lines', (state) => {
@@ -71,7 +73,7 @@ markdown.core.ruler.before('strip_references', 'definition_lines', (state) => {
   definitionLines.set(state.env, lines)
 })
 
-/** Whether it stands alone on its line and a key with a value follows: `[[menus.main]]`, `name = 'x'`. */
+/** True if it has its own line, and a key with a value follows. Example: `[[menus.main]]`, `name = 'x'`. */
 function isTomlTable(text: string, at: number, length: number): boolean {
   if (at > 0 && text[at - 1] !== '\n') return false
   tomlKey.lastIndex = at + length
@@ -80,7 +82,7 @@ function isTomlTable(text: string, at: number, length: number): boolean {
 
 const tomlKey = /[ \t]*\n[ \t]*[\w.-]{1,100}[ \t]*=/y
 
-/** Hugo's shortcodes, `{{< ref "x" >}}` and `{{% note %}}`, and Obsidian's comments, `%% … %%`: what they hold is no link. */
+// Hugo's shortcodes, `{{< ref "x" >}}` and `{{% note %}}`, and Obsidian's comments, `%% … %%`, do not contain links.
 markdown.inline.ruler.before('wikilink', 'not_markdown', (state, silent) => {
   const opening = state.src.slice(state.pos, state.pos + 3)
   const closing = closings[opening] ?? (opening.startsWith('%%') ? '%%' : undefined)
@@ -98,12 +100,12 @@ markdown.inline.ruler.before('wikilink', 'not_markdown', (state, silent) => {
   return true
 })
 
-/** `{{< ref "page" >}}` and `{{< relref "page" >}}`: links that Hugo resolves. */
+/** Links that Hugo resolves: `{{< ref "page" >}}` and `{{< relref "page" >}}`. */
 const hugoReference = /^\{\{[<%]\s*(?:rel)?ref\s+["'`]?([^\s"'`>%]{1,1000})/
 
 const closings: Readonly<Record<string, string>> = { '{{<': '>}}', '{{%': '%}}' }
 
-/** A comment of Obsidian over several blocks: from a line that begins with `%%` to the next line that has it. */
+// A comment of Obsidian over several blocks: from a line that begins with `%%` to the next line that contains `%%`.
 markdown.block.ruler.before(
   'fence',
   'comment',

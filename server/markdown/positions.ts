@@ -1,22 +1,30 @@
-/** Where inline content of the Markdown parser stands in its source: the parser strips marks of blocks and says lines alone. */
+/**
+ * Maps offsets in the Markdown parser's inline content to positions in the source.
+ *
+ * The parser strips the marks of blocks and reports only lines.
+ */
 import { asRead } from './markdown.ts'
 
 export interface Position {
   /** From 1. */
   readonly line: number
-  /** UTF-16 units, from 1. */
+  /** In UTF-16 units, from 1. */
   readonly column: number
 }
 
-/** Of an offset in a piece of content. Asked for ascending offsets, so that all of a piece take linear time. */
+/** Returns the position of an offset. Offsets must ascend, so that all of a piece take linear time. */
 export type Locate = (offset: number) => Position
 
-/** The lines of a source as the parser reads them: ended by LF, CRLF or CR. */
+/** Returns the lines of a source as the parser reads them. They end with LF, CRLF or CR. */
 export function linesOf(source: string): string[] {
   return asRead(source).split(/\r\n?|\n/)
 }
 
-/** Of a paragraph or HTML: each line of the content is the end of a line of the source, the last one's white space may be cut. */
+/**
+ * Locates offsets in a paragraph or in HTML.
+ *
+ * Each line of the content is the end of a source line. The last one may lack trailing white space.
+ */
 export function inLines(lines: readonly string[], first: number, content: string): Locate {
   let [at, start, end] = [0, 0, lineEnd(content, 0)]
   let length = sourceLength()
@@ -30,7 +38,7 @@ export function inLines(lines: readonly string[], first: number, content: string
     return { line: first + at + 1, column: length - (end - offset) + 1 }
   }
 
-  /** Of the line, without what was cut from it. */
+  /** Returns the length of the source line, without the white space that was cut. */
   function sourceLength(): number {
     const source = lines[first + at] ?? ''
     let length = source.length
@@ -49,13 +57,17 @@ function lineEnd(content: string, from: number): number {
   return end < 0 ? content.length : end
 }
 
-/** Of a heading: what stands before it has none of the characters that begin a link, so its first occurrence is its own. */
+/**
+ * Locates offsets in a heading.
+ *
+ * The text before the content has no character that begins a link, so the first occurrence is the right one.
+ */
 export function inHeading(lines: readonly string[], line: number, content: string): Locate {
   const start = (lines[line] ?? '').indexOf(content)
   return (offset) => ({ line: line + 1, column: start + offset + 1 })
 }
 
-/** Of the cells of a row of a table, in order. In a cell `\|` is read as `|`. */
+/** Locates offsets in the cells of a table row, in order. In a cell `\|` is read as `|`. */
 export function inRow(
   lines: readonly string[],
   line: number,
@@ -64,11 +76,11 @@ export function inRow(
   const source = lines[line] ?? ''
   const pieces = piecesOf(source)
   const isCell = ({ content }: { content: string }, at: number) => content === read(pieces[at]?.text ?? '')
-  // Before the first bar stands the first cell, or what marks quotes and lists.
+  // Before the first bar is the first cell, or the marks of quotes and lists.
   const first = marks.test(pieces[0]?.text ?? '') && cells.every((cell, at) => isCell(cell, at + 1)) ? 1 : 0
   return cells.map(({ content }, at) => {
     const { text = '', start = 0 } = pieces[at + first] ?? {}
-    // Of the first cell, the marks before it are cut too.
+    // Marks before the first cell were also cut.
     const from = at + first === 0 ? lastReading(text, content) : text.length - text.trimStart().length
     let [read, raw] = [0, from]
     return (offset) => {
@@ -84,14 +96,14 @@ function read(piece: string): string {
   return piece.replaceAll('\\|', '|').trim()
 }
 
-/** Where the end of `piece` that reads as `content` begins. */
+/** Finds the start of the end of `piece` that reads as `content`. */
 function lastReading(piece: string, content: string): number {
   let raw = piece.trimEnd().length
   for (let left = content.length; left > 0; left--) raw -= piece.startsWith('\\|', raw - 2) ? 2 : 1
   return raw
 }
 
-/** What stands between bars that no backslash escapes. */
+/** Splits a row at bars that no backslash escapes. */
 function piecesOf(source: string): { text: string; start: number }[] {
   const pieces: { text: string; start: number }[] = []
   let start = 0

@@ -1,7 +1,7 @@
-/** Front matter and links as an excerpt needs them: a page loads these two before it loads an editor's grammar. */
+/** Front matter and links for excerpts. A page needs these before it loads the editor's grammar. */
 
-/** Front matter, whatever it holds. */
+/** Front matter with any content. */
 export const roughHead = /^---\n[\s\S]*?\n---\n/
 
-/** Links, whose brackets may stand on several lines. `$2` or `$3` are their words. */
+/** Links, also over several lines. `$2` or `$3` has their words. */
 export const roughLinks = /!?\[\[([^\]|]*\|)?([^\]]*)\]\]|!?\[([^\]]*)\]\([^)]*\)/g

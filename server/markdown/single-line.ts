@@ -1,8 +1,9 @@
-/** Text from outside as one line that fits: titles, tags, labels. */
+/** Turns outside text into a single line that fits: titles, tags, labels. */
 
 /**
- * `text` without control characters and halves of surrogate pairs, white space collapsed, at most `max` characters
- * (UTF-16 units, as the contract counts them).
+ * Replaces lone surrogates, and collapses white space and control characters.
+ *
+ * @param max largest length in UTF-16 units, as the API counts characters
  */
 export function toSingleLine(text: string, max: number): string {
   const clean = text.replace(/\p{Surrogate}/gu, '\ufffd').replace(/[\s\p{Cc}]+/gu, ' ')
@@ -10,7 +11,7 @@ export function toSingleLine(text: string, max: number): string {
   return line.replace(/[\ud800-\udbff]$/, '').trimEnd()
 }
 
-/** 'getting-started' → 'Getting started'; spaces, capitals or a date in front show a name that is a title already. */
+/** Turns a name into a title: 'getting-started' → 'Getting started'. Spaces, capitals or a leading date mark a title. */
 export function toTitle(name: string): string {
   return toSingleLine(isTitled(name) ? name : wordsOf(name), 500) || 'Untitled'
 }
@@ -19,7 +20,7 @@ function isTitled(name: string): boolean {
   return /\s|\p{Lu}|^\d{4}-\d\d/u.test(name)
 }
 
-/** A hyphen between digits stays, as in v1-2. */
+/** Splits a name into words. A hyphen between digits stays, as in v1-2. */
 function wordsOf(name: string): string {
   const words = name.replace(/(?<=\p{L})[-_]+|[-_]+(?=\p{L})/gu, ' ').trim()
   return words.replace(/^\p{Ll}(?=\p{Ll}*(\s|$))/u, (letter) => letter.toUpperCase())

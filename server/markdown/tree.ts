@@ -1,13 +1,13 @@
-/** The tree of nodes: which file becomes which folder's node, and the parent of each. */
+/** The tree of nodes: the file that becomes each folder's node, and each node's parent. */
 import { posix } from 'node:path'
 import { folded, isMarkdown, markdownEndings, withoutEnding } from './note-names.ts'
 
 export interface Place {
-  /** Of the place: the path without its Markdown ending, a folder's for the file that stands for it; no two have the same. */
+  /** The unique key: the path without its Markdown ending. An index file has the path of its folder. */
   readonly key: string
-  /** The Markdown file that becomes this node; undefined: a folder that has none for itself. */
+  /** The Markdown file that becomes this node; undefined for a folder without its own file. */
   readonly file: string | undefined
-  /** The folder that this node stands for ('.': the whole). */
+  /** The folder that this node represents ('.' is the whole vault). */
   readonly folder: string | undefined
   readonly parent: Place | undefined
 }
@@ -20,8 +20,10 @@ export interface Tree {
 }
 
 /**
- * A place for each file of `markdown`, and one for each folder that holds any at any depth, or has a note of its name.
- * Adding an index to a folder, or a folder to a note of the same name, keeps the key.
+ * Creates a place for each Markdown file, and for folders.
+ *
+ * A folder has a place if it contains a Markdown file at any depth, or has a note of its name. A place keeps its key when a
+ * folder gets an index, or a note gets a folder of the same name.
  */
 export function growTree(markdown: readonly string[], others: readonly string[]): Tree {
   const inhabited = new Set(foldersOf(markdown))
@@ -49,12 +51,12 @@ export function growTree(markdown: readonly string[], others: readonly string[])
   }
 }
 
-/** The path from which a place comes: its file's, else its folder's. */
+/** Returns the path of a place: its file's, else its folder's. */
 export function pathOf({ file, folder }: Place): string {
   return file ?? folder ?? '.'
 }
 
-/** The keys that a place of this path may have: its own, or that of a folder for which the file may stand. */
+/** Returns the possible keys of a path. One is its own, another that of the folder it may represent. */
 export function keysOf(path: string): string[] {
   if (!isMarkdown(path)) return [path]
   const [name, folder] = [withoutEnding(path), posix.dirname(path)]
@@ -64,19 +66,19 @@ export function keysOf(path: string): string[] {
 
 const indexNames = ['index', '_index', 'readme']
 
-/** The files that may stand for a folder, best first: an index in it, a note of its name in it or beside it. */
+/** Returns the files that may represent a folder, best first. An index, or a namesake in or next to it. */
 function indexesOf(folder: string): string[] {
   const names = indexNames.map((name) => posix.join(folder, name))
   if (folder !== '.') names.push(posix.join(folder, posix.basename(folder)), folder)
   return names.flatMap((name) => markdownEndings.map((ending) => name + ending))
 }
 
-/** Whether a file stands for its folder by its own name, which then says nothing. */
+/** True if a file is an index, whose name says nothing about its content. */
 export function isIndex(file: string): boolean {
   return indexNames.includes(withoutEnding(posix.basename(file)).toLowerCase())
 }
 
-/** Every folder above one of `paths`, outer before inner; '.' always. */
+/** Returns every folder above the paths, outer before inner, and always '.'. */
 function foldersOf(paths: readonly string[]): string[] {
   const folders = new Set<string>()
   for (const path of paths)

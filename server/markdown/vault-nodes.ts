@@ -1,4 +1,4 @@
-/** The nodes of an organisation as the files of the vault that they were imported from. */
+/** Treats the nodes of an organisation as files of the vault they came from. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Aliases, aliasesIn, linkResolver, type Resolve } from './link-resolver.ts'
@@ -11,23 +11,28 @@ export interface VaultNode {
   readonly title: string
 }
 
-/** A node with the path that an import gave it: of a file, or of a folder. */
+/** A node with the path of the file or folder that it was imported from. */
 export interface SourceNode extends VaultNode {
   readonly path: string
-  /** JSON: its properties `aliases` and `alias`. */
+  /** Its properties `aliases` and `alias`, as JSON. */
   readonly aliases: string | null
 }
 
-/** The node to which a link leads from the file at a path, by the rules of an import of all these nodes. */
+/** Resolves a link to a node by the rules of an import. `from` is the path of the linking file. */
 export type ResolveNode = (from: string, link: Link) => VaultNode | undefined
 
-/** Aliases of one node that count: people write a few. Units of JSON that are read between two turns of the event loop. */
+/** Largest number of aliases of a node that count. */
 const mostAliases = 200
+/** UTF-16 units of JSON that are read between two turns of the event loop. */
 const unitsPerTurn = 65_536
 
 const noAliases: Aliases = { paths: new Map(), names: new Map() }
 
-/** Of several nodes with one path, the first counts, and of its aliases the first 200. 10,000 nodes take 0.1 s, with turns of the event loop in between. */
+/**
+ * Creates a resolver of links to these nodes.
+ *
+ * If several nodes have the same path, the first counts. 10,000 nodes take 0.1 s, with turns of the event loop in between.
+ */
 export async function nodeResolver(sources: readonly SourceNode[]): Promise<ResolveNode> {
   const byPath = new Map<string, VaultNode>()
   const names = new Map<string, string[]>()
@@ -59,7 +64,7 @@ export async function nodeResolver(sources: readonly SourceNode[]): Promise<Reso
   }
 }
 
-/** The file to which a link leads, among `files`. */
+/** Creates a resolver of links to these files. */
 export function fileResolver(files: readonly string[]): Resolve {
   return linkResolver({ places: [], byFile: new Map(), byFolder: new Map() }, files, noAliases)
 }

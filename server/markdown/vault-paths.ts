@@ -1,4 +1,4 @@
-/** Names and paths of files: such that any file system takes them, in a vault, and in the repository of a node. */
+/** Names and paths that every file system accepts, in a vault and in a repository. */
 import { posix } from 'node:path'
 import { pathProblem } from '../../gitstore/names.ts'
 import { isReserved } from '../domain/format/paths.ts'
@@ -6,17 +6,17 @@ import { decoded } from './link-resolver.ts'
 import type { Link } from './markdown-facts.ts'
 import { isMarkdown } from './note-names.ts'
 
-/** Bytes of a name made from a title; with an id and an ending it stays below 255. */
+/** Largest name made from a title, in bytes. With an id and an ending it stays below 255. */
 const maxTitleBytes = 180
-/** Bytes of a name in a repository that is kept as it is. */
+/** Largest name in a repository that is kept unchanged, in bytes. */
 const maxNameBytes = 240
 
-/** Devices to Windows, whatever follows a dot. Source: Naming Files, Paths, and Namespaces (Microsoft). */
+/** Device names of Windows, also with an ending. Source: Naming Files, Paths, and Namespaces (Microsoft). */
 const device = /^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\.|$)/i
-/** What an import takes for the note of a folder, or leaves out. */
+/** Names that an import treats as the note of a folder, or skips. */
 const meaningful = /^(_?index|readme|node_modules)$/i
 
-/** A name without ending for a note with this title. Not unique. */
+/** Returns a file name without an ending for a note with this title. It may not be unique. */
 export function noteName(title: string): string {
   const plain = title
     .normalize('NFC')
@@ -27,7 +27,7 @@ export function noteName(title: string): string {
   return name === '' ? 'Untitled' : name.replace(device, '$1_$2').replace(meaningful, '$&_')
 }
 
-/** A path of a repository's file as one that an import does not leave out: the same where nothing is wrong with it. */
+/** Changes a repository path so that an import does not skip the file. Acceptable paths stay the same. */
 export function filePath(path: string): string {
   return path.split('/').map(fileName).join('/')
 }
@@ -41,14 +41,14 @@ function fileName(name: string): string {
   return cut(kept, maxNameBytes - ending.length) + ending
 }
 
-/** The file that a `source_path` means: a note, or the index of a folder; undefined where it is no path that an import gives. */
+/** Returns the note or folder index for a `source_path`. Undefined if an import cannot have written the path. */
 export function fileOfSource(source: string): string | undefined {
   if (source === '.') return 'index.md'
   const file = isMarkdown(source) ? source : `${source}/index.md`
   return isVaultPath(file) ? file : undefined
 }
 
-/** Whether an import may have found a file at the path, and an export may put it there again. */
+/** True if an import may have found this path, and an export may write it. */
 function isVaultPath(path: string): boolean {
   const isTaken = path
     .split('/')
@@ -56,7 +56,7 @@ function isVaultPath(path: string): boolean {
   return isTaken && !path.includes('\\') && pathProblem(path) === undefined
 }
 
-/** The longest beginning of at most so many bytes, of whole characters. */
+/** Cuts a text to at most `maxBytes` bytes, at a whole character. */
 function cut(text: string, maxBytes: number): string {
   if (Buffer.byteLength(text) <= maxBytes) return text
   let bytes = 0
@@ -69,12 +69,13 @@ function cut(text: string, maxBytes: number): string {
   return kept
 }
 
-/** Where a file lies that the text does not name by a path within the repository, by its path in the vault. */
+/** The folder in a repository for vault files that the text does not name. */
 export const attachments = 'attachments/'
 
 /**
- * The path that a link names, read from content.md: a clone then shows the file. Undefined where it climbs out of the
- * repository, leads to what the format has a meaning for, or is a wiki link, which names no path.
+ * Returns the path that a link names, relative to content.md. The link then also works in a clone.
+ *
+ * Undefined if the path leaves the repository or is reserved by the format, or for a wiki link, which does not name a path.
  */
 export function namedPath({ target, form }: Link): string | undefined {
   if (form === 'wikilink') return undefined
@@ -83,13 +84,10 @@ export function namedPath({ target, form }: Link): string | undefined {
   return isBelow && !isReserved(path) ? path : undefined
 }
 
-/**
- * The property in which an import keeps where files of the repository lay in the vault, by their paths in the repository:
- * those that `placeBeside` does not lead to.
- */
+/** The property with vault paths that `placeBeside` does not derive, by repository path. */
 export const sourceFilesKey = 'source_files'
 
-/** What a node's property of that name says. */
+/** Reads the property `source_files` of a node. */
 export function sourceFilesIn(properties: Readonly<Record<string, unknown>>): ReadonlyMap<string, string> {
   const { [sourceFilesKey]: files } = properties
   if (typeof files !== 'object' || files === null || Array.isArray(files)) return none
@@ -99,11 +97,13 @@ export function sourceFilesIn(properties: Readonly<Record<string, unknown>>): Re
 const none: ReadonlyMap<string, string> = new Map()
 
 /**
- * Where a file of a node lies in a folder: beside the note, where the links of its text lead; but what an import kept of
- * elsewhere in a vault, below `attachments/`, lies there again, unless the text names that folder.
+ * Returns the path of a node's file in an exported folder. It is next to the note, as the links of its text expect.
+ *
+ * An import keeps files from elsewhere in the vault below `attachments/`. They return to their old paths, unless the text
+ * names that folder.
  *
  * @param note the path of the note
- * @param path of the file in the node's repository
+ * @param path the path of the file in the node's repository
  */
 export function placeBeside(note: string, path: string, text: string): string {
   const isFromVault = path.startsWith(attachments) && !text.includes(path) && !text.includes(encodeURI(path))

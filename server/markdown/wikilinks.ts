@@ -1,28 +1,30 @@
 /**
- * The grammar of `[[…]]`, which pages, links, imports and the editor share. Runs in browsers, too: it imports nothing. The
- * search has a copy (index/search/text/inline-marks.ts), and test/search/grammar.test.ts compares the two.
+ * The grammar of `[[…]]`, which pages, links, imports and the editor share.
+ *
+ * It also runs in browsers, so it imports nothing. The search has a copy (index/search/text/inline-marks.ts), and
+ * test/search/grammar.test.ts compares the two.
  */
 
 export interface Wikilink {
-  /** What stands between the brackets. */
+  /** The text between the brackets. */
   readonly inner: string
-  /** `!` if the link embeds, else ''. */
+  /** `!` if the link embeds, otherwise ''. */
   readonly mark: string
-  /** UTF-16 units, brackets included. */
+  /** Length in UTF-16 units, including brackets. */
   readonly length: number
 }
 
-/** `[[1]](url)` is not one, but a link whose text is in brackets. */
+/** A wiki link. `[[1]](url)` is a link whose text is in brackets instead. */
 const link = /(!?)\[\[([^[\]\r\n]{1,1000})\]\](?!\()/y
 
-/** The wiki link that begins at this place. */
+/** Returns the wiki link that begins at this offset, if any. */
 export function wikilinkAt(text: string, at: number): Wikilink | undefined {
   link.lastIndex = at
   const [whole, mark = '', inner = ''] = link.exec(text) ?? []
   return whole === undefined ? undefined : { inner, mark, length: whole.length }
 }
 
-/** @param inner `path#heading|words` */
+/** Splits a wiki link. @param inner `path#heading|words` */
 export function wikilinkParts(inner: string): { readonly target: string; readonly words: string } {
   const [target = '', ...words] = inner.split('|')
   // In a table the | is written \|.
@@ -31,7 +33,7 @@ export function wikilinkParts(inner: string): { readonly target: string; readonl
 
 const beginnings = /(!?)\[\[([^[\]|#\r\n]{1,500})/g
 
-/** The names with which wiki links begin, whether or not the links end: somebody may be typing. */
+/** Returns the names of wiki links, including unfinished ones, which a user may be typing. */
 export function* namesBegun(text: string): Generator<Pick<Wikilink, 'mark'> & { readonly name: string }> {
   for (const [, mark = '', name = ''] of text.matchAll(beginnings)) yield { mark, name }
 }
@@ -39,7 +41,7 @@ export function* namesBegun(text: string): Generator<Pick<Wikilink, 'mark'> & { 
 /** A wiki link whose name is being typed, at the end of a text. */
 export const typedLink = /\[\[([^[\]|#\r\n]{0,200})$/
 
-/** Whether a title can be the name of a wiki link. */
+/** True if a title can be the name of a wiki link. */
 export function isLinkable(title: string): boolean {
   return !/[[\]|#]/.test(title)
 }

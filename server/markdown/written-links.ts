@@ -1,4 +1,4 @@
-/** Every link of a Markdown text, with its place: the one rule for what a link is, of imports and of the operation `links`. */
+/** Finds each link of a Markdown text with its position. Imports and the operation `links` use it. */
 import type { Token } from 'markdown-it'
 import { addressesIn } from './html.ts'
 import { definitionLines, type Env, withBrackets } from './markdown.ts'
@@ -11,18 +11,18 @@ type LinkForm = 'wikilink' | 'inline' | 'reference' | 'autolink' | 'html'
 export interface WrittenLink extends Position {
   readonly form: LinkForm
   readonly embeds: boolean
-  /** '' where the text has no words of its own for it. */
+  /** The words of the link; '' if it has none. */
   readonly text: string
-  /** With `#` and `?` and what follows; escapes of Markdown and HTML are resolved, `%20` is not. */
+  /** The target, including `#` and `?` parts. Escapes of Markdown and HTML are resolved, `%20` is not. */
   readonly target: string
-  /** Of a reference: its label as it is compared, and the line of its definition, from 1. */
+  /** For a reference: its normalized label, and the line of its definition, from 1. */
   readonly definition?: { readonly label: string; readonly line: number }
 }
 
-/** The links of an inline token, in the order of their beginnings. */
+/** Returns the links of an inline token, in the order in which they begin. */
 export function inlineLinks(tokens: readonly Token[], env: Env, locate: Locate): WrittenLink[] {
   const links: WrittenLink[] = []
-  /** The place in `links` of a link that is open, and where its words begin among the tokens. */
+  /** The index in `links` of the open link, and the index of its first token. */
   let opened: { readonly link: number; readonly at: number } | undefined
   for (const [at, token] of tokens.entries()) {
     const place = token.map?.[0] ?? 0
@@ -32,7 +32,7 @@ export function inlineLinks(tokens: readonly Token[], env: Env, locate: Locate):
       links.push({ ...locate(beginning(token, place)), ...formOf(token, env), embeds: false, text: '', target })
     } else if (token.type === 'link_close' && opened) {
       const link = links[opened.link]
-      // An address that is its own text has no words.
+      // An autolink has no words: its text is its URL.
       if (link && link.form !== 'autolink')
         links[opened.link] = { ...link, text: toSingleLine(textOf(tokens.slice(opened.at, at)), 500) }
       opened = undefined
@@ -46,7 +46,7 @@ export function inlineLinks(tokens: readonly Token[], env: Env, locate: Locate):
   return links
 }
 
-/** The links of a piece of HTML. */
+/** Returns the links of a piece of HTML. */
 export function htmlLinks(html: string, locate: Locate): WrittenLink[] {
   return addressesIn(withBrackets(html)).map(({ url, embedded, at }) => ({
     ...locate(at),
@@ -54,7 +54,7 @@ export function htmlLinks(html: string, locate: Locate): WrittenLink[] {
   }))
 }
 
-/** @param inner what stands between the brackets of a wiki link */
+/** @param inner the text between the brackets of a wiki link */
 export function targetAndText(inner: string): { readonly target: string; readonly text: string } {
   const { target, words } = wikilinkParts(inner)
   return { target, text: toSingleLine(words, 500) }
@@ -64,7 +64,7 @@ function urlOf(token: Token, attribute: 'href' | 'src'): string {
   return withBrackets(String(token.attrGet(attribute) ?? ''))
 }
 
-/** The parser stands behind the `[` of a link; at the `:` of an address without marks, whose scheme it has passed. */
+/** Returns the offset where a link begins. The parser is after its `[`, or, for a bare URL, at the `:` of the scheme. */
 function beginning({ markup, ...token }: Token, place: number): number {
   if (markup === 'autolink') return place
   return markup === 'linkify' ? place - String(token.attrs?.[0]?.[1]).indexOf(':') : place - 1
@@ -78,7 +78,7 @@ function formOf({ markup, meta }: Token, env: Env): Pick<WrittenLink, 'form' | '
   return { form: 'reference', definition: { label: withBrackets(label).slice(0, 500), line } }
 }
 
-/** The words of tokens. */
+/** Returns the words of tokens. */
 export function textOf(tokens: readonly Token[], isLeftOut: (token: Token) => boolean = () => false): string {
   const kept = tokens.filter((token) => !isLeftOut(token))
   return kept.map((token) => (token.children ? textOf(token.children, isLeftOut) : ownText(token))).join('')
