@@ -1,8 +1,8 @@
 /**
  * Builds the files that browsers load for the pages, into dist/assets/.
  *
- * These are the style sheet, fonts and scripts. Each has the hash of its content in its name, and text is also compressed.
- * assets.json maps each file to its current name.
+ * These are the style sheet, fonts and scripts. Each has the hash of its content in its name, and text is also
+ * compressed. assets.json maps each file to its current name.
  */
 import { readFile } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
@@ -24,7 +24,8 @@ const [style, icon, theme, page] = entries
 /**
  * Packages that are replaced in browsers.
  *
- * Browsers have what the first two provide. The last is the only one in CommonJS, and every script would load more for it.
+ * Browsers have what the first two provide. The last is the only one in CommonJS, and every script would load more for
+ * it.
  */
 const inBrowsers = {
   events: resolve('server/pages/client/emitter.ts'),

@@ -1,8 +1,9 @@
 /**
  * Builds dist/: bundles of `main`, `cli` and the threads for graphs and search.
  *
- * Each bundle is one file, `<name>.cjs`, with all JavaScript that it needs. A service that opened the files of its packages
- * one by one had 273 open at once. Only `grove serve` loads main, so no other command pays for loading the service.
+ * Each bundle is one file, `<name>.cjs`, with all JavaScript that it needs. A service that opened the files of its
+ * packages one by one had 273 open at once. Only `grove serve` loads main, so no other command pays for loading the
+ * service.
  *
  * Packages with binaries, and packages that are served as files, stay outside. better-sqlite3 is loaded by name
  * (index/sqlite/better-sqlite3.ts). `main.js` and `cli.js`, which a shell starts, are copies of start-bundle.cjs.

@@ -1,8 +1,9 @@
 /**
  * Writes npm-shrinkwrap.json from package-lock.json, without development dependencies.
  *
- * `npm install` of the package then installs the tested versions, because npm ignores the package-lock.json of a package.
- * `npm pack` writes the file and then removes it. In a checkout it would take precedence over package-lock.json.
+ * `npm install` of the package then installs the tested versions, because npm ignores the package-lock.json of a
+ * package. `npm pack` writes the file and then removes it. In a checkout it would take precedence over
+ * package-lock.json.
  */
 import { readFile, rm, writeFile } from 'node:fs/promises'
 

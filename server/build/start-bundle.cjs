@@ -1,9 +1,9 @@
 /**
  * Runs the bundle next to it that has the same name, `<name>.cjs`.
  *
- * build-dist.js copies this file into dist/, under the names of the bundles that a shell starts. Node 22 and newer have a
- * compile cache: a run stores V8's compiled code in `compile-cache/` when it ends, and later runs read it. Node 20 compiles
- * at each start.
+ * build-dist.js copies this file into dist/, under the names of the bundles that a shell starts. Node 22 and newer have
+ * a compile cache: a run stores V8's compiled code in `compile-cache/` when it ends, and later runs read it. Node 20
+ * compiles at each start.
  */
 const { lstatSync, mkdirSync, statSync } = require('node:fs')
 const { enableCompileCache } = require('node:module')
@@ -22,7 +22,8 @@ module.exports = require(bundle)
 /**
  * Returns the folder of the cache; undefined unless only this user can write to it.
  *
- * V8 runs the code in the cache. Node's default is in the folder for temporary files, where any user can create it first.
+ * V8 runs the code in the cache. Node's default is in the folder for temporary files, where any user can create it
+ * first.
  */
 function ownCompileCache() {
   const folder = join(__dirname, 'compile-cache')

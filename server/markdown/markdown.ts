@@ -21,7 +21,8 @@ export const markdown = newMarkdown({
     inner.includes(footnoteBracket) ? 'other' : isTomlTable(text, at, length) ? 'text' : 'link',
 }).disable(['linkify', 'replacements', 'smartquotes', 'text_join', 'inline'])
 
-// Finds URLs that begin with a scheme. The core rule of the same name, which searches whole texts for `www.`, stays off.
+// Finds URLs that begin with a scheme. The core rule of the same name, which searches whole texts for `www.`, stays
+// off.
 markdown.inline.ruler.enable('linkify')
 
 /** Sets `map` of an inline token to the parser's position when it created the token. */

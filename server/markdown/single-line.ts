@@ -11,7 +11,11 @@ export function toSingleLine(text: string, max: number): string {
   return line.replace(/[\ud800-\udbff]$/, '').trimEnd()
 }
 
-/** Turns a name into a title: 'getting-started' → 'Getting started'. Spaces, capitals or a leading date mark a title. */
+/**
+ * Turns a name into a title: 'getting-started' → 'Getting started'.
+ *
+ * Spaces, capitals or a leading date mark a title.
+ */
 export function toTitle(name: string): string {
   return toSingleLine(isTitled(name) ? name : wordsOf(name), 500) || 'Untitled'
 }

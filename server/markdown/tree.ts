@@ -22,8 +22,8 @@ export interface Tree {
 /**
  * Creates a place for each Markdown file, and for folders.
  *
- * A folder has a place if it contains a Markdown file at any depth, or has a note of its name. A place keeps its key when a
- * folder gets an index, or a note gets a folder of the same name.
+ * A folder has a place if it contains a Markdown file at any depth, or has a note of its name. A place keeps its key
+ * when a folder gets an index, or a note gets a folder of the same name.
  */
 export function growTree(markdown: readonly string[], others: readonly string[]): Tree {
   const inhabited = new Set(foldersOf(markdown))

@@ -31,7 +31,8 @@ const noAliases: Aliases = { paths: new Map(), names: new Map() }
 /**
  * Creates a resolver of links to these nodes.
  *
- * If several nodes have the same path, the first counts. 10,000 nodes take 0.1 s, with turns of the event loop in between.
+ * If several nodes have the same path, the first counts. 10,000 nodes take 0.1 s, with turns of the event loop in
+ * between.
  */
 export async function nodeResolver(sources: readonly SourceNode[]): Promise<ResolveNode> {
   const byPath = new Map<string, VaultNode>()

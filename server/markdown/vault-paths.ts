@@ -75,7 +75,8 @@ export const attachments = 'attachments/'
 /**
  * Returns the path that a link names, relative to content.md. The link then also works in a clone.
  *
- * Undefined if the path leaves the repository or is reserved by the format, or for a wiki link, which does not name a path.
+ * Undefined if the path leaves the repository or is reserved by the format, or for a wiki link, which does not name a
+ * path.
  */
 export function namedPath({ target, form }: Link): string | undefined {
   if (form === 'wikilink') return undefined
@@ -99,8 +100,8 @@ const none: ReadonlyMap<string, string> = new Map()
 /**
  * Returns the path of a node's file in an exported folder. It is next to the note, as the links of its text expect.
  *
- * An import keeps files from elsewhere in the vault below `attachments/`. They return to their old paths, unless the text
- * names that folder.
+ * An import keeps files from elsewhere in the vault below `attachments/`. They return to their old paths, unless the
+ * text names that folder.
  *
  * @param note the path of the note
  * @param path the path of the file in the node's repository

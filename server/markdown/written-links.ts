@@ -64,7 +64,11 @@ function urlOf(token: Token, attribute: 'href' | 'src'): string {
   return withBrackets(String(token.attrGet(attribute) ?? ''))
 }
 
-/** Returns the offset where a link begins. The parser is after its `[`, or, for a bare URL, at the `:` of the scheme. */
+/**
+ * Returns the offset where a link begins.
+ *
+ * The parser is after its `[`, or, for a bare URL, at the `:` of the scheme.
+ */
 function beginning({ markup, ...token }: Token, place: number): number {
   if (markup === 'autolink') return place
   return markup === 'linkify' ? place - String(token.attrs?.[0]?.[1]).indexOf(':') : place - 1

@@ -62,13 +62,13 @@ describe('the command export', () => {
     const first = await run('export', org, dir)
     expect(first.code).to.equal(1)
     const notWritten = [
-      '  Krill.md: not written: the one there was changed, or comes from elsewhere',
-      '  Sea.md: not written: the one there was changed, or comes from elsewhere',
+      '  Krill.md: not written: the existing file was changed, or was not written by an export',
+      '  Sea.md: not written: the existing file was changed, or was not written by an export',
     ]
     expect(first.stdout.split('\n').slice(1, -1)).to.deep.equal([
       '3 problems found:',
       ...notWritten,
-      '  Sea/img/whale.svg: kept: it is exported no more, but was changed since',
+      '  Sea/img/whale.svg: kept: it is no longer exported, but was changed since the last export',
     ])
     const again = await run('export', org, dir)
     expect(again.stdout.split('\n').slice(1, -1)).to.deep.equal(['2 problems found:', ...notWritten])
@@ -87,8 +87,8 @@ describe('the command export', () => {
         1,
         `Moved (${org}) in ${dir}: 0 files written, 1 unchanged, 0 removed`,
         '2 problems found:',
-        '  Sea/Whale.md: not written again: it lies at Orca.md now; import the folder, or move it back',
-        '  Sea/img/whale.svg: not written again: it lies at img/whale.svg now; import the folder, or move it back',
+        '  Sea/Whale.md: not written again, because it was moved to Orca.md; import the folder, or move it back',
+        '  Sea/img/whale.svg: not written again, because it was moved to img/whale.svg; import the folder, or move it back',
       ])
       expect(await filesIn(dir)).to.deep.equal(before)
     }
@@ -118,7 +118,7 @@ describe('the command export', () => {
     )
     expect(thrown).to.include({
       code: 'storage_full',
-      message: `${dir} is not exported whole: The disk is full; what is written is whole; the same command goes on from there`,
+      message: `The export into ${dir} is incomplete: The disk is full. All files that were written are complete. Run the same command to continue`,
     })
     expect(await readdir(dir, { recursive: true })).to.have.members(['.grove', '.grove/export-open.jsonl'])
   })
@@ -137,8 +137,8 @@ describe('the command export', () => {
     const { code, stdout } = await run('export', org, dir)
     expect(code).to.equal(1)
     expect(stdout)
-      .to.include('Sea.md: the one there is a symbolic link')
-      .and.to.include('Sea/krill.md: Sea is no folder')
+      .to.include('Sea.md: the existing file is a symbolic link')
+      .and.to.include('Sea/krill.md: Sea is not a folder')
     expect(await filesIn(elsewhere)).to.deep.equal(before)
     expect(await readlink(join(dir, 'Sea.md'))).to.equal(join(outer, 'nothing'))
   })

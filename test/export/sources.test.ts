@@ -140,7 +140,7 @@ describe('an export', () => {
     await rename(join(dir, 'Moves.md'), join(dir, 'Moved.md'))
     const { stdout } = await importAs(dir)
     expect(stdout).to.contain('\n0 created, 0 updated, 1 renamed, 1 unchanged\n')
-    expect(stdout).to.contain('\nkept, though its file is gone: Goes.md (Goes)\n')
+    expect(stdout).to.contain('\nkept, although its file is gone: Goes.md (Goes)\n')
     expect((await importAs(dir, '--prune')).stdout).to.contain(', 1 removed, 2 unchanged\n')
     // With it, the folder becomes a node.
     await writeFile(join(dir, 'Goes.md'), 'A new one.\n')

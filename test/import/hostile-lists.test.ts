@@ -57,7 +57,7 @@ describe('the lists of another Grove', () => {
 
   it('have no page with more items than were asked for', async () => {
     expect(await refusal((limit) => ({ names: Array.from({ length: limit + 1 }, () => 'a') }))).to.equal(
-      'RemoteError: http://hostile.example does not answer as a Grove does: GET /list?limit=200&offset=0',
+      'RemoteError: http://hostile.example does not respond like a Grove service: GET /list?limit=200&offset=0',
     )
   })
 

@@ -93,13 +93,21 @@ describe('import from and to what is hostile', () => {
       [`GET /orgs/${org}/nodes`]: `{"total":1,"nodes":[{"id":"${node}","title":"x","properties":{"a":${deep}}}]}`,
     })
     expect(code).to.equal(1)
-    expect(stderr).to.match(/ does not answer as a Grove does: GET \S+\n$/)
+    expect(stderr).to.match(/ does not respond like a Grove service: GET \S+\n$/)
   })
 
   for (const [what, answer, sentence] of [
-    ['objects without end', () => `[${'{},'.repeat(15_000_000)}{}]`, / answers more than 1000000 values at once\n$/],
-    ['brackets without end', () => '['.repeat(20_000_000), / does not answer as a Grove does: GET \S+\n$/],
-    ['a page of objects', () => `{"total":1,"nodes":[${'{},'.repeat(9_000_000)}{}]}`, / answers more than 4 MiB\n$/],
+    [
+      'objects without end',
+      () => `[${'{},'.repeat(15_000_000)}{}]`,
+      / The answer of \S+ has more than 1000000 values\n$/,
+    ],
+    ['brackets without end', () => '['.repeat(20_000_000), / does not respond like a Grove service: GET \S+\n$/],
+    [
+      'a page of objects',
+      () => `{"total":1,"nodes":[${'{},'.repeat(9_000_000)}{}]}`,
+      / The answer of \S+ is larger than 4 MiB\n$/,
+    ],
   ] as const)
     it(`ends with a sentence, in a small heap, where a service answers ${what}`, async () => {
       const end = what === 'a page of objects' ? `GET /orgs/${org}/nodes` : `GET /orgs/${org}`

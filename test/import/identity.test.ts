@@ -138,7 +138,7 @@ describe('import: the plan', () => {
         for (const path of fresh) expect(files).to.have.property(path, 'new')
         expect(gone).to.deep.equal(Object.keys(before))
         expect(problems.map(({ path }) => path)).to.deep.equal(fresh)
-        for (const { reason } of problems) expect(reason).to.match(/^taken as new: it might be any of a\.md/)
+        for (const { reason } of problems) expect(reason).to.match(/^treated as new: it might be any of a\.md/)
       })
 
     it('an id that two files name, unless one lies where its node is', async () => {
@@ -146,7 +146,7 @@ describe('import: the plan', () => {
       const both = { 'a.md': withId(id, text('A')), 'b.md': withId(id, text('B')) }
       const alone = await imports(both)
       expect([...alone.known.keys()]).to.not.include(id)
-      const reason = `its id ${id} is not used: it is that of`
+      const reason = `its id ${id} was ignored: it is the id of`
       expect(alone.plans[0]?.problems).to.deep.equal([
         { path: 'a.md', reason: `${reason} 2 files` },
         { path: 'b.md', reason: `${reason} 2 files` },
@@ -160,7 +160,7 @@ describe('import: the plan', () => {
       const id = randomUUID()
       const plan = await planOf(await garden({ 'a.md': withId(id, 'A') }), org, {}, { elsewhere: [id] })
       expect(plan.nodes.map((node) => node.id)).to.not.include(id)
-      expect(plan.problems).to.deep.equal([{ path: 'a.md', reason: `its id ${id} is not used: it is taken` }])
+      expect(plan.problems).to.deep.equal([{ path: 'a.md', reason: `its id ${id} was ignored: it is already in use` }])
     })
   })
 

@@ -36,7 +36,7 @@ describe('import of what is no vault', () => {
   it('imports nothing that the kernel makes up, and ends with 1', async () => {
     const { code, stdout } = await importOf('/proc/self/net')
     expect(code).to.equal(1)
-    expect(stdout).to.contain('  .: in proc, whose files the kernel makes up: not imported\n')
+    expect(stdout).to.contain('  .: in the kernel file system proc: skipped\n')
     expect(stdout).to.contain(': 1 node, 0 parent edges, 0 connections, 0 attachments\n')
   })
 
@@ -60,9 +60,9 @@ describe('import of what is no vault', () => {
     await writeFile(name('b.md'), '# B\n')
     const { code, stdout } = await importOf(folder.toString())
     expect(code).to.equal(1)
-    expect(stdout).to.contain(`2 things could not be placed as they are:
-  caf\ufffd.md: its name is not UTF-8: rename it
-  caf\ufffds: its name is not UTF-8: rename it
+    expect(stdout).to.contain(`2 problems found:
+  caf\ufffd.md: its name is not UTF-8; rename it
+  caf\ufffds: its name is not UTF-8; rename it
 `)
     expect(stdout).to.contain('2 created')
   })
@@ -78,18 +78,18 @@ describe('import of what is no vault', () => {
     }
     const { code, stdout } = await importOf(folder)
     expect(code).to.equal(0)
-    expect(stdout.slice(stdout.indexOf('1,006 links'))).to.equal(`1,006 links lead to nothing here:
-  1001 to no file
+    expect(stdout.slice(stdout.indexOf('1,006 links'))).to.equal(`1,006 links have no target here:
+  1001 to a missing file
     a.md: [[Nowhere 0]]
     a.md: [[Nowhere 1]]
     a.md: [[Nowhere 2]]
-  1 out of the folder
+  1 outside the folder
     a.md: ../../c
-  1 to a name that several files have
+  1 with an ambiguous name
     a.md: same.md
-  1 to a path of a site, from its root
+  1 from the root of a site
     a.md: /e
-  2 by Hugo's references
+  2 with a Hugo reference
     a.md: /b
     b.md: g
 `)
@@ -112,7 +112,7 @@ describe('import of what is no vault', () => {
     }
     const limits = { markdownBytes: 1_048_576, attachmentBytes: 1_048_576 }
     const { problems, left, counts } = await planOf(folder, org, { limits })
-    const reason = 'left out: an import holds at most 1 MiB of its kind; import the folder in parts'
+    const reason = 'skipped: an import reads at most 1 MiB of this kind; import the folder in parts'
     expect(problems).to.deep.equal(['b.bin', 'b.md'].map((path) => ({ path, reason })))
     expect([left, counts.attachments, counts.nodes]).to.deep.equal([2, 1, 2])
     await truncate(join(folder, 'a.bin'), 10 * 1_048_576 + 1)

@@ -85,7 +85,7 @@ describe('import: the plan', () => {
     it('are named where a node has no room for the second of two such names', async () => {
       const planned = await plan({ 'a.md': '![[X.png]] ![[Y.png]]', 'IMG/X.png': '', 'img/Y.png': '' })
       expect(planned.problems).to.deep.equal([
-        { path: 'img/Y.png', reason: 'not attached to a.md: but for case, IMG there has its name' },
+        { path: 'img/Y.png', reason: 'not attached to a.md: IMG has the same name there, except for case' },
       ])
     })
   })
@@ -133,7 +133,7 @@ describe('import: the plan', () => {
         'e.canvas': '{}',
       }
       const { problems, counts } = await plan(files)
-      const reason = 'is no canvas: kept as a file alone'
+      const reason = 'not a valid canvas: kept only as a file'
       expect(problems).to.deep.equal(['a', 'b', 'd'].map((name) => ({ path: `${name}.canvas`, reason })))
       expect(counts.attachments).to.equal(5)
     })

@@ -42,12 +42,13 @@ describe('import: the plan', () => {
         { path: 'a.md', reason: 'its title is cut to 500 of 700 characters' },
         {
           path: 'a.md',
-          reason: '51 of its tags are left out, since a node has 100 tags of 100 characters: t100, t101, t102, …',
+          reason:
+            '51 of its tags are left out, because a node has at most 100 tags of 100 characters: t100, t101, t102, …',
         },
         { path: 'b.md', reason: 'its title is cut to 500 of 600 characters' },
         {
           path: 'c.md',
-          reason: `1 of its tags is left out, since a node has 100 tags of 100 characters: ${'z'.repeat(100)}`,
+          reason: `1 of its tags is left out, because a node has at most 100 tags of 100 characters: ${'z'.repeat(100)}`,
         },
       ])
       expect(
@@ -88,7 +89,7 @@ describe('import: the plan', () => {
       expect(planned.problems).to.deep.equal(
         ['broken.md', 'docs/loop', 'outside.md'].map((path) => ({
           path,
-          reason: 'a symbolic link to no imported file: not followed',
+          reason: 'symbolic link to a file that is not imported: skipped',
         })),
       )
     })
@@ -109,7 +110,7 @@ describe('import: the plan', () => {
       const planned = await plan({ 'a.md': '', 'note.md': `[[a]]\n\n${'word '.repeat(500_000)}\n\n[[gone]]` })
       expect(connections(planned, 'note.md')).to.deep.equal(['links_to a.md'])
       expect(planned.problems.map(({ reason }) => reason)).to.deep.equal([
-        'longer than 2 MiB: kept whole, but headings, links and tags are of its beginning',
+        'longer than 2 MiB: the whole text is kept, but headings, links and tags are only those of its beginning',
       ])
     })
   })

@@ -67,7 +67,7 @@ describe('import: the plan', () => {
       ['a bomb of aliases', `---\na: &a [x,x]\nb: &b [*a,*a]\n${bomb()}---\n`, /alias/],
       ['an alias of itself', '---\na: &a [*a]\n---\n', /left in the text/],
       ['what is nested too deeply', `---\na: ${'['.repeat(5_000)}${']'.repeat(5_000)}\n---\n`, /left in the text/],
-      ['half a character', '---\na: "\\ud800"\n---\n', /half a character/],
+      ['half a character', '---\na: "\\ud800"\n---\n', /unpaired surrogate/],
       ['TOML', '+++\ntitle = "x"\n+++\n', /TOML/],
     ] as const)
       it(`stays in the text, and is named, if it is ${form}`, async () => {

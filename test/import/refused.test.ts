@@ -78,7 +78,7 @@ describe('import', () => {
       const made = both.map(({ stdout }) => Number(/(\d+) created/.exec(stdout)?.[1]))
       expect(made.reduce((sum, one) => sum + one)).to.equal(5)
       const last = await importAs(folder, '--org', org)
-      expect(last.stdout).to.contain('0 created').and.contain('\n1 link leads')
+      expect(last.stdout).to.contain('0 created').and.contain('\n1 link has no target')
       expect((await nodesOf(org)).size).to.equal(5)
       expect((await importAs(folder, '--org', org)).stdout).to.contain('\n0 created, 0 updated, 5 unchanged\n')
     })
@@ -98,7 +98,7 @@ describe('import', () => {
       })
       const done = await importAs(folder)
       expect(done.code, 'deep.bin is left out').to.equal(1)
-      const problems = done.stdout.split('could not be placed as they are:\n')[1]?.split('\n') ?? []
+      const problems = done.stdout.split('problems found:\n')[1]?.split('\n') ?? []
       expect(problems.filter(Boolean).map((line) => line.replace(long, 'LONG'))).to.deep.equal([
         '  bad.md: front matter left in the text: Flow sequence in block collection must be sufficiently indented and end with a ] at line 3, column 1',
         '  latin.md: not UTF-8: kept as an attachment',
@@ -118,11 +118,11 @@ describe('import', () => {
       const done = await importAs(folder, '--org', org)
       expect(done.code).to.equal(1)
       expect(done.stdout).to.contain('\n4 created, 0 updated, 0 unchanged\n')
-      expect(done.stdout.split('as they are:\n')[1]?.split('1 link')[0]).to.equal(
+      expect(done.stdout.split('problems found:\n')[1]?.split('1 link')[0]).to.equal(
         `  plants/index.md: The id ${taken.id} is already in use
-  plants/rose.md: 1 of its edges lead to what could not be placed
-  plants/thorn.md: 1 of its edges lead to what could not be placed
-  zebra.md: 1 of its edges lead to what could not be placed
+  plants/rose.md: edges left out, because their targets could not be written: 1
+  plants/thorn.md: edges left out, because their targets could not be written: 1
+  zebra.md: edges left out, because their targets could not be written: 1
 `,
       )
       expect(await linksIn(org)).to.include('Zebra→Rose rose')

@@ -118,7 +118,7 @@ describe('import --to', () => {
     expect((await nodesOf(there)).size).to.equal(0)
     const remote = await importTo(grove.url, folder, '--org', there)
     expect(remote.code, remote.stderr).to.equal(local.code)
-    const note = /Note: the organisation does not learn which vault fills it: .*\n/
+    const note = /Note: the organisation does not record its vault, and .*\n/
     expect(remote.stdout.replace(note, '').replace(`There (${there})`, `Here (${here})`)).to.equal(local.stdout)
     expect(countsIn(dry)).to.equal(countsIn(remote))
     expect(await stateOf(there)).to.deep.equal(await stateOf(here))
@@ -171,7 +171,7 @@ describe('import --to', () => {
       code: 2,
       stdout: '',
       stderr:
-        'grove: There is no organisation for this folder, and a personal access token cannot do that: create an organisation called Session, or choose one with --org\n',
+        'grove: There is no organisation for this folder, and personal access tokens cannot change that. Create an organisation called Session, or choose one with --org\n',
     })
     const session = join(await folderOf('Token', { session: ann.session.accessToken }), 'session')
     const first = await importTo(grove.url, folder, '--token-file', session)
@@ -220,9 +220,9 @@ describe('import --to', () => {
     })
     const done = await importTo(grove.url, folder, '--org', org)
     expect(done.code).to.equal(1)
-    const problems = done.stdout.split('as they are:\n')[1]?.split('1 link')[0] ?? ''
+    const problems = done.stdout.split('problems found:\n')[1]?.split('1 link')[0] ?? ''
     expect(problems).to.contain(`  plants/index.md: The id ${taken.id} is already in use\n`)
-    expect(problems).to.contain('  zebra.md: 1 of its edges lead to what could not be placed\n')
+    expect(problems).to.contain('  zebra.md: edges left out, because their targets could not be written: 1\n')
     expect([...(await nodesOf(org)).keys()]).to.include.members(['Rose', 'Thorn', 'Zebra'])
     expect(countsIn(await importTo(grove.url, folder, '--org', org))).to.match(/^0 created, 0 updated, \d unchanged$/)
   })
@@ -247,7 +247,7 @@ describe('import --to', () => {
     const { code, stderr } = await importTo(grove.url, folder, '--org', org, '--token-file', file)
     expect(code).to.equal(2)
     expect(stderr.trim().split('\n').at(-1)).to.equal(
-      `grove: ${grove.url} refuses the token: This token is read-only; 0 of 2 nodes were written. An import needs a personal access token of access write for this organisation: create one, and run the same command with it`,
+      `grove: ${grove.url} refuses the token: This token is read-only; 0 of 2 nodes were written. An import needs a personal access token with write access to this organisation. Create one, and run the same command with it`,
     )
   })
 
@@ -260,17 +260,17 @@ describe('import --to', () => {
     }
     const org = await newOrg('Wrong')
     await ends(2, 'refuses the token: ', grove.url, '--token-file', join(folder, 'bad-token'))
-    await ends(2, 'holds no token', grove.url, '--token-file', join(folder, 'blank'))
-    await ends(2, 'is not there', grove.url, '--token-file', join(folder, 'absent'))
+    await ends(2, 'does not contain a token', grove.url, '--token-file', join(folder, 'blank'))
+    await ends(2, 'does not exist', grove.url, '--token-file', join(folder, 'absent'))
     await ends(2, 'is a folder', grove.url, '--token-file', folder)
     await ends(2, 'https is needed', 'http://grove.example.org')
-    await ends(2, 'is no address', 'ftp://x')
-    await ends(2, 'the token is in the file', 'https://ann:secret@grove.example.org')
+    await ends(2, 'is not a URL', 'ftp://x')
+    await ends(2, 'put the token in the file', 'https://ann:secret@grove.example.org')
     await ends(2, 'Organisation not found', grove.url, '--org', '3f2504e0-4f89-41d3-9a0c-0305e82c3309')
-    await ends(2, '--as is for the data folder', grove.url, '--as', 'ann@example.org')
+    await ends(2, '--as and --to cannot be combined', grove.url, '--as', 'ann@example.org')
     await ends(1, 'cannot be reached: ', 'http://127.0.0.1:9', '--org', org)
     const tls = grove.url.replace('http:', 'https:')
-    await ends(1, 'it does not speak TLS there; is the address http://?\n', tls, '--org', org)
+    await ends(1, 'it does not use TLS; should the URL begin with http://?\n', tls, '--org', org)
     expect((await nodesOf(org)).size).to.equal(0)
   })
 })

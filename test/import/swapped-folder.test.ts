@@ -55,7 +55,7 @@ describe('import of a folder that is swapped with a link', () => {
     await writeFile(join(outside, 'vault.json'), '{"id": "8f14e45f-ceea-467f-a1d3-0c6f9b1f2a11"}\n')
     const { code, stderr } = await importAs(folder)
     expect(code).to.equal(2)
-    expect(stderr).to.contain(`grove: .grove/vault.json ${reason}; put it right`)
+    expect(stderr).to.contain(`grove: .grove/vault.json ${reason}; repair it`)
   })
 
   it('takes a folder that was moved away for one that is gone', async () => {

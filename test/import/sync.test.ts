@@ -81,9 +81,9 @@ describe('import', () => {
       for (const path of ['zebra.md', 'c.md']) await rm(join(folder, path))
       const told = await importAs(folder)
       const command = `import '${folder.replaceAll("'", "'\\''")}' --as ann@example.org --org ${org} --prune`
-      expect(told.stdout).to.contain(`kept, though its file is gone: c.md (C)
-kept, though its file is gone: zebra.md (Zebra)
-2 nodes are kept though their files are gone; this moves them to the trash, from which grove restore-node brings them back:
+      expect(told.stdout).to.contain(`kept, although its file is gone: c.md (C)
+kept, although its file is gone: zebra.md (Zebra)
+2 nodes were kept, although their files are gone. To move them to the trash, from which grove restore-node brings them back, run:
   grove ${command}
 `)
       expect((await nodesOf(org)).size).to.equal(7)
@@ -108,7 +108,9 @@ kept, though its file is gone: zebra.md (Zebra)
       await mkdir(odd)
       const unread = await importAs(folder, '--prune')
       expect(unread.code).to.equal(1)
-      expect(unread.stdout).to.contain('1 node is kept though its file is gone: not all of the folder could be read\n')
+      expect(unread.stdout).to.contain(
+        '1 node was kept, although its file is gone, because a part of the folder could not be read\n',
+      )
       expect((await nodesOf(org)).size).to.equal(5)
     })
   })
@@ -124,7 +126,7 @@ kept, though its file is gone: zebra.md (Zebra)
       const dry = await importAs(folder, '--dry-run', ...more)
       const done = await importAs(folder, ...more)
       const lines = dry.stdout.split('\n')
-      expect(lines.shift()).to.equal('A dry run: nothing is changed')
+      expect(lines.shift()).to.equal('Dry run: nothing was changed')
       const told = lines.filter((line) => !/^ {2}(created|updated|renamed|removed): /.test(line))
       const org = orgIn(done)
       expect(told.join('\n').replace('a new organisation', org)).to.equal(done.stdout.replace(/^removed: .*\n/m, ''))
@@ -182,7 +184,9 @@ kept, though its file is gone: zebra.md (Zebra)
       await rm(join(outer, '.git/objects'), { recursive: true })
       const broken = await importAs(join(outer, 'docs'))
       expect([broken.code, broken.stdout]).to.deep.equal([2, ''])
-      expect(broken.stderr).to.match(/^grove: git cannot tell what it ignores in .*: fatal: not a git repository/)
+      expect(broken.stderr).to.match(
+        /^grove: Git cannot list the files that it ignores in .*: fatal: not a git repository/,
+      )
     })
 
     it('unfinished files of editors', async () => {
@@ -201,10 +205,8 @@ kept, though its file is gone: zebra.md (Zebra)
       const folder = await folderOf('Site', { ...Object.fromEntries(pages), 'a.md': `${links} [no](/fr/x)` })
       const done = await importAs(folder)
       expect(done.stdout).to.contain(', 6 connections,')
-      expect(done.stdout).to.contain('\nNote: links from the root of the site are read with --base /en/\n')
-      expect(done.stdout).to.contain(
-        '\n1 link leads to nothing here:\n  1 to a path of a site, from its root\n    a.md: /fr/x\n',
-      )
+      expect(done.stdout).to.contain('\nNote: links from the root of the site were resolved with --base /en/\n')
+      expect(done.stdout).to.contain('\n1 link has no target here:\n  1 from the root of a site\n    a.md: /fr/x\n')
     })
 
     it('takes --base', async () => {
@@ -237,7 +239,7 @@ kept, though its file is gone: zebra.md (Zebra)
       const other = await folderOf('Guest', { 'a.md': 'Other', 'c.md': 'C' })
       const org = orgIn(await importAs(one))
       const guest = await importAs(other, '--org', org)
-      expect(guest.stdout).to.contain('\nNote: it is of another vault, whose nodes are left alone\n3 created,')
+      expect(guest.stdout).to.contain('\nNote: it belongs to another vault, whose nodes are not changed\n3 created,')
       expect((await importAs(other, '--org', org, '--prune')).stdout).to.contain(
         '\n0 created, 0 updated, 3 unchanged\n',
       )
@@ -266,7 +268,9 @@ kept, though its file is gone: zebra.md (Zebra)
       const late = await folderOf('Late', { 'a.md': 'A' })
       const made = await importAs(late)
       expect(orgIn(made)).to.not.equal(theirs)
-      expect(made.stdout).to.match(/^Late \(2\) \(.*\nNote: another organisation is called Late: --org chooses it\n/)
+      expect(made.stdout).to.match(
+        /^Late \(2\) \(.*\nNote: another organisation is called Late; use --org to import into it\n/,
+      )
     })
 
     it('is told to members alone which vault it is', async () => {
@@ -284,7 +288,7 @@ kept, though its file is gone: zebra.md (Zebra)
     // Root may write to a read-only folder, so a file stands where the folder of the id would be.
     const folder = await folderOf('Fixed', { 'a.md': 'A', '.grove': 'a file' })
     const first = await importAs(folder)
-    expect(first.stdout).to.contain('Note: .grove/vault.json cannot be written (.grove is not a folder): ')
+    expect(first.stdout).to.contain('Note: .grove/vault.json cannot be written (.grove is not a folder); ')
     expect(orgIn(await importAs(folder))).to.equal(orgIn(first))
   })
 
@@ -293,7 +297,7 @@ kept, though its file is gone: zebra.md (Zebra)
       const folder = await folderOf('Damaged', { 'a.md': 'A', '.grove/vault.json': content })
       const { code, stderr } = await importAs(folder)
       expect([code, stderr]).to.deep.include(2)
-      expect(stderr).to.match(/^grove: \.grove\/vault\.json .*; put it right, or remove it/)
+      expect(stderr).to.match(/^grove: \.grove\/vault\.json .*; repair it, or remove it/)
     }
   })
 })

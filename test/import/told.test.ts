@@ -16,7 +16,7 @@ describe('import tells', () => {
     const [a, b] = [(await nodesOf(org)).get('A')?.id, (await nodesOf(org)).get('B')?.id]
     await ann.patch(`/orgs/${org}/nodes/${a}`, { text_content: '# A\n\nBy hand.\n' }).then(expecting(200))
     await appendFile(join(folder, 'b.md'), 'More.\n')
-    const line = 'edited in Grove since the last import, the file wins, the edit stays in the history: a.md\n'
+    const line = 'edited in Grove since the last import; the file replaced the edit, which stays in the history: a.md\n'
     for (const option of ['--dry-run', '--prune']) {
       const { stdout } = await importAs(folder, option)
       expect(stdout).to.contain('\n0 created, 2 updated, 2 unchanged\n').and.contain(`\n${line}`)
@@ -38,7 +38,7 @@ describe('import tells', () => {
     const org = orgIn(await start(args).done)
     const a = (await nodesOf(org)).get('A')?.id
     await ann.patch(`/orgs/${org}/nodes/${a}`, { title: 'By hand' }).then(expecting(200))
-    expect((await start(args).done).stdout).to.match(/\nedited in Grove since the last import, .*: a\.md\n/)
+    expect((await start(args).done).stdout).to.match(/\nedited in Grove since the last import; .*: a\.md\n/)
     expect((await start(args).done).stdout).not.to.contain('edited')
   })
 
@@ -60,7 +60,7 @@ describe('import tells', () => {
     const org = orgIn(await importAs(folder))
     await rm(join(folder, 'b.md'))
     const { stdout } = await importAs(folder, '--prune')
-    const [, words = ''] = /^removed: b\.md; grove (restore-node \S+) brings it back$/m.exec(stdout) ?? []
+    const [, words = ''] = /^removed: b\.md; to restore it, run grove (restore-node \S+)$/m.exec(stdout) ?? []
     expect((await run(...words.split(' '))).code).to.equal(0)
     expect([...(await nodesOf(org)).keys()]).to.include('B')
   })
@@ -75,7 +75,7 @@ describe('import tells', () => {
     expect(refused).to.deep.equal({
       code: 2,
       stdout: '',
-      stderr: `grove: You may only read the organisation of this folder, Read (${org}): ask one of its owners for the role of editor, or give a new one another --name\n`,
+      stderr: `grove: You may only read the organisation of this folder, Read (${org}). Ask one of its owners for the editor role, or use --name to create another organisation\n`,
     })
     expect((await bob.get('/orgs')).body.total).to.equal(before)
     const own = await run('import', folder, '--as', 'bob@example.org', '--name', 'Mine')
@@ -91,7 +91,7 @@ describe('import tells', () => {
     const again = await importAs(other)
     expect(orgIn(again)).to.equal(host)
     expect(again.stdout).to.contain(
-      '\nNote: it is of another vault, whose nodes are left alone; it was put there with --org\n0 created, 0 updated, 2 unchanged\n',
+      '\nNote: it belongs to another vault, whose nodes are not changed; it was chosen earlier with --org\n0 created, 0 updated, 2 unchanged\n',
     )
     const own = orgIn(await importAs(other, '--name', 'Own'))
     expect(own).not.to.equal(host)

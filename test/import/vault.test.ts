@@ -25,8 +25,8 @@ describe('import', () => {
       expect(first.stdout).to.equal(
         `Garden (${org}): 5 nodes, 4 parent edges, 3 connections, 1 attachment
 5 created, 0 updated, 0 unchanged
-1 link leads to nothing here:
-  1 to no file
+1 link has no target here:
+  1 to a missing file
     plants/rose.md: [[Nowhere]]
 `,
       )
@@ -108,7 +108,7 @@ describe('import', () => {
       await rm(join(folder, 'zebra.md'))
       const again = await importAs(folder)
       expect(again.code).to.equal(0)
-      expect(again.stdout).to.contain('kept, though its file is gone: zebra.md (Zebra)\n')
+      expect(again.stdout).to.contain('kept, although its file is gone: zebra.md (Zebra)\n')
       expect([...(await nodesOf(org)).keys()]).to.include('Zebra')
       await writeFile(join(folder, 'zebra.md'), vault['zebra.md'] ?? '')
       expect((await importAs(folder)).stdout)

@@ -165,7 +165,8 @@ async function propose(session: Session, proposal: Proposal): Promise<string> {
  * Creates a branch, a commit on it and a pull request.
  *
  * The branch's name is a hash of main's head and the change, and the commit's parent is that head. So a repeated call
- * continues one that was cut off. If identical calls run at the same time, one creates the proposal and the others find it.
+ * continues one that was cut off. If identical calls run at the same time, one creates the proposal and the others find
+ * it.
  */
 async function attempt(session: Session, proposal: Proposal): Promise<string> {
   const { api } = session

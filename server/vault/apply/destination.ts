@@ -1,4 +1,4 @@
-/** The organisation's side of an import: the data folder of this machine, or a Grove elsewhere (`remote/`). */
+/** The target of an import: the local data folder, or a remote Grove (`remote/`). */
 import type { Deps } from '../../base/deps.ts'
 import type { Person } from '../../domain/actor.ts'
 import { adoptVault, createOrg, listOrgs, readOrg } from '../../domain/orgs/orgs.ts'
@@ -9,39 +9,39 @@ import { applyImport, type ImportInput } from './imports.ts'
 import { contentsOf, listKnownNodes, takenElsewhere } from './known-nodes.ts'
 import { findRememberedImport, type RememberedImport, rememberImport, stateOfOrg } from './remembered-imports.ts'
 
-/** What an import asks of it, in the name of one person. Errors are sentences for that person. */
+/** The operations that an import needs, in the name of one user. Error messages are for that user. */
 export interface Destination {
-  /** The part of the command line that leads here. */
+  /** The part of the command line that selects this destination. */
   readonly words: readonly string[]
-  /** Those of the person, the oldest first. */
+  /** Lists the organisations of the user, oldest first. */
   listOrgs(): Promise<readonly Candidate[]>
   readOrg(orgId: string): Promise<Candidate>
   createOrg(org: { readonly name: string; readonly vault_id?: string }): Promise<{ readonly id: string }>
-  /** Says which vault fills the organisation, where nothing says so yet. Returns a sentence where that was not possible. */
+  /** Records the vault of an organisation that has none. Returns a message if that was not possible. */
   adoptVault(orgId: string, vaultId: string): Promise<string | undefined>
   /**
-   * All nodes, the oldest first, with their paths where this vault, or the organisation's own, has made them.
+   * Lists all nodes, oldest first. A node has a path if this vault, or the organisation's own, created it.
    *
-   * @param guest the vault, where the organisation is another one's
+   * @param guest the vault, if the organisation belongs to another one
    */
   knownNodes(orgId: string, guest: string | undefined): Promise<readonly KnownNode[]>
-  /** The contents of these nodes on main, in any order. */
+  /** Reads the contents of these nodes on main, in any order. */
   contentsOf(orgId: string, ids: readonly string[]): AsyncIterable<KnownContent>
-  /** Those of these ids that nodes of other organisations have, as far as can be known. */
+  /** Returns the ids that nodes of other organisations have, as far as can be known. */
   takenElsewhere(orgId: string, ids: readonly string[]): Promise<ReadonlySet<string>>
-  /** Another one after each change of the organisation or of its nodes; undefined where only a read of all can tell. */
+  /** Returns a string that changes with the organisation and its nodes. Undefined if that requires reading them all. */
   stateOfOrg(orgId: string): Promise<string | undefined>
-  /** What the last import that found all unchanged has said. */
+  /** Returns the summary of the last import that found everything unchanged. */
   recall(orgId: string): Promise<RememberedImport | undefined>
   remember(orgId: string, remembered: RememberedImport): Promise<void>
-  /** As applyImport. */
+  /** Writes the plan, like applyImport. */
   write(orgId: string, input: ImportInput): Promise<Imported>
 }
 
-/** Organisations of a person among which the vault's is looked for. */
+/** Largest number of a user's organisations that are searched for the vault's. */
 const maxOrgs = 10_000
 
-/** The data folder of this machine. */
+/** Returns the local data folder as a destination. */
 export function localDestination(deps: Deps, person: Person): Destination {
   return {
     words: ['--as', person.email],

@@ -1,4 +1,4 @@
-/** Writes a planned folder as nodes: creates new ones, commits to changed ones, leaves the rest, deletes what is to go. */
+/** Writes a planned folder as nodes. Creates new ones, commits to changed ones, and deletes removed ones. */
 
 import { GitError, isStorageError } from '../../../gitstore/errors.ts'
 import { readCommit } from '../../../gitstore/objects/commits.ts'
@@ -22,7 +22,7 @@ import type { OrgAt } from '../../domain/targets.ts'
 import type { PlannedNode } from '../plan/plan.ts'
 import type { Imported } from '../plan/summary.ts'
 
-/** A planned node as it is written: the paths are for messages, and `files` has the edges. */
+/** A planned node to write. The paths are for messages, and `files` includes the edges. */
 export interface ImportedNode extends Readonly<Omit<PlannedNode, 'files' | 'parents'>> {
   readonly files: NodeFiles
 }
@@ -32,20 +32,21 @@ export interface ImportInput {
   readonly nodes: readonly ImportedNode[]
   /** Nodes to delete. */
   readonly removed: readonly Pick<ImportedNode, 'id' | 'path'>[]
-  /** Changes nothing and answers what would be changed, but for what would be refused. */
+  /** Changes nothing and returns the changes that would be made. Refusals are not predicted. */
   readonly dryRun?: boolean
   readonly onProgress: (done: number, total: number) => void
 }
 
-/** What a writer did with a node; absent where it was refused. */
+/** The outcome of each node, by id; absent if the node was refused. */
 export type Statuses = ReadonlyMap<string, BatchOutcome['status']>
 
 /**
- * Makes each node's main equal to the plan; previous content stays in the history. Then moves the removed ones to the trash. A
- * refused node is reported as a problem and does not stop the others, which lose their edges to it. A repeated import
- * completes an interrupted one.
+ * Makes each node's main equal to the plan, then moves removed nodes to the trash.
  *
- * @throws AppError org_not_found, forbidden; GitError storage_*, DatabaseError; the reason of `deps.draining`
+ * Previous content stays in the history. A refused node is reported as a problem. Other nodes are still written,
+ * without their edges to it. A repeated import completes an interrupted one.
+ *
+ * @throws AppError org_not_found, forbidden; GitError storage_*, DatabaseError, the reason of `deps.draining`
  */
 export async function applyImport(deps: Deps, actor: Person, at: OrgAt, input: ImportInput): Promise<Imported> {
   const { orgId } = at
@@ -77,7 +78,7 @@ export async function applyImport(deps: Deps, actor: Person, at: OrgAt, input: I
   return { ...toSummaryNames(nodes, statuses, edited), removed: gone, problems }
 }
 
-/** The paths of the nodes by what became of them. */
+/** Groups the paths of the nodes by outcome. */
 export function toSummaryNames(
   nodes: readonly ImportedNode[],
   statuses: Statuses,
@@ -94,14 +95,14 @@ export function toSummaryNames(
   }
 }
 
-/** The message of the commit that an import makes. */
+/** Returns the message of an import's commit. */
 export function importMessage({ path, movedFrom }: ImportedNode): string {
   return `${importWord} ${path}${movedFrom === undefined ? '' : `, before ${movedFrom}`}`
 }
 
 const importWord = 'Import'
 
-/** Whether an import made the commit, as far as its message says. */
+/** True if the commit's message is that of an import. */
 export function isImports(message: string): boolean {
   return message.startsWith(`${importWord} `)
 }
@@ -112,7 +113,7 @@ interface Writing {
   readonly onProgress: (done: number) => void
 }
 
-/** Begins again where another import has made one of the nodes meanwhile. */
+/** Writes the nodes. Starts again if another import creates one of them in the meantime. */
 async function write(deps: Deps, actor: Person, at: OrgAt, writing: Writing): Promise<Statuses> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -126,7 +127,7 @@ async function write(deps: Deps, actor: Person, at: OrgAt, writing: Writing): Pr
   }
 }
 
-/** Each is lost to another import. */
+/** Largest number of attempts. Each one fails only because of another import. */
 const maxAttempts = 5
 
 async function writeOnce(
@@ -162,14 +163,15 @@ async function writeOnce(
   return new Map(outcomes.map(({ id, status }) => [id, status]))
 }
 
-/** What is said of a node some of whose edges were left out. */
+/** Returns the problem of a node that was written without some of its edges. */
 export function lostEdges(count: number): string {
-  return `${count} of its edges lead to what could not be placed`
+  return `edges left out, because their targets could not be written: ${count}`
 }
 
 /**
- * What `write` would do, but for what would be refused. The index has the tree of main, so that nodes that are as planned cost
- * a hash of their files and a look at the ref.
+ * Predicts the changes of `write`, except refusals.
+ *
+ * The index has the tree of main, so an unchanged node costs only a hash of its files and a read of the ref.
  */
 async function compare(
   deps: Deps,
@@ -196,7 +198,7 @@ async function compare(
   return { statuses, edited, changed }
 }
 
-/** Whether main's head is no commit of an import; false where it cannot be read. */
+/** True if the head of main is not a commit of an import. False if it cannot be read. */
 async function isEdited(repo: Repo): Promise<boolean> {
   try {
     const head = readRef(repo, main)
@@ -208,8 +210,10 @@ async function isEdited(repo: Repo): Promise<boolean> {
 }
 
 /**
- * The files that main is to have, JSON that says the same as it is there; undefined where it has them already. Where main cannot be
- * read, all as planned: the write then says what is wrong.
+ * Returns the files to write to main; undefined if main already has them.
+ *
+ * JSON with equal content keeps its bytes. If main cannot be read, all files are returned, and the write reports the
+ * fault.
  */
 async function filesToWrite(
   repo: Repo,
@@ -230,7 +234,7 @@ async function filesToWrite(
   }
 }
 
-/** @throws errors that do not concern this node alone; they end the import */
+/** Returns the reason of a refusal. @throws errors that concern more than this node; they end the import */
 function reasonOf(error: unknown): string {
   if (error instanceof ValidationError) return error.problems.map((problem) => problem.msg).join('; ')
   if (error instanceof AppError) return error.message
@@ -243,7 +247,7 @@ export function withoutEdgesTo(lost: ReadonlySet<string>, files: NodeFiles): Nod
   return new Map([...files].filter(([path, bytes]) => !lost.has(otherEnd(path, bytes) ?? '')))
 }
 
-/** The other node, if the file is an edge. */
+/** Returns the id of the other node, if the file is an edge. */
 export function otherEnd(path: string, bytes: Buffer): string | undefined {
   const parent = edgeIdAt('parents', path)
   if (parent !== undefined || !liesIn('connections', path)) return parent

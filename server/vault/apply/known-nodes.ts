@@ -1,17 +1,17 @@
-/** What an organisation has of the nodes that an import made: their places in the vault, their contents, their ids. */
+/** Reads the imported nodes of an organisation: paths in the vault, contents and ids. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { listNodeContents, listNodeProperties, listOrgsOfNodes } from '../../../index/derived/node-queries.ts'
 import type { Deps } from '../../base/deps.ts'
 import { idsTrashedElsewhere } from '../../domain/nodes/taken-ids.ts'
 import { guestProperty, type KnownContent, type KnownNode } from '../plan/inventory.ts'
 
-/** Rows of one statement: texts have some KiB, 10 MiB at most. */
+/** Rows read by one statement. Texts have a few KiB, at most 10 MiB. */
 const rowsAtOnce = 50
 
 /**
- * The nodes, the oldest first.
+ * Lists the nodes, oldest first.
  *
- * @param guest the vault, if the organisation is another one's
+ * @param guest the vault, if the organisation belongs to another one
  */
 export async function listKnownNodes({ index }: Deps, orgId: string, guest: string | undefined): Promise<KnownNode[]> {
   return (await listNodeProperties(index.read, orgId)).map(({ id, title, properties }) => {
@@ -21,7 +21,7 @@ export async function listKnownNodes({ index }: Deps, orgId: string, guest: stri
   })
 }
 
-/** In any order. */
+/** Reads the contents of nodes, in any order. */
 export async function* contentsOf({ index }: Deps, ids: readonly string[]): AsyncGenerator<KnownContent> {
   for (let from = 0; from < ids.length; from += rowsAtOnce) {
     for (const { id, tags, properties, text } of await listNodeContents(index.read, ids.slice(from, from + rowsAtOnce)))
@@ -35,7 +35,7 @@ export async function* contentsOf({ index }: Deps, ids: readonly string[]): Asyn
   }
 }
 
-/** Those of these ids that nodes of other organisations have, in the trash too. */
+/** Returns the ids that nodes of other organisations have, also in the trash. */
 export async function takenElsewhere(
   { index, store }: Deps,
   orgId: string,

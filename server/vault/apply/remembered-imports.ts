@@ -1,6 +1,8 @@
 /**
- * What imports have found unchanged, a file for each organisation in `imports/` of the data folder: an import of the same files
- * into the same state of the organisation is known without reading them. The files may be deleted at any time.
+ * Remembers imports that found everything unchanged.
+ *
+ * There is one file per organisation in `imports/` of the data folder. If the files and the organisation have the same
+ * state again, an import knows its result without reading them. The files in `imports/` may be deleted at any time.
  */
 import { join } from 'node:path'
 import { z } from 'zod'
@@ -13,26 +15,26 @@ import { asJson } from '../../domain/format/signatures.ts'
 import { importsFolder } from '../../domain/layout.ts'
 
 const rememberedSchema = z.object({
-  /** Of the folder, as folderState gives it. */
+  /** The state of the folder, from folderState. */
   folder: z.string(),
-  /** Of the organisation, as stateOfOrg gives it. */
+  /** The state of the organisation, from stateOfOrg. */
   org: z.string(),
-  /** What the import said. */
+  /** The summary of the import. */
   lines: z.array(z.string()),
 })
 
 export type RememberedImport = z.infer<typeof rememberedSchema>
 
-/** Bytes of a file; what would be longer is not remembered. */
+/** Largest file in bytes. A longer summary is not remembered. */
 const mostBytes = 1_048_576
 
-/** Another one after each change of the organisation or of its nodes. */
+/** Returns a string that changes with the organisation and its nodes. */
 export async function stateOfOrg({ index }: Deps, orgId: string): Promise<string | undefined> {
   const row = await findOrgState(index.read, orgId)
   return row && `${row.epoch} ${row.version}`
 }
 
-/** The last one; undefined where there is none or its file is damaged. @throws system errors */
+/** Reads the last remembered import; undefined if it is missing or damaged. @throws system errors */
 export async function findRememberedImport({ store }: Deps, orgId: string): Promise<RememberedImport | undefined> {
   const bytes = await readRegular(fileOf(store.root, orgId), mostBytes)
   if (bytes === undefined || typeof bytes === 'string') return undefined

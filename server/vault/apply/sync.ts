@@ -1,4 +1,4 @@
-/** Brings an organisation up to date with a folder: lists, plans, writes, and remembers a folder that has not changed. */
+/** Updates an organisation from a folder: lists, plans, writes, and remembers an unchanged folder. */
 import { resolve } from 'node:path'
 import { asExported, type Inventory } from '../plan/inventory.ts'
 import { type Plan, planImport } from '../plan/plan.ts'
@@ -18,9 +18,9 @@ export interface Sync {
   readonly folder: string
   readonly options: SyncOptions
   readonly signal: AbortSignal
-  /** Shows how far a step of the first run is. */
+  /** Creates a progress display for a step of the first run. */
   readonly progressFor: (step: 'Reading' | 'Writing') => Progress
-  /** The command that removes the nodes whose files are gone. */
+  /** Returns the command that removes the nodes whose files are gone. */
   readonly pruningCommand: (orgId: string) => string
 }
 
@@ -33,22 +33,22 @@ export interface Synced {
   readonly listed: Folder
   readonly target: Target
   readonly done: Imported
-  /** A file was gone when the plan read it. */
+  /** True if a file was gone when the plan read it. */
   readonly isStale: boolean
-  /** Lines. */
+  /** The lines of the summary. */
   readonly summary: readonly string[]
-  /** Everything is in the organisation: no node was refused and no file left out. */
+  /** True if everything is in the organisation: no node was refused and no file skipped. */
   readonly isComplete: boolean
 }
 
-/** How often a folder is listed and read, if files go away in between. */
+/** How often a folder is listed and read, if files disappear in between. */
 const readings = 3
 
 /**
  * Imports the folder once.
  *
- * @param known the organisation, if it was chosen before: progress is then not shown
- * @throws as targetOf, listFolder, planImport and the destination
+ * @param known the organisation, if it was chosen before; progress is then not shown
+ * @throws the errors of targetOf, listFolder, planImport and the destination
  */
 export async function syncFolder(sync: Sync, known?: Target): Promise<Synced> {
   const { to, folder, options, signal } = sync
@@ -59,7 +59,7 @@ export async function syncFolder(sync: Sync, known?: Target): Promise<Synced> {
   const memory = known || dryRun ? undefined : await memoryOf(sync, listed, target)
   const recalled = await memory?.recall()
   if (recalled) return { listed, target, done: nothing, isStale: false, summary: recalled, isComplete: true }
-  // In a dry run a new organisation is not made.
+  // A dry run does not create a new organisation.
   const isMade = !(target.isNew && dryRun)
   const inventory = await inventoryOf(to, target, isMade)
   const reading = known ? undefined : sync.progressFor('Reading')
@@ -69,7 +69,7 @@ export async function syncFolder(sync: Sync, known?: Target): Promise<Synced> {
     plan = await planOf(sync, listed, inventory, reading)
   }
   reading?.end()
-  // What could not be listed may have been moved there.
+  // A file that seems to be gone may have been moved to a folder that could not be listed.
   const isWhole = listed.lost.length === 0
   const removed = prune && isWhole ? plan.gone.map(({ id, path = '' }) => ({ id, path })) : []
   const writing = known || dryRun ? undefined : sync.progressFor('Writing')
@@ -97,7 +97,7 @@ function allCreated({ nodes }: Plan): Imported {
   return { ...nothing, created: nodes.map(({ path }) => path) }
 }
 
-/** Undefined if only a read of all files can tell that nothing has changed. */
+/** Returns the memory of imports. Undefined if finding changes requires reading all files. */
 async function memoryOf({ to, folder, options }: Sync, listed: Folder, target: Target) {
   const { id, guest, notes } = target
   const { base, prune } = options
@@ -113,12 +113,12 @@ async function memoryOf({ to, folder, options }: Sync, listed: Folder, target: T
     return last?.folder === state && last?.org === before ? last?.lines : undefined
   }
 
-  /** @param look what a run that changes nothing would find */
+  /** @param look returns the result of a dry run */
   async function remember(done: Imported, look: () => Promise<Imported>, summaryWith: (what: Imported) => string[]) {
     const isUnchanged = changesOf(done) === undefined
     const org = isUnchanged ? before : await to.stateOfOrg(id)
     const found = isUnchanged ? done : await look()
-    // Others may have written meanwhile.
+    // Another writer may have changed the organisation in the meantime.
     if (org === undefined || changesOf(found) !== undefined || (await to.stateOfOrg(id)) !== org) return
     await to.remember(id, { folder: state ?? '', org, lines: summaryWith(found) })
   }

@@ -1,4 +1,4 @@
-/** The organisation that an import writes to. */
+/** Chooses the organisation that an import writes to. */
 import { basename, resolve } from 'node:path'
 import { v4 as newId } from 'uuid'
 import { codeOf } from '../../../gitstore/errors.ts'
@@ -20,18 +20,18 @@ export interface Target {
   readonly id: string
   readonly name: string
   readonly isNew: boolean
-  /** The vault, where the organisation is another one's. */
+  /** The vault, if the organisation belongs to another one. */
   readonly guest: string | undefined
   /** Sentences for the summary. */
   readonly notes: readonly string[]
-  /** Where an export of the organisation into the folder has put the note of each node, by its id. */
+  /** The path of each node's note in an export into the folder, by node id. */
   readonly exported: ReadonlyMap<string, string>
 }
 
-/** Nodes are to be removed, and nothing tells whether the organisation is of this folder. */
+/** The error for --prune if the organisation may belong to another folder. */
 export class UnknownVaultError extends Error {
   constructor() {
-    super(`--prune needs a folder that has a ${vaultFile}: the organisation may be of another vault`)
+    super(`--prune needs a folder with a ${vaultFile}, because the organisation may belong to another vault`)
     this.name = 'UnknownVaultError'
   }
 }
@@ -44,10 +44,12 @@ export interface TargetOptions {
 }
 
 /**
- * Chooses the organisation, or creates it; writes the vault's id to folder and organisation where they have none. A dry run
- * writes nothing.
+ * Chooses or creates the organisation.
  *
- * @throws UnknownVaultError, DamagedVaultFileError, SeveralOrganisationsError, OnlyReaderError; as the destination
+ * Writes the vault's id to the folder and the organisation if they have none. A dry run writes nothing.
+ *
+ * @throws UnknownVaultError, DamagedVaultFileError, SeveralOrganisationsError, OnlyReaderError; the destination's
+ * errors
  */
 export async function targetOf(to: Destination, folder: Folder, options: TargetOptions): Promise<Target> {
   const { dryRun = false } = options
@@ -73,7 +75,7 @@ export async function targetOf(to: Destination, folder: Folder, options: TargetO
   }
   const { org, isGuest } = choice
   if (options.name !== undefined && org.name !== name)
-    notes.push(`its name stays: --name ${name} is for a new organisation`)
+    notes.push(`its name was not changed: --name ${name} applies only to a new organisation`)
   if (options.prune && vaultId === undefined && org.vault_id !== undefined) throw new UnknownVaultError()
   if (org.vault_id === undefined && vaultId !== undefined && !isGuest && !dryRun) {
     const note = await to.adoptVault(org.id, vaultId)
@@ -84,7 +86,7 @@ export async function targetOf(to: Destination, folder: Folder, options: TargetO
   return { id: org.id, name: org.name, isNew: false, guest: isGuest ? vaultId : undefined, notes, exported }
 }
 
-/** Undefined where the folder is no export. */
+/** Reads the manifest of an export; undefined if the folder is not an export. */
 async function readExport(dir: string, notes: string[]): Promise<Manifest | undefined> {
   try {
     return await readManifest(dir)
@@ -101,7 +103,7 @@ async function keepHost(dir: string, orgId: string, notes: string[]): Promise<vo
     await rememberHost(dir, orgId)
   } catch (error) {
     if (!(error instanceof Error)) throw error
-    notes.push(`${vaultFile} cannot be written (${error.message}): --org is needed again`)
+    notes.push(`${vaultFile} cannot be written (${error.message}); use --org again next time`)
   }
 }
 
@@ -110,7 +112,7 @@ async function makeId(dir: string, notes: string[]): Promise<string | undefined>
     return await makeVaultId(dir)
   } catch (error) {
     if (error instanceof DamagedVaultFileError || !(error instanceof Error)) throw error
-    notes.push(`${vaultFile} cannot be written (${error.message}): the folder is known by its name alone`)
+    notes.push(`${vaultFile} cannot be written (${error.message}); the folder is identified only by its name`)
     return undefined
   }
 }

@@ -1,4 +1,4 @@
-/** Where the files that are not Markdown go: into every node that shows them, else into their folder's. */
+/** Assigns other files than Markdown to the nodes that show them, else to their folder. */
 import { posix } from 'node:path'
 import { pathProblem } from '../../../gitstore/names.ts'
 import type { PathProblem } from '../../domain/format/path-problem.ts'
@@ -7,17 +7,19 @@ import { type Place, pathOf, type Tree } from '../../markdown/tree.ts'
 import { attachments } from '../../markdown/vault-paths.ts'
 import type { ShownBy } from './connections.ts'
 
-/** A node that gets a file, and the path that it has in the node's repository. */
+/** A node that gets a file, and the file's path in its repository. */
 export interface Attached {
   readonly place: Place
   readonly path: string
 }
 
 /**
- * Where each of `files` goes. In a node a file has one path: the first that the text names, so that a clone shows it; else
- * its path in the folder, below `attachments/`.
+ * Assigns each file to nodes and paths.
  *
- * @param lost gets what no repository can hold
+ * In a node a file has one path: the first that the text names, so that its links work in a clone. Otherwise it is the
+ * path in the folder, below `attachments/`.
+ *
+ * @param lost gets the files that no repository can hold
  */
 export function spread(
   tree: Tree,
@@ -53,13 +55,13 @@ export function spread(
     return home
   }
 
-  /** The folder for files that no path is named for, as the text spells it. */
+  /** Returns the folder for files whose path is not named, as the text spells it. */
   function keptIn(place: Place): string {
     const spelled = taken.get(place)?.get(attachments.slice(0, -1))
     return spelled && !spelled.isFile ? `${spelled.step}/` : attachments
   }
 
-  /** Takes the path in the node, unless what is there has its name, or differs from it or a folder above it in case alone. */
+  /** Takes a path in the node. Returns the obstacle if it exists, or a part of it differs only in case. */
   function take(place: Place, path: string): string | undefined {
     const names = taken.get(place) ?? new Map<string, Taken>()
     taken.set(place, names)
@@ -68,8 +70,8 @@ export function spread(
     for (const { step, isFile } of steps) {
       const other = names.get(folded(step))
       const shown = other?.step.replace(attachments, '')
-      if (other && other.step !== step) return `but for case, ${shown} there has its name`
-      if (other && (isFile || other.isFile)) return `${shown} is there already`
+      if (other && other.step !== step) return `${shown} has the same name there, except for case`
+      if (other && (isFile || other.isFile)) return `${shown} already exists there`
     }
     for (const { step, isFile } of steps) names.set(folded(step), { step, isFile })
     return undefined

@@ -1,4 +1,4 @@
-/** Follows the links of all documents: connections between nodes, nodes that show a file, unresolved links. */
+/** Follows the links of all documents. Finds connections, nodes that show a file, and unresolved links. */
 
 import type { Resolve } from '../../markdown/link-resolver.ts'
 import type { Link } from '../../markdown/markdown-facts.ts'
@@ -11,24 +11,24 @@ import { shortened, type Unresolved, type UnresolvedKind } from './unresolved.ts
 export interface Connection {
   readonly target: Place
   readonly type: Link['type'] | 'canvas'
-  /** The words of the first such link, '' if it has none. */
+  /** The words of the first such link; '' if it has no words. */
   readonly label: string
 }
 
-/** The nodes that link to or embed a file, each with the first path by which its text names one in the repository. */
+/** The nodes that show a file, each with the first path that its text names. */
 export type ShownBy = ReadonlyMap<Place, string | undefined>
 
 export interface Connections {
-  /** Of each place, one for each target and type, in the order of the text. */
+  /** The connections of each place, in text order, one per target and type. */
   readonly of: ReadonlyMap<Place, readonly Connection[]>
   readonly shownBy: ReadonlyMap<string, ShownBy>
-  /** One for each file and target. */
+  /** Unresolved links, one per file and target. */
   readonly unresolved: readonly Unresolved[]
 }
 
 type KindOf = (from: string, link: Link) => UnresolvedKind
 
-/** @param kindOf why `resolve` has found nothing */
+/** @param kindOf classifies a link that `resolve` does not find */
 export function followLinks(
   tree: Tree,
   documents: ReadonlyMap<string, Document>,
@@ -67,7 +67,7 @@ export function followLinks(
     return tree.byFile.get(path) ?? tree.byFolder.get(path)
   }
 
-  /** A card names its file by the path in the vault. */
+  /** Finds the place of a card. It names its file by the path in the vault. */
   function cardAt(canvas: string, file: string): Place | undefined {
     const found = resolve(canvas, { target: `/${file}`, form: 'wikilink', type: 'embeds', label: '' })
     if (found === undefined) lose(canvas, file, 'missing')

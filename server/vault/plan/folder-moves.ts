@@ -1,4 +1,4 @@
-/** Folders that were renamed: a new one that holds most of what a folder held that is gone. */
+/** Finds renamed folders: a new folder that contains most of a missing folder's nodes. */
 import { posix } from 'node:path'
 import type { PathProblem } from '../../domain/format/path-problem.ts'
 import { isMarkdown } from '../../markdown/note-names.ts'
@@ -6,13 +6,13 @@ import { isIndex, type Place, pathOf } from '../../markdown/tree.ts'
 import type { KnownNode } from './inventory.ts'
 
 interface Moved {
-  /** The nodes that are found so far. */
+  /** The nodes found so far. */
   readonly nodes: ReadonlyMap<Place, KnownNode>
   readonly known: readonly KnownNode[]
   readonly isGone: (node: KnownNode) => boolean
 }
 
-/** The deepest first, since the folders in a folder count as what it held. */
+/** Matches missing folders to new ones. The deepest come first, because subfolders count as content. */
 export function moveFolders({ nodes: found, known, isGone }: Moved) {
   const nodes = new Map<Place, KnownNode>()
   const problems: PathProblem[] = []
@@ -34,14 +34,14 @@ export function moveFolders({ nodes: found, known, isGone }: Moved) {
         nodes.set(place, node)
         placeOf.set(node.id, place)
       } else {
-        const reason = `taken as new: it holds most of ${[node, ...others].map(({ path }) => path).join(', ')}`
+        const reason = `treated as new: it contains most of ${[node, ...others].map(({ path }) => path).join(', ')}`
         problems.push({ path: pathOf(place), reason })
       }
     }
   }
   return { nodes, problems }
 
-  /** The folder that holds more than half of these nodes now. */
+  /** Returns the folder that now contains more than half of these nodes. */
   function newHome(children: readonly KnownNode[]): Place | undefined {
     const counts = new Map<Place, number>()
     for (const { id } of children) {

@@ -1,7 +1,15 @@
 /**
- * Which node each place of a folder is: by the id in its front matter, else by its path, else by the id that its first import
- * gave it, else by the text of a file that is gone, else by the folder that it stands for. What remains is new. What is
- * ambiguous is new as well, and a problem says so.
+ * Matches each place of a folder to a node.
+ *
+ * The first of these that fits decides:
+ *
+ * 1. the id in the front matter
+ * 2. the path
+ * 3. the id that the first import derived
+ * 4. the text of a missing file
+ * 5. the folder that the place represents
+ *
+ * All other places are new. Ambiguous places are also new, and are reported as problems.
  */
 
 import { v5 as uuidFrom } from 'uuid'
@@ -17,14 +25,14 @@ import { type Candidate, type Renames, sameNames, sameTexts, similarTexts } from
 
 export interface Identities {
   readonly idOf: (place: Place) => string
-  /** The node that the organisation has for the place. */
+  /** Returns the existing node of the place, if any. */
   readonly nodeOf: (place: Place) => KnownNode | undefined
   /** Nodes of this vault whose file or folder is gone. */
   readonly gone: readonly KnownNode[]
   readonly problems: readonly PathProblem[]
 }
 
-/** @param isPresent whether a file or folder of that path is there, imported or not */
+/** @param isPresent true if a file or folder with the path exists, imported or not */
 export async function identify(
   tree: Tree,
   documents: ReadonlyMap<string, Document>,
@@ -39,7 +47,7 @@ export async function identify(
   const imported = inventory.nodes.filter(({ path }) => path !== undefined)
   const byPath = new Map(imported.toReversed().map((node) => [node.path, node]))
   for (const place of found.openPlaces()) found.claim(place, byPath.get(pathOf(place)))
-  // A client that sets all properties of a node anew takes its path away. Only an import makes such an id.
+  // A client that replaces all properties of a node removes its path. Only an import derives such an id.
   const unmarked = inventory.guest === undefined ? inventory.nodes.filter(({ isUnmarked }) => isUnmarked) : []
   const byId = new Map(unmarked.map((node) => [node.id, node]))
   for (const place of found.openPlaces()) found.claim(place, byId.get(uuidFrom(place.key, inventory.orgId)))
@@ -56,7 +64,7 @@ export async function identify(
   }
 }
 
-/** The nodes that places are found to be so far: each place is one node, and each node is at one place. */
+/** The matches found so far. Each place is one node, and each node is at one place. */
 class FoundNodes {
   readonly nodes = new Map<Place, KnownNode>()
   readonly problems: PathProblem[] = []
@@ -77,7 +85,7 @@ class FoundNodes {
     return this.#claimed.has(id)
   }
 
-  /** Places that no node is found for; the id of a new one may be written in its file. */
+  /** Returns the places without a match. The file of a new one may state its id. */
   openPlaces(): Place[] {
     return this.#tree.places.filter((place) => !this.nodes.has(place))
   }
@@ -92,7 +100,7 @@ interface Moving {
   readonly isGone: (node: KnownNode) => boolean
 }
 
-/** Finds the nodes of files and folders that were moved, the surest ones first. */
+/** Finds the nodes of moved files and folders, the most certain matches first. */
 async function findMoved(found: FoundNodes, { tree, documents, inventory, imported, isGone }: Moving): Promise<void> {
   const byPath = new Map(imported.toReversed().map((node) => [node.path, node]))
   const doubtful = new Set<string>()
@@ -137,7 +145,7 @@ async function findMoved(found: FoundNodes, { tree, documents, inventory, import
   }
 }
 
-/** A note that has got a folder or another ending, a folder that has got an index, or the other way round. */
+/** Matches notes whose folder or ending changed, and folders that gained or lost an index. */
 function claimByKey(found: FoundNodes, gone: readonly KnownNode[]): void {
   const byKey = new Map<string, KnownNode[]>()
   for (const node of gone)
@@ -152,7 +160,7 @@ function pathsOf(nodes: readonly KnownNode[]): string[] {
   return nodes.map(({ path = '' }) => path)
 }
 
-/** The id of each place: that of its node, else the one that its file names, else a new one. */
+/** Returns the id of each place. It is its node's, else the one in its file, else a new one. */
 function idsOf(
   tree: Tree,
   { nodes }: FoundNodes,
@@ -165,7 +173,11 @@ function idsOf(
   for (const place of tree.places) ids.set(place, nodes.get(place)?.id ?? fresh.get(place) ?? derivedId(place))
   return ids
 
-  /** From the organisation and the key, so that two runs at once make the same; another one where a renamed node has it. */
+  /**
+   * Derives an id from the organisation and the key.
+   *
+   * Two simultaneous runs derive the same id. If a renamed node already has it, another one is derived.
+   */
   function derivedId({ key }: Place): string {
     for (let attempt = 0; ; attempt++) {
       const id = uuidFrom(attempt === 0 ? key : `${key}\0${attempt}`, inventory.orgId)
@@ -176,25 +188,25 @@ function idsOf(
   }
 }
 
-/** Properties that say where a note is. */
+/** The properties that record the location of a note. */
 const placing: readonly string[] = ['id', sourcePathKey, sourceFilesKey, guestProperty]
 
-/** The part of a note that stays the same when its file moves: text, tags and properties. '' if the note says nothing. */
+/** Returns the part of a note that a move does not change. Text, tags and properties; '' if it is empty. */
 function identityText(tags: readonly string[], properties: Readonly<Record<string, unknown>>, body: string): string {
   const own = Object.entries(properties).filter(([name]) => !placing.includes(name))
   if (tags.length === 0 && own.length === 0) return body.trim() === '' ? '' : body
   return `${JSON.stringify({ tags, ...Object.fromEntries(own) }, null, 1)}\n${body}`
 }
 
-/** The ids that files name in their front matter: of nodes that the organisation has, and of new ones. */
+/** The ids in the front matter of files, for existing nodes and for new ones. */
 interface WrittenIds {
   readonly nodes: ReadonlyMap<Place, KnownNode>
-  /** Ids that no node has: of the node that the file becomes, unless it is one already. */
+  /** Ids that no node has yet. They are for places that do not match an existing node. */
   readonly fresh: ReadonlyMap<Place, string>
   readonly problems: readonly PathProblem[]
 }
 
-/** Of several files with one id, the one at the path of its node has it; else none. */
+/** Reads the ids in front matter. If several files have the same id, only the file at the node's path keeps it. */
 async function writtenIds(
   tree: Tree,
   documents: ReadonlyMap<string, Document>,
@@ -212,8 +224,8 @@ async function writtenIds(
     const node = known.get(id)
     const owner = paths.length === 1 ? paths[0] : paths.find((path) => path === node?.path)
     for (const path of paths) {
-      const reason = elsewhere.has(id) ? 'is taken' : owner === path ? undefined : shared(paths, owner)
-      if (reason !== undefined) problems.push({ path, reason: `its id ${id} is not used: it ${reason}` })
+      const reason = elsewhere.has(id) ? 'is already in use' : owner === path ? undefined : shared(paths, owner)
+      if (reason !== undefined) problems.push({ path, reason: `its id ${id} was ignored: it ${reason}` })
     }
     const place = owner === undefined || elsewhere.has(id) ? undefined : tree.byFile.get(owner)
     if (place && node) nodes.set(place, node)
@@ -223,5 +235,5 @@ async function writtenIds(
 }
 
 function shared(paths: readonly string[], owner: string | undefined): string {
-  return owner === undefined ? `is that of ${paths.length} files` : `is that of ${owner}`
+  return owner === undefined ? `is the id of ${paths.length} files` : `is the id of ${owner}`
 }

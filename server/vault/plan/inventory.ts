@@ -1,12 +1,12 @@
-/** What an organisation has of a vault: all that a plan needs to find its nodes again. */
+/** The nodes that an organisation already has, so that a plan can match them. */
 import { fileOfSource } from '../../markdown/vault-paths.ts'
 
 export interface KnownNode {
   readonly id: string
   readonly title: string
-  /** The property `source_path`; undefined where no import of this vault made the node. */
+  /** The property `source_path`; undefined if no import of this vault created the node. */
   readonly path: string | undefined
-  /** It has no such property; only its id can show that an import made it. */
+  /** True if it lacks the property. Only its id can then show that an import created it. */
   readonly isUnmarked?: boolean
 }
 
@@ -14,27 +14,27 @@ export interface KnownContent {
   readonly id: string
   readonly tags: readonly string[]
   readonly properties: Readonly<Record<string, unknown>>
-  /** Of content.md; '' where there is none. */
+  /** The content of content.md; '' if it is missing. */
   readonly text: string
 }
 
 export interface Inventory {
   /** A UUID. */
   readonly orgId: string
-  /** All nodes of the organisation, the oldest first. */
+  /** All nodes of the organisation, oldest first. */
   readonly nodes: readonly KnownNode[]
-  /** The vault's id where the organisation is another vault's: its nodes carry it, and no others are looked at. */
+  /** The vault's id, if the organisation belongs to another vault. Only nodes with this id are considered. */
   readonly guest?: string
-  /** The contents of these nodes on main, in any order. */
+  /** Reads the contents of these nodes on main, in any order. */
   contentsOf(ids: readonly string[]): AsyncIterable<KnownContent>
-  /** Those of these ids that nodes of other organisations have, in the trash too. */
+  /** Returns the ids that nodes of other organisations have, also in the trash. */
   takenElsewhere(ids: readonly string[]): Promise<ReadonlySet<string>>
 }
 
-/** The property that names the vault of a node in an organisation of another one. */
+/** The property with the vault of a node in another vault's organisation. */
 export const guestProperty = 'source_vault'
 
-/** The node with the path of its note in the folder that it was exported to, if nothing else says where that lies. */
+/** Gives a node the path of its exported note, if nothing else records its location. */
 export function asExported(node: KnownNode, note: string | undefined): KnownNode {
   const isFolder = node.path !== undefined && fileOfSource(node.path) === note
   return note !== undefined && (isFolder || (node.path === undefined && node.isUnmarked))

@@ -1,4 +1,4 @@
-/** A planned node's own files, in the public format of a repository, the same bytes each time. */
+/** Builds a planned node's own files in the repository format. The bytes are always the same. */
 
 import { connectionJson, parentJson } from '../../domain/format/node-files.ts'
 import { edgeFile, nodeFile, textFile } from '../../domain/format/paths.ts'
@@ -7,14 +7,14 @@ import type { Place } from '../../markdown/tree.ts'
 import type { Document } from '../read/document.ts'
 import type { Connection } from './connections.ts'
 
-/** What the files of nodes say of each other. */
+/** The ids and titles by which files of nodes refer to other nodes. */
 export interface Naming {
   readonly idOf: (place: Place) => string
-  /** Titles: a label that repeats that of its target says nothing. */
+  /** Returns the title. A label that only repeats the target's title is omitted. */
   readonly titleOf: (place: Place) => string
 }
 
-/** The properties that a note gives its node: an id that is the node's own is not said twice. */
+/** Returns the properties that a note gives its node, without the node's own id. */
 export function ownProperties(document: Document | undefined, nodeId: string): Readonly<Record<string, unknown>> {
   if (document === undefined) return {}
   const { id, ...others } = document.properties
@@ -22,8 +22,8 @@ export function ownProperties(document: Document | undefined, nodeId: string): R
 }
 
 /**
- * @param document undefined: a folder without a text of its own
- * @param properties of the node, with where it comes from
+ * @param document undefined for a folder without its own text
+ * @param properties the node's properties, including its source
  */
 export function nodeFiles(
   place: Place,
@@ -39,7 +39,7 @@ export function nodeFiles(
   return files
 }
 
-/** The files of the connections that a text makes. */
+/** Returns the files of a text's connections. */
 export function* connectionFiles(
   connections: readonly Connection[],
   { idOf, titleOf }: Pick<Naming, 'idOf' | 'titleOf'>,
@@ -51,10 +51,10 @@ export function* connectionFiles(
   }
 }
 
-/** Bytes that a node.json may have. */
+/** Largest node.json in bytes. */
 const maxBytes = 1_048_576
 
-/** On one line where it is too much with lines of its own. */
+/** Writes indented JSON, or a single line if the indented JSON is too large. */
 export function json(value: unknown): Buffer {
   const indented = Buffer.from(`${JSON.stringify(value, null, 2)}\n`)
   return indented.length <= maxBytes ? indented : Buffer.from(`${JSON.stringify(value)}\n`)

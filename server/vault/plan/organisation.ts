@@ -1,4 +1,4 @@
-/** Which organisation a vault goes to: the one that it is in, one that an earlier import made of it, a new one. */
+/** Chooses a vault's organisation: its own, one of an earlier import, or a new one. */
 import { posix } from 'node:path'
 import type { Folder } from '../read/folder.ts'
 import type { KnownNode } from './inventory.ts'
@@ -10,45 +10,45 @@ export interface Candidate {
   readonly role?: string
 }
 
-/** `isGuest`: the organisation is another vault's; the two stay apart. */
+/** A choice. `isGuest` is true if the organisation belongs to another vault; the two stay separate. */
 export type Choice<T> =
   | { readonly org: T; readonly isGuest: boolean; readonly note?: string }
   | { readonly name: string; readonly note?: string }
 
 interface Wanted {
-  /** Undefined: the folder has none and can have none, or not yet. */
+  /** The vault's id; undefined if the folder has none yet, or cannot have one. */
   readonly vaultId: string | undefined
-  /** The organisation that was exported to the folder, where that has no other mark. */
+  /** The organisation that was exported to the folder, if the folder has no vault id. */
   readonly exportOf: string | undefined
-  /** Organisations of other vaults that the folder was put into, the last one first. */
+  /** Organisations of other vaults that the folder was imported into, latest first. */
   readonly hosts: readonly string[]
   readonly name: string
-  /** Whether the caller asks for this name. */
+  /** True if the caller chose the name. */
   readonly isNamed: boolean
   readonly folder: Folder
-  /** The nodes of an organisation that no other vault than its own has made. */
+  /** Returns the nodes of an organisation. Only nodes from its own vault have a path. */
   readonly nodesOf: (orgId: string) => Promise<readonly KnownNode[]>
 }
 
-/** Several organisations are this vault's. */
+/** The error if several organisations belong to the vault. */
 export class SeveralOrganisationsError extends Error {
   constructor(orgs: readonly Candidate[]) {
-    super(`Several organisations are of this vault: ${orgs.map(({ id }) => id).join(', ')}; choose one with --org`)
+    super(`Several organisations belong to this vault: ${orgs.map(({ id }) => id).join(', ')}; choose one with --org`)
     this.name = 'SeveralOrganisationsError'
   }
 }
 
-/** The person may only read the organisation of the folder. */
+/** The error if the user may only read the organisation of the folder. */
 export class OnlyReaderError extends Error {
   constructor({ id, name }: Candidate) {
     super(
-      `You may only read the organisation of this folder, ${name} (${id}): ask one of its owners for the role of editor, or give a new one another --name`,
+      `You may only read the organisation of this folder, ${name} (${id}). Ask one of its owners for the editor role, or use --name to create another organisation`,
     )
     this.name = 'OnlyReaderError'
   }
 }
 
-/** @param orgs those of the person. @throws SeveralOrganisationsError, OnlyReaderError */
+/** Chooses the organisation. @param orgs those of the user. @throws SeveralOrganisationsError, OnlyReaderError */
 export async function chooseOrg<T extends Candidate>(orgs: readonly T[], wanted: Wanted): Promise<Choice<T>> {
   const { vaultId, exportOf, hosts, name, isNamed } = wanted
   const isOwn = ({ id, vault_id }: Candidate) =>
@@ -62,7 +62,7 @@ export async function chooseOrg<T extends Candidate>(orgs: readonly T[], wanted:
   const host = isNamed ? undefined : hosts.map((id) => orgs.find((org) => org.id === id)).find((org) => org)
   if (host?.role === 'reader') throw new OnlyReaderError(host)
   if (host && vaultId !== undefined)
-    return { org: host, isGuest: true, note: `${guestNote}; it was put there with --org` }
+    return { org: host, isGuest: true, note: `${guestNote}; it was chosen earlier with --org` }
   for (const org of writable)
     if (org.name === name && org.vault_id === undefined) {
       const fit = await fitOf(org, wanted)
@@ -71,15 +71,17 @@ export async function chooseOrg<T extends Candidate>(orgs: readonly T[], wanted:
         return {
           org,
           isGuest: false,
-          note: 'most of its nodes come from files of this folder: it is taken for this vault',
+          note: 'most of its nodes come from files of this folder, so it is treated as this vault',
         }
     }
   const isTaken = (one: string) => orgs.some((org) => org.name === one)
   const free = freeName(name, isTaken)
-  return free === name ? { name } : { name: free, note: `another organisation is called ${name}: --org chooses it` }
+  return free === name
+    ? { name }
+    : { name: free, note: `another organisation is called ${name}; use --org to import into it` }
 }
 
-/** Of an organisation that was asked for. */
+/** Returns the choice for an organisation that the caller named. */
 export async function fitInto<T extends Candidate>(org: T, wanted: Wanted): Promise<Choice<T>> {
   const { vaultId } = wanted
   if (vaultId === undefined || org.vault_id === vaultId) return { org, isGuest: false }
@@ -87,9 +89,13 @@ export async function fitInto<T extends Candidate>(org: T, wanted: Wanted): Prom
   return isGuest ? { org, isGuest, note: guestNote } : { org, isGuest }
 }
 
-const guestNote = 'it is of another vault, whose nodes are left alone'
+const guestNote = 'it belongs to another vault, whose nodes are not changed'
 
-/** What the nodes of an organisation say that is of no vault yet: at least half of those that were imported are of this folder. */
+/**
+ * Classifies an organisation without a vault by its nodes.
+ *
+ * It is `same` if at least half of its imported nodes come from this folder.
+ */
 async function fitOf({ id }: Candidate, { folder, nodesOf }: Wanted): Promise<'empty' | 'written' | 'same' | 'other'> {
   const nodes = await nodesOf(id)
   if (nodes.length === 0) return 'empty'
@@ -105,7 +111,7 @@ function foldersAbove(path: string): string[] {
   return folder === '.' ? [] : [folder, ...foldersAbove(folder)]
 }
 
-/** `en`, `en (2)`, `en (3)`. */
+/** Returns the first free name: `en`, `en (2)`, `en (3)`. */
 function freeName(name: string, isTaken: (name: string) => boolean): string {
   let free = name
   for (let number = 2; isTaken(free); number++) free = `${name.slice(0, 190)} (${number})`

@@ -1,4 +1,4 @@
-/** A folder of Markdown as the nodes of an organisation: what an import will write, worked out beforehand. */
+/** Plans the nodes of an organisation from a folder of Markdown, before anything is written. */
 import { posix } from 'node:path'
 import type { PathProblem } from '../../domain/format/path-problem.ts'
 import { type EdgeFolderName, edgeIdAt } from '../../domain/format/paths.ts'
@@ -20,58 +20,59 @@ import { claimsOf, statedFiles, statedIds, withClaims, withoutClaimed, withoutId
 import { findBase, kindsOf, type Unresolved } from './unresolved.ts'
 
 export interface PlannedNode {
-  /** The same in each run. */
+  /** The id, which is the same in each run. */
   id: string
-  /** Of its source, from the folder: a Markdown file, or a folder without an index ('.': the whole). */
+  /** The path of its source in the folder. A Markdown file, or a folder without an index ('.' is the whole). */
   path: string
-  /** Where its source was, if the organisation has the node and that is elsewhere. */
+  /** The previous path of its source, if the node exists and its source was moved. */
   movedFrom?: string
   title: string
   /** The node's whole tree. */
   files: Map<string, Buffer>
-  /** Ids. */
+  /** The ids of its parents. */
   parents: string[]
 }
 
 export interface Plan {
   /** Parents before children. */
   nodes: PlannedNode[]
-  /** Nodes that this vault has made, and whose file or folder is gone. */
+  /** Nodes of this vault whose file or folder is gone. */
   gone: KnownNode[]
-  /** Links that lead to nothing; they stay in the text. */
+  /** Links without a target; they stay in the text. */
   unresolved: readonly Unresolved[]
-  /** What begins the paths of the site, if that was found and not given. */
+  /** The site's base path, if it was detected instead of given. */
   foundBase?: string
-  /** What could not be taken as it is, each with its path from the folder. */
+  /** Problems, each with a path from the folder. */
   problems: PathProblem[]
-  /** How many files or folders of these are left out whole. */
+  /** The number of problems that leave out a whole file or folder. */
   left: number
-  /** A listed file was gone when it was to be read: it may lie where it was not listed, or twice in the list. */
+  /** True if a listed file was gone when it was read. It may be missing from the list, or twice in it. */
   isStale: boolean
   counts: {
     files: number
     nodes: number
     parents: number
     connections: number
-    /** Files kept, however many nodes they are in. */
+    /** Files that are kept, each counted once. */
     attachments: number
   }
 }
 
 export interface PlanOptions {
-  /** Files read so far, and in all; may throw to end the reading. */
+  /** Called with the number of files read so far and of all files. May throw to end the reading. */
   readonly onProgress?: (done: number, total: number) => void
   readonly limits?: { readonly markdownBytes: number; readonly attachmentBytes: number }
-  /** What begins the paths of the site from its root, `/en/`. */
+  /** The prefix of the site's root-relative paths, such as `/en/`. */
   readonly base?: string | undefined
 }
 
-/** Bytes of all Markdown and of all attachments: the plan holds them in memory. */
+/** Limits in bytes for all Markdown and all attachments. The plan holds them in memory. */
 const importLimits = { markdownBytes: 512 * 1_048_576, attachmentBytes: 2_048 * 1_048_576 } as const
 
 /**
- * Reads what `folder` lists, one file after the other, and plans its nodes; nothing is written. The plan holds every
- * attachment in memory, once.
+ * Reads the listed files one after the other and plans their nodes.
+ *
+ * Nothing is written. The plan holds every attachment in memory, once.
  */
 export async function planImport(folder: Folder, inventory: Inventory, options: PlanOptions = {}): Promise<Plan> {
   const { onProgress = () => {}, limits = importLimits, base } = options
@@ -94,13 +95,13 @@ export async function planImport(folder: Folder, inventory: Inventory, options: 
   const nodes = plannedNodes({ folder, tree, documents, connections, attached, identities, inventory }, problems)
   const attachments = await attachFiles(others, {
     ...{ dir: folder.dir, attached, nodes, lost, mostBytes: limits.attachmentBytes },
-    // A note that is a file of another one has been read before.
+    // A note that is a file of another note was already read.
     onFile: (file) => (read.documents.has(file) ? undefined : step()),
   })
 
   const planned = [...nodes.values()]
   for (const one of lost) problems.push(one)
-  // Folders are listed in the order that the file system gives.
+  // Sort, because the file system determines the order in which folders are listed.
   problems.sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0))
   return {
     nodes: planned,
@@ -130,7 +131,7 @@ interface Found {
   readonly inventory: Inventory
 }
 
-/** The nodes with their own files, by place; attachments are added later. */
+/** Returns the nodes with their own files, by place. Attachments are added later. */
 function plannedNodes(
   { folder, tree, documents, connections, attached, identities, inventory }: Found,
   problems: PathProblem[],
@@ -161,7 +162,7 @@ function plannedNodes(
     const own = ownProperties(document, id)
     const { properties, forgotten } = withSource(place, document, own, filesOf.get(place) ?? [], source)
     if (forgotten > 0) {
-      const reason = `its properties have no room for where ${forgotten} of its files lie: an export puts them beside it`
+      const reason = `its properties have no room for the paths of some files, so an export writes these next to it: ${forgotten}`
       problems.push({ path: pathOf(place), reason })
     }
     if (document && stated) {
@@ -177,13 +178,13 @@ interface Attaching {
   readonly dir: string
   readonly attached: ReadonlyMap<string, readonly Attached[]>
   readonly nodes: ReadonlyMap<Place, PlannedNode>
-  /** Gets the files that cannot be read or are too much. */
+  /** Gets the files that cannot be read or exceed the limit. */
   readonly lost: PathProblem[]
   readonly mostBytes: number
   readonly onFile: (file: string) => void
 }
 
-/** Reads the files and adds them to their nodes. @returns how many are kept */
+/** Reads the files and adds them to their nodes. @returns the number of files that are kept */
 async function attachFiles(
   files: readonly string[],
   { dir, attached, nodes, lost, mostBytes, onFile }: Attaching,
@@ -204,7 +205,7 @@ async function attachFiles(
   return count
 }
 
-/** Follows the links; again, where the site's base is found in those that lead to nothing. */
+/** Follows the links. Repeats this if unresolved links reveal the site's base. */
 function follow(
   tree: Tree,
   { documents, others, aliases }: Sources,
@@ -231,10 +232,10 @@ async function canvasesIn({ dir, others, problems }: Sources): Promise<Map<strin
   const canvases = new Map<string, Canvas>()
   for (const path of others.filter(isCanvas)) {
     const bytes = await readListed(dir, path)
-    // What cannot be read is named where it is attached.
+    // An unreadable file is reported when it is attached.
     const canvas = typeof bytes === 'string' ? undefined : readCanvas(bytes.toString())
     if (canvas) canvases.set(path, canvas)
-    else if (typeof bytes !== 'string') problems.push({ path, reason: 'is no canvas: kept as a file alone' })
+    else if (typeof bytes !== 'string') problems.push({ path, reason: 'not a valid canvas: kept only as a file' })
   }
   return canvases
 }
@@ -248,9 +249,11 @@ function sum(numbers: readonly number[]): number {
 }
 
 /**
- * What nodes are called: by front matter, else by the heading that begins the text, else by their file or folder.
+ * Finds titles in front matter, else in the first heading, else in names.
  *
- * @param folder the name of the whole
+ * The heading must begin the text. The name is that of the file or folder.
+ *
+ * @param folder the name of the whole folder
  */
 function titlesIn(folder: string, documents: ReadonlyMap<string, Document>): (place: Place) => string {
   return (place) => {
@@ -263,7 +266,7 @@ function titlesIn(folder: string, documents: ReadonlyMap<string, Document>): (pl
   }
 }
 
-/** A folder's name as it is. */
+/** Returns a folder's name unchanged, as one line. */
 function spelled(name: string): string {
   return toSingleLine(name, 500) || 'Untitled'
 }

@@ -1,4 +1,4 @@
-/** Which new files are files that are gone, by their text: the same one, or one that git takes for a rename. */
+/** Detects renames as Git does: matches new files to missing ones by their texts. */
 import { createHash } from 'node:crypto'
 import { posix } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -6,28 +6,28 @@ import type { PathProblem } from '../../domain/format/path-problem.ts'
 
 export interface Candidate {
   readonly path: string
-  /** '' where it says nothing. */
+  /** The text; '' if the file has no content to compare. */
   readonly text: string
 }
 
 export interface Renames {
-  /** The paths that are gone, by the new ones. */
+  /** The missing paths, by the new ones. */
   readonly from: ReadonlyMap<string, string>
-  /** Both new and gone paths that might be one of several. */
+  /** New and missing paths with more than one possible match. */
   readonly ambiguous: ReadonlySet<string>
   readonly problems: readonly PathProblem[]
 }
 
-/** As `git diff -M`. */
+/** Least similarity of a rename, as in `git diff -M`. */
 const leastSimilarity = 0.5
-/** Pairs that are compared: git's diff.renameLimit, 1,000 files on each side. */
+/** Largest number of compared pairs. Git's diff.renameLimit is 1,000 files on each side. */
 const maxPairs = 1_000_000
 /** Milliseconds between two turns of the event loop. */
 const turnMs = 20
 
 type Candidates = AsyncIterable<Candidate> | Iterable<Candidate>
 
-/** Pairs files of the same text: those of one name first, then what is alone on both sides. */
+/** Pairs files with the same text. First those with the same name, then the only one on each side. */
 export async function sameTexts(gone: Candidates, fresh: Candidates): Promise<Renames> {
   const byText = new Map<string, { gone: string[]; fresh: string[] }>()
   for await (const { path, text } of gone) if (text !== '') groupOf(text).gone.push(path)
@@ -44,7 +44,7 @@ export async function sameTexts(gone: Candidates, fresh: Candidates): Promise<Re
   }
 }
 
-/** Pairs files that say nothing by their names. */
+/** Pairs files by their names only. */
 export function sameNames(gone: readonly string[], fresh: readonly string[]): Renames {
   const found = started()
   pairNamesakes(gone, fresh, found)
@@ -52,15 +52,17 @@ export function sameNames(gone: readonly string[], fresh: readonly string[]): Re
 }
 
 /**
- * Pairs similar files, the most similar first. Of equals those of one name; others are ambiguous. Beyond the limit only files
- * of one name are compared, and a problem says so.
+ * Pairs similar files, the most similar first.
+ *
+ * Among equally similar files, those with the same name are paired, and the rest are ambiguous. Beyond the limit only
+ * files with the same name are compared, and a problem reports this.
  */
 export async function similarTexts(gone: Candidates, fresh: Candidates): Promise<Renames> {
   const [old, added] = [await fingerprintsOf(gone), await fingerprintsOf(fresh)]
   const found = started()
   const isLimited = old.length * added.length > maxPairs
   if (isLimited) {
-    const reason = `${old.length} files are gone and ${added.length} new, too many to compare each with each: only files of one name were compared`
+    const reason = `${old.length} files are gone and ${added.length} are new, too many to compare all of them. Only files with the same name were compared`
     found.problems.push({ path: '.', reason })
   }
   const namesakes = isLimited ? groupedBy(old, nameOf) : undefined
@@ -93,7 +95,7 @@ interface Pair {
   readonly isNamesake: boolean
 }
 
-/** Of pairs that are equally good: those whose files are in no other of them. */
+/** Takes each of several equally good pairs whose files are in no other pair. */
 function takeBest(equals: readonly Pair[], found: Found): void {
   const open = equals.filter(({ gone, fresh }) => !found.taken.has(gone) && !found.taken.has(fresh))
   const byGone = groupedBy(open, ({ gone }) => gone)
@@ -130,8 +132,8 @@ function started(): Found {
   }
 
   function doubt(fresh: readonly string[], gone: readonly string[]): void {
-    const reason = `taken as new: it might be any of ${shortList(gone)}`
-    const rivals = fresh.length > 1 ? `, and ${fresh.length - 1} more new files might` : ''
+    const reason = `treated as new: it might be any of ${shortList(gone)}`
+    const rivals = fresh.length > 1 ? `, and so might other new files (${fresh.length - 1})` : ''
     for (const path of fresh) problems.push({ path, reason: reason + rivals })
     for (const path of [...fresh, ...gone]) {
       taken.add(path)
@@ -156,7 +158,7 @@ function pairUp(gone: readonly string[], fresh: readonly string[], found: Found)
   else found.doubt(added, old)
 }
 
-/** Pairs what is the only one of its name on both sides. */
+/** Pairs files that are the only ones with their name on both sides. */
 function pairNamesakes(gone: readonly string[], fresh: readonly string[], found: Found): void {
   const byName = groupedBy(gone, (path) => posix.basename(path))
   for (const [name, [path, ...others]] of groupedBy(fresh, (path) => posix.basename(path))) {
@@ -191,16 +193,16 @@ function nameOf({ path }: { readonly path: string }): string {
   return posix.basename(path)
 }
 
-/** Bytes of each piece of a text, by the piece's hash: git compares texts so for renames. */
+/** The bytes of each piece of a text, by the hash of the piece. Git compares texts for renames this way. */
 export interface Fingerprint {
   readonly bytes: number
   readonly pieces: ReadonlyMap<number, number>
 }
 
-/** UTF-8 bytes after which a piece ends, if no line does. Source: hash_chars, diffcore-delta.c. */
+/** Largest piece in UTF-8 bytes; a line end also ends a piece. Source: hash_chars, diffcore-delta.c. */
 const pieceBytes = 64
 
-/** Linear in the length. A CR before LF is left out, as git does in texts. */
+/** Computes a fingerprint in linear time. Ignores a CR before LF, as Git does in texts. */
 export function fingerprintOf(text: string): Fingerprint {
   const bytes = Buffer.from(text)
   const pieces = new Map<number, number>()
@@ -219,11 +221,16 @@ export function fingerprintOf(text: string): Fingerprint {
 
 const carriageReturn = 13
 const lineFeed = 10
-/** FNV-1a. */
+/** Constants of the FNV-1a hash. */
 const offsetBasis = 0x811c9dc5
 const prime = 0x01000193
 
-/** The share of the larger text that the smaller one has too, from 0 to 1; 0 where the sizes alone say that it is below `least`. Source: estimate_similarity, diffcore-rename.c. */
+/**
+ * Returns the share of the larger text that the smaller one also has.
+ *
+ * It is from 0 to 1. Returns 0 if the sizes already show that it is below `least`. Source: estimate_similarity,
+ * diffcore-rename.c.
+ */
 export function similarity(one: Fingerprint, other: Fingerprint, least: number): number {
   const larger = Math.max(one.bytes, other.bytes)
   if (larger === 0 || Math.min(one.bytes, other.bytes) < larger * least) return 0

@@ -1,4 +1,4 @@
-/** What a node's properties say of where its note and its files lie in the vault, so that an export puts them back there. */
+/** Records the vault paths of a note and its files in the node's properties. An export uses them. */
 import { propertiesLimit } from '../../domain/format/limits.ts'
 import { type Place, pathOf } from '../../markdown/tree.ts'
 import { fileOfSource, placeBeside, sourceFilesIn, sourceFilesKey } from '../../markdown/vault-paths.ts'
@@ -9,13 +9,13 @@ import { guestProperty } from './inventory.ts'
 
 /** A file of a node. */
 interface NodeFile {
-  /** In the node's repository. */
+  /** The path in the node's repository. */
   readonly path: string
-  /** In the vault. */
+  /** The path in the vault. */
   readonly source: string
 }
 
-/** The files of each node, by their paths in the repository. */
+/** Returns the files of each node, sorted by their paths in the repository. */
 export function filesByPlace(attached: ReadonlyMap<string, readonly Attached[]>): ReadonlyMap<Place, NodeFile[]> {
   const files = new Map<Place, NodeFile[]>()
   for (const [source, places] of attached)
@@ -26,17 +26,18 @@ export function filesByPlace(attached: ReadonlyMap<string, readonly Attached[]>)
 
 interface Sourced {
   readonly properties: Readonly<Record<string, unknown>>
-  /** How many files an export will put beside the note, since the properties have no room for where they lie. */
+  /** The number of files whose paths do not fit. An export writes these next to the note. */
   readonly forgotten: number
 }
 
 /**
- * The properties of a node with `source_path`, and with `source_files` where files lie elsewhere than an export puts them by
- * itself. A note that lies where an export has put it keeps what its node says.
+ * Adds `source_path` to the properties, and `source_files` for files that an export would write elsewhere.
  *
- * @param properties of the note itself
- * @param keepsStated whether the node is the one that was exported
- * @param guest the vault, where the organisation is another one's
+ * A note that is still where an export wrote it keeps the values of its node.
+ *
+ * @param properties the note's own properties
+ * @param keepsStated true if the node is the one that was exported
+ * @param guest the vault, if the organisation belongs to another one
  */
 export function withSource(
   place: Place,
@@ -67,7 +68,7 @@ export function withSource(
   }
 }
 
-/** The first of the files for which properties have room, and how many there are beyond. */
+/** Returns the files for which the properties have room, and the number of the rest. */
 function fittingIn(
   properties: Readonly<Record<string, unknown>>,
   files: readonly (readonly [path: string, source: string])[],
@@ -81,7 +82,7 @@ function fittingIn(
   return [fitting, files.length - fitting.length]
 }
 
-/** As JSON. */
+/** Returns the size of a value as JSON. */
 function bytesOf(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value))
 }

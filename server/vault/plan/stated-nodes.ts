@@ -1,4 +1,8 @@
-/** Notes that an export wrote: their nodes as they are stated, their files where they lie, and no folders that none of them has. */
+/**
+ * Plans notes that an export wrote.
+ *
+ * Their nodes and files follow their statements. Folders that no note needs are not created as nodes.
+ */
 import { connectionJson, parentJson } from '../../domain/format/node-files.ts'
 import { edgeFile, nodeFile, textFile } from '../../domain/format/paths.ts'
 import { slugIn } from '../../markdown/connection-ids.ts'
@@ -11,7 +15,7 @@ import type { Attached } from './attachments.ts'
 import type { Connection } from './connections.ts'
 import { connectionFiles, json, type Naming } from './node-files.ts'
 
-/** A note that says of a file of the folder what its path is in the node's repository. */
+/** A note that states a file's path in the node's repository. */
 interface Claim {
   readonly note: string
   readonly path: string
@@ -19,7 +23,7 @@ interface Claim {
 
 export type Claims = ReadonlyMap<string, readonly Claim[]>
 
-/** Which files of the folder are said to be files of nodes, by path. A note that is a file of another one says nothing. */
+/** Returns the files that notes claim for their nodes, by path. A note that is claimed itself does not count. */
 export function claimsOf(documents: ReadonlyMap<string, Document>): Claims {
   const all = claimsIn(documents, () => true)
   return all.size === 0 ? all : claimsIn(documents, (note) => !all.has(note))
@@ -33,7 +37,7 @@ function claimsIn(documents: ReadonlyMap<string, Document>, isHeard: (note: stri
   return claims
 }
 
-/** The sources without the notes that are files of nodes; these are files as all others. */
+/** Turns notes that are files of nodes into ordinary files. */
 export function withoutClaimed(sources: Sources, claims: Claims): Sources {
   const claimed = [...sources.documents.keys()].filter((path) => claims.has(path))
   if (claimed.length === 0) return sources
@@ -42,9 +46,9 @@ export function withoutClaimed(sources: Sources, claims: Claims): Sources {
 }
 
 /**
- * Where each file goes: where it is claimed, and to the nodes beside whose texts show it.
+ * Assigns each file to the nodes that claim it and the others that show it.
  *
- * @param spread of the files that are not claimed, or that some text shows
+ * @param spread the assignment of files that are not claimed, or that a text shows
  */
 export function withClaims(
   tree: Tree,
@@ -64,8 +68,9 @@ export function withClaims(
 }
 
 /**
- * The tree without folders of their own that nothing needs: where notes state their parents, a folder is a node only if
- * another note lies in it, a link leads to it, or it holds a file of no note.
+ * Removes folders that nothing needs as nodes, if there are notes that state their parents.
+ *
+ * A folder stays a node if it contains a note without a statement, is a link's target, or has a file of no note.
  */
 export function withoutIdleFolders(
   tree: Tree,
@@ -85,7 +90,7 @@ export function withoutIdleFolders(
   return { ...tree, places: tree.places.filter((place) => needed.has(place)) }
 }
 
-/** The ids of the nodes that the ids in statements mean: of the same notes, which may have got others; else as they stand. */
+/** Maps the ids in statements to ids of nodes. A note may have got a new id; unknown ids stay the same. */
 export function statedIds(
   tree: Tree,
   documents: ReadonlyMap<string, Document>,
@@ -102,10 +107,11 @@ export function statedIds(
 }
 
 /**
- * A planned node's own files as its note states them. Of a note that was edited, connections that an import once made of its
- * text give way to those that it makes now.
+ * Builds a planned node's own files as its note states them.
  *
- * @param properties of the node, with where it comes from
+ * If the note was edited, connections from its new text replace those that an import once created from the old text.
+ *
+ * @param properties the node's properties, including its source
  */
 export function statedFiles(
   place: Place,

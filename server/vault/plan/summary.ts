@@ -1,13 +1,13 @@
-/** What an import says of itself when it has ended. */
+/** Writes the summary of an import. */
 import { plural } from '../../base/plural.ts'
 import type { PathProblem } from '../../domain/format/path-problem.ts'
 import type { Plan } from './plan.ts'
 import { type UnresolvedKind, unresolvedKinds } from './unresolved.ts'
 
-/** What an import wrote, or would write: paths, in the order of the plan. */
+/** The paths that an import wrote, or would write, in the order of the plan. */
 export interface Imported {
   readonly created: readonly string[]
-  /** Nodes whose path is the same as before. */
+  /** Changed nodes whose path is the same as before. */
   readonly updated: readonly string[]
   readonly renamed: readonly string[]
   readonly removed: readonly string[]
@@ -18,7 +18,7 @@ export interface Imported {
 }
 
 interface ImportRun {
-  /** Of the organisation. */
+  /** The id of the organisation. */
   readonly id: string
   readonly name: string
   readonly isNew: boolean
@@ -26,41 +26,39 @@ interface ImportRun {
   readonly plan: Plan
   readonly done: Imported
   readonly dryRun: boolean
-  /** The command that removes nodes whose files are gone; `unread`: it was given, but not all of the folder could be read. */
+  /** The command that removes nodes whose files are gone. `unread` if a part of the folder could not be read. */
   readonly pruning: string
 }
 
-/** Of each kind. */
+/** Number of examples of each kind. */
 const examples = 3
-/** Nodes of one kind that are named. */
+/** Largest number of nodes of one kind that are named. */
 const namedAtMost = 20
 
-/** Lines. */
+/** Returns the lines of the summary. */
 export function summaryOf(run: ImportRun): string[] {
   const { id, name, isNew, notes, plan, done, dryRun } = run
   const { counts } = plan
   const problems = [...plan.problems, ...done.problems]
   return [
-    ...(dryRun ? ['A dry run: nothing is changed'] : []),
+    ...(dryRun ? ['Dry run: nothing was changed'] : []),
     `${name} (${dryRun && isNew ? 'a new organisation' : id}): ${[plural(counts.nodes, 'node'), plural(counts.parents, 'parent edge'), plural(counts.connections, 'connection'), plural(counts.attachments, 'attachment')].join(', ')}`,
     ...notes.map((note) => `Note: ${note}`),
     ...(plan.foundBase === undefined
       ? []
-      : [`Note: links from the root of the site are read with --base ${plan.foundBase}`]),
+      : [`Note: links from the root of the site were resolved with --base ${plan.foundBase}`]),
     countsOf(done),
     ...(dryRun ? changedIn(plan, done) : []),
     ...removedIn(run),
     ...editedIn(done),
     ...ghostsIn(run),
-    ...(problems.length > 0
-      ? [`${plural(problems.length, 'thing')} could not be placed as ${problems.length === 1 ? 'it is' : 'they are'}:`]
-      : []),
+    ...(problems.length > 0 ? [`${plural(problems.length, 'problem')} found:`] : []),
     ...problems.map(({ path, reason }) => `  ${path}: ${reason}`),
     ...unresolvedIn(plan),
   ]
 }
 
-/** One line; undefined if nothing has changed. */
+/** Returns the changes as one line; undefined if nothing has changed. */
 export function changesOf(done: Imported): string | undefined {
   const { created, updated, renamed, removed, edited, problems } = done
   const paths = [...created, ...updated, ...renamed, ...removed, ...problems.map(({ path }) => path)]
@@ -83,43 +81,50 @@ function changedIn({ nodes }: Plan, { created, updated, renamed }: Imported): st
   return Object.entries({ created, updated, renamed: moves }).flatMap(([kind, paths]) => namedIn(`  ${kind}`, paths))
 }
 
-/** Nodes that are, or would be, moved to the trash; then with what restore-node takes. */
+/** Lists nodes that were, or would be, moved to the trash. Adds the command that restores each. */
 function removedIn({ id: orgId, plan, done, dryRun }: ImportRun): string[] {
   if (dryRun) return namedIn('  removed', done.removed)
   const ids = new Map(plan.gone.map(({ id, path }) => [path, id]))
   return namedIn(
     'removed',
-    done.removed.map((path) => `${path}; grove restore-node ${orgId}/${ids.get(path)} brings it back`),
+    done.removed.map((path) => `${path}; to restore it, run grove restore-node ${orgId}/${ids.get(path)}`),
   )
 }
 
-/** Nodes whose edits in Grove have given way to their files. */
+/** Lists nodes whose edits in Grove were replaced by their files. */
 function editedIn({ edited }: Imported): string[] {
-  return namedIn('edited in Grove since the last import, the file wins, the edit stays in the history', edited)
+  return namedIn(
+    'edited in Grove since the last import; the file replaced the edit, which stays in the history',
+    edited,
+  )
 }
 
-/** A line for each of the first, and one that says how many more there are. */
+/** Returns a line for each of the first paths, and the number of the rest. */
 function namedIn(what: string, paths: readonly string[]): string[] {
   const more = paths.length - namedAtMost
   return [...paths.slice(0, namedAtMost).map((path) => `${what}: ${path}`), ...(more > 0 ? [`  and ${more} more`] : [])]
 }
 
-/** Nodes whose file is gone, and how to remove them. */
+/** Lists nodes whose file is gone, and how to remove them. */
 function ghostsIn({ plan, done, pruning }: ImportRun): string[] {
   const removed = new Set(done.removed)
   const gone = plan.gone
     .filter(({ path = '' }) => !removed.has(path))
     .sort(({ path: a = '' }, { path: b = '' }) => (a < b ? -1 : 1))
   if (gone.length === 0) return []
-  const what = plural(gone.length, 'node is kept though its file is gone', 'nodes are kept though their files are gone')
+  const what = plural(
+    gone.length,
+    'node was kept, although its file is gone',
+    'nodes were kept, although their files are gone',
+  )
   return [
     ...namedIn(
-      'kept, though its file is gone',
+      'kept, although its file is gone',
       gone.map(({ path, title }) => `${path} (${title})`),
     ),
     ...(pruning === 'unread'
-      ? [`${what}: not all of the folder could be read`]
-      : [`${what}; this moves them to the trash, from which grove restore-node brings them back:`, `  ${pruning}`]),
+      ? [`${what}, because a part of the folder could not be read`]
+      : [`${what}. To move them to the trash, from which grove restore-node brings them back, run:`, `  ${pruning}`]),
   ]
 }
 
@@ -131,5 +136,5 @@ function unresolvedIn({ unresolved }: Plan): string[] {
     const shown = some.slice(0, examples).map(({ path, target }) => `    ${path}: ${target}`)
     return some.length > 0 ? [`  ${some.length} ${words}`, ...shown] : []
   })
-  return [`${plural(unresolved.length, 'link leads', 'links lead')} to nothing here:`, ...lines]
+  return [`${plural(unresolved.length, 'link has', 'links have')} no target here:`, ...lines]
 }

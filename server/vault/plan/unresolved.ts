@@ -1,4 +1,4 @@
-/** Links that lead to no node and no file of the folder, and why. */
+/** Links without a target in the folder, and the reasons. */
 import { posix } from 'node:path'
 import { decoded, namesOf } from '../../markdown/link-resolver.ts'
 import type { Link } from '../../markdown/markdown-facts.ts'
@@ -6,30 +6,30 @@ import type { Link } from '../../markdown/markdown-facts.ts'
 export type UnresolvedKind = 'missing' | 'outside' | 'ambiguous' | 'site' | 'hugo'
 
 export interface Unresolved {
-  /** Of the file that has the link. */
+  /** The path of the file that has the link. */
   readonly path: string
-  /** As written, shortened. */
+  /** The target as written, shortened. */
   readonly target: string
   readonly kind: UnresolvedKind
 }
 
-/** What each kind is called, of one and of several. */
+/** The words for each kind, after a number. */
 export const unresolvedKinds: Readonly<Record<UnresolvedKind, string>> = {
-  missing: 'to no file',
-  outside: 'out of the folder',
-  ambiguous: 'to a name that several files have',
-  site: 'to a path of a site, from its root',
-  hugo: "by Hugo's references",
+  missing: 'to a missing file',
+  outside: 'outside the folder',
+  ambiguous: 'with an ambiguous name',
+  site: 'from the root of a site',
+  hugo: 'with a Hugo reference',
 }
 
-/** Characters of a link that are shown. */
+/** Largest part of a link that is shown, in UTF-16 units. */
 const linkAtMost = 200
 
 export function shortened(target: string): string {
   return target.length > linkAtMost ? `${target.slice(0, linkAtMost)}…` : target
 }
 
-/** Tells why a link that does not resolve does not. */
+/** Returns a function that classifies unresolved links. */
 export function kindsOf(files: readonly string[]): (from: string, link: Link) => UnresolvedKind {
   const named = namesOf(files)
   return (from, { target, form }) => {
@@ -43,9 +43,11 @@ export function kindsOf(files: readonly string[]): (from: string, link: Link) =>
 }
 
 /**
- * What begins the paths of a site, found in its links from the root that do not resolve: without it most of them would.
+ * Detects the base path of a site in its unresolved root-relative links.
  *
- * @param resolves whether a path from the root leads to something
+ * It is the prefix without which most of them would resolve.
+ *
+ * @param resolves true if a path from the root has a target
  */
 export function findBase(targets: readonly string[], resolves: (path: string) => boolean): string | undefined {
   const counts = new Map<string, number>()
@@ -61,8 +63,8 @@ export function findBase(targets: readonly string[], resolves: (path: string) =>
   return isMost ? best[0] : undefined
 }
 
-/** Folders of which a base may consist. */
+/** Largest number of folders in a base. */
 const baseParts = 3
 const targetsAtMost = 10_000
-/** Fewer prove nothing. */
+/** Fewer links prove nothing. */
 const leastLinks = 5

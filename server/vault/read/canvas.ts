@@ -1,4 +1,4 @@
-/** A canvas of Obsidian: the edges between its file cards. Source: jsoncanvas.org, version 1.0. */
+/** Reads the edges between file cards of an Obsidian canvas. Source: jsoncanvas.org, version 1.0. */
 import { z } from 'zod'
 import { toSingleLine } from '../../markdown/single-line.ts'
 
@@ -13,9 +13,9 @@ interface CanvasEdge {
   readonly label: string
 }
 
-/** Edges of a canvas that are read. */
+/** Largest number of edges that are read. */
 const maxEdges = 10_000
-/** UTF-16 units of a path on a card. */
+/** Longest path on a card, in UTF-16 units. */
 const maxPath = 1_024
 
 const canvasSchema = z.object({
@@ -27,7 +27,7 @@ export function isCanvas(path: string): boolean {
   return /\.canvas$/i.test(path)
 }
 
-/** Undefined if it is no canvas; an empty file is one without cards. */
+/** Reads a canvas; undefined if it is invalid. An empty file is a canvas without cards. */
 export function readCanvas(text: string): Canvas | undefined {
   if (text.trim() === '') return { edges: [] }
   const canvas = canvasSchema.safeParse(parsed(text)).data
@@ -42,7 +42,7 @@ export function readCanvas(text: string): Canvas | undefined {
   return { edges }
 }
 
-/** Undefined if it is not JSON. */
+/** Parses JSON; undefined if it is invalid. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text)

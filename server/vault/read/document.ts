@@ -1,4 +1,4 @@
-/** One Markdown file as read: what its front matter and its text say together. */
+/** Reads a Markdown file: combines its front matter and its text. */
 
 import { plural } from '../../base/plural.ts'
 import { canonicalId, isId } from '../../domain/layout.ts'
@@ -11,19 +11,19 @@ import type { Statement } from './statement.ts'
 import { sourcePathKey } from './statement.ts'
 
 export interface Document {
-  /** The id of a node that the front matter names. */
+  /** The node id in the front matter. */
   readonly id: string | undefined
-  /** '' where neither front matter nor a heading gives one. */
+  /** The title; '' if neither front matter nor a heading has one. */
   readonly title: string
   readonly tags: readonly string[]
   readonly aliases: readonly string[]
-  /** Without those that say where the note lies. */
+  /** The properties, without those that record the location of the note. */
   readonly properties: Readonly<Record<string, unknown>>
   readonly links: readonly Link[]
-  /** What Hugo's shortcodes refer to. */
+  /** The targets of Hugo's shortcodes. */
   readonly hugoReferences: readonly string[]
   readonly body: string
-  /** What an export wrote of the node; its properties do not have the id. */
+  /** The statement that an export wrote about the node. The properties then lack the id. */
   readonly stated: Statement | undefined
   readonly problems: readonly string[]
 }
@@ -31,7 +31,7 @@ export interface Document {
 export function readDocument(path: string, text: string): Document {
   const front = readFrontMatter(text)
   const { stated } = front
-  // A whole statement says what links and tags the node has.
+  // A whole statement already has the links and tags of the node.
   const prose = readProse(stated?.isWhole ? '' : front.body)
   const { [sourcePathKey]: own, [sourceFilesKey]: ownFiles, ...others } = front.properties
   const id = stated ? stated.id : front.properties.id
@@ -51,14 +51,18 @@ export function readDocument(path: string, text: string): Document {
     stated,
     problems: [
       ...(front.problem ? [front.problem] : []),
-      ...gaveWay.map((name) => `its own property ${name} is only in the text: import writes that one`),
+      ...gaveWay.map(
+        (name) => `its own property ${name} is kept only in the text, because an import sets this property`,
+      ),
       ...(stated ? [] : cutIn(front, prose)),
-      ...(prose.cut ? ['longer than 2 MiB: kept whole, but headings, links and tags are of its beginning'] : []),
+      ...(prose.cut
+        ? ['longer than 2 MiB: the whole text is kept, but headings, links and tags are only those of its beginning']
+        : []),
     ],
   }
 }
 
-/** What the node does not have of title and tags: the note has them still, in its text or its properties. */
+/** Reports a cut title and left-out tags. The note still has them, in its text or its properties. */
 function cutIn({ title, written, tags }: FrontMatter, prose: Prose): string[] {
   const whole = title === '' ? prose.heading : written.title
   const all = new Map([...written.tags, ...prose.tags].map((tag) => [tag.toLowerCase(), tag]))
@@ -69,25 +73,25 @@ function cutIn({ title, written, tags }: FrontMatter, prose: Prose): string[] {
     ...(whole.length > maxTitle ? [`its title is cut to ${maxTitle} of ${whole.length} characters`] : []),
     ...(all.size > 0
       ? [
-          `${plural(all.size, 'of its tags is', 'of its tags are')} left out, since a node has ${maxTags} tags of ${maxTag} characters: ${first.join(', ')}${more}`,
+          `${plural(all.size, 'of its tags is', 'of its tags are')} left out, because a node has at most ${maxTags} tags of ${maxTag} characters: ${first.join(', ')}${more}`,
         ]
       : []),
   ]
 }
 
-/** Of a node. */
+/** Longest title of a node, in UTF-16 units. */
 const maxTitle = 500
-/** Tags that are named. */
+/** Number of tags that are named. */
 const examples = 3
 
-/** Obsidian's links in properties: texts, alone or in a list, that are one wikilink. */
+/** Returns Obsidian's links in properties: strings, also in lists, that are exactly one wiki link. */
 function linksIn(values: readonly unknown[]): Link[] {
   const texts = values.flat().filter((value) => typeof value === 'string')
   const links = texts.map((text) => wikilink(aloneIn(text.trim())))
   return links.filter((link) => link !== undefined)
 }
 
-/** What stands between the brackets of the wiki link that a text is; '' if it is something else. */
+/** Returns the text in the brackets, if the whole text is one wiki link; otherwise ''. */
 function aloneIn(text: string): string {
   const link = wikilinkAt(text, 0)
   return link?.mark === '' && link.length === text.length ? link.inner : ''

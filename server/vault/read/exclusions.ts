@@ -1,4 +1,4 @@
-/** Which files of a folder an import leaves out on purpose: by options, by `.groveignore`, by what git ignores. */
+/** Finds the files that options, `.groveignore` or Git exclude from an import. */
 import { join } from 'node:path'
 import { isGitError } from '../../../gitstore/errors.ts'
 import { findWorkTree, listIgnored, matchPatterns } from '../../../gitstore/ignored-files.ts'
@@ -11,10 +11,10 @@ export interface Exclusions {
 }
 
 const ignoreFile = '.groveignore'
-/** Bytes of it. */
+/** Largest ignore file in bytes. */
 const maxIgnoreFile = 1_048_576
 
-/** What says which files to leave out cannot be read: nothing is imported, since they may be secrets. */
+/** The error if exclusions cannot be read. Nothing is imported, because excluded files may be secrets. */
 export class UnreadableExclusionsError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options)
@@ -22,7 +22,7 @@ export class UnreadableExclusionsError extends Error {
   }
 }
 
-/** @throws UnreadableExclusionsError; GitError busy */
+/** Returns the excluded paths. @throws UnreadableExclusionsError; GitError busy */
 export async function excludedFiles(
   dir: string,
   paths: readonly string[],
@@ -39,7 +39,7 @@ export async function excludedFiles(
   } catch (error) {
     if (!isGitError(error, 'native_failed') || signal.aborted) throw error
     const reason = String(error.facts.stderr ?? '').split('\n')[0] || error.message
-    throw new UnreadableExclusionsError(`git cannot tell what it ignores in ${workTree.dir}: ${reason}`, {
+    throw new UnreadableExclusionsError(`Git cannot list the files that it ignores in ${workTree.dir}: ${reason}`, {
       cause: error,
     })
   }

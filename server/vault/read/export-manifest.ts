@@ -1,4 +1,4 @@
-/** Which files of a folder an export wrote, and with which bytes: only those are ever replaced or removed. */
+/** The manifest of an export: the files that it wrote, with hashes. Only these are ever replaced or removed. */
 import { createHash } from 'node:crypto'
 import { constants } from 'node:fs'
 import { appendFile, unlink } from 'node:fs/promises'
@@ -9,28 +9,28 @@ import { openRegular, readRegular } from '../../../gitstore/regular-files.ts'
 import { parseJson } from '../../domain/format/json-text.ts'
 import { folded } from '../../markdown/note-names.ts'
 
-/** Below the exported folder. Imports and Obsidian leave out what begins with a dot. */
+/** The folder of the manifest, in the exported folder. Imports and Obsidian skip names that begin with a dot. */
 export const ownFolder = '.grove'
 const manifestFile = 'export.jsonl'
-/** What an export writes that has not ended yet, or never did. */
+/** The manifest of an export that is running or was interrupted. */
 const openFile = 'export-open.jsonl'
-/** No link: another program may have put one there. */
+/** Follows no link, because another program may have created one. */
 const appending = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW
 
-/** Bytes: 100,000 paths of 1 KiB, and more. */
+/** Largest manifest in bytes: more than 100,000 paths of 1 KiB. */
 const maxBytes = 256 * 1_048_576
 
 export interface Manifest {
   readonly orgId: string
-  /** The SHA-256 of what was written at each path, by folded path; several where an export did not end. */
+  /** The SHA-256 of the content at each path, by folded path. Several if an export was interrupted. */
   readonly hashes: ReadonlyMap<string, ReadonlySet<string>>
-  /** As they were written. */
+  /** The paths as they were written. */
   readonly paths: readonly string[]
-  /** The path of the note of each node, by its id; none of what was exported before version 1.0.0. */
+  /** The path of each node's note, by node id. Exports before version 1.0.0 have none. */
   readonly notes: ReadonlyMap<string, string>
 }
 
-/** Undefined where the folder has none. @param dir a real path @throws Error where it cannot be read */
+/** Reads the manifest; undefined if it is missing. @param dir a real path @throws Error if it cannot be read */
 export async function readManifest(dir: string): Promise<Manifest | undefined> {
   const hashes = new Map<string, Set<string>>()
   const paths = new Set<string>()
@@ -43,10 +43,10 @@ export async function readManifest(dir: string): Promise<Manifest | undefined> {
     for (const line of bytes.toString().split('\n')) {
       const entry = parseJson(line)
       if (!Array.isArray(entry)) {
-        orgId ??= (entry as { org_id?: string } | undefined)?.org_id // a line that is no list is a head
+        orgId ??= (entry as { org_id?: string } | undefined)?.org_id // any other line is a head
         continue
       }
-      const [path, hash, id] = entry as Entry // what writeManifest and openManifest write
+      const [path, hash, id] = entry as Entry // written by writeManifest and openManifest
       paths.add(path)
       if (id !== undefined) notes.set(id, path)
       hashes.set(folded(path), (hashes.get(folded(path)) ?? new Set()).add(hash))
@@ -58,23 +58,23 @@ export async function readManifest(dir: string): Promise<Manifest | undefined> {
 type Entry = [path: string, hash: string, nodeId?: string]
 
 export interface ManifestFile {
-  /** SHA-256. */
+  /** The SHA-256. */
   readonly hash: string
-  /** The node whose note it is. */
+  /** The id of the node, if the file is its note. */
   readonly nodeId: string | undefined
 }
 
-/** Called with each file before it gets its name. */
+/** Records a file in the open manifest. Called before the file gets its name. */
 export type Announce = (path: string, file: ManifestFile) => Promise<void>
 
-/** @param own the folder `ownFolder` */
+/** Starts the manifest of a running export. @param own the folder `ownFolder` */
 export async function openManifest(own: string, orgId: string): Promise<Announce> {
   const add = (line: unknown) => appendFile(join(own, openFile), `${JSON.stringify(line)}\n`, { flag: appending })
   await add(headOf(orgId))
   return (path, file) => add(entryOf(path, file))
 }
 
-/** @param own as openManifest @throws as replaceFile */
+/** Writes the manifest of a finished export. @param own the folder `ownFolder` @throws the errors of replaceFile */
 export async function writeManifest(
   own: string,
   orgId: string,
@@ -96,12 +96,12 @@ function headOf(orgId: string) {
   return { export: 1, org_id: orgId }
 }
 
-/** Bytes read at a time. */
+/** Number of bytes read at a time. */
 const chunkBytes = 1_048_576
 
 type Hashed = { readonly hash: string } | { readonly kind: string } | undefined
 
-/** The SHA-256 of a regular file; of anything else, what it is; undefined for nothing. @param root as openRegular */
+/** Returns the SHA-256 of a regular file, or the kind of another file. Undefined if the path does not exist. */
 export async function hashOf(path: string, root?: string): Promise<Hashed> {
   const file = await openRegular(path, root)
   if (file === undefined) return undefined

@@ -1,4 +1,4 @@
-/** The state of a folder's files, by which a later import tells that none was changed since. */
+/** Computes the state of a folder's files. A later import compares it to see if any has changed. */
 import { createHash } from 'node:crypto'
 import { lstat } from 'node:fs/promises'
 import { join, posix } from 'node:path'
@@ -6,20 +6,27 @@ import { ignoreMissing } from '../../../gitstore/fs-exists.ts'
 import { FolderReplacedError, withHeldFolder } from '../../../gitstore/held-folders.ts'
 import type { Folder } from './folder.ts'
 
-/** Raised with whatever changes what an import makes of the same files, or says of them. */
-const revision = 2
+/** Raise this when an import of the same files has another result or another summary. */
+const revision = 3
 
-/** A file that has changed so shortly before may change again within the same tick of the file system's clock. Source: git, Documentation/technical/racy-git.txt. */
+/**
+ * Milliseconds after which a change counts as settled.
+ *
+ * Until then a file may change again within the same tick of the file system's clock. Source: git,
+ * Documentation/technical/racy-git.txt.
+ */
 const settledMs = 2_000
 
-/** `lstat`s at a time. */
+/** Number of `lstat` calls at a time. */
 const atOnce = 64
 
 /**
- * A digest of `asked` and of the name, number, size and times of each file that is listed; what changes a file in place and
- * sets all times back is not seen. Undefined where the digest would not be reliable yet: a file is gone, or has just changed.
+ * Returns a digest of `asked` and of each listed file's name, inode, size and times.
  *
- * @param asked what else decides what is imported
+ * A change that resets all times is not detected. Undefined if the digest is not reliable yet, because a file is gone
+ * or has just changed.
+ *
+ * @param asked other inputs that determine the result of the import
  */
 export async function folderState(folder: Folder, asked: readonly unknown[], now: Date): Promise<string | undefined> {
   const { dir, name, files, symlinks, problems, lost, excluded, folders } = folder
@@ -46,7 +53,7 @@ function byFolder(files: readonly string[]): Map<string, string[]> {
   return names
 }
 
-/** Undefined where one of them is not settled, or the folder is not where it was listed. */
+/** Returns a line for each file. Undefined if one is not settled, or the folder was moved. */
 async function linesIn(dir: string, at: string, names: readonly string[], now: Date): Promise<string[] | undefined> {
   const read = async (held: string): Promise<string[] | undefined> => {
     const lines: string[] = []
@@ -65,7 +72,7 @@ async function linesIn(dir: string, at: string, names: readonly string[], now: D
   })
 }
 
-/** What a file's content cannot change without. */
+/** Returns the metadata that changes with a file's content; undefined if it is not settled. */
 async function lineOf(path: string, now: Date): Promise<string | undefined> {
   const found = await ignoreMissing(lstat(path, { bigint: true }))
   if (found === undefined) return undefined

@@ -1,4 +1,4 @@
-/** What lies in a folder to import: the paths of its files, and what of it cannot be taken. */
+/** Lists the files of a folder to import, and the problems in it. */
 
 import { isUtf8 } from 'node:buffer'
 import type { Dirent } from 'node:fs'
@@ -11,34 +11,35 @@ import type { PathProblem } from '../../domain/format/path-problem.ts'
 import { type Exclusions, excludedFiles } from './exclusions.ts'
 
 export interface Folder {
-  /** Absolute, symbolic links resolved. */
+  /** The absolute path, with symbolic links resolved. */
   readonly dir: string
   readonly name: string
-  /** Regular files, in order. */
+  /** Paths of regular files, in order. */
   readonly files: readonly string[]
-  /** Symbolic links to such files, and what they stand for. */
+  /** Symbolic links to such files, and their targets. */
   readonly symlinks: ReadonlyMap<string, string>
-  /** Problems that leave nothing out. */
+  /** Problems that do not lose content. */
   readonly problems: readonly PathProblem[]
-  /** Content that is left out. */
+  /** Problems that lose content. */
   readonly lost: readonly PathProblem[]
-  /** Files that are left out on purpose, and the folders above them. */
+  /** Files that are excluded on purpose, and the folders above them. */
   readonly excluded: ReadonlySet<string>
-  /** The folder and those below it, but for those of tools. */
+  /** The folder and its subfolders, except those of tools. */
   readonly folders: readonly string[]
 }
 
-/** Bytes; the limit that REST sets for one file. */
+/** Largest file in bytes, as over REST. */
 const maxFileBytes = 10 * 1_048_576
 
-/** Names of editors' and loaders' unfinished files. */
+/** Names of unfinished files of editors and downloads. */
 const temporary = /^(#.*#|[~.]\$.*|.*~|.*\.(tmp|temp|swp|swx|part|crdownload))$/i
 
 /**
- * Lists `path` and its subfolders; names that begin with a dot (.git, .obsidian, .env) and node_modules are tools' and
- * stay out; so do unfinished files.
+ * Lists `path` and its subfolders.
  *
- * @throws the file system's error if the folder itself cannot be read; as excludedFiles
+ * Skips unfinished files, node_modules, and names that begin with a dot (.git, .obsidian, .env), which belong to tools.
+ *
+ * @throws the file system's error if the folder itself cannot be read; the errors of excludedFiles
  */
 export async function listFolder(path: string, exclusions: Exclusions = noExclusions): Promise<Folder> {
   const dir = await realpath(path)
@@ -53,7 +54,7 @@ export async function listFolder(path: string, exclusions: Exclusions = noExclus
     folders.push(folder.slice(0, -1))
     for (const { at, name, entry } of await entriesOf(dir, folder, kernel, lost)) {
       if (name.startsWith('.') || name === 'node_modules' || temporary.test(name)) continue
-      if (!isUtf8(entry.name)) lost.push({ path: at, reason: 'its name is not UTF-8: rename it' })
+      if (!isUtf8(entry.name)) lost.push({ path: at, reason: 'its name is not UTF-8; rename it' })
       else if (entry.isDirectory()) pending.push(`${at}/`)
       else if (entry.isFile()) files.push(at)
       else if (entry.isSymbolicLink()) links.push(at)
@@ -77,7 +78,7 @@ function withFolders(files: ReadonlySet<string>): Set<string> {
 }
 
 interface Listed {
-  /** From the listed folder; bytes that are not UTF-8 are replaced. */
+  /** The path from the listed folder. Bytes that are not UTF-8 are replaced. */
   readonly at: string
   readonly name: string
   readonly entry: Dirent<Buffer>
@@ -99,7 +100,7 @@ async function entriesOf(
         return { at: folder + name, name, entry }
       })
     }
-    lost.push({ path: folder || '.', reason: `in ${system}, whose files the kernel makes up: not imported` })
+    lost.push({ path: folder || '.', reason: `in the kernel file system ${system}: skipped` })
   } catch (error) {
     if (folder === '') throw error
     lost.push({ path: folder, reason: unreadable(error) })
@@ -107,9 +108,9 @@ async function entriesOf(
   return []
 }
 
-const leadsNowhere = 'a symbolic link to no imported file: not followed'
+const leadsNowhere = 'symbolic link to a file that is not imported: skipped'
 
-/** The symbolic links that stand for a listed file; the others are problems. */
+/** Returns the symbolic links to listed files. Other links become problems. */
 async function symlinksAmong(
   dir: string,
   links: string[],
@@ -133,15 +134,15 @@ async function symlinksAmong(
   return symlinks
 }
 
-/** Why a listed file cannot be had that is gone. */
-export const removedMeanwhile = 'cannot be read: it was removed meanwhile'
+/** The reason for a listed file that no longer exists. */
+export const removedMeanwhile = 'cannot be read: it was removed during the import'
 
-/** Whether the reason is that another program has changed the folder since it was listed. */
+/** True if another program has changed the folder since it was listed. */
 export function isOfChange(reason: string): boolean {
   return reason === removedMeanwhile || reason === replacedMeanwhile
 }
 
-/** The bytes of a listed file, 10 MiB at most, or why it cannot be had: between listing and reading it may have changed. */
+/** Reads a listed file of at most 10 MiB. Returns the reason if that fails: it may have changed since. */
 export async function readListed(dir: string, path: string): Promise<Buffer | string> {
   try {
     return (await readRegular(join(dir, path), maxFileBytes, dir)) ?? removedMeanwhile
@@ -155,7 +156,7 @@ function unreadable(error: unknown): string {
   return `cannot be read: ${error instanceof Error ? error.message.replace(/, \w+ '.*$/s, '') : String(error)}`
 }
 
-/** File systems whose files the kernel makes up, of size 0 and perhaps without end, by type. Source: linux/magic.h. */
+/** Virtual file systems of the kernel, whose files have size 0 and may be endless. Source: linux/magic.h. */
 const kernelFileSystems = new Map([
   [0x9fa0, 'proc'],
   [0x62656572, 'sysfs'],
@@ -169,7 +170,11 @@ const kernelFileSystems = new Map([
   [0xcafe4a11, 'bpf'],
 ])
 
-/** Finds the name of such a file system, if a folder lies in one; asks once for each that is mounted. @throws system errors */
+/**
+ * Returns a function that names the kernel file system of a folder, if any.
+ *
+ * It calls statfs once per mounted file system. @throws system errors
+ */
 function kernelFolders(): (path: string) => Promise<string | undefined> {
   const nameOf = new Map<number, string | undefined>()
   return async (path) => {

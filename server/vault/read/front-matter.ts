@@ -1,4 +1,4 @@
-/** The head of a Markdown file: title, tags, aliases, and whatever else its YAML says as JSON properties. */
+/** Reads front matter: title, tags, aliases, and the rest as JSON properties. */
 import { beginsWithToml, yamlLines } from '../../markdown/front-matter-lines.ts'
 import { aliasesIn } from '../../markdown/link-resolver.ts'
 import { toSingleLine } from '../../markdown/single-line.ts'
@@ -13,18 +13,18 @@ import {
 import { type Mapping, maxJsonBytes, maxYaml, readMapping } from './yaml.ts'
 
 export interface FrontMatter {
-  /** '' where it gives none. */
+  /** The title; '' if it has none. */
   readonly title: string
   readonly tags: readonly string[]
   readonly aliases: readonly string[]
-  /** What title and tags do not already say in full: nothing of the head is lost. */
+  /** All values that title and tags do not represent in full. Nothing is lost. */
   readonly properties: Readonly<Record<string, unknown>>
-  /** The Markdown after it; the whole text where `problem` says why the head could not be read. */
+  /** The Markdown after it, or the whole text if there is a `problem`. */
   readonly body: string
-  /** What an export wrote of the node. */
+  /** The statement that an export wrote about the node. */
   readonly stated?: Statement
   readonly problem?: string
-  /** Title and tags as they are written, however long and many; a title that is cut is whole in the properties, too. */
+  /** The title and all tags as written. A title that was cut is also whole in the properties. */
   readonly written: { readonly title: string; readonly tags: readonly string[] }
 }
 
@@ -33,7 +33,7 @@ export function readFrontMatter(text: string): FrontMatter {
   if (beginsWithToml(text)) return { ...none, problem: 'front matter left in the text: it is TOML, not YAML' }
   const lines = yamlLines(text, maxYaml) ?? linesOfStatement(text)
   if (!lines) return none
-  // With a line for the opening one, so that the parser's messages name the file's lines.
+  // An empty line replaces the opening one, so that the parser reports line numbers of the file.
   const yaml = `\n${text.slice(lines.start, lines.end)}`
   const body = text.slice(lines.body)
   try {
@@ -47,13 +47,13 @@ export function readFrontMatter(text: string): FrontMatter {
   }
 }
 
-/** What an export wrote may be long: a node has thousands of edges and files. */
+/** Finds the lines of an export's statement. It may be long, because a node may have thousands of edges and files. */
 function linesOfStatement(text: string) {
   const lines = yamlLines(text, maxStatementBytes)
   return lines && statementLine.test(text.slice(lines.start, lines.end)) ? lines : undefined
 }
 
-/** What the front matter of an exported note says under its own names. */
+/** Returns the node's fields in the front matter of an exported note. */
 function membersOf({ title, tags, properties }: NodeMembers, { members, unsaid }: Statement): NodeMembers {
   if (members) return members
   const { [statementKey]: _, id: __, ...others } = properties
@@ -86,7 +86,7 @@ const nothing = { title: '', tags: [] }
 export const maxTag = 100
 export const maxTags = 100
 
-/** Tags that fit the contract, each once whatever its case, in order. */
+/** Returns the tags that the API accepts, in order. Duplicates that differ only in case are removed. */
 export function distinct(tags: readonly string[]): string[] {
   const byName = new Map<string, string>()
   for (const tag of tags) {
@@ -96,7 +96,7 @@ export function distinct(tags: readonly string[]): string[] {
   return [...byName.values()]
 }
 
-/** The tags of a list, of 'a, b' or of 'a b'; undefined if the value is something else. */
+/** Returns the tags of a list, of 'a, b' or of 'a b'. Undefined for any other value. */
 function wordsOf(value: unknown): string[] | undefined {
   const items = typeof value === 'string' ? value.split(value.includes(',') ? ',' : /\s+/) : value
   if (!Array.isArray(items) || !items.every((item) => typeof item === 'string' || typeof item === 'number')) return

@@ -1,4 +1,4 @@
-/** A folder, its Markdown read: documents, the other files, the other names that files go by. */
+/** Reads the Markdown of a folder: documents, other files, and aliases. */
 import type { PathProblem } from '../../domain/format/path-problem.ts'
 import type { Aliases } from '../../markdown/link-resolver.ts'
 import { folded, isMarkdown } from '../../markdown/note-names.ts'
@@ -6,18 +6,20 @@ import { type Document, readDocument } from './document.ts'
 import { type Folder, readListed, removedMeanwhile } from './folder.ts'
 
 export interface Sources extends Folder {
-  /** More may be found. */
+  /** Problems so far. More may be added. */
   readonly problems: PathProblem[]
-  /** By path, in order. */
+  /** Documents by path, in order. */
   readonly documents: ReadonlyMap<string, Document>
-  /** Paths of what is kept as bytes, in order. */
+  /** Paths of files that are kept as bytes, in order. */
   readonly others: readonly string[]
   readonly aliases: Aliases
 }
 
 /**
- * @param maxBytes of all Markdown together; what is beyond is left out
- * @param onRead called after each file that is completely read; may throw to end the reading
+ * Reads the Markdown files of a folder.
+ *
+ * @param maxBytes limit for all Markdown together; files beyond it are skipped
+ * @param onRead called after each file that was read completely; may throw to end the reading
  */
 export async function readSources(folder: Folder, maxBytes: number, onRead: () => void): Promise<Sources> {
   const problems: PathProblem[] = [...folder.problems]
@@ -55,10 +57,10 @@ export async function readSources(folder: Folder, maxBytes: number, onRead: () =
   }
 }
 
-/** Files that are read at a time: one after the other, most of the time is waiting. */
+/** Number of files read at a time, because reading one by one would mostly wait. */
 const readAtOnce = 8
 
-/** What readListed says of each, in their order. */
+/** Reads files with readListed, in order. */
 async function* readAhead(dir: string, files: readonly string[]): AsyncGenerator<Buffer | string, undefined> {
   const reads: Promise<Buffer | string>[] = []
   for (const file of files) {
@@ -68,12 +70,12 @@ async function* readAhead(dir: string, files: readonly string[]): AsyncGenerator
   for (const read of reads) yield await read
 }
 
-/** Why a file is left out that would be one too many. */
+/** Returns the reason for skipping a file beyond the limit of an import. */
 export function beyond(maxBytes: number): string {
-  return `left out: an import holds at most ${maxBytes / 1_048_576} MiB of its kind; import the folder in parts`
+  return `skipped: an import reads at most ${maxBytes / 1_048_576} MiB of this kind; import the folder in parts`
 }
 
-/** Undefined if it is not UTF-8. */
+/** Decodes UTF-8; undefined if it is invalid. */
 function decoded(bytes: Buffer): string | undefined {
   try {
     return utf8.decode(bytes)

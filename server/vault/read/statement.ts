@@ -1,4 +1,4 @@
-/** What the front matter of an exported note says of its node under the key `grove`, beside title, tags and properties. */
+/** The statement about a node in its exported note's front matter, under `grove`. */
 import { createHash } from 'node:crypto'
 import { isRecord } from '../../domain/format/json-text.ts'
 import { type ConnectionEntity, isTitle, type ParentEntity } from '../../domain/format/node-format.ts'
@@ -7,27 +7,27 @@ import { isId } from '../../domain/layout.ts'
 
 export const statementKey = 'grove'
 
-/** The property that says where in a vault an import has found the note. */
+/** The property with the path of the note in the vault it was imported from. */
 export const sourcePathKey = 'source_path'
 
-/** What the node says of where it comes from, if that is not what an import of the note would make it say. */
+/** The node's source properties, if an import of the note would set others. */
 export interface StatedSource {
-  /** Where the note was exported to: the statement holds while it lies there. */
+  /** The path to which the note was exported. The statement is valid while the note is there. */
   readonly at: string
-  /** The properties `source_path` and `source_files`, of whatever type; undefined where there is none. */
+  /** The properties `source_path` and `source_files`, of any type; undefined if absent. */
   readonly path: unknown
   readonly files: unknown
 }
 
-/** The members of node.json. */
+/** The fields of node.json. */
 export interface NodeMembers {
   readonly title: string
   readonly tags: readonly string[]
-  /** Without `source_path` and `source_files`. */
+  /** The properties, without `source_path` and `source_files`. */
   readonly properties: Readonly<Record<string, unknown>>
 }
 
-/** What a statement says, as its writer and its reader know it. */
+/** The content of a statement, for its writer and its reader. */
 export interface StatedNode {
   readonly id: string
   readonly parents: readonly ParentEntity[]
@@ -35,30 +35,32 @@ export interface StatedNode {
   /** The path in the folder of each file of the repository, by its path there. */
   readonly files: ReadonlyMap<string, string>
   readonly source: StatedSource | undefined
-  /** Further members of node.json. */
+  /** Other fields of node.json. */
   readonly others: Readonly<Record<string, unknown>>
 }
 
 export interface Statement extends StatedNode {
-  /** Undefined where title or tags have another form than an export writes: they were edited. */
+  /** The fields of node.json; undefined if title or tags were edited into another form. */
   readonly members: NodeMembers | undefined
-  /** Properties that YAML cannot say, or whose names mean something else in front matter. */
+  /** Properties that YAML cannot express, or whose names have another meaning in front matter. */
   readonly unsaid: Readonly<Record<string, unknown>>
-  /** Neither the text nor title, tags and properties have changed since: the statement is all that there is to know. */
+  /** True if text, title, tags and properties have not changed since. The statement is then complete. */
   readonly isWhole: boolean
 }
 
-/** Of the front matter that holds a statement: 10,000 edges with labels take some. */
+/** Largest front matter with a statement, in bytes. It has room for 10,000 edges with labels. */
 export const maxStatementBytes = 8 * 1_048_576
-/** The line at which a statement begins. */
+/** Matches the line at which a statement begins. */
 export const statementLine = new RegExp(`^${statementKey}:`, 'm')
 
 const noFiles: ReadonlyMap<string, string> = new Map()
 
 /**
- * Undefined where the values hold no statement, or no id. What of it has another form than an export writes counts as absent.
+ * Reads a statement; undefined if it or the id is missing.
  *
- * @param values of the front matter
+ * Parts in another form than an export writes are ignored.
+ *
+ * @param values the values of the front matter
  * @param body the Markdown after it
  */
 export function readStatement(values: Readonly<Record<string, unknown>>, body: string): Statement | undefined {
@@ -124,7 +126,7 @@ function fromJson(value: unknown): Record<string, unknown> {
 }
 
 /**
- * Short for what the text of a note and its head say: while it is the same, an import reads no tags and links out of them.
+ * Returns a digest of a note's text and fields. While it stays the same, an import does not read tags and links.
  *
  * @param text the blob id of the Markdown after the front matter
  */
@@ -135,7 +137,7 @@ export function digestOf({ title, tags, properties }: NodeMembers, text: string)
     .slice(0, 16)
 }
 
-/** The blob id that git gives to `bytes`. */
+/** Returns Git's blob id of the bytes. */
 export function blobId(bytes: Uint8Array): string {
   return createHash('sha1').update(`blob ${bytes.length}\0`).update(bytes).digest('hex')
 }

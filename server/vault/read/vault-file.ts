@@ -1,4 +1,4 @@
-/** `.grove/vault.json` of a folder: which vault it is, wherever the folder lies and whatever it is called. */
+/** Reads and writes `.grove/vault.json`, which identifies a vault after its folder is moved or renamed. */
 import { lstat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { v4 as newId } from 'uuid'
@@ -15,37 +15,41 @@ const folderName = '.grove'
 const fileName = 'vault.json'
 export const vaultFile = `${folderName}/${fileName}`
 
-/** Bytes of the file. */
+/** Largest size of the file, in bytes. */
 const maxBytes = 65_536
 
 const uuid = z.string().refine(isId)
-/** `guest_of`: organisations of other vaults into which the folder was imported with --org, the last one last. */
+/**
+ * The file.
+ *
+ * `guest_of` lists organisations of other vaults that the folder was imported into with --org, latest last.
+ */
 const vaultSchema = z.looseObject({ id: uuid, guest_of: z.array(uuid).optional() })
 
 type VaultFile = z.infer<typeof vaultSchema>
 
-/** Organisations that are remembered. */
+/** Largest number of organisations in `guest_of`. */
 const maxGuests = 20
 
-/** The file is there, and is not what an import writes. */
+/** The error if the file exists, but an import did not write it. */
 export class DamagedVaultFileError extends Error {
   constructor(reason: string) {
-    super(`${vaultFile} ${reason}; put it right, or remove it to import the folder as a vault of its own`)
+    super(`${vaultFile} ${reason}; repair it, or remove it to import the folder as a separate vault`)
     this.name = 'DamagedVaultFileError'
   }
 }
 
-/** Undefined where there is none, or one that was never written whole. @throws DamagedVaultFileError; system errors */
+/** Returns the vault's id; undefined if the file is missing or empty. @throws DamagedVaultFileError; system errors */
 export async function findVaultId(dir: string): Promise<string | undefined> {
   return (await findVaultFile(dir))?.id
 }
 
-/** The organisations of other vaults that the folder was imported into, the last one first. @throws as findVaultId */
+/** Returns the organisations in `guest_of`, latest first. @throws the errors of findVaultId */
 export async function findHosts(dir: string): Promise<string[]> {
   return (await findVaultFile(dir))?.guest_of?.toReversed() ?? []
 }
 
-/** Keeps that the folder goes into the organisation of another vault. @throws as makeVaultId */
+/** Records that the folder was imported into another vault's organisation. @throws the errors of makeVaultId */
 export async function rememberHost(dir: string, orgId: string): Promise<void> {
   const known = await findVaultFile(dir)
   if (!known || known.guest_of?.at(-1) === orgId) return
@@ -65,10 +69,10 @@ async function findVaultFile(dir: string): Promise<VaultFile | undefined> {
 }
 
 /**
- * Gives the folder an id, durably; of two imports at once both answer the same.
+ * Gives the folder an id, durably. Two simultaneous imports return the same id.
  *
- * @param id of the vault that the folder is an export of; else a new one
- * @throws DamagedVaultFileError; GitError storage_*, and system errors, where the folder cannot be written to
+ * @param id the id of the exported vault; otherwise a new one
+ * @throws DamagedVaultFileError; GitError storage_* and system errors, if the folder cannot be written to
  */
 export async function makeVaultId(dir: string, id: string = newId()): Promise<string> {
   await makeFolder(join(dir, folderName))

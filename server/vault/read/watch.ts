@@ -1,30 +1,39 @@
 /**
- * Tells when a folder has changed. Each folder is watched by itself: node's recursive watching on Linux has a watch for each
- * file, and loses what is made while it looks. An event says only that something changed: the whole is then read again.
+ * Watches a folder for changes. An event only means that something changed; everything is then read again.
+ *
+ * Each folder is watched separately. On Linux, Node's recursive watching needs a watch per file, and misses files that
+ * are created while it starts.
  */
 import { type FSWatcher, watch } from 'node:fs'
 import { join, posix } from 'node:path'
 import { codeOf } from '../../../gitstore/errors.ts'
 import { isAbsent } from '../../../gitstore/fs-exists.ts'
 
-/** Milliseconds from the last change until it is reported: an editor may still be writing. */
+/** Milliseconds without a change before it is reported, because an editor may still be writing. */
 const quietMs = 500
-/** Milliseconds where the system has no more watches, or the last import has left something; doubled after each import. */
+/**
+ * Milliseconds between two checks without a change.
+ *
+ * They happen if the system has no more watches, or if the last import left something undone. In the second case the
+ * time is doubled after each import.
+ */
 const lookAgainMs = 10_000
 const longestMs = 300_000
 
-/** The folder as the last import found it; read again after each import. */
+/** The state of the folder after the last import. It is read again after each import. */
 interface Watched {
-  /** From `dir`. */
+  /** Paths from `dir`. */
   readonly folders: readonly string[]
-  /** The last import has left something undone that another one may do. */
+  /** True if the last import left something undone that another one may complete. */
   readonly isBehind: boolean
 }
 
 /**
- * Yields each time that something has changed and half a second has passed since; a sentence where that cannot be known any
- * more, and the folder is looked at every ten seconds. Changes while the caller works are reported afterwards. Yields without a
- * change while the caller is behind, after ten seconds and ever longer, five minutes at most. Ends with `signal`.
+ * Yields half a second after each change, until `signal` is aborted.
+ *
+ * Yields a sentence if some folders cannot be watched; they are then checked every ten seconds. Changes while the
+ * caller works are reported afterwards. While the caller is behind, it also yields without a change, after ten seconds
+ * and then after ever longer times, at most five minutes.
  */
 export async function* whenChanged(
   dir: string,
@@ -45,7 +54,7 @@ export async function* whenChanged(
       const left = changedAt === undefined ? nextLook() : changedAt + quietMs - performance.now()
       if (left === undefined || left > 0) {
         const isOver = await pause(left)
-        // Without a change, only the time after which a folder is looked at again.
+        // Yield without a change only when the time for the next check is over.
         if (!isOver || changedAt !== undefined) continue
       }
       if (changedAt !== undefined) turnsBehind = 0
@@ -58,13 +67,13 @@ export async function* whenChanged(
     watchers.close()
   }
 
-  /** Milliseconds; undefined if only a change is waited for. */
+  /** Returns the milliseconds until the next check; undefined to wait only for a change. */
   function nextLook(): number | undefined {
     if (watchers.isBlind) return lookAgainMs
     return watched.isBehind ? Math.min(lookAgainMs * 2 ** Math.max(0, turnsBehind - 1), longestMs) : undefined
   }
 
-  /** True if the time is over, false if something happens before. */
+  /** Resolves with true when the time is over, or with false if something happens before. */
   function pause(ms: number | undefined): Promise<boolean> {
     return new Promise((resolve) => {
       const timer = ms === undefined ? undefined : setTimeout(resolve, ms, true)
@@ -76,9 +85,9 @@ export async function* whenChanged(
   }
 }
 
-/** The watches of the folders below one. */
+/** The watches of a folder and its subfolders. */
 class Watchers {
-  /** Some folder cannot be watched. */
+  /** True if some folder cannot be watched. */
   isBlind = false
   readonly #dir: string
   readonly #onChange: () => void
@@ -90,7 +99,7 @@ class Watchers {
     this.#onChange = onChange
   }
 
-  /** Watches these folders alone. A new one may have been filled before it was watched: that counts as a change. */
+  /** Watches only these folders. A new one counts as a change, because it may already have files. */
   watch(folders: readonly string[]): void {
     const wanted = new Set(folders)
     for (const [folder, watcher] of this.#byFolder)
@@ -101,7 +110,7 @@ class Watchers {
     for (const folder of wanted) if (!this.#byFolder.has(folder)) this.#watchOne(folder)
   }
 
-  /** A sentence, once, if some folders cannot be watched. */
+  /** Returns a sentence, only once, if some folders cannot be watched. */
   takeNote(): string | undefined {
     const note = this.#note
     this.#note = undefined
@@ -115,7 +124,7 @@ class Watchers {
   #watchOne(folder: string): void {
     try {
       const watcher = watch(join(this.#dir, folder), (event, name) => {
-        // Tools' own; without a name it may be any file.
+        // Files of tools. An event without a name may be about any file.
         if (name?.startsWith('.')) return
         if (event === 'rename' && name) this.#forget(posix.join(folder, name))
         this.#onChange()
@@ -128,14 +137,14 @@ class Watchers {
     } catch (error) {
       if (!isAbsent(error)) {
         const reason = `cannot be watched (${codeOf(error)})`
-        if (!this.isBlind) this.#note = `Some folders ${reason}: they are looked at every ${lookAgainMs / 1_000} s`
+        if (!this.isBlind) this.#note = `Some folders ${reason}; they are checked every ${lookAgainMs / 1_000} s`
         this.isBlind = true
       }
     }
     this.#onChange()
   }
 
-  /** A watch is lost with its folder, also if another one of that name comes. */
+  /** Closes the watches of a folder. A watch is lost with its folder, even if another gets the same name. */
   #forget(folder: string): void {
     if (!this.#byFolder.has(folder)) return
     for (const [path, watcher] of this.#byFolder)

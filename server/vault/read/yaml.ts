@@ -1,25 +1,27 @@
-/** A YAML 1.2 mapping as JSON values, within bounds that keep a hostile file cheap. */
+/** Reads a YAML 1.2 mapping as JSON values, with limits against hostile files. */
 import { isMap, isScalar, parseDocument } from 'yaml'
 
-/** Characters of the YAML. */
+/** Largest YAML in UTF-16 units. */
 export const maxYaml = 65_536
 
-/** Bytes of the JSON: what a node's properties may have, but for the path that the import adds. */
+/** Largest JSON in bytes. The limit of a node's properties, less the path that the import adds. */
 export const maxJsonBytes = 60 * 1_024
 
 const maxDepth = 64
 
 export interface Mapping {
   readonly values: Readonly<Record<string, unknown>>
-  /** A scalar as it was written (`1.10`, where the value is 1.1); undefined if it is none. */
+  /** Returns a scalar as written (`1.10` for the value 1.1); undefined for any other value. */
   sourceOf(key: string): string | undefined
 }
 
 /**
- * Dates stay the text they are (core schema), whole numbers beyond 2^53 become text, nothing at all an empty mapping.
+ * Reads a mapping. Dates stay strings (core schema), and integers beyond 2^53 become strings.
  *
- * @param maxBytes of the JSON
- * @throws Error saying why JSON cannot hold it: malformed, tagged, no mapping, too long, too deep
+ * Empty YAML is an empty mapping.
+ *
+ * @param maxBytes limit for the JSON
+ * @throws Error with the reason: malformed, tagged, not a mapping, too long, too deep
  */
 export function readMapping(yaml: string, maxBytes: number = maxJsonBytes): Mapping {
   try {
@@ -37,7 +39,7 @@ function tooDeep(): Error {
 function mappingOf(yaml: string, maxBytes: number): Mapping {
   const document = parseDocument(yaml, { schema: 'core', intAsBigInt: true, logLevel: 'error' })
   const error = document.errors[0] ?? document.warnings[0]
-  // The parser has no limit of its own but the stack's.
+  // The parser's only limit is the stack.
   if (error?.code === 'RESOURCE_EXHAUSTION') throw tooDeep()
   if (error) throw error
   const root = document.contents
@@ -55,7 +57,7 @@ function mappingOf(yaml: string, maxBytes: number): Mapping {
   }
 }
 
-/** Own properties throughout, `__proto__` too: fromEntries defines, it does not assign. */
+/** Converts to JSON values. fromEntries defines own properties, even for `__proto__`. */
 function asJson(value: unknown, depth: number): unknown {
   if (depth === 0) throw tooDeep()
   if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : String(value)
@@ -67,6 +69,6 @@ function asJson(value: unknown, depth: number): unknown {
 }
 
 function asText(text: string): string {
-  if (/\0|\p{Surrogate}/u.test(text)) throw new Error('it holds NUL or half a character')
+  if (/\0|\p{Surrogate}/u.test(text)) throw new Error('it contains NUL or an unpaired surrogate')
   return text
 }

@@ -1,18 +1,18 @@
-/** What a Grove answers, as far as an import reads it. */
+/** The answers of a remote Grove that an import reads. */
 import { z } from 'zod'
 import { guestProperty } from '../plan/inventory.ts'
 import { AnswerTooLargeError, type Remote, RemoteError } from './client.ts'
 
-/** Of a page: the most that is answered. */
+/** Items of a page: the largest page that a Grove sends. */
 const pageItems = 200
-/** Bytes of a page; a page of properties of 64 KiB each has more, and is asked for in parts. */
+/** Largest page in bytes. A page of 64 KiB properties is larger, and is requested in parts. */
 const pageBytes = 4 * 1_048_576
-/** Of one list, what is answered. */
+/** Limits of one list. */
 const [maxItems, maxPages, maxBytes] = [1_000_000, 10_000, 1_024 * 1_048_576]
-/** Characters of one list's texts, as far as they are kept. */
+/** Limit in UTF-16 units for the strings of one list that are kept. */
 const maxKept = 256 * 1_048_576
 
-/** Characters of a name and a title, and of a path: of what a Grove holds, and more. */
+/** Strings as long as names, titles and paths in a Grove, and longer. */
 const line = z.string().max(2_000)
 const place = z.string().max(4_096)
 const total = z.number()
@@ -28,21 +28,21 @@ export const orgsSchema = z.object({ total, orgs: z.array(orgSchema) })
 const nodeFields = { id: z.guid(), title: line, properties: z.record(z.string(), z.unknown()) }
 export const nodeSchema = z.object({ ...nodeFields, tags: z.array(z.string()), text_content: z.string() })
 
-/** Where a node comes from. */
+/** The source properties of a node. */
 export interface Origin {
-  /** The property `source_path`; null where it is not a path. */
+  /** The property `source_path`; null if it is not a path. */
   readonly path: string | null | undefined
   readonly vault: string | null | undefined
 }
 
-/** Of properties. */
+/** Reads the source from a node's properties. */
 export function originOf({ source_path, [guestProperty]: vault }: Readonly<Record<string, unknown>>): Origin {
   const orNull = (schema: z.ZodType<string>, value: unknown) =>
     value === undefined ? undefined : (schema.safeParse(value).data ?? null)
   return { path: orNull(place, source_path), vault: orNull(line, vault) }
 }
 
-/** All that is kept of a listed node. */
+/** A page of nodes, with the few fields that are kept. */
 export const nodesSchema = z.object({
   total,
   nodes: z.array(
@@ -65,7 +65,7 @@ export const writtenSchema = z.object({
   nodes: z.array(z.object({ id: z.string(), status: z.enum(['created', 'updated', 'unchanged']) })),
 })
 
-/** All items of a list, page by page. @throws as Remote.read; RemoteError: more than a list may have */
+/** Reads all items of a list, page by page. @throws RemoteError if the list is too long; the errors of Remote.read */
 export async function* pagesOf<P extends { readonly total: number }, T extends object>(
   remote: Remote,
   path: string,
@@ -83,7 +83,7 @@ export async function* pagesOf<P extends { readonly total: number }, T extends o
     const read = await remote.readPage(schema, asked, pageBytes).catch(orSmaller)
     if (read === undefined) continue
     const items = itemsOf(read.page)
-    if (items.length > limit) throw new RemoteError(`${remote.url} does not answer as a Grove does: GET ${asked}`)
+    if (items.length > limit) throw new RemoteError(`${remote.url} does not respond like a Grove service: GET ${asked}`)
     yield* items
     offset += items.length
     bytes += read.bytes
@@ -91,7 +91,7 @@ export async function* pagesOf<P extends { readonly total: number }, T extends o
     if (items.length === 0 || offset >= read.page.total) return
   }
 
-  /** Undefined: the page is asked for with fewer items. */
+  /** Returns undefined to request the page again with fewer items. */
   function orSmaller(error: unknown): undefined {
     if (!(error instanceof AnswerTooLargeError) || limit === 1) throw error
     limit = Math.ceil(limit / 4)
@@ -102,7 +102,7 @@ export async function* pagesOf<P extends { readonly total: number }, T extends o
   }
 }
 
-/** Characters of the texts of an item. */
+/** Returns the UTF-16 units of the strings of an item. */
 function lengthOf(item: object): number {
   let length = 0
   for (const value of Object.values(item)) {

@@ -1,23 +1,25 @@
-/** Creates nodes of a Grove elsewhere in batches, and reports those that it refuses. */
+/** Creates nodes of a remote Grove in batches, and reports refused nodes. */
 import { type ImportedNode, otherEnd, withoutEdgesTo } from '../apply/imports.ts'
 import { writtenSchema } from './answers.ts'
 import { type Remote, type RemoteAnswer, RemoteError, RemoteRefusalError } from './client.ts'
 import { entriesAtOnce, entriesOfBatch, type Item, itemOf, requestBytes } from './items.ts'
 
-/** Called for each node: what became of it, or why it was refused. */
+/** Called for each node with its outcome, or the reason of a refusal. */
 type Tell = (id: string, outcome: 'created' | 'updated' | { readonly reason: string }) => void
 
 interface Created {
-  /** Nodes that lack edges to later ones, or what no item can say. */
+  /** Nodes that still lack edges to later nodes, or content that an item cannot express. */
   readonly unfinished: readonly ImportedNode[]
-  /** Ids of those that were refused. */
+  /** Ids of refused nodes. */
   readonly lost: ReadonlySet<string>
 }
 
 /**
+ * Creates nodes in batches.
+ *
  * @param org the path of the organisation
- * @param nodes that are not there, parents before children
- * @throws as Remote.send; RemoteError: an answer that helps no further
+ * @param nodes new nodes, parents before children
+ * @throws RemoteError for an unusable answer; the errors of Remote.send
  */
 export async function createInBatches(
   remote: Remote,
@@ -36,7 +38,7 @@ export async function createInBatches(
   }
   return { unfinished, lost }
 
-  /** Ends: each turn has fewer nodes. */
+  /** Sends a batch, and again without refused nodes. It ends because each attempt has fewer nodes. */
   async function send(batch: readonly ImportedNode[]): Promise<void> {
     let left = batch
     while (left.length > 0) {
@@ -64,7 +66,7 @@ export async function createInBatches(
     }
   }
 
-  /** Without edges to nodes that are not there yet, or that were refused. */
+  /** Returns the item without edges to nodes that do not exist yet or were refused. */
   function itemWithout(node: ImportedNode): Item {
     const files = withoutEdgesTo(lost, withoutEdgesTo(coming, node.files))
     const item = itemOf(node, files)
@@ -74,10 +76,10 @@ export async function createInBatches(
 
   function finish(batch: readonly ImportedNode[], items: readonly Item[], { body }: RemoteAnswer): void {
     const { data } = writtenSchema.safeParse(body)
-    if (!data) throw new RemoteError(`${remote.url} does not answer a batch as a Grove does`)
+    if (!data) throw new RemoteError(`${remote.url} does not respond to a batch like a Grove service`)
     const statuses = new Map(data.nodes.map(({ id, status }) => [id, status]))
     for (const [at, node] of batch.entries()) {
-      // Unchanged: the batch was sent twice, since the first answer was lost.
+      // Unchanged means that the batch was sent twice, because the first answer was lost.
       const isChange = statuses.get(node.id) === 'updated'
       if (isChange || !items[at]?.isWhole) unfinished.push(node)
       tell(node.id, isChange ? 'updated' : 'created')
@@ -85,7 +87,7 @@ export async function createInBatches(
   }
 }
 
-/** How many nodes from there on fit into a batch; at least one. */
+/** Counts the nodes after `from` that fit into a batch; at least one. */
 function fitting(nodes: readonly ImportedNode[], from: number): number {
   let bytes = 0
   let entries = 0
@@ -99,7 +101,7 @@ function fitting(nodes: readonly ImportedNode[], from: number): number {
   return count
 }
 
-/** Why which nodes are refused, by id; none where the answer does not say which. */
+/** Returns the reasons of refused nodes, by id. Empty if the answer does not name the nodes. */
 function refusedIn(
   { status, detail, problems }: RemoteAnswer,
   batch: readonly ImportedNode[],

@@ -1,4 +1,4 @@
-/** Requests to a Grove elsewhere: with a token, bounded in time and size, and sent again where that may help. */
+/** Sends requests to a remote Grove, with a token, limits and retries. */
 
 import { setTimeout as pause } from 'node:timers/promises'
 import pLimit from 'p-limit'
@@ -10,9 +10,9 @@ import { isLoopback } from '../../base/is-loopback.ts'
 import { answerBounds, exceededBound } from '../../base/json-bounds.ts'
 import { parseJson } from '../../domain/format/json-text.ts'
 
-/** The service refuses, or the address or the token cannot be used: the caller can correct it. */
+/** The error if the service refuses, or the URL or token is unusable. The caller can correct it. */
 export class RemoteRefusalError extends Error {
-  /** Of the answer, as `token_scope`. */
+  /** The code of the answer, such as `token_scope`. */
   readonly code: string | undefined
 
   constructor(message: string, code?: string) {
@@ -22,7 +22,7 @@ export class RemoteRefusalError extends Error {
   }
 }
 
-/** The service cannot be reached, or does not answer as a Grove does. */
+/** The error if the service cannot be reached, or does not respond like a Grove. */
 export class RemoteError extends Error {
   constructor(message: string) {
     super(message)
@@ -30,7 +30,7 @@ export class RemoteError extends Error {
   }
 }
 
-/** An answer has more bytes or values than the caller takes. */
+/** The error for an answer with more bytes or values than the caller accepts. */
 export class AnswerTooLargeError extends RemoteError {}
 
 interface RemoteProblem {
@@ -38,30 +38,32 @@ interface RemoteProblem {
   readonly msg: string
 }
 
-/** An answer other than 401, 403 and those after which a request is sent again. */
+/** An answer, except 401, 403 and those that lead to a retry. */
 export interface RemoteAnswer {
   readonly status: number
   readonly body: unknown
-  /** Of the body. */
+  /** The size of the body. */
   readonly bytes: number
-  /** Of a refusal: a sentence. */
+  /** The sentence of a refusal. */
   readonly detail: string
   readonly code: string | undefined
-  /** Of a 422. */
+  /** The problems of a 422. */
   readonly problems: readonly RemoteProblem[]
 }
 
 export interface Remote {
   readonly url: string
   /**
+   * Sends a request, with retries.
+   *
    * @param body JSON
-   * @param mostBytes of the answer
-   * @throws RemoteRefusalError: 401, 403; AnswerTooLargeError; RemoteError; the reason of the signal
+   * @param mostBytes limit for the answer
+   * @throws RemoteRefusalError for 401 and 403; AnswerTooLargeError, RemoteError, the reason of the signal
    */
   send(method: string, path: string, body?: string, mostBytes?: number): Promise<RemoteAnswer>
-  /** The body of a success. @throws RemoteRefusalError also for every other refusal; as send */
+  /** Returns the body of a success. @throws RemoteRefusalError also for every other refusal; the errors of send */
   read<T>(schema: z.ZodType<T>, method: string, path: string, body?: string): Promise<T>
-  /** A page of a list, with the bytes of its answer. @throws as read */
+  /** Returns a page of a list, with the size of its answer. @throws the errors of read */
   readPage<T>(
     schema: z.ZodType<T>,
     path: string,
@@ -69,22 +71,22 @@ export interface Remote {
   ): Promise<{ readonly page: T; readonly bytes: number }>
 }
 
-/** How long one sending may take; and all sendings of a request, with the waits between them, until the last begins. */
+/** Milliseconds for one attempt, and from the first attempt until the last one begins. */
 const sendingMs = 120_000
 const retryingMs = 120_000
 const sendings = 9
-/** Until the service has answered once: an address may be wrong. */
+/** Attempts until the service has answered once, because the URL may be wrong. */
 const sendingsAtFirst = 3
-/** Doubled with each sending. */
+/** The first wait; it is doubled with each attempt. */
 const firstWaitMs = 500
 const longestWaitMs = 30_000
-/** Bytes of an answer: a node with a text of 10 MiB, each character escaped. */
+/** Largest answer in bytes: a node with a text of 10 MiB, each character escaped. */
 const maxAnswerBytes = 64 * 1_048_576
 
-/** Characters of a sentence of a refusal; what is beyond is left out. */
+/** Longest sentence of a refusal that is kept, in UTF-16 units. */
 const maxSentence = 2_000
 
-/** The request did not arrive, came too early, or the service or what stands before it is not able to answer just now. */
+/** Statuses that lead to a retry. The request did not arrive, was too early, or the service is unavailable. */
 const passing: ReadonlySet<number> = new Set([408, 425, 429, 502, 503, 504])
 
 const sentence = z.string().transform((text) => text.slice(0, maxSentence))
@@ -94,7 +96,7 @@ const refusalSchema = z.object({
   code: z.string().max(200).optional(),
 })
 
-/** @param url as addressOf answers it */
+/** Connects to a remote Grove. @param url the result of addressOf */
 export function connectTo(url: string, token: string, signal: AbortSignal): Remote {
   let wasReached = false
   return { url, send, read, readPage }
@@ -124,11 +126,11 @@ export function connectTo(url: string, token: string, signal: AbortSignal): Remo
   function dataOf<T>(schema: z.ZodType<T>, { status, detail, code, body }: RemoteAnswer, asked: string): T {
     if (status >= 400) throw new RemoteRefusalError(`${url}: ${detail}`, code)
     const { data } = schema.safeParse(body)
-    if (data === undefined) throw new RemoteError(`${url} does not answer as a Grove does: ${asked}`)
+    if (data === undefined) throw new RemoteError(`${url} does not respond like a Grove service: ${asked}`)
     return data
   }
 
-  /** Without an answer: why, as the end of a sentence. */
+  /** Makes one attempt. `reason` is the end of a sentence, if there is no answer. */
   async function sendOnce(
     method: string,
     path: string,
@@ -138,7 +140,7 @@ export function connectTo(url: string, token: string, signal: AbortSignal): Remo
     try {
       const response = await fetch(`${url}${path}`, {
         method,
-        // The token goes to no other address.
+        // Never send the token to another URL.
         redirect: 'manual',
         signal: AbortSignal.any([signal, AbortSignal.timeout(sendingMs)]),
         headers: {
@@ -163,20 +165,21 @@ export function connectTo(url: string, token: string, signal: AbortSignal): Remo
   }
 }
 
-/** Undefined where it is no JSON, or nested deeper than a Grove answers. @throws AnswerTooLargeError; network errors */
+/** Reads JSON; undefined if it is invalid or too deep. @throws AnswerTooLargeError; network errors */
 async function bodyOf(url: string, response: Response, mostBytes: number): Promise<{ body: unknown; bytes: number }> {
   const chunks: Uint8Array[] = []
   let bytes = 0
   for await (const chunk of response.body ?? []) {
     bytes += chunk.length
-    if (bytes > mostBytes) throw new AnswerTooLargeError(`${url} answers more than ${mostBytes / 1_048_576} MiB`)
+    if (bytes > mostBytes)
+      throw new AnswerTooLargeError(`The answer of ${url} is larger than ${mostBytes / 1_048_576} MiB`)
     chunks.push(chunk)
   }
   const json = Buffer.concat(chunks)
   const exceeded = exceededBound(json, answerBounds)
   if (exceeded === 'values')
-    throw new AnswerTooLargeError(`${url} answers more than ${answerBounds.values} values at once`)
-  // What reads deep JSON later would overflow the stack.
+    throw new AnswerTooLargeError(`The answer of ${url} has more than ${answerBounds.values} values`)
+  // Deep JSON would overflow the stack of later readers.
   return { body: exceeded === 'levels' ? undefined : parseJson(json.toString()), bytes }
 }
 
@@ -187,20 +190,24 @@ function answerOf(status: number, { body, bytes }: { body: unknown; bytes: numbe
   return { status, body, bytes, detail: words.slice(0, maxSentence) || `status ${status}`, code: data?.code, problems }
 }
 
-/** Of an error of fetch, which has the network's as its cause. */
+/** Returns the reason of a fetch error, whose cause is the network error. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const { cause } = error
-  if (/^(EPROTO|ERR_SSL_)/.test(String(codeOf(cause)))) return 'it does not speak TLS there; is the address http://?'
+  if (/^(EPROTO|ERR_SSL_)/.test(String(codeOf(cause)))) return 'it does not use TLS; should the URL begin with http://?'
   return cause instanceof Error
     ? cause.message || ('code' in cause ? String(cause.code) : error.message)
     : error.message
 }
 
-/** Requests at a time. */
+/** Largest number of requests at a time. */
 export const requestsAtOnce = 8
 
-/** Several requests at a time, and none after one of them has failed. @throws the first error, when those that had begun have ended */
+/**
+ * Runs several requests at a time, and starts none after one has failed.
+ *
+ * @throws the first error, when all started requests have ended
+ */
 export async function inTurn<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   const turn = pLimit(requestsAtOnce)
   let isOver = false
@@ -216,35 +223,34 @@ export async function inTurn<T>(items: readonly T[], work: (item: T) => Promise<
   await allDone(items.map((item) => turn(one, item)))
 }
 
-/** Bytes of the file with the token. */
+/** Largest token file in bytes. */
 const maxTokenFileBytes = 65_536
 
-/** The address that --to gives, without a slash at its end. @throws RemoteRefusalError */
+/** Returns the URL of --to, without a trailing slash. @throws RemoteRefusalError */
 export function addressOf(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (!url || !['http:', 'https:'].includes(url.protocol))
-    throw new RemoteRefusalError(`--to ${text} is no address such as https://grove.example.org`)
+    throw new RemoteRefusalError(`--to ${text} is not a URL such as https://grove.example.org`)
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '')
-    throw new RemoteRefusalError(
-      '--to takes the address of the service alone; the token is in the file of --token-file',
-    )
+    throw new RemoteRefusalError('--to takes only the URL of the service; put the token in the file of --token-file')
   if (url.protocol === 'http:' && !isLoopback(url.hostname))
     throw new RemoteRefusalError(
-      `--to ${text} would send the token readable for anyone on the way: https is needed, except to this machine`,
+      `--to ${text} would send the token unencrypted: https is needed, except to this machine`,
     )
   return url.href.replace(/\/+$/, '')
 }
 
-/** The token in the file of --token-file. @throws RemoteRefusalError */
+/** Reads the token from the file of --token-file. @throws RemoteRefusalError */
 export async function readToken(path: string): Promise<string> {
   const bytes = await readRegular(path, maxTokenFileBytes).catch((error: unknown) => {
     throw new RemoteRefusalError(
       `--token-file ${path} cannot be read: ${error instanceof Error ? error.message : error}`,
     )
   })
-  if (bytes === undefined) throw new RemoteRefusalError(`--token-file ${path} is not there`)
+  if (bytes === undefined) throw new RemoteRefusalError(`--token-file ${path} does not exist`)
   if (typeof bytes === 'string') throw new RemoteRefusalError(`--token-file ${path} ${bytes}`)
   const token = bytes.toString().trim()
-  if (!/^[\x21-\x7e]{1,8192}$/.test(token)) throw new RemoteRefusalError(`--token-file ${path} holds no token`)
+  if (!/^[\x21-\x7e]{1,8192}$/.test(token))
+    throw new RemoteRefusalError(`--token-file ${path} does not contain a token`)
   return token
 }

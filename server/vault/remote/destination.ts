@@ -1,4 +1,4 @@
-/** A Grove elsewhere as the destination of an import, through its REST operations. */
+/** A remote Grove as the destination of an import, over its REST API. */
 import type { Destination } from '../apply/destination.ts'
 import { type ImportInput, toSummaryNames } from '../apply/imports.ts'
 import type { KnownContent, KnownNode } from '../plan/inventory.ts'
@@ -6,14 +6,14 @@ import { nodeSchema, nodesSchema, type Origin, orgSchema, orgsSchema, originOf, 
 import { inTurn, type Remote, RemoteRefusalError, requestsAtOnce } from './client.ts'
 import { writeRemotely } from './writing.ts'
 
-/** What a personal access token never does, whatever its person may. */
-const beyondTokens = 'a personal access token cannot do that'
+/** The explanation for operations that no personal access token may call. */
+const beyondTokens = 'personal access tokens cannot change that'
 
 type Listed = ReturnType<typeof nodesSchema.parse>['nodes'][number]
 
-/** @param words the part of the command line that leads there */
+/** Creates the destination. @param words the part of the command line that selects it */
 export function remoteDestination(remote: Remote, words: readonly string[]): Destination {
-  /** Of the last listing. */
+  /** The ids of the last listing. */
   let known: { readonly orgId: string; readonly ids: ReadonlySet<string> } | undefined
 
   return {
@@ -28,7 +28,7 @@ export function remoteDestination(remote: Remote, words: readonly string[]): Des
     adoptVault: (orgId, vaultId) => adoptVault(remote, orgId, vaultId),
     knownNodes,
     contentsOf,
-    // Only the service knows: it refuses these nodes.
+    // Only the service knows these ids, and it refuses such nodes.
     takenElsewhere: async () => new Set<string>(),
     stateOfOrg: async () => undefined,
     recall: async () => undefined,
@@ -61,7 +61,7 @@ export function remoteDestination(remote: Remote, words: readonly string[]): Des
     }
   }
 
-  /** Undefined where it is gone. */
+  /** Reads a node; undefined if it is gone. */
   async function readNode(orgId: string, id: string) {
     try {
       return await remote.read(nodeSchema, 'GET', `${orgPath(orgId)}/nodes/${id}`)
@@ -80,43 +80,43 @@ export function remoteDestination(remote: Remote, words: readonly string[]): Des
   }
 }
 
-/** @throws RemoteRefusalError: also where a token may not do it */
+/** Creates an organisation. @throws RemoteRefusalError, also if the token may not do this */
 async function createOrg(remote: Remote, org: { readonly name: string; readonly vault_id?: string }) {
   try {
     return await remote.read(orgSchema, 'POST', '/orgs', JSON.stringify(org))
   } catch (error) {
     if (!isBeyond(error)) throw error
     throw new RemoteRefusalError(
-      `There is no organisation for this folder, and ${beyondTokens}: create an organisation called ${org.name}, or choose one with --org`,
+      `There is no organisation for this folder, and ${beyondTokens}. Create an organisation called ${org.name}, or choose one with --org`,
       'token_scope',
     )
   }
 }
 
-/** Returns a sentence if the organisation does not learn its vault. */
+/** Records the vault of the organisation. Returns a message if that is not allowed. */
 async function adoptVault(remote: Remote, orgId: string, vaultId: string): Promise<string | undefined> {
   try {
     await remote.read(orgSchema, 'PATCH', orgPath(orgId), JSON.stringify({ vault_id: vaultId }))
     return undefined
   } catch (error) {
     if (!(error instanceof RemoteRefusalError) || (error.code !== 'forbidden' && !isBeyond(error))) throw error
-    const who = isBeyond(error) ? beyondTokens : 'only its owners do that'
-    return `the organisation does not learn which vault fills it: ${who}. An owner sets it once: PATCH ${orgPath(orgId)} {"vault_id": "${vaultId}"}`
+    const who = isBeyond(error) ? beyondTokens : 'only an owner can change that'
+    return `the organisation does not record its vault, and ${who}. To set it once, an owner sends PATCH ${orgPath(orgId)} {"vault_id": "${vaultId}"}`
   }
 }
 
-/** Before anything is written. @throws RemoteRefusalError */
+/** Checks the role before anything is written. @throws RemoteRefusalError */
 async function requireRole(remote: Remote, orgId: string, needed: 'editor' | 'maintainer'): Promise<void> {
   const { role = 'none' } = await remote.read(orgSchema, 'GET', orgPath(orgId))
   const able = needed === 'editor' ? ['editor', 'maintainer', 'owner'] : ['maintainer', 'owner']
-  if (!able.includes(role)) throw new RemoteRefusalError(`This needs the role ${needed}; yours is ${role}`)
+  if (!able.includes(role)) throw new RemoteRefusalError(`You need the ${needed} role; yours is ${role}`)
 }
 
 function orgPath(orgId: string): string {
   return `/orgs/${encodeURIComponent(orgId)}`
 }
 
-/** Without members that are undefined. */
+/** Returns the candidate without undefined fields. */
 function candidate({ id, name, vault_id, role }: ReturnType<typeof orgSchema.parse>) {
   return { id, name, ...(vault_id === undefined ? {} : { vault_id }), ...(role === undefined ? {} : { role }) }
 }

@@ -1,28 +1,28 @@
-/** A planned node as an item of `PUT …/nodes/batch`, and the files of a node as changes of a commit. */
+/** Converts planned nodes to items of `PUT …/nodes/batch`, and files to changes of a commit. */
 import { connectionJson, nodeJson, parentJson } from '../../domain/format/node-files.ts'
 import { edgeIdAt, nodeFile, textFile } from '../../domain/format/paths.ts'
 import type { NodeFiles } from '../../domain/nodes/node-creation.ts'
 import { toSingleLine } from '../../markdown/single-line.ts'
 import { type ImportedNode, importMessage } from '../apply/imports.ts'
 
-/** Bytes of the JSON of one request, of 16 MiB that a service reads. */
+/** Largest request in bytes of JSON. The service reads up to 16 MiB. */
 export const requestBytes = 12 * 1_048_576
-/** Items of a batch, changes of a commit, and edges or files of an item. */
+/** Limit of items in a batch, changes in a commit, and entries in an item. */
 export const entriesAtOnce = 1_000
-/** Edges and files of all items of a batch. */
+/** Largest number of edges and files of all items of a batch. */
 export const entriesOfBatch = 20_000
 
 export interface Item {
-  /** JSON. */
+  /** The item as JSON. */
   readonly json: string
-  /** Whether the item makes exactly the node's files; what it lacks is committed afterwards. */
+  /** True if the item creates exactly the node's files. The rest is committed afterwards. */
   readonly isWhole: boolean
 }
 
-/** What a text_content may not hold: a file may. */
+/** Control characters that a text_content must not contain, but a file may. */
 const controls = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]/
 
-/** @param files those of the node, or some of them */
+/** Returns the item of a node. @param files all files of the node, or some of them */
 export function itemOf(node: ImportedNode, files: NodeFiles): Item {
   const parents: string[] = []
   const connections: object[] = []
@@ -68,7 +68,7 @@ export function itemOf(node: ImportedNode, files: NodeFiles): Item {
   return { json: JSON.stringify(item), isWhole }
 }
 
-/** Lists of changes, each for one commit. @param paths to write, of `files`; to delete */
+/** Returns lists of changes, one list per commit. `puts` are paths of `files`. */
 export function* changesOf(
   files: NodeFiles,
   { puts, deletes }: { readonly puts: readonly string[]; readonly deletes: readonly string[] },
@@ -89,12 +89,12 @@ export function* changesOf(
   if (changes.length > 0) yield changes
 }
 
-/** On one line, as a message of a commit over REST has to be without control characters. */
+/** Returns the commit message on one line, because REST accepts no control characters in it. */
 export function messageOf(node: ImportedNode): string {
   return toSingleLine(importMessage(node), 65_536)
 }
 
-/** As text where that is the shorter JSON. */
+/** Returns the content as text or base64, with the shorter JSON. */
 function contentOf(bytes: Buffer): { content: string; encoding?: 'base64' } {
   const text = textIn(bytes)
   if (text !== undefined && Buffer.byteLength(JSON.stringify(text)) <= (bytes.length * 4) / 3 + 4)
@@ -102,7 +102,7 @@ function contentOf(bytes: Buffer): { content: string; encoding?: 'base64' } {
   return { content: bytes.toString('base64'), encoding: 'base64' }
 }
 
-/** Undefined where the bytes are not UTF-8. */
+/** Decodes UTF-8; undefined if it is invalid. */
 function textIn(bytes: Buffer): string | undefined {
   const text = bytes.toString()
   return Buffer.from(text).equals(bytes) ? text : undefined

@@ -1,4 +1,4 @@
-/** Writes a planned folder as nodes of a Grove elsewhere: new ones in batches, changed ones by a commit each. */
+/** Writes a planned folder to a remote Grove. New nodes are sent in batches, changed ones in a commit each. */
 import { objectId } from '../../../gitstore/objects/object-format.ts'
 import { plural } from '../../base/plural.ts'
 import type { PathProblem } from '../../domain/format/path-problem.ts'
@@ -18,29 +18,31 @@ import { createInBatches } from './batches.ts'
 import { inTurn, type Remote, type RemoteAnswer, RemoteError, RemoteRefusalError } from './client.ts'
 import { changesOf, messageOf } from './items.ts'
 
-/** What lets the import go on. */
+/** Says how to continue the import. */
 function continuation(error: RemoteError | RemoteRefusalError): string {
   const { code } = error instanceof RemoteRefusalError ? error : {}
   if (code === 'token_scope')
-    return '. An import needs a personal access token of access write for this organisation: create one, and run the same command with it'
-  return code === 'forbidden' ? '' : ', and the same command continues'
+    return '. An import needs a personal access token with write access to this organisation. Create one, and run the same command with it'
+  return code === 'forbidden' ? '' : '. Run the same command to continue'
 }
 
 interface Written {
   readonly statuses: Statuses
-  /** Ids of nodes that differ and whose last commit was no import's. */
+  /** Ids of nodes that differ, and whose last commit was not an import's. */
   readonly edited: ReadonlySet<string>
   readonly removed: readonly string[]
   readonly problems: readonly PathProblem[]
 }
 
 /**
- * As applyImport; a repeated call completes an interrupted one. Every node is whole at each moment, but for edges to nodes that
- * come later, and files that are too much for one request.
+ * Writes the plan like applyImport. A repeated call completes an interrupted one.
+ *
+ * Every node is complete at all times, except edges to later nodes and files that do not fit into one request.
  *
  * @param org the path of the organisation
  * @param known the ids of its nodes
- * @throws RemoteRefusalError, RemoteError: what is written stays, and the message says how much it is; the reason of the signal
+ * @throws RemoteRefusalError and RemoteError, whose messages say how much was written, which stays; the reason of the
+ * signal
  */
 export async function writeRemotely(
   remote: Remote,
@@ -77,22 +79,22 @@ export async function writeRemotely(
   return { statuses, edited, removed: gone, problems: refused }
 }
 
-/** What the steps of one import share. */
+/** The shared state of one import. */
 interface Writing {
   readonly remote: Remote
   /** The path of the organisation. */
   readonly org: string
   readonly nodes: readonly ImportedNode[]
   readonly statuses: Map<string, 'created' | 'updated' | 'unchanged'>
-  /** Why nodes are refused, by their ids. */
+  /** The reasons of refused nodes, by id. */
   readonly problems: Map<string, string>
-  /** Paths of nodes that are removed. */
+  /** Paths of removed nodes. */
   readonly gone: string[]
   readonly edited: Set<string>
   progress(): void
 }
 
-/** Compares the nodes that are there. */
+/** Compares the existing nodes with the plan. */
 async function compareAll(
   { remote, org, nodes, edited }: Writing,
   known: ReadonlySet<string>,
@@ -111,7 +113,7 @@ async function compareAll(
   return found
 }
 
-/** Creates the nodes that are new, then commits to those that differ. */
+/** Creates the new nodes, then commits to those that differ. */
 async function writeAll(
   writing: Writing,
   differences: ReadonlyMap<string, Difference>,
@@ -142,7 +144,7 @@ async function writeAll(
   }
   const filesOf = (node: ImportedNode) => files.get(node.id) ?? node.files
   const updateOne = (node: ImportedNode) => update(writing, node, filesOf(node), differences.get(node.id))
-  // Parents before children, one after the other: no cycle lies between what was and what is to be.
+  // Parents before children, one after the other, so that no cycle exists in between.
   for (const node of changed.filter(movesParents)) await updateOne(node)
   await inTurn(
     changed.filter((node) => !movesParents(node)),
@@ -166,7 +168,7 @@ async function update(
   writing.progress()
 }
 
-/** False where it is refused; the refusal is among the problems. */
+/** Commits the difference. Returns false if it is refused, and records the problem. */
 async function commit(
   { remote, org, problems }: Writing,
   node: ImportedNode,
@@ -176,7 +178,7 @@ async function commit(
   for (const changes of changesOf(files, difference)) {
     const body = `{"message":${JSON.stringify(messageOf(node))},"changes":[${changes.join(',')}]}`
     const answer = await remote.send('POST', `${pathOf(org, node.id)}/tree/main/commits`, body)
-    // Sent twice where the first answer was lost.
+    // no_changes: sent twice, because the first answer was lost.
     if (answer.status < 400 || answer.code === 'no_changes') continue
     refuseOutside(remote, answer)
     problems.set(node.id, answer.detail)
@@ -194,7 +196,7 @@ async function remove({ remote, org, problems, gone }: Writing, id: string, path
   }
 }
 
-/** @throws RemoteRefusalError where it is not about the node; RemoteError: 500 and the like */
+/** @throws RemoteRefusalError if the refusal is not about the node; RemoteError for 500 and above */
 function refuseOutside({ url }: Remote, { status, code, detail }: RemoteAnswer): void {
   if (status >= 500) throw new RemoteError(`${url} answers ${status}: ${detail}`)
   if (code === 'org_not_found') throw new RemoteRefusalError(`${url}: ${detail}`, code)
@@ -204,13 +206,13 @@ function pathOf(org: string, id: string): string {
   return `${org}/nodes/${id}`
 }
 
-/** How the files of a node there differ from the planned ones. */
+/** The difference between the planned files of a node and the remote ones. */
 interface Difference {
   readonly puts: readonly string[]
   readonly deletes: readonly string[]
 }
 
-/** Whether the last commit of main was no import's. @throws as Remote.read */
+/** True if the last commit of main was not an import's. @throws the errors of Remote.read */
 async function isEdited(remote: Remote, node: string): Promise<boolean> {
   const { history } = await remote.read(historySchema, 'GET', `${node}/tree/main/commits?limit=1`)
   return history.some(({ message }) => !isImports(message))
@@ -222,13 +224,13 @@ function isNone({ puts, deletes }: Difference): boolean {
   return puts.length + deletes.length === 0
 }
 
-/** Whether the JSON file there says the same, in other bytes. */
+/** True if the remote JSON file has the same content in other bytes. */
 async function saysThere(remote: Remote, node: string, path: string, bytes: Buffer): Promise<boolean> {
   const { status, body } = await remote.send('GET', `${node}/tree/main/raw/${path}`)
   return status < 400 && isSameJson(path, bytes.toString(), JSON.stringify(body) ?? '', '')
 }
 
-/** Undefined where the node is not there. @throws as Remote.read */
+/** Compares a node's files; undefined if the remote node does not exist. @throws the errors of Remote.read */
 async function compareNode(remote: Remote, node: string, files: NodeFiles): Promise<Difference | undefined> {
   const there = new Map<string, string>()
   try {

@@ -1,4 +1,4 @@
-/** An organisation as a folder of Markdown that an import takes back: one note for each node, beside it the node's files. */
+/** Exports an organisation as a folder of Markdown. Each node is a note, with its files next to it. */
 import { posix } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { GitError, isGitError, isStorageError } from '../../../gitstore/errors.ts'
@@ -22,40 +22,46 @@ import { type ExportedNote, headOf } from './exported-note.ts'
 import { type LaidNode, layOut, TakenPaths } from './layout.ts'
 
 export interface ExportedFile {
-  /** From the exported folder. */
+  /** The path from the exported folder. */
   readonly path: string
-  /** The id of the node whose note it is; undefined for every other file. */
+  /** The id of the node, if the file is its note. */
   readonly nodeId?: string
-  /** Bytes. */
+  /** The size in bytes. */
   readonly size: number
-  /** Of the commit that it comes from, in seconds since 1970. */
+  /** The time of its commit, in seconds since 1970. */
   readonly time: number
   read(): AsyncIterable<Uint8Array>
 }
 
 export interface ExportOptions {
   readonly signal: AbortSignal
-  /** Called now and then between two nodes: an export takes minutes. What it throws ends the export. */
+  /** Called occasionally between two nodes, because an export takes minutes. Its errors end the export. */
   readonly checkAccess?: () => Promise<void>
-  /** Called with a note whose repository cannot be read, which is then left out; else the fault ends the export. */
+  /**
+   * Called with a note whose repository cannot be read, which is then skipped.
+   *
+   * Without it, the fault ends the export.
+   */
   readonly onFault?: (path: string, fault: GitError) => void
   /** Called before each node. */
   readonly onProgress?: (done: number, total: number) => void
 }
 
-/** Nodes between two calls of `checkAccess`. */
+/** Number of nodes between two calls of `checkAccess`. */
 const nodesPerCheck = 200
-/** Milliseconds of placing files between two turns of the event loop. */
+/** Milliseconds of work between two turns of the event loop. */
 const turnMs = 5
-/** UTF-16 units of the text of a node that are looked through for the names of its files; those that come after count as not named. */
+/** UTF-16 units of a node's text that are searched for the names of its files. Later files count as not named. */
 const mostLookedThrough = 2 ** 30
 
 /**
- * The files of an export: the notes in the order of their paths, after each the files of its node that no note before it had.
- * The places of all nodes are those of the beginning; which commit of a node is exported is fixed at its turn. A node that is
- * deleted meanwhile is left out. Holds ids and paths of all nodes, and one note.
+ * Yields the files of an export.
  *
- * @throws GitError as the reading functions; the signal's reason
+ * The notes come in the order of their paths, each followed by the files of its node that no earlier note has. The
+ * paths of all nodes are fixed at the beginning. The commit of a node is fixed at its turn. A node that is deleted in
+ * the meantime is skipped. It holds the ids and paths of all nodes, and one note, in memory.
+ *
+ * @throws GitError from the reading functions; the reason of the signal
  */
 export async function* exportFiles(deps: Deps, { orgId }: OrgAt, options: ExportOptions): AsyncGenerator<ExportedFile> {
   const { signal } = options
@@ -96,14 +102,14 @@ async function nodesOf({ index }: Deps, orgId: string, signal: AbortSignal): Pro
   return nodes
 }
 
-/** What the nodes of one export share. */
+/** The shared state of one export. */
 interface Exporting {
   readonly nodes: ReadonlyMap<string, ExportedNode>
   readonly taken: TakenPaths
   readonly signal: AbortSignal
 }
 
-/** The note of a node, then its files. */
+/** Yields the note of a node, then its files. */
 async function* filesOf({ nodes, taken, signal }: Exporting, node: Placed, repo: Repo): AsyncGenerator<ExportedFile> {
   const head = readRef(repo, main)
   const commit = head === null ? undefined : await readCommit(repo, head)
@@ -141,7 +147,7 @@ async function* filesOf({ nodes, taken, signal }: Exporting, node: Placed, repo:
   }
 }
 
-/** Where each file of the repository lies, by its path there; those of them that no note before this one had. */
+/** Chooses the path of each repository file. Also returns the files that no earlier note has. */
 async function placeFiles(taken: TakenPaths, node: Placed, repo: Repo, tree: Oid, content: NodeContent) {
   const places = new Map<string, string>()
   const own: { path: string; oid: Oid }[] = []
@@ -179,19 +185,19 @@ interface Placed {
   readonly time: number
 }
 
-/** Whether the front matter, or the text, says what the file says. */
+/** True if the front matter or the text already has the content of the file. */
 function isOwn(path: string): boolean {
   const isEdge = edgeIdAt('parents', path) ?? edgeIdAt('connections', path)
   return path === nodeFile || path === textFile || isEdge !== undefined
 }
 
-/** Empty where it names no file below `attachments/`. */
+/** Returns the node's text; '' if it does not name a file below `attachments/`. */
 async function textNaming(repo: Repo, content: NodeContent): Promise<string> {
   const text = await readText(repo, content)
   return text.includes(attachments) ? text : ''
 }
 
-/** Places for a file of a node, best first. `numbers` of all its files: one that was tried is not tried again. */
+/** Returns paths for a file of a node, best first. Its files share `numbers`, so none is tried twice. */
 function* filePlaces(node: Placed, path: string, home: string, numbers: { next: number }): Generator<string> {
   const folder = posix.dirname(node.path)
   const safe = filePath(path)
@@ -202,14 +208,14 @@ function* filePlaces(node: Placed, path: string, home: string, numbers: { next: 
   for (;;) yield posix.join(`${node.id}.files`, String(numbers.next++), safe)
 }
 
-/** The statement of the note says them. */
+/** Returns the properties without those that are in the statement. */
 function withoutSource({ properties }: NodeContent): Readonly<Record<string, unknown>> {
   return Object.fromEntries(Object.entries(properties).filter(([key]) => !sourceKeys.includes(key)))
 }
 
 const sourceKeys: readonly string[] = [sourcePathKey, sourceFilesKey]
 
-/** Undefined where an import of the note makes the same of it. */
+/** Returns the stated source. Undefined if an import of the note would set the same. */
 function sourceOf({ path }: Placed, { properties }: NodeContent, areBeside: boolean): StatedSource | undefined {
   const { [sourcePathKey]: own, [sourceFilesKey]: files } = properties
   return own === path && files === undefined && areBeside ? undefined : { at: path, path: own, files }

@@ -1,6 +1,7 @@
 /**
- * Writes exported files into a folder; into the same one again, what has changed. Follows no symbolic links, and holds each
- * folder while it changes something in it.
+ * Writes exported files into a folder. Into the same folder again, it writes only changes.
+ *
+ * It follows no symbolic links, and holds each folder open while it changes something in it.
  */
 import { createHash } from 'node:crypto'
 import { lstat, open, rmdir, unlink } from 'node:fs/promises'
@@ -27,19 +28,20 @@ export interface WrittenFolder {
   readonly written: number
   readonly unchanged: number
   readonly removed: number
-  /** Files that are kept as they are, since something else than an export wrote them, or that could not be read. */
+  /** Files that were kept because an export did not write them, and unreadable files. */
   readonly problems: readonly PathProblem[]
 }
 
 /**
- * Replaces and removes only files whose bytes an export wrote. Each file appears whole. An export that does not end removes
- * nothing, and the next one goes on. A file that was moved since the last export is not written a second time: it is named, and
- * an import of the folder tells the node where it lies now.
+ * Writes files into the folder. Replaces and removes only files whose bytes an export wrote.
+ *
+ * Each file appears complete. An interrupted export removes nothing, and the next one continues. A file that was moved
+ * since the last export is not written a second time. It is reported, and an import of the folder records its new path.
  *
  * @param dir a real path
- * @param before of the last export into the folder
- * @param hasFaults whether nodes were left out so far: nothing is then removed
- * @throws GitError storage_*; system errors; what the files' iterator throws
+ * @param before the manifest of the last export into the folder
+ * @param hasFaults returns true if nodes were skipped; nothing is then removed
+ * @throws GitError storage_*, system errors, and the errors of the files' iterator
  */
 export async function writeFolder(...args: Input): Promise<WrittenFolder> {
   try {
@@ -59,16 +61,16 @@ type Input = [
   hasFaults: () => boolean,
 ]
 
-/** Says also what is to be done where the folder cannot be written to. */
+/** Adds advice to the error if the folder cannot be written to. */
 function faultOf(error: unknown, dir: string): unknown {
   if (!(error instanceof GitError) || !isStorageError(error)) return error
-  const next = 'what is written is whole; the same command goes on from there'
-  return new GitError(error.code, `${dir} is not exported whole: ${error.message}; ${next}`, error.facts, {
+  const next = 'All files that were written are complete. Run the same command to continue'
+  return new GitError(error.code, `The export into ${dir} is incomplete: ${error.message}. ${next}`, error.facts, {
     cause: error,
   })
 }
 
-/** @param own the folder `ownFolder`, held */
+/** Writes all files and the manifest. @param own the folder `ownFolder`, held open */
 async function writeFiles(
   dir: string,
   own: string,
@@ -99,12 +101,12 @@ async function writeFiles(
 interface Writing {
   /** The exported folder. */
   readonly dir: string
-  /** The last export into it. */
+  /** The manifest of the last export into it. */
   readonly before: Manifest | undefined
-  /** Where files of the last export lie now, by the paths at which it wrote them. */
+  /** The current paths of moved files, by their paths in the last export. */
   readonly moved: ReadonlyMap<string, string>
   readonly announce: Announce
-  /** The folder `ownFolder`, held. */
+  /** The folder `ownFolder`, held open. */
   readonly own: string
 }
 
@@ -112,16 +114,17 @@ interface Writing {
 class FolderWriter {
   readonly problems: PathProblem[] = []
   readonly counts = { written: 0, unchanged: 0, removed: 0 }
-  /** What the folder has of an export, by path. */
+  /** The exported files in the folder, by path. */
   readonly kept = new Map<string, ManifestFile>()
   readonly #given: Writing
   readonly #temporary: string
-  /** Folded paths. */
+  /** The folded paths of this export. */
   readonly #exported = new Set<string>()
-  /** Folders that are there and no links; those in which names are new. */
+  /** Folders that exist and are not links. */
   readonly #entered = new Set<string>()
+  /** Folders with new names, which must be synced. */
   readonly #changed = new Set<string>()
-  /** The ids of nodes by the paths of their notes in the last export. */
+  /** Ids of nodes, by the paths of their notes in the last export. */
   readonly #noteAt: ReadonlyMap<string, string>
 
   constructor(given: Writing) {
@@ -130,19 +133,19 @@ class FolderWriter {
     this.#noteAt = new Map([...(given.before?.notes ?? [])].map(([id, path]) => [path, id]))
   }
 
-  /** Writes the file, or names what is in its way. */
+  /** Writes the file, or records the obstacle as a problem. */
   async write(file: ExportedFile): Promise<void> {
     this.#exported.add(folded(file.path))
     const obstacle = await this.#writeUnless(file)
     if (obstacle !== undefined) this.problems.push({ path: file.path, reason: obstacle })
   }
 
-  /** Keeps the record of what the last export wrote and this one did not reach. */
+  /** Keeps the records of the last export for files that this one did not reach. */
   keepOthers(): void {
     for (const path of this.#given.before?.paths ?? []) if (!this.kept.has(path)) this.#keepKnown(path)
   }
 
-  /** Removes what the last export wrote and this one has not. */
+  /** Removes files that the last export wrote and this one did not. */
   async removeOthers(): Promise<void> {
     for (const path of this.#given.before?.paths ?? []) await this.#orProblem(path, () => this.#remove(path))
   }
@@ -152,7 +155,7 @@ class FolderWriter {
       await this.#orProblem(folder, () => withHeldFolder(this.#given.dir, folder, syncDirectory))
   }
 
-  /** Names what another program has moved or replaced meanwhile. */
+  /** Records a problem if another program has moved or replaced the folder. */
   async #orProblem(path: string, work: () => Promise<void>): Promise<void> {
     try {
       await work()
@@ -162,7 +165,7 @@ class FolderWriter {
     }
   }
 
-  /** Why the file could not be written. */
+  /** Writes the file. Returns the reason if it cannot be written. */
   async #writeUnless(file: ExportedFile): Promise<string | undefined> {
     const { dir, moved, announce } = this.#given
     const { path } = file
@@ -170,11 +173,11 @@ class FolderWriter {
     const obstacle = await this.#enter(folder, true)
     if (obstacle !== undefined) return obstacle
     const there = await hashOf(join(dir, path), dir)
-    if (there !== undefined && !('hash' in there)) return `the one there ${there.kind}`
+    if (there !== undefined && !('hash' in there)) return `the existing file ${there.kind}`
     const now = there === undefined ? moved.get(path) : undefined
     if (now !== undefined) {
       this.#keepKnown(path)
-      return `not written again: it lies at ${now} now; import the folder, or move it back`
+      return `not written again, because it was moved to ${now}; import the folder, or move it back`
     }
     const hash = await writeTemporary(this.#temporary, file)
     const written = { hash, nodeId: file.nodeId }
@@ -186,7 +189,7 @@ class FolderWriter {
       }
       if (there && !this.#isOurs(path, there.hash) && !this.#isNote(file, there.hash)) {
         this.#keepKnown(path)
-        return 'not written: the one there was changed, or comes from elsewhere'
+        return 'not written: the existing file was changed, or was not written by an export'
       }
       await announce(path, written)
       await withHeldFolder(dir, folder, async (held) => nameFile(this.#temporary, join(held, posix.basename(path))))
@@ -205,7 +208,7 @@ class FolderWriter {
     const there = await hashOf(join(dir, path), dir)
     if (there === undefined) return
     if (!('hash' in there) || !this.#isOurs(path, there.hash)) {
-      this.problems.push({ path, reason: 'kept: it is exported no more, but was changed since' })
+      this.problems.push({ path, reason: 'kept: it is no longer exported, but was changed since the last export' })
       return
     }
     await withHeldFolder(dir, posix.dirname(path), (held) => unlink(join(held, posix.basename(path))))
@@ -215,14 +218,14 @@ class FolderWriter {
       else this.#changed.delete(folder)
   }
 
-  /** Makes a folder below `dir`, or says what is in the way. */
+  /** Checks or creates a folder below `dir`. Returns the obstacle, if any. */
   async #enter(folder: string, isMade: boolean): Promise<string | undefined> {
     const { dir } = this.#given
     if (folder === '.' || this.#entered.has(folder)) return undefined
     const obstacle = await this.#enter(posix.dirname(folder), isMade)
     if (obstacle !== undefined) return obstacle
     const found = await ignoreMissing(lstat(join(dir, folder)))
-    if (found && !found.isDirectory()) return `${folder} is no folder`
+    if (found && !found.isDirectory()) return `${folder} is not a folder`
     if (!found && !isMade) return `${folder} is gone`
     if (!found)
       await withHeldFolder(dir, posix.dirname(folder), (held) => makeFolder(join(held, posix.basename(folder))))
@@ -234,7 +237,7 @@ class FolderWriter {
     return this.#given.before?.hashes.get(folded(path))?.has(hash) === true
   }
 
-  /** Whether an export wrote these bytes for the same node, which lay elsewhere then. */
+  /** True if an export wrote these bytes for the same node, at another path. */
   #isNote({ nodeId }: ExportedFile, hash: string): boolean {
     const path = nodeId === undefined ? undefined : this.#given.before?.notes.get(nodeId)
     return path !== undefined && this.#isOurs(path, hash)
@@ -246,10 +249,10 @@ class FolderWriter {
   }
 }
 
-/** Removes it again where it cannot be written whole. @returns the SHA-256 */
+/** Writes a temporary file, and removes it if that fails. @returns the SHA-256 */
 async function writeTemporary(temporary: string, { read }: ExportedFile): Promise<string> {
   const hash = createHash('sha256')
-  // Left by an export that was killed, or put there by another program.
+  // A killed export or another program may have left a file here.
   discard(temporary)
   const file = await open(temporary, 'wx', 0o644)
   try {
@@ -267,7 +270,7 @@ async function writeTemporary(temporary: string, { read }: ExportedFile): Promis
   return hash.digest('hex')
 }
 
-/** False where something is in the folder. */
+/** Removes an empty folder. Returns false if it is not empty. */
 async function removeEmpty(dir: string, folder: string): Promise<boolean> {
   try {
     await withHeldFolder(dir, posix.dirname(folder), (held) => rmdir(join(held, posix.basename(folder))))

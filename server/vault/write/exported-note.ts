@@ -1,4 +1,4 @@
-/** A node as a Markdown file: front matter that says all of it that its text does not. */
+/** Writes a node as a Markdown file, with everything except its text in front matter. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Document, isScalar, Scalar, visit } from 'yaml'
@@ -6,11 +6,11 @@ import type { ConnectionEntity } from '../../domain/format/node-format.ts'
 import { digestOf, type NodeMembers, type StatedNode, statementKey } from '../read/statement.ts'
 
 export interface ExportedNote extends NodeMembers, StatedNode {
-  /** The blob id of the text, '' for none. */
+  /** The blob id of the text; '' if there is no text. */
   readonly text: string
 }
 
-/** The front matter, after which the text stands as it is. */
+/** Returns the front matter. The unchanged text follows it. */
 export function headOf(note: ExportedNote): Promise<string> {
   const { title, tags, properties, others, parents, connections, files, source } = note
   const own = Object.entries(properties)
@@ -21,10 +21,10 @@ export function headOf(note: ExportedNote): Promise<string> {
     ...(connections.length > 0 ? { connections: connections.map(withoutEmptyLabel) } : {}),
     ...(files.size > 0 ? { files: Object.fromEntries(files) } : {}),
     ...(source && isSayable('source', source) ? { source } : {}),
-    // As JSON in a text, which holds what YAML cannot.
+    // JSON in a string can express values that YAML cannot.
     ...(unsayable.length > 0 ? { properties: JSON.stringify(Object.fromEntries(unsayable)) } : {}),
     ...(Object.keys(others).length > 0 ? { node: JSON.stringify(others) } : {}),
-    // In the order in which an import reads them.
+    // Same order as an import reads them.
     digest: digestOf({ title, tags, properties: Object.fromEntries([...sayable, ...unsayable]) }, note.text),
   }
   return frontMatter(
@@ -44,14 +44,14 @@ function withoutEmptyLabel({ label, ...connection }: ConnectionEntity) {
   return label === '' ? connection : { ...connection, label }
 }
 
-/** Levels of JSON that are written as YAML; an import reads some more. */
+/** Levels of JSON that are written as YAML. An import reads some more. */
 const maxDepth = 32
-/** Characters of a name. */
+/** Longest name, in UTF-16 units. */
 const maxKey = 200
-/** Items of a long list that are written between two turns of the event loop: some 5 ms. */
+/** Items of a long list between two turns of the event loop: about 5 ms. */
 const itemsPerTurn = 100
 
-/** The head of a Markdown file, with the lines that end it. `last`: a key after the others, whose members may be long lists. */
+/** Writes front matter with its delimiters. `last` is a key after the others, whose values may be long lists. */
 export async function frontMatter(
   members: ReadonlyMap<string, unknown>,
   last?: { readonly key: string; readonly members: Readonly<Record<string, unknown>> },
@@ -61,7 +61,7 @@ export async function frontMatter(
   for (const [name, value] of Object.entries(last?.members ?? {})) {
     for (const part of partsOf(value)) {
       texts.push(withoutLines(yamlOf(new Map([[last?.key ?? '', { [name]: part }]])), known))
-      // The next part of this list goes on below both keys.
+      // The next part of this list follows below both keys.
       known = 2
       if (part !== value) await nextTurn()
     }
@@ -70,7 +70,7 @@ export async function frontMatter(
   return `---\n${texts.join('')}---\n`
 }
 
-/** A long list or object in parts of one kind with it, everything else whole. */
+/** Splits a long list into lists, and a long object into objects. Other values stay whole. */
 function partsOf(value: unknown): readonly unknown[] {
   if (typeof value !== 'object' || value === null) return [value]
   const items = Array.isArray(value) ? value : Object.entries(value)
@@ -102,7 +102,7 @@ function yamlOf(members: ReadonlyMap<string, unknown>): string {
   return yaml.replace(lineEnds, escaped)
 }
 
-/** Whether an import reads `key: value` as it is. Text with NUL or half a character is no YAML. */
+/** True if an import reads `key: value` unchanged. YAML cannot contain NUL or an unpaired surrogate. */
 export function isSayable(key: string, value: unknown): boolean {
   return key !== '' && key.length <= maxKey && isPlain(key) && isSayableTo(maxDepth, value)
 }
@@ -118,7 +118,7 @@ function isPlain(text: string): boolean {
   return !/\0|\p{Surrogate}/u.test(text)
 }
 
-/** What some programs take for an end of a line, or drop; it occurs in quoted texts alone. */
+/** Characters that some programs drop or treat as a line end. They occur only in quoted strings. */
 const lineEnds = /[\u007f-\u009f\u2028\u2029\ufeff]/g
 const special = /[\0-\x09\x0b-\x1f\u007f-\u009f\u2028\u2029\ufeff]/
 
@@ -129,7 +129,7 @@ function escaped(letter: string): string {
 function spell(node: Scalar): void {
   if (!isScalar(node)) return
   if (typeof node.value === 'string' && special.test(node.value)) node.type = Scalar.QUOTE_DOUBLE
-  // A whole number beyond 2^53 would be read as a text.
+  // An integer beyond 2^53 would be read as a string.
   if (typeof node.value === 'number' && Number.isInteger(node.value) && !Number.isSafeInteger(node.value))
     node.format = 'EXP'
 }

@@ -1,4 +1,4 @@
-/** Where each node of an export lies: where an import found it, else by its title below its first parent. */
+/** Chooses the path of each exported node. It is the source path, else the title below the first parent. */
 import { posix } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { folded, withoutEnding } from '../../markdown/note-names.ts'
@@ -14,19 +14,19 @@ export interface LaidNode {
   readonly parent: string | undefined
 }
 
-/** Nodes between two turns of the event loop: some 5 ms. */
+/** Number of nodes between two turns of the event loop: about 5 ms. */
 const nodesPerTurn = 500
-/** A place below a parent that is longer or deeper is in the root: what lies beside the note needs room, too. */
+/** Limits of a folder. Beyond them a note is in the root, because the files next to it also need room. */
 const maxFolderBytes = 400
 const maxDepth = 24
 
-/** The names that are taken: two of them are one to a file system without case, or with one normal form. */
+/** The paths in use. Paths are equal if they differ only in case or Unicode normal form. */
 export class TakenPaths {
-  /** By folded path, what it was claimed for. */
+  /** The content for which each path was claimed, by folded path. */
   readonly #files = new Map<string, string>()
   readonly #folders = new Set<string>()
 
-  /** Whether the path was free. */
+  /** Claims a path. Returns true if it was free. */
   claim(path: string, content: string = path): boolean {
     const folders = foldersAbove(path).map(folded)
     const name = folded(path)
@@ -37,7 +37,7 @@ export class TakenPaths {
     return true
   }
 
-  /** What the path was claimed for, in whatever spelling. */
+  /** Returns the content for which the path was claimed, in any spelling. */
   contentAt(path: string): string | undefined {
     return this.#files.get(folded(path))
   }
@@ -50,8 +50,10 @@ function foldersAbove(path: string): string[] {
 }
 
 /**
- * The file of each node, by id. The same nodes have the same files, whatever their order; an import that takes each file for
- * the `source_path` of its node changes none. 100,000 nodes take 1.5 s, with turns of the event loop in between.
+ * Returns the path of each node, by id.
+ *
+ * The paths do not depend on the order of the nodes. If an import makes each path the `source_path` of its node, a new
+ * layout gives the same paths. 100,000 nodes take 1.5 s, with turns of the event loop in between.
  */
 export async function layOut(nodes: readonly LaidNode[], taken: TakenPaths): Promise<Map<string, string>> {
   const files = new Map<string, string>()
@@ -60,7 +62,7 @@ export async function layOut(nodes: readonly LaidNode[], taken: TakenPaths): Pro
     const file = node.source === undefined ? undefined : fileOfSource(node.source)
     return file === undefined ? [] : [{ id: node.id, file, isExact: file === node.source }]
   })
-  // A note at its own place goes before a folder that gets an index there.
+  // A note at its own path has priority over a folder that would get an index there.
   sources.sort((a, b) => Number(b.isExact) - Number(a.isExact) || compare(a.file, b.file) || compare(a.id, b.id))
   let done = 0
   for (const { id, file } of sources) {
@@ -82,7 +84,7 @@ export async function layOut(nodes: readonly LaidNode[], taken: TakenPaths): Pro
   }
   return files
 
-  /** The node, its parent, and so on, up to one that has a file, or comes again. */
+  /** Returns the node and its ancestors, up to one that has a path or repeats. */
   function unplacedAbove(node: LaidNode): LaidNode[] {
     const chain = new Set<LaidNode>()
     for (
@@ -95,7 +97,7 @@ export async function layOut(nodes: readonly LaidNode[], taken: TakenPaths): Pro
   }
 }
 
-/** The folder of what lies below a note, '' for the root: its own where it is an index or has the folder's name. */
+/** Returns the folder for children of a note. It is the note's own folder if the note is an index or namesake of it. */
 function childFolder(file: string): string {
   const folder = posix.dirname(file)
   const own = withoutEnding(file)
@@ -104,11 +106,11 @@ function childFolder(file: string): string {
   return Buffer.byteLength(home) > maxFolderBytes || home.split('/').length > maxDepth ? '' : home
 }
 
-/** Paths for a note, best first; the last ones never end. */
+/** Returns an endless series of paths for a note, best first. */
 function* candidates(folder: string, { id, title }: LaidNode): Generator<string> {
   const name = noteName(title)
   yield posix.join(folder, `${name}.md`)
-  // The end of an id: the beginning of ids that follow time is the same for many.
+  // The end of the id, because time-ordered ids often share their beginning.
   yield posix.join(folder, `${name} (${id.slice(-8)}).md`)
   yield `${id}.md`
   for (let number = 2; ; number++) yield `${id} ${number}.md`

@@ -1,4 +1,4 @@
-/** Files of an exported folder that were moved since: an export finds them at other paths. */
+/** Finds files of an exported folder that were moved since the export. */
 import type { Dirent } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -9,12 +9,14 @@ import { folded, isMarkdown } from '../../markdown/note-names.ts'
 import { hashOf, type Manifest } from '../read/export-manifest.ts'
 import { readFrontMatter } from '../read/front-matter.ts'
 
-/** Bytes of a note that is looked into. */
+/** Largest note that is read, in bytes. */
 const maxNoteBytes = 10 * 1_048_576
 
 /**
- * Where the files lie now, by the paths at which an export wrote them: notes by the id in their front matter, other files by
- * their bytes. Reads nothing where nothing is missing.
+ * Returns the current paths of moved files, by their paths in the export.
+ *
+ * Notes are matched by the id in their front matter, other files by their bytes. If no file is missing, nothing is
+ * read.
  */
 export async function movedFiles(
   dir: string,
@@ -37,14 +39,14 @@ export async function movedFiles(
   return moved
 }
 
-/** The id in the front matter. */
+/** Reads the id in the front matter. */
 async function idOf(dir: string, path: string): Promise<string | undefined> {
   const bytes = await readRegular(join(dir, path), maxNoteBytes, dir)
   if (bytes === undefined || typeof bytes === 'string') return undefined
   return readFrontMatter(bytes.toString()).stated?.id
 }
 
-/** Regular files, but for those that an import leaves out, in order. */
+/** Returns the regular files that an import would not skip, in order. */
 async function filesBelow(dir: string): Promise<string[]> {
   const files: string[] = []
   const pending = ['']
@@ -57,7 +59,7 @@ async function filesBelow(dir: string): Promise<string[]> {
   return files.sort()
 }
 
-/** None of a folder that another program has moved or replaced. */
+/** Lists a folder. Returns nothing if another program has moved or replaced it. */
 function entriesOf(dir: string, folder: string): Promise<Dirent[]> {
   return withHeldFolder(dir, folder, (held) => readdir(held, { withFileTypes: true })).catch((error: unknown) => {
     if (error instanceof FolderReplacedError || isAbsent(error)) return []

@@ -1,4 +1,4 @@
-/** Exports that a service streams: to whom, how many at once. */
+/** Limits the exports that a service streams, and checks access. */
 import type { Deps } from '../../base/deps.ts'
 import { authorizeOrg } from '../../domain/access.ts'
 import { type Actor, callerOf } from '../../domain/actor.ts'
@@ -7,21 +7,22 @@ import { slugOf } from '../../domain/format/slug.ts'
 import type { OrgAt } from '../../domain/targets.ts'
 import { type ExportedFile, exportFiles } from './exported-files.ts'
 
-/** Exports of this process; a slow client holds its slot. */
+/** Limits simultaneous exports of this process. A slow client occupies its slot. */
 const semaphore = createCallerSemaphore({
   all: { running: 3, waiting: 32 },
   person: { running: 1, waiting: 4 },
   anonymous: { running: 2, waiting: 16 },
   waitTimeoutMs: 30_000,
-  refusal: 'Others export just now; try again',
+  refusal: 'Too many exports are running; try again in a moment',
 })
 
 export interface OrgExport {
-  /** Of the organisation, readable. */
+  /** The name of the organisation, as a readable slug. */
   readonly name: string
   /**
-   * @param by the signal that ends it, and the address of the reader
-   * @throws AppError busy, before `write` is called; what `write` throws; as exportFiles, where `write` reads the files
+   * Streams the export. `by` has the caller's IP address, and the signal that ends the export.
+   *
+   * @throws AppError busy, before `write` is called; the errors of `write`, including those of exportFiles
    */
   send(
     write: (files: AsyncGenerator<ExportedFile>) => Promise<void>,
@@ -29,7 +30,7 @@ export interface OrgExport {
   ): Promise<void>
 }
 
-/** @throws AppError as authorizeOrg */
+/** Opens an export of the organisation. @throws AppError as authorizeOrg */
 export async function openExport(deps: Deps, actor: Actor, at: OrgAt): Promise<OrgExport> {
   const { org } = await authorizeOrg(deps, actor, at, 'public')
   const checkAccess = async () => void (await authorizeOrg(deps, actor, at, 'public'))
