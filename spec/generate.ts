@@ -1,8 +1,10 @@
 /**
- * Writes openapi.json, types.ts, rights.ts and client/ from openapi.yaml; with --check it only compares, and exits 1 where
- * they differ.
+ * Writes openapi.json, types.ts, rights.ts and client/ from openapi.yaml, and errors.json from errors.md.
+ *
+ * With --check it only compares, and exits with 1 if they differ.
  */
 import { readFile, writeFile } from 'node:fs/promises'
+import MarkdownIt from 'markdown-it'
 import openapiTS, { astToString, COMMENT_HEADER } from 'openapi-typescript'
 import { isInterfaceDeclaration, type Node } from 'typescript'
 import { parse } from 'yaml'
@@ -21,6 +23,7 @@ const generated = {
   'openapi.json': json,
   'types.ts': printed(await openapiTS(json, { defaultNonNullable: true })),
   'rights.ts': rightsOf(document),
+  'errors.json': `${JSON.stringify({ html: errorsOf(await readFile(here('errors.md'), 'utf8')) }, null, 2)}\n`,
   'client/operations.ts': operationsOf(document),
   'client/types.ts': clientTypes(
     await openapiTS(withoutRefusals(json), { defaultNonNullable: false, immutable: true }),
@@ -31,9 +34,19 @@ for (const [file, text] of Object.entries(generated)) {
   if (!process.argv.includes('--check')) {
     await writeFile(here(file), text)
   } else if ((await readFile(here(file), 'utf8').catch(absentIfMissing)) !== text) {
-    console.error(`spec/${file} does not follow from spec/openapi.yaml: run npm run generate`)
+    console.error(`spec/${file} is not up to date: run npm run generate`)
     process.exitCode = 1
   }
+}
+
+/** The page of error codes as HTML. Each heading has its text as its id. */
+function errorsOf(markdown: string): string {
+  const renderer = new MarkdownIt()
+  renderer.renderer.rules.heading_open = (tokens, at) => {
+    const { tag = '' } = tokens[at] ?? {}
+    return `<${tag} id="${renderer.utils.escapeHtml(tokens[at + 1]?.content ?? '')}">`
+  }
+  return renderer.render(markdown)
 }
 
 function printed(nodes: readonly Node[]): string {

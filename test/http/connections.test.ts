@@ -293,7 +293,7 @@ function expectRefusal(answer: RawAnswer | undefined, status: number, code: stri
   expect(answer?.status).to.equal(status)
   expect(answer?.headers['content-type']).to.equal('application/json; charset=utf-8')
   const body = JSON.parse(answer?.text ?? '')
-  expect(body).to.have.all.keys('detail', 'code', 'request_id')
+  expect(body).to.have.all.keys('detail', 'code', 'request_id', 'link')
   expect(body.code).to.equal(code)
   expect(body.request_id).to.equal(answer?.headers['x-request-id'])
 }

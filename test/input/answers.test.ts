@@ -72,6 +72,7 @@ describe('input', () => {
         detail: 'Not found: the API has no such path. See /docs',
         code: 'not_found',
         request_id: 'trace-1',
+        link: '/docs/errors#not_found',
       })
       const hostile = await fetch(`${grove.url}/healthz`, { headers: { 'x-request-id': 'a b"c' } })
       expect(hostile.headers.get('x-request-id')).to.match(/^[0-9a-f-]{36}$/)

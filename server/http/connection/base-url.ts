@@ -1,6 +1,7 @@
 /** The service's own base URL, for links in responses. */
 
 import type { Request, Response } from 'express'
+import type { ErrorCode } from '../../base/errors.ts'
 import { trustIn } from './addresses.ts'
 
 const label = '[\\da-z_](?:[\\w-]{0,61}[\\da-z_])?'
@@ -42,6 +43,14 @@ export function publicPathOf(publicUrl: string | undefined): string {
 /** A path of this service, `/orgs/…`, as clients reach it. */
 export function publicPath(res: Response, path: string): string {
   return `${res.app.get('public path')}${path}`
+}
+
+/** The path of the page of error codes. */
+export const errorDocsPath = '/docs/errors'
+
+/** The entry of a code on the page of error codes. @param publicPath of the service, empty if it has none */
+export function errorLink(publicPath: string, code: ErrorCode): string {
+  return `${publicPath}${errorDocsPath}#${code}`
 }
 
 /**

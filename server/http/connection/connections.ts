@@ -17,6 +17,7 @@ import { type ErrorCode, statusOf } from '../../base/errors.ts'
 import { mostOpenFiles } from '../../base/open-files.ts'
 import { classesOf } from '../fast-path.ts'
 import { trustIn } from './addresses.ts'
+import { errorLink } from './base-url.ts'
 import { newConnectionShares } from './connection-shares.ts'
 import { toOriginForm } from './request-line.ts'
 
@@ -49,6 +50,7 @@ export function createHttpServer(app: Express, log: Logger | undefined): Server 
   server.keepAliveTimeout = keepAliveTimeoutMs
   server.timeout = readTimeoutMs
   keepHalfOpen(server)
+  const refusals: RawRefusals = { log, publicPath: app.get('public path') }
   const shares = newConnectionShares({ files: mostOpenFiles(), isProxy: trustIn(app), log })
   const answer: RequestListener = (req, res) => {
     const { socket } = req
@@ -71,10 +73,10 @@ export function createHttpServer(app: Express, log: Logger | undefined): Server 
   })
   server.on('timeout', endSilent)
   server.on('connect', (_req: IncomingMessage, socket: Duplex) => {
-    sendRaw(log, socket, { code: 'method_not_allowed', detail: 'CONNECT is not possible here' })
+    sendRaw(refusals, socket, { code: 'method_not_allowed', detail: 'CONNECT is not possible here' })
     linger(socket)
   })
-  server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => refuseBroken(log, error, socket))
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => refuseBroken(refusals, error, socket))
   return server
 }
 
@@ -164,10 +166,16 @@ const broken: Readonly<Record<string, RawResponse>> = {
 }
 const notHttp: RawResponse = { code: 'bad_request', detail: 'This is not an HTTP/1.1 request' }
 
+/** For responses that are written to a socket, without Express. */
+interface RawRefusals {
+  readonly log: Logger | undefined
+  readonly publicPath: string
+}
+
 /** Connections that were refused. Each is refused once, although the parser also refuses everything after that. */
 const refused = new WeakSet<Duplex>()
 
-function refuseBroken(log: Logger | undefined, error: NodeJS.ErrnoException, socket: Duplex): void {
+function refuseBroken(refusals: RawRefusals, error: NodeJS.ErrnoException, socket: Duplex): void {
   if (refused.has(socket)) return
   refused.add(socket)
   const res = latest.get(socket)
@@ -178,16 +186,16 @@ function refuseBroken(log: Logger | undefined, error: NodeJS.ErrnoException, soc
     // The malformed part came after a complete request, whose response is the last.
     res.shouldKeepAlive = false
   } else {
-    sendRaw(log, socket, broken[error.code ?? ''] ?? notHttp)
+    sendRaw(refusals, socket, broken[error.code ?? ''] ?? notHttp)
     linger(socket)
   }
 }
 
 /** Writes the response, and logs it without the input if there is a log. The caller closes the connection. */
-function sendRaw(log: Logger | undefined, socket: Duplex, { code, detail }: RawResponse): void {
+function sendRaw({ log, publicPath }: RawRefusals, socket: Duplex, { code, detail }: RawResponse): void {
   const status = statusOf[code]
   const request_id = newId()
-  const body = JSON.stringify({ detail, code, request_id })
+  const body = JSON.stringify({ detail, code, request_id, link: errorLink(publicPath, code) })
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
     `Date: ${new Date().toUTCString()}`,

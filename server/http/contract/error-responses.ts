@@ -8,6 +8,7 @@ import { answerOf } from '../../base/error-mapping.ts'
 import {
   AppError,
   ClientDisconnectedError,
+  type ErrorCode,
   type Problem,
   RateLimitedError,
   type RefusalCode,
@@ -16,7 +17,7 @@ import {
 } from '../../base/errors.ts'
 import type { PathProblem } from '../../domain/format/path-problem.ts'
 import { countRefusal } from '../../metrics/observers.ts'
-import { publicPath } from '../connection/base-url.ts'
+import { errorLink, publicPath } from '../connection/base-url.ts'
 import { setOperation } from '../context.ts'
 import { isGitRequest } from '../git/git.ts'
 import { note } from '../log/request-notes.ts'
@@ -97,7 +98,7 @@ export function answerErrors(deps: Deps): ErrorRequestHandler {
     if (shown !== undefined) showError(res, shown, meaning, request_id)
     else if (isGitRequest(req)) answerGit(res, meaning, request_id)
     else if (meaning === undefined)
-      res.status(500).json({ detail: 'Internal error', code: 'internal_error', request_id })
+      res.status(500).json({ detail: 'Internal error', ...codeFields(res, 'internal_error', request_id) })
     else answerRefusal(res, meaning, request_id)
   }
 }
@@ -200,5 +201,9 @@ function answerRefusal(res: Response, { code, message, facts }: AppError, reques
   if (code === 'token_scope') res.set('WWW-Authenticate', 'Bearer error="insufficient_scope"')
   const { location, ...members } = facts
   if (typeof location === 'string') res.set('Location', publicPath(res, location))
-  res.status(status).json({ ...members, detail: message, code, request_id })
+  res.status(status).json({ ...members, detail: message, ...codeFields(res, code, request_id) })
+}
+
+function codeFields(res: Response, code: ErrorCode, request_id: string) {
+  return { code, request_id, link: errorLink(res.app.get('public path'), code) }
 }

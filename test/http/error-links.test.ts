@@ -1,0 +1,44 @@
+/** Errors link to the page of error codes, which has an entry for each code. */
+
+import { readFile } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { expect } from 'chai'
+import { statusOf } from '../../server/base/errors.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
+import { client } from '../support/people.ts'
+
+describe('the link of an error', () => {
+  let grove: Grove
+  before(async () => {
+    grove = await startGrove({ publicUrl: 'https://grove.example/notes' })
+  })
+  after(() => grove.close())
+
+  it('leads to the entry of its code, below the path of PUBLIC_URL', async () => {
+    const answer = await fetch(`${grove.url}/no-such-path`)
+    expect(await answer.json()).to.include({ code: 'not_found', link: '/notes/docs/errors#not_found' })
+    const { body: page, headers } = await client(grove).get('/docs/errors')
+    expect(headers['content-type']).to.equal('text/html; charset=utf-8')
+    expect(String(page)).to.include('<h3 id="not_found">')
+  })
+
+  it('is also in answers to what is not HTTP', async () => {
+    const { hostname, port } = new URL(grove.url)
+    const socket = connect(Number(port), hostname)
+    socket.end('This is not HTTP\r\n\r\n')
+    const answer = await text(socket)
+    expect(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')))).to.include({ link: '/notes/docs/errors#bad_request' })
+  })
+
+  it('has an entry for each code, below its status, and for no other one', async () => {
+    const sections = (await readFile('spec/errors.md', 'utf8')).split(/^## (\d{3}) /m).slice(1)
+    const listed: Record<string, number> = {}
+    for (let at = 0; at < sections.length; at += 2)
+      for (const [, code = '', first = ''] of (sections[at + 1] ?? '').matchAll(/^### (\w+)\n\n(.+)$/gm)) {
+        listed[code] = Number(sections[at])
+        expect(first, code).to.match(/\.$/)
+      }
+    expect(listed).to.deep.equal(statusOf)
+  })
+})
