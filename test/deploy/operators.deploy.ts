@@ -106,20 +106,20 @@ describe('the page for operators', () => {
       service?.stdout?.once('data', listens)
       service?.once('exit', () => failed(new Error('the service ended before it listened')))
     })
-    const [added = ''] = await blocksOf('The first administrator', variables)
+    const [added = ''] = await blocksOf('Create the first administrator', variables)
     expect(added)
       .to.match(/grv_reset_/)
       .and.to.contain('"is_admin":true')
     const uninvited = { email: 'eve@example.org', password: 'correct horse battery' }
     const refused = await client({ url: `http://127.0.0.1:${port}` }).post('/auth/signup', uninvited)
     expect(refused.body.code).to.equal('signup_closed')
-    const [invited = ''] = await blocksOf('Closing sign-up, inviting', variables)
+    const [invited = ''] = await blocksOf('Control sign-ups', variables)
     expect(invited)
       .to.match(/^grv_invite_/)
       .and.to.contain('"email":"bob@example.org"')
-    const [said] = await blocksOf('Backups', variables)
+    const [said] = await blocksOf('Back up', variables)
     expect(said).to.match(/\nOK: no problems found\n$/)
-    const [scraped] = await blocksOf('Metrics', { METRICS_TOKEN: token })
+    const [scraped] = await blocksOf('Monitor', { METRICS_TOKEN: token })
     expect(scraped).to.match(/^grove_build_info\{version="[\d.]+",node="v\d+.*",git="[\d.]+",worker="1"\} 1\n$/)
   })
 
@@ -127,10 +127,10 @@ describe('the page for operators', () => {
     const titles = [...sections].filter(([, blocks]) => blocks.length > 0).map(([title]) => title)
     expect(titles).to.deep.equal([
       'Install',
-      'The first administrator',
-      'Closing sign-up, inviting',
-      'Backups',
-      'Metrics',
+      'Create the first administrator',
+      'Control sign-ups',
+      'Back up',
+      'Monitor',
     ])
   })
 })
@@ -142,7 +142,9 @@ function sectionsOf(page: string): Map<string, string[]> {
     const title = section.slice(0, section.indexOf('\n'))
     sections.set(
       title,
-      [...section.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map((match) => match[1] ?? ''),
+      [...section.matchAll(/^( *)```sh\n([\s\S]*?)^\1```$/gm)].map(([, indent = '', block = '']) =>
+        block.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
+      ),
     )
   }
   return sections

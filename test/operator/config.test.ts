@@ -35,8 +35,8 @@ describe('grove config check', () => {
     const { code, stdout, stderr } = await check({ PORT: '4000', PUBLIC_URL: '' })
     const [end, last, ...lines] = stdout.split('\n').reverse()
     expect({ code, stderr, end, last }).to.deep.equal({ code: 0, stderr: '', end: '', last: 'OK: no problems found' })
-    const table = await readFile('README.md', 'utf8').then((text) => text.split(/^## Configuration$/m)[1] ?? '')
-    const [section = ''] = table.split(/^## /m)
+    const page = await readFile('server/deploy/configuration.md', 'utf8')
+    const [section = ''] = page.split(/^## /m)
     const names = [...section.matchAll(/^\| `([A-Z_]+)` \|/gm)].map(([, name]) => name)
     expect(lines.reverse().map((line) => line.split('=')[0])).to.deep.equal(names)
     expect(lines).to.include.members([

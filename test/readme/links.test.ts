@@ -30,8 +30,9 @@ describe('the pages of this repository', () => {
     expect(broken).to.deep.equal([])
   })
 
-  it('are linked from the main page, or from one that it leads to', () => {
-    const reached = new Set(['README.md'])
+  it('are linked from the README or CONTRIBUTING.md, or from a page that these lead to', () => {
+    // A forge shows CONTRIBUTING.md to those who open a pull request.
+    const reached = new Set(['README.md', 'CONTRIBUTING.md'])
     for (const name of reached)
       for (const [, path = ''] of withoutCode(pages.get(name) ?? '').matchAll(/\]\((?![a-z]+:)([^)#]+\.md)[^)]*\)/g))
         reached.add(join(dirname(name), path))

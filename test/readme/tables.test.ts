@@ -1,4 +1,4 @@
-/** What the tables of the README say is so. */
+/** The tables of the documents say what the service does. */
 
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
@@ -9,13 +9,17 @@ import { runCommand } from '../support/command.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { client } from '../support/people.ts'
 
-describe('the README', () => {
-  let readme: string
+describe('the documents', () => {
+  let configuration: string
+  let commandsPage: string
+  let architecture: string
   let limits: string
   let grove: Grove
 
   before(async () => {
-    readme = await readFile('README.md', 'utf8')
+    configuration = await readFile('server/deploy/configuration.md', 'utf8')
+    commandsPage = await readFile('server/cli/commands/README.md', 'utf8')
+    architecture = await readFile('server/README.md', 'utf8')
     limits = await readFile('spec/limits.md', 'utf8')
     grove = await startGrove({ rateLimit: true })
   })
@@ -60,25 +64,27 @@ describe('the README', () => {
         '',
         '',
       ]
-      expect(rows(readme, 'Configuration').map(([name, value]) => [name, value])).to.deep.equal(
+      expect(rows(configuration, 'Configuration').map(([name, value]) => [name, value])).to.deep.equal(
         variables.map((name, at) => [`\`${name}\``, defaults[at]]),
       )
     })
 
-    it('name each command once, here or in server/commands, with its arguments and options', async () => {
+    it('name each command once, with its arguments and options', async () => {
       const { stdout } = await runCommand(['--help'], process.env)
       const commands = [...stdout.slice(stdout.indexOf('Commands:')).matchAll(/^ {2}([\w-]+)/gm)].map(
         (match) => match[1],
       )
-      const others = await readFile('server/cli/commands/README.md', 'utf8')
-      const tables = [rows(readme, 'Commands'), rows(others, 'For contents and people')].map((table) =>
-        table.map(([usage = '']) => usage.replaceAll('`', '')),
-      )
-      const named = tables.map((table) => [...new Set(table.map((usage) => usage.split(' ')[0]))])
-      // Each in the order of the command line.
-      for (const names of named) expect(names).to.deep.equal(commands.filter((name) => names.includes(name)))
-      expect(named.flat().sort()).to.deep.equal(commands.filter((name) => name !== 'help').sort())
-      for (const usage of tables.flat()) {
+      const usages = ['Run', 'Content', 'People', 'Backup and restore', 'Several machines']
+        .flatMap((title) =>
+          rows(commandsPage, title)
+            .map(([usage = '']) => usage)
+            .filter((usage) => usage.startsWith('`')),
+        )
+        .map((usage) => usage.replaceAll('`', ''))
+      const named = new Set(usages.map((usage) => usage.split(' ')[0]))
+      expect([...named].sort()).to.deep.equal(commands.filter((name) => name !== 'help').sort())
+      expect(usages.length).to.equal(new Set(usages).size)
+      for (const usage of usages) {
         const names = /^[a-z-]+( [a-z-]+)*/.exec(usage)?.[0].split(' ') ?? []
         const help = await runCommand([...names, '--help'], process.env)
         const words = (text: string, pattern: RegExp) => [...new Set(text.match(pattern) ?? [])].sort()
@@ -194,7 +200,7 @@ describe('the README', () => {
     })
 
     it('name folders that are there', () => {
-      const folders = rows(readme, 'Where things are').map(([name = '']) => name.replaceAll('`', ''))
+      const folders = rows(architecture, 'Folders').map(([name = '']) => `server/${name.replaceAll('`', '')}`)
       expect(folders).to.not.be.empty
       for (const path of folders) expect(existsSync(path), path).to.equal(true)
     })

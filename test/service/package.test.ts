@@ -3,7 +3,7 @@ import { execFile, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { type Finished, outcomeOf } from '../support/command.ts'
@@ -18,10 +18,11 @@ describe('the package', () => {
   let packed: Package
   /** As `npm install --global` links it. */
   let bin: string
+  let home: string
 
   before(async () => {
     scratch = await mkdtemp(join(tmpdir(), 'grove-package-'))
-    const home = join(scratch, 'lib/node_modules/grove')
+    home = join(scratch, 'lib/node_modules/grove')
     packed = await pack(join(scratch, 'checkout'))
     await unpack(packed, home)
     await symlink(resolve('node_modules'), join(home, 'node_modules'))
@@ -76,8 +77,22 @@ describe('the package', () => {
         'server/deploy/Caddyfile',
         'server/deploy/Dockerfile',
         'server/deploy/Dockerfile.dockerignore',
+        'server/cli/commands/README.md',
         'server/deploy/README.md',
         'server/deploy/alerts.yml',
+        'server/deploy/cells.md',
+        'server/deploy/configuration.md',
+        'server/deploy/metrics.md',
+        'server/deploy/troubleshooting.md',
+        'server/mcp/README.md',
+        'server/pages/grove.png',
+        'server/vault/README.md',
+        'repos/README.md',
+        'SECURITY.md',
+        'spec/README.md',
+        'spec/errors.md',
+        'spec/git.md',
+        'spec/limits.md',
         'server/deploy/compose.yaml',
         'server/deploy/grafana.json',
         'server/deploy/grove.service',
@@ -85,6 +100,16 @@ describe('the package', () => {
         'spec/openapi.yaml',
       ].sort(),
     )
+  })
+
+  it('has no link in its documents to a file that it does not hold', async () => {
+    const broken: string[] = []
+    for (const document of packed.paths.filter((file) => file.endsWith('.md'))) {
+      const text = (await readFile(join(home, document), 'utf8')).replaceAll(/^```[\s\S]*?^```$/gm, '')
+      for (const [, link = ''] of text.matchAll(/\]\((?![a-z]+:|#)([^)#]+)[^)]*\)/g))
+        if (!packed.paths.includes(join(dirname(document), link))) broken.push(`${document}: ${link}`)
+    }
+    expect(broken).to.deep.equal([])
   })
 
   it('names the version of every package that it needs to run, as tested, and of no other', async () => {
