@@ -101,7 +101,7 @@ export const proxies: Readonly<Record<string, (place: ProxyPlace) => Promise<Run
 
 /** nginx's block for three cells, as their README has it, with these ports. */
 export async function upstreamOf(ports: readonly number[]): Promise<string> {
-  const text = await readFile('server/domain/cells/README.md', 'utf8')
+  const text = await readFile('server/deploy/cells.md', 'utf8')
   const block = /```nginx\n([\s\S]*?)```/.exec(text)?.[1] ?? ''
   return replaced(
     block,

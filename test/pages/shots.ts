@@ -9,6 +9,7 @@ import { launchBrowser } from '../support/browser.ts'
 import { startGrove } from '../support/grove.ts'
 import { password, signUp } from '../support/people.ts'
 import { listPages } from './every-page.ts'
+import { takeReadmePicture } from './readme-picture.ts'
 import { listVaultPages } from './vault-pages.ts'
 
 const widths = [390, 820, 1440]
@@ -19,6 +20,7 @@ await mkdir(dir, { recursive: true })
 const grove = await startGrove()
 const browser = await launchBrowser()
 try {
+  await takeReadmePicture(grove, browser, dir)
   const ann = await signUp(grove, 'Ann')
   const pages = [...(await listPages(ann)), ...(vault === undefined ? [] : await listVaultPages(grove, ann, vault))]
   for (const colorScheme of ['light', 'dark'] as const)
