@@ -40,6 +40,15 @@ describe('the pages of this repository', () => {
     expect(unlinked).to.deep.equal([])
   })
 
+  it('name source files that are there', () => {
+    const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard']).toString().split('\n')
+    const missing: string[] = []
+    for (const [page, text] of pages)
+      for (const [, name = ''] of withoutBlocks(text).matchAll(/`([\w./-]+\.(?:ts|tsx|js|cjs))`/g))
+        if (!files.some((file) => `/${file}`.endsWith(`/${name}`))) missing.push(`${page}: ${name}`)
+    expect(missing.filter((one) => !one.startsWith('CHANGELOG.md'))).to.deep.equal([])
+  })
+
   it('name scripts of package.json', async () => {
     const { scripts } = JSON.parse(await readFile('package.json', 'utf8'))
     const missing: string[] = []
@@ -50,13 +59,17 @@ describe('the pages of this repository', () => {
   })
 })
 
+function withoutBlocks(markdown: string): string {
+  return markdown.replaceAll(/^```[\s\S]*?^```$/gm, '')
+}
+
 function withoutCode(markdown: string): string {
-  return markdown.replaceAll(/^```[\s\S]*?^```$/gm, '').replaceAll(/`[^`\n]*`/g, (code) => code.replace('](', ']'))
+  return withoutBlocks(markdown).replaceAll(/`[^`\n]*`/g, (code) => code.replace('](', ']'))
 }
 
 /** Of the headings of a page, as GitHub makes them. */
 function anchors(markdown = ''): string[] {
-  return [...markdown.replaceAll(/^```[\s\S]*?^```$/gm, '').matchAll(/^#+ (.*)$/gm)].map(([, title = '']) =>
+  return [...withoutBlocks(markdown).matchAll(/^#+ (.*)$/gm)].map(([, title = '']) =>
     title
       .toLowerCase()
       .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
