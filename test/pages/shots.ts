@@ -1,6 +1,8 @@
 /**
- * Pictures of every page, light and dark, on a telephone, a tablet and a desk: `npm run shots -- DIR [VAULT]`. With a vault,
- * also of its pages, once it is imported; their names begin with `vault-`.
+ * Takes pictures of every page, light and dark, at three widths: `npm run shots -- DIR [VAULT]`.
+ *
+ * With a vault, it also imports it and takes pictures whose names begin with `vault-`. `readme.png` is the picture of the
+ * README, `server/pages/grove.png`.
  */
 
 import { mkdir } from 'node:fs/promises'
