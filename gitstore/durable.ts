@@ -1,8 +1,8 @@
 /**
- * Files that survive a power cut: written, synced, then named. Storage faults are thrown as GitError.
+ * Writes files that survive a power cut: written, synced, then named. Storage faults are thrown as GitError.
  *
- * Syncs and large writes go through the thread pool. Renames and small writes are synchronous: 20 µs each instead of 200, and
- * a commit takes half the processor time (2,000 instead of 1,000 a second, four objects each).
+ * Syncs and large writes use the thread pool. Renames and small writes are synchronous, because they then take 20 µs
+ * each instead of 200. A commit of four objects takes half the CPU time (2,000 instead of 1,000 commits a second).
  */
 
 import { closeSync, fsync, openSync, renameSync, unlinkSync, writeFile, writeFileSync } from 'node:fs'
@@ -15,11 +15,11 @@ import { temporaryFile } from './temporary-names.ts'
 const smallWriteBytes = 65_536
 
 /**
- * Creates `path`, writes `bytes`, syncs and closes it. The file exists when this returns its promise; its name is durable only
- * after `syncDirectory`. Removes a file that could not be written whole.
+ * Creates `path`, writes `bytes`, syncs and closes it. The file exists when this returns its promise. Its name is
+ * durable only after `syncDirectory`. Removes a file that could not be written completely.
  *
- * @throws GitError storage_full, storage_readonly, storage_error (also for any failed sync, with facts.sync = true);
- *   system errors such as EEXIST and ENOENT as they are
+ * @throws GitError storage_full, storage_readonly, storage_error (also for any failed sync, with facts.sync = true)
+ * @throws system errors such as EEXIST and ENOENT, unchanged
  */
 export async function writeSynced(path: string, bytes: Uint8Array | string, mode = 0o644): Promise<void> {
   const file = await writeOpen(path, bytes, mode)
@@ -31,7 +31,10 @@ export async function writeSynced(path: string, bytes: Uint8Array | string, mode
   }
 }
 
-/** As writeSynced, but the caller syncs and closes the file: several files are synced faster if all are written first. */
+/**
+ * Writes a file as writeSynced does, but leaves it open and unsynced. Several files are synced faster if all are
+ * written first. The caller syncs and closes them.
+ */
 export async function writeOpen(path: string, bytes: Uint8Array | string, mode: number): Promise<number> {
   const file = openFile(path, 'wx', mode)
   try {
@@ -46,8 +49,10 @@ export async function writeOpen(path: string, bytes: Uint8Array | string, mode: 
 }
 
 /**
- * Makes `dir`, and the folders above it that are missing, with durable names. Node's own recursive mkdir reports EIO and
- * EROFS as ENOENT, and loops for ever below /proc. @throws as writeSynced; ENOENT as it is
+ * Makes `dir` and the missing folders above it, with durable names. Node's own recursive mkdir reports EIO and EROFS as
+ * ENOENT, and loops forever below /proc.
+ *
+ * @throws the errors of writeSynced, and ENOENT unchanged
  */
 export async function makeFolder(dir: string, mode = 0o777): Promise<void> {
   const make = () =>
@@ -66,12 +71,12 @@ export async function makeFolder(dir: string, mode = 0o777): Promise<void> {
   if (made) await syncDirectory(dirname(dir))
 }
 
-/** Makes the names in `dir` durable. @throws as writeSynced; ENOENT as it is */
+/** Makes the names in `dir` durable. @throws the errors of writeSynced, and ENOENT unchanged */
 export function syncDirectory(dir: string): Promise<void> {
   return syncPath(dir)
 }
 
-/** Makes the content of the file at `path` durable. @throws as syncDirectory */
+/** Makes the content of the file at `path` durable. @throws the errors of syncDirectory */
 export async function syncPath(path: string): Promise<void> {
   const file = openFile(path, 'r')
   try {
@@ -82,8 +87,10 @@ export async function syncPath(path: string): Promise<void> {
 }
 
 /**
- * Writes `bytes` to `path` and replaces what was there. A reader sees the old file or the new one, whole.
- * @throws as writeSynced
+ * Writes `bytes` to `path` and replaces an existing file. A reader sees either the complete old file or the complete
+ * new one.
+ *
+ * @throws the errors of writeSynced
  */
 export async function replaceFile(path: string, bytes: Uint8Array | string): Promise<void> {
   const dir = dirname(path)
@@ -93,7 +100,10 @@ export async function replaceFile(path: string, bytes: Uint8Array | string): Pro
   await syncDirectory(dir)
 }
 
-/** Gives a synced file its name; removes the file where that fails. @throws as writeSynced; ENOENT, EISDIR as they are */
+/**
+ * Gives a synced file its name. Removes the file if that fails. @throws the errors of writeSynced, and ENOENT and
+ * EISDIR unchanged
+ */
 export function nameFile(temporary: string, path: string): void {
   try {
     renameSync(temporary, path)
@@ -104,8 +114,8 @@ export function nameFile(temporary: string, path: string): void {
 }
 
 /**
- * Never retries a sync that failed: the kernel may have dropped the dirty pages, reports each failed write-back once, and
- * reports success for the next sync.
+ * Syncs a file once and never retries. After a failure the kernel may have dropped the dirty pages. It reports each
+ * failed write-back only once, so a second sync would report success.
  */
 export function syncFile(file: number): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -120,8 +130,8 @@ export function syncFile(file: number): Promise<void> {
 const waiting: (() => void)[] = []
 
 /**
- * Waits for a turn of the event loop that no other caller shares. A caller that makes several names in a row (about 1 ms for a
- * commit) waits first: 16 commits whose syncs end together would otherwise block the event loop for 50 ms.
+ * Waits for a turn of the event loop that no other caller shares. A caller waits before it makes several names in a row
+ * (about 1 ms for a commit). Otherwise 16 commits whose syncs end together would block the event loop for 50 ms.
  */
 export function takeSyncTurn(): Promise<void> {
   return new Promise((resolve) => {
@@ -135,7 +145,11 @@ function giveTurn(): void {
   if (waiting.length > 0) setImmediate(giveTurn)
 }
 
-/** Waits for all to end, even if one fails, so that nothing still runs when the caller cleans up. @throws the first failure */
+/**
+ * Waits for all work to end, even if some of it fails. Nothing still runs when the caller cleans up.
+ *
+ * @throws the first failure
+ */
 export async function allDone(work: readonly (Promise<unknown> | undefined)[]): Promise<void> {
   for (const outcome of await Promise.allSettled(work)) if (outcome.status === 'rejected') throw outcome.reason
 }

@@ -1,20 +1,20 @@
-/** The errors of a repository. Other layers know the codes and facts. */
+/** Errors of a repository. Other layers know the codes and the facts. */
 
 export type GitErrorCode =
   | 'ref_moved' // facts.current: the ref's oid now, or null
   | 'ref_name_taken' // `a` forbids `a/b`
   | 'ref_damaged' // an empty or malformed ref file
-  | 'busy' // one owner held a lock for over a second; or files, processes or memory are short
+  | 'busy' // one owner held a lock for over a second, or files, processes or memory are short
   | 'object_missing'
   | 'object_damaged'
   | 'repo_missing'
   | 'repo_exists'
   | 'merge_conflict' // facts.paths
-  | 'path_conflict' // facts.path: a file stands where a directory must be, or the reverse
+  | 'path_conflict' // facts.path: a file is in the place of a directory, or the reverse
   | 'limit_exceeded'
-  | 'not_offered' // a git client asks for a part of the protocol that is not served; the message names it
-  | 'malformed_request' // a git client violates the protocol; the message is for that client
-  | 'native_failed' // a git process ended with an error; its text is for the log only
+  | 'not_offered' // a Git client uses a part of the protocol that is not served; the message names that part
+  | 'malformed_request' // a Git client violates the protocol; the message is for that client
+  | 'native_failed' // a Git process ended with an error; its text is for the log only
   | 'storage_full'
   | 'storage_readonly'
   | 'storage_error'
@@ -35,19 +35,19 @@ export function isGitError(error: unknown, ...codes: readonly GitErrorCode[]): e
   return error instanceof GitError && codes.includes(error.code)
 }
 
-/** Whether the repository does not hold what its refs promise. */
+/** True if an object is missing, or an object or a ref is damaged. */
 export function isDamage(error: unknown): error is GitError {
   return isGitError(error, 'ref_damaged', 'object_missing', 'object_damaged')
 }
 
-/** Whether the file system failed; every other repository on it may fail the same way. */
+/** True if the file system failed. Every other repository on it may fail the same way. */
 export function isStorageError(error: unknown): boolean {
   return isGitError(error, 'storage_full', 'storage_readonly', 'storage_error')
 }
 
 /**
- * Maps errors of the file system to storage faults (ENOSPC, EDQUOT, EROFS, EACCES, EPERM, EIO) and to busy (EMFILE, ENFILE).
- * Returns any other error unchanged.
+ * Maps errors of the file system to GitErrors. Storage faults are ENOSPC, EDQUOT, EROFS, EACCES, EPERM and EIO. EMFILE
+ * and ENFILE become busy. Returns any other error unchanged.
  */
 export function asStorageError(error: unknown): unknown {
   const code = codeOf(error)
@@ -63,7 +63,7 @@ export function asStorageError(error: unknown): unknown {
   return error
 }
 
-/** The system's code of an error, `ENOENT` and the like; undefined where it has none. */
+/** The system's code of an error, such as `ENOENT`, or undefined if it has none. */
 export function codeOf(error: unknown): unknown {
   return error instanceof Error && 'code' in error ? error.code : undefined
 }

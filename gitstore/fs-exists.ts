@@ -1,21 +1,23 @@
-/** Whether files exist. Only ENOENT and its equivalents mean that a file is missing; any other fault is thrown. */
+/**
+ * Checks whether files exist. Only ENOENT and its equivalents mean that a file is missing. Any other fault is thrown.
+ */
 import { lstatSync, statSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { asStorageError, codeOf } from './errors.ts'
 
-/** No such name; a file in place of a folder; a circle of links. */
+/** No such name, a file where a folder should be, and a cycle of links. */
 const absent: readonly unknown[] = ['ENOENT', 'ENOTDIR', 'ELOOP']
 
 export function isAbsent(error: unknown): boolean {
   return absent.includes(codeOf(error))
 }
 
-/** Whether the error says that no file has this name; a folder may have it. */
+/** True if the error says that no file has this name. A folder may have it. */
 export function isNoFile(error: unknown): boolean {
   return isAbsent(error) || codeOf(error) === 'EISDIR'
 }
 
-/** The result of `work` on a file; undefined where the file is missing. @throws any other error of `work` */
+/** Returns the result of `work` on a file, or undefined if the file is missing. @throws any other error of `work` */
 export async function ignoreMissing<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work
@@ -25,7 +27,7 @@ export async function ignoreMissing<T>(work: Promise<T>): Promise<T | undefined>
   }
 }
 
-/** Follows links. Unlike `existsSync`, throws where the file system fails. @throws GitError storage_*, busy */
+/** Follows links. Unlike `existsSync`, throws if the file system fails. @throws GitError storage_*, busy */
 export function exists(path: string): boolean {
   try {
     return statSync(path, { throwIfNoEntry: false }) !== undefined
@@ -35,7 +37,7 @@ export function exists(path: string): boolean {
   }
 }
 
-/** Whether the name is in use, also by a broken link. @throws system errors other than those of absence */
+/** True if the name is in use, even by a broken link. @throws system errors other than those of absence */
 export function lexists(path: string): boolean {
   try {
     return lstatSync(path, { throwIfNoEntry: false }) !== undefined
@@ -45,7 +47,7 @@ export function lexists(path: string): boolean {
   }
 }
 
-/** The names in a folder; none where the folder is missing. @throws GitError storage_*, busy */
+/** Returns the names in a folder, or an empty list if the folder is missing. @throws GitError storage_*, busy */
 export async function listNames(folder: string): Promise<string[]> {
   return readdir(folder).catch((error: unknown) => {
     if (isAbsent(error)) return []

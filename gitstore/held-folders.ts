@@ -1,6 +1,6 @@
 /**
- * Folders that others may change meanwhile: a folder above a file may become a symbolic link between listing and reading.
- * `O_NOFOLLOW` guards the last name of a path only, and Node has no `openat`.
+ * Guards against folders that other programs change. A folder above a file may become a symbolic link between listing
+ * and reading. `O_NOFOLLOW` guards only the last name of a path, and Node has no `openat`.
  */
 import { constants, readlinkSync } from 'node:fs'
 import { type FileHandle, lstat, open } from 'node:fs/promises'
@@ -8,13 +8,13 @@ import { dirname, join, relative, sep } from 'node:path'
 import { codeOf, GitError } from './errors.ts'
 import { exists } from './fs-exists.ts'
 
-/** Names the open files of this process, where the system has it. Source: proc_pid_fd(5). */
+/** Lists the open files of this process, if the system has it. Source: proc_pid_fd(5). */
 const openFiles = '/proc/self/fd'
 
-/** Why a file or a folder is not used: another program has changed what its path leads to. */
+/** The end of a sentence that says why a file or folder is not used. */
 export const replacedMeanwhile = 'was moved meanwhile, or a folder above it became a link'
 
-/** A path leads elsewhere than its names say. */
+/** A path does not lead where its names say. */
 export class FolderReplacedError extends GitError {
   constructor(path: string) {
     super('busy', `${path} ${replacedMeanwhile}`)
@@ -23,12 +23,12 @@ export class FolderReplacedError extends GitError {
 }
 
 /**
- * Runs `work` on a folder below `root`. The path that `work` gets leads to that folder, whatever takes its name meanwhile.
- * Without /proc it is the folder's own path, and the folder is compared before and after.
+ * Runs `work` on a folder below `root`. The path that `work` gets leads to that folder, even if something else takes
+ * its name. Without /proc it is the folder's own path, and the folder is compared before and after.
  *
  * @param root a real path
- * @param folder from `root`; '' for `root`
- * @throws FolderReplacedError; system errors; what `work` throws
+ * @param folder relative to `root`; '' for `root`
+ * @throws FolderReplacedError, system errors, any error of `work`
  */
 export async function withHeldFolder<T>(root: string, folder: string, work: (held: string) => Promise<T>): Promise<T> {
   const path = join(root, folder).replace(/(?<=.)\/$/, '')
@@ -49,18 +49,18 @@ export async function withHeldFolder<T>(root: string, folder: string, work: (hel
 }
 
 /**
- * Opens `path`, and finds out whether the file lies in that folder below `root`. `openIt` must follow no link at the last
+ * Opens `path`, and checks that the file is in that folder below `root`. `openIt` must not follow a link at the last
  * name.
  *
  * @param root a real path
- * @throws FolderReplacedError; system errors
+ * @throws FolderReplacedError, system errors
  */
 export async function openBelow(root: string, path: string, openIt: () => Promise<FileHandle>): Promise<FileHandle> {
   const hasPlaces = exists(openFiles)
   const before = hasPlaces ? '' : await identities(root, dirname(path))
   const file = await openIt()
   try {
-    // The name of a file that was renamed or removed meanwhile is another one; its folder is not.
+    // A file that was renamed or removed since has another name, but still the same folder.
     const isBelow = hasPlaces
       ? dirname(readlinkSync(join(openFiles, String(file.fd)))) === dirname(path)
       : (await isNamed(file, path)) && (await identities(root, dirname(path))) === before
@@ -72,7 +72,7 @@ export async function openBelow(root: string, path: string, openIt: () => Promis
   }
 }
 
-/** @throws FolderReplacedError where the last name is a link or no folder; system errors */
+/** @throws FolderReplacedError if the last name is a link or not a folder; system errors */
 async function openFolder(path: string): Promise<FileHandle> {
   try {
     return await open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW)
@@ -81,13 +81,17 @@ async function openFolder(path: string): Promise<FileHandle> {
   }
 }
 
-/** Tells whether `path` still names the open file. */
+/** True if `path` still names the open file. */
 async function isNamed(file: FileHandle, path: string): Promise<boolean> {
   const [opened, named] = await Promise.all([file.stat({ bigint: true }), lstat(path, { bigint: true })])
   return opened.dev === named.dev && opened.ino === named.ino
 }
 
-/** Device and inode of `root` and of each folder from there to `folder`. @throws FolderReplacedError where one is a link or no folder */
+/**
+ * The device and inode of `root` and of each folder down to `folder`.
+ *
+ * @throws FolderReplacedError if one is a link or not a folder
+ */
 async function identities(root: string, folder: string): Promise<string> {
   const found: string[] = []
   let at = root

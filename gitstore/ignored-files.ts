@@ -1,4 +1,4 @@
-/** Files that patterns of git leave out: those of a work tree, and patterns given apart. */
+/** Lists files that Git's ignore patterns leave out of a work tree, or of given paths. */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -7,17 +7,17 @@ import { lexists } from './fs-exists.ts'
 import { runGit } from './native.ts'
 import { head } from './repo-folders.ts'
 
-/** For one git. */
+/** The time limit of one Git process. */
 const timeoutMs = 120_000
 
-/** The work tree in which a folder lies. */
+/** The work tree that contains a folder. */
 interface WorkTree {
   readonly dir: string
   /** A folder, or a file that names one. */
   readonly git: string
 }
 
-/** The nearest folder, from `folder` upwards, that has a `.git`. */
+/** Finds the nearest folder that has a `.git`, from `folder` upwards. */
 export function findWorkTree(folder: string): WorkTree | undefined {
   for (let dir = folder; ; dir = dirname(dir)) {
     const git = join(dir, '.git')
@@ -27,8 +27,9 @@ export function findWorkTree(folder: string): WorkTree | undefined {
 }
 
 /**
- * The files below `folder` that git ignores there, by their paths from it: by `.gitignore` and `info/exclude`; none that is
- * tracked, and none in a repository within the work tree. Configuration of the machine does not count.
+ * Lists the files below `folder` that Git ignores there. The paths are relative to `folder`. The patterns are those of
+ * `.gitignore` and `info/exclude`; configuration of the machine does not count. Tracked files and files in a repository
+ * within the work tree are not listed.
  *
  * @throws GitError native_failed (facts.stderr), limit_exceeded
  */
@@ -40,8 +41,8 @@ export async function listIgnored(folder: string, { dir, git }: WorkTree, signal
 }
 
 /**
- * Those of `paths` that the patterns leave out, as a `.gitignore` with these lines would beside them. The paths are of files;
- * nothing is looked for.
+ * Returns the paths that the patterns leave out. The patterns apply as in a `.gitignore` of the folder that the paths
+ * are relative to. All paths are treated as files, and the file system is not searched.
  *
  * @throws GitError native_failed, limit_exceeded
  */
@@ -50,21 +51,21 @@ export async function matchPatterns(
   paths: readonly string[],
   signal: AbortSignal,
 ): Promise<string[]> {
-  // A repository and a work tree that hold nothing: git reads no other patterns.
+  // The repository and the work tree are empty, so Git reads no other patterns.
   const scratch = await mkdtemp(join(tmpdir(), 'grove-patterns-'))
   try {
     for (const name of ['git/objects', 'git/refs', 'work']) await mkdir(join(scratch, name), { recursive: true })
     await writeFile(join(scratch, 'git/HEAD'), head)
     await writeFile(join(scratch, 'patterns'), patterns)
     const [work, file] = [join(scratch, 'work'), join(scratch, 'patterns')]
-    // A path that begins with a colon would have a meaning of its own.
+    // Without `./`, a leading colon would have a special meaning.
     const input = Buffer.from(paths.map((path) => `./${path}\0`).join(''))
     const { code, stdout, stderr } = await runGit(
       { dir: join(scratch, 'git') },
       ['-c', `core.excludesFile=${file}`, '-C', work, 'check-ignore', '--no-index', '--stdin', '-z'],
       { env: { GIT_WORK_TREE: work }, input, timeoutMs, signal },
     )
-    // 1: none is left out.
+    // 1: no path matches.
     if (code > 1) throw new GitError('native_failed', 'git cannot read the patterns', { stderr })
     return namesIn(stdout).map((path) => path.slice(2))
   } finally {

@@ -1,15 +1,17 @@
-/** Checks names from clients, for REST and push alike: branches, paths, people. A problem is a sentence for the caller. */
+/**
+ * Checks names from clients: branches, paths and users. REST and push share it. A problem is a sentence for the caller.
+ */
 
 /** A name that `branchNameProblem` accepts. */
 export type BranchName = string & { readonly __branch: never }
 
 export function parseBranchName(name: string): BranchName | undefined {
-  return branchNameProblem(name) === undefined ? (name as BranchName) : undefined // the one place that makes them
+  return branchNameProblem(name) === undefined ? (name as BranchName) : undefined // only this function makes them
 }
 
 const maxBranchBytes = 200
 
-/** git check-ref-format's rules, and more: what git tools confuse with options, ids and other refs (CVE-2022-2417). */
+/** Git's check-ref-format, and names that Git tools confuse with options, ids or other refs (CVE-2022-2417). */
 export function branchNameProblem(name: string): string | undefined {
   if (name === '') return 'A branch name cannot be empty'
   if (!isWellFormed(name)) return 'A branch name must be valid Unicode'
@@ -36,8 +38,8 @@ const maxNameBytes = 255
 const maxPathDepth = 64
 
 /**
- * Refuses what `git fsck --strict` refuses, what a client cannot check out, control characters, backslashes, and paths that
- * are too long or too deep. Holds for REST and push.
+ * Says why a path cannot be in a tree, for REST and push. Refuses paths that `git fsck --strict` refuses or that a
+ * client cannot check out. Also refuses control characters, backslashes, and paths that are too long or too deep.
  */
 export function treePathProblem(path: string): string | undefined {
   if (!isWellFormed(path)) return 'A path must be valid Unicode'
@@ -58,7 +60,8 @@ export function treePathProblem(path: string): string | undefined {
 }
 
 /**
- * As treePathProblem. Refuses also the files that git itself reads: fsck checks their content, and only a push runs fsck.
+ * Says why REST cannot write a path. Applies `treePathProblem`, and refuses the files that Git itself reads: fsck
+ * checks their content, and only a push runs fsck.
  */
 export function pathProblem(path: string): string | undefined {
   const problem = treePathProblem(path)
@@ -73,7 +76,7 @@ export function pathProblem(path: string): string | undefined {
 /** Source: next_hfs_char, utf8.c. */
 const ignoredByHfs = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g
 
-/** What NTFS ignores at the end of a name: spaces, dots, a stream. */
+/** The end of a name that NTFS ignores: spaces, dots, a stream. */
 const ntfsEnd = '[. ]*(:.*)?$'
 
 /** Source: is_ntfs_dotgit (path.c), and isomorphic-git's parser, which refuses the whole tree for git~1 to git~9. */
@@ -92,7 +95,7 @@ function ntfsNames(name: string, hash: string): string {
 
 const maxIdentityBytes = 255
 
-/** Why git cannot record this author. */
+/** Says why Git cannot record this author. */
 export function personProblem({ name, email }: { readonly name: string; readonly email: string }): string | undefined {
   for (const [what, text] of [
     ['name', name],
@@ -107,24 +110,24 @@ export function personProblem({ name, email }: { readonly name: string; readonly
   return undefined
 }
 
-/** The name as `git commit` would record it, 'unknown' if nothing is left of it. */
+/** The name as `git commit` would record it, or 'unknown' if nothing of it remains. */
 export function cleanPersonName(name: string): string {
   return withoutCrud(cleanIdentity(name)) || 'unknown'
 }
 
-/** Without what breaks a commit's header. Source: strbuf_addstr_without_crud, ident.c. */
+/** Removes characters that would break a commit's header. Source: strbuf_addstr_without_crud, ident.c. */
 export function cleanIdentity(text: string): string {
   return text.replace(/[\0\r\n<>]/g, '')
 }
 
-/** Without what git drops at both ends. Source: crud, ident.c. */
+/** Removes the characters that Git drops at both ends. Source: crud, ident.c. */
 export function withoutCrud(text: string): string {
   return text.replace(/^[\0- .,:;<>"\\']+|[\0- .,:;<>"\\']+$/g, '')
 }
 
 /**
- * Two of these names, all of one folder, that a file system without case (or with one normal form) takes for the same, and
- * one of which is `fresh`. A folder may be judged in parts, with the same `taken`.
+ * Finds two names of one folder that differ only in case or Unicode form. Many file systems treat them as the same
+ * name. One of the two is in `fresh`. A folder may be checked in parts, with the same `taken`.
  */
 export function findCaseCollision(
   names: readonly string[],
@@ -142,7 +145,7 @@ export function findCaseCollision(
   return undefined
 }
 
-/** No lone surrogates. */
+/** True if the text has no lone surrogates. */
 function isWellFormed(text: string): boolean {
   return !/\p{Cs}/u.test(text)
 }

@@ -1,4 +1,7 @@
-/** Runs git, and `sync`: closed environment, own process group, limits of time and output. The only user of child_process. */
+/**
+ * Runs Git and `sync`. Each process has a closed environment, a process group, and limits of time and output. Only this
+ * file uses child_process.
+ */
 
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { release, setPriority } from 'node:os'
@@ -6,25 +9,25 @@ import type { Readable } from 'node:stream'
 import { codeOf, GitError } from './errors.ts'
 import type { Repo } from './repo.ts'
 
-/** The folders in which programs are searched. They belong to the machine, so config.ts does not read them. */
+/** The folders that are searched for programs. They belong to the machine, so config.ts does not read them. */
 const searchPath = process.env.PATH ?? '/usr/local/bin:/usr/bin:/bin'
 
-/** The longest time that any git process may run. Files that git leaves behind are stale after twice that. */
+/** The longest time that any Git process may run. Files that Git leaves behind are stale after twice that time. */
 export const longestGitMs = 60 * 60_000
 const defaultTimeoutMs = 60_000
 const defaultMaxOutputBytes = 256 * 1024 * 1024
 const maxErrorCharacters = 65_536
 
-/** What git works for: a request to REST, a git client, or background work. */
+/** A Git process works for a REST request, a Git client, or background work. */
 type Priority = 'request' | 'transfer' | 'background'
 
 /** Added to the service's own niceness. */
 const niceness: Readonly<Record<Priority, number>> = { request: 0, transfer: 10, background: 19 }
 
-/** A running git with its three pipes. */
+/** A running Git process with its three pipes. */
 export type GitProcess = ChildProcessWithoutNullStreams
 
-/** Process groups that run; they end with the service. */
+/** Process groups that are running. They end with the service. */
 const running = new Set<GitProcess>()
 process.once('exit', () => {
   for (const child of running) killGroup(child)
@@ -34,27 +37,27 @@ export function runningGits(): number {
   return running.size
 }
 
-/** Processes that were killed because their time was over. */
+/** Processes that were killed because they ran out of time. */
 const timedOut = new WeakSet<GitProcess>()
 
 interface SpawnOptions {
   readonly env?: Record<string, string>
   /** Default: the root folder. */
   readonly cwd?: string
-  /** Descriptors that are open from 3 on, each in both directions; git's hooks inherit them. */
+  /** The number of open descriptors above 2, each in both directions. Git's hooks inherit them. */
   readonly pipes?: number
   /** Default: `request`. */
   readonly priority?: Priority
-  /** Kills git and its group after this time. Default: `longestGitMs`. */
+  /** Kills Git and its group after this time. Default: `longestGitMs`. */
   readonly timeoutMs?: number
 }
 
 /**
- * Starts git in `repo` as the leader of a process group of its own. Nothing of the service's environment or of the machine's
- * git configuration reaches it; hooks and transports of the repository do not run. Bytes written to a process that has ended
- * are dropped: an unhandled EPIPE would end the service. Where git cannot be found, the child emits 'error'.
+ * Starts Git in `repo` as the leader of a new process group. The service's environment and the machine's Git
+ * configuration do not reach it. Hooks and transports of the repository do not run. Bytes written to a process that has
+ * ended are dropped, because an unhandled EPIPE would end the service. If Git cannot be found, the child emits 'error'.
  *
- * @throws GitError busy: there are no files, processes or memory for it
+ * @throws GitError busy: out of files, processes or memory
  */
 export function spawnGit(repo: Repo, args: readonly string[], options: SpawnOptions = {}): GitProcess {
   const { env, cwd = '/', pipes = 0, priority = 'request', timeoutMs = longestGitMs } = options
@@ -67,7 +70,7 @@ export function spawnGit(repo: Repo, args: readonly string[], options: SpawnOpti
     GIT_ATTR_NOSYSTEM: '1',
     GIT_NO_REPLACE_OBJECTS: '1',
     GIT_TERMINAL_PROMPT: '0',
-    // None, whatever the repository's configuration allows.
+    // No protocol is allowed. The repository's configuration cannot change that.
     GIT_ALLOW_PROTOCOL: '',
     GIT_DIR: repo.dir,
     ...env,
@@ -106,15 +109,18 @@ function start(
     throw toStartError(error)
   }
   child.once('error', () => undefined)
-  // Without a file for a pipe, node makes no pipe at all and says why in the next turn.
+  // If there is no file for a pipe, Node makes no pipe and reports the error in the next turn.
   if (!child.stdin || !child.stdout || !child.stderr)
     throw toStartError(Object.assign(new Error('No pipe'), { code: 'EMFILE' }))
-  return child as GitProcess // its pipes are there
+  return child as GitProcess // all its pipes exist
 }
 
 const shortages: readonly unknown[] = ['EMFILE', 'ENFILE', 'EAGAIN', 'ENOMEM']
 
-/** The fault of a program that was not started: busy where files, processes or memory are short, else native_failed. */
+/**
+ * The error for a program that was not started. It is busy if files, processes or memory are short, otherwise
+ * native_failed.
+ */
 export function toStartError(cause: unknown): GitError {
   return shortages.includes(codeOf(cause))
     ? new GitError('busy', 'There are no files, processes or memory left for another git', {}, { cause })
@@ -126,26 +132,26 @@ function setNiceness({ pid }: GitProcess, added: number): void {
   try {
     setPriority(pid, added)
   } catch {
-    // It has ended by itself.
+    // It has already ended.
   }
 }
 
-/** Kills git and its children. */
+/** Kills Git and its children. */
 export function killGroup(child: GitProcess): void {
   if (child.pid === undefined) return
   try {
     process.kill(-child.pid, 'SIGKILL')
   } catch {
-    // It has ended by itself.
+    // It has already ended.
   }
 }
 
-/** Pipes what a client sends into git. Ends git's input when the client disconnects; git then reports the error itself. */
+/** Pipes a client's data into Git. Ends Git's input when the client disconnects, and Git then reports the error. */
 export function writeInput(input: Readable, { stdin }: GitProcess): void {
   const stop = () => stdin.end()
   input.once('error', stop)
   input.once('close', () => input.readableEnded || stop())
-  // Git has ended its input, as it does once it has all of a pack; the client may still send, or say that it has sent all.
+  // Git has ended its input, as it does once it has a complete pack. The client may still send, or report its end.
   stdin.once('close', () => input.unpipe(stdin))
   input.pipe(stdin)
 }
@@ -158,12 +164,12 @@ interface RunOptions extends Pick<SpawnOptions, 'env' | 'priority'> {
   readonly maxOutputBytes?: number
   /** Kills git when it is aborted. */
   readonly signal?: AbortSignal
-  /** Takes the output, piece by piece, in the place of `stdout`. False ends git: nothing more is wanted. */
+  /** Receives the output, piece by piece, instead of `stdout`. Returning false ends Git early. */
   readonly take?: (chunk: Buffer) => boolean
 }
 
 export interface GitRun {
-  /** 0 also where `take` has ended git. */
+  /** Also 0 if `take` has ended Git. */
   readonly code: number
   readonly stdout: Buffer
   /** For the log only. */
@@ -171,11 +177,12 @@ export interface GitRun {
 }
 
 /**
- * Runs git to its end and returns any exit code. Arguments from outside belong after `--end-of-options` or `--`.
- * Git sees what is on disk, never the pending objects of a batch.
+ * Runs Git to its end and returns any exit code. Arguments from outside belong after `--end-of-options` or `--`. Git
+ * sees only files on disk, never the pending objects of a batch.
  *
- * @throws GitError busy, native_failed (not started, killed; facts.timedOut: out of time), limit_exceeded (output); what
- *   `take` throws
+ * @throws GitError busy, native_failed (not started, killed, or out of time with facts.timedOut), limit_exceeded
+ *   (output)
+ * @throws any error of `take`
  */
 export async function runGit(repo: Repo, args: readonly string[], options: RunOptions = {}): Promise<GitRun> {
   const { input, env = {}, priority = 'request', signal, take } = options
@@ -229,25 +236,29 @@ export async function runGit(repo: Repo, args: readonly string[], options: RunOp
   }
 }
 
-/** `2.39.5`. @throws GitError native_failed: there is no git */
+/** The version of Git, such as `2.39.5`. @throws GitError native_failed: Git is not installed */
 export async function gitVersion(): Promise<string> {
   const output = await runGitOrThrow({ dir: '/' }, ['version'])
   return output.toString().trim().split(' ')[2] ?? ''
 }
 
-/** As runGit; throws for any exit code but 0. @throws GitError native_failed (facts.stderr), limit_exceeded */
+/**
+ * Runs Git as runGit does, but throws for any exit code except 0.
+ *
+ * @throws GitError native_failed (facts.stderr), limit_exceeded
+ */
 export async function runGitOrThrow(repo: Repo, args: readonly string[], options?: RunOptions): Promise<Buffer> {
   const { code, stdout, stderr } = await runGit(repo, args, options)
   if (code !== 0) throw new GitError('native_failed', `git ended with ${code}`, { args, stderr })
   return stdout
 }
 
-/** The longest time that the file system may take to write what is on its way to the disk, that of other programs too. */
+/** The time limit for `sync`, which also writes the pending data of other programs. */
 const syncTimeoutMs = 60_000
-/** Characters of complaints that are kept. */
+/** Characters of error output that are kept. */
 const maxComplaintCharacters = 4_096
 
-/** Whether this machine has a syncfs that reports a failed write: Linux from 5.8 on. */
+/** True if syncfs reports failed writes on this machine: Linux 5.8 or newer. */
 let hasSyncfs = process.platform === 'linux' && isFrom(release(), 5, 8)
 
 function isFrom(version: string, major: number, minor: number): boolean {
@@ -256,9 +267,9 @@ function isFrom(version: string, major: number, minor: number): boolean {
 }
 
 /**
- * Makes all that has been written to the file system of `dir` durable, files and names: the system call syncfs, by `sync -f`,
- * since Node does not have it. 4 ms on an idle disk, and what the disk needs for the rest. False where this machine cannot: then
- * each file is to be synced.
+ * Makes everything written to the file system of `dir` durable, files and names. Runs `sync -f`, because Node does not
+ * have the system call syncfs. On an idle disk it takes 4 ms, plus the time that the disk needs for pending data.
+ * Returns false if this machine cannot do it. The caller then syncs each file.
  *
  * @throws GitError storage_error (facts.sync), busy: no process can be started
  */
@@ -282,7 +293,7 @@ function runSync(dir: string): Promise<SyncOutcome> {
   })
   child.stdin.on('error', () => undefined).end()
   return new Promise((resolve, reject) => {
-    // A process that waits for the disk cannot be killed: its end is not waited for.
+    // A process that waits for the disk cannot be killed, so this does not wait for its end.
     const timer = setTimeout(() => {
       killGroup(child)
       resolve({ stderr: `sync ran for ${syncTimeoutMs} ms` })

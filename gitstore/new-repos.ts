@@ -1,8 +1,9 @@
 /**
- * Writes new repositories: all objects in one pack, all refs in packed-refs, nine files and folders in all. One alone is synced
- * file by file; many are staged in one folder, made durable by one sync of the file system, and then renamed into place.
+ * Writes new repositories, each with all objects in one pack and all refs in packed-refs. Each has nine files and
+ * folders. A single repository is synced file by file. Many are staged in one folder, made durable by one sync of the
+ * file system, and then renamed into place.
  *
- * The rename is the commit point, and whatever it makes visible is durable before it.
+ * The rename is the commit point. Everything that it makes visible is durable before it.
  */
 import { closeSync, mkdirSync, renameSync } from 'node:fs'
 import { readdir, rm, rmdir } from 'node:fs/promises'
@@ -26,18 +27,19 @@ interface RepoContents {
   readonly objects: ReadonlyMap<Oid, PendingObject>
 }
 
-/** Folders that git needs; others come with the first loose ref or object. */
+/** Folders that Git needs. The first loose ref or object creates the other folders. */
 const folders = ['', 'objects', 'refs']
 const packFolder = 'objects/pack'
 
-/** Files that are open at a time, and renames between two turns of the event loop. */
+/** Files that are open at once, and renames between two turns of the event loop. */
 const maxOpenFiles = 64
 
 /**
- * Creates a bare repository at `dir` with the objects that `fill` builds and the refs that it returns, durably, whole or not at
- * all. It has no hooks, no description and no info folder.
+ * Creates a bare repository at `dir`, durably, completely or not at all. Its objects are those that `fill` builds, and
+ * its refs those that `fill` returns. It has no hooks, no description and no info folder.
  *
- * @throws GitError repo_exists, repo_missing (the folder to hold it does not exist), limit_exceeded, storage_*; what `fill` throws
+ * @throws GitError repo_exists, repo_missing (the folder to hold it does not exist), limit_exceeded, storage_*
+ * @throws any error of `fill`
  */
 export async function createRepo(dir: string, fill: (draft: ObjectDraft) => Promise<NewRefs>): Promise<Repo> {
   const objects = new Map<Oid, PendingObject>()
@@ -53,9 +55,9 @@ export async function createRepo(dir: string, fill: (draft: ObjectDraft) => Prom
 }
 
 /**
- * As createRepo, but `write` writes into the repository, durably: another git, or a program.
+ * Creates a repository that `write` fills durably, for example with Git.
  *
- * @throws as createRepo
+ * @throws the errors of createRepo, and any error of `write`
  */
 export async function createRepoBy(dir: string, write: (repo: Repo) => Promise<void>): Promise<Repo> {
   await withTemporaryFolder(dir, async (making) => {
@@ -82,7 +84,7 @@ function asMissing(error: unknown): unknown {
   return asStorageError(error)
 }
 
-/** Writes all files, and returns them open and unsynced. */
+/** Writes all files, and returns their descriptors, open and unsynced. */
 async function writeRepo(dir: string, { refs, objects }: RepoContents): Promise<number[]> {
   const pack = objects.size > 0 ? await encodePack(objects) : undefined
   await takeSyncTurn()
@@ -117,18 +119,19 @@ async function syncOpen(files: readonly number[]): Promise<void> {
 
 /** New repositories of one folder, staged below it under a temporary name. */
 export interface StagedRepos {
-  /** Writes a repository; nothing of it is durable yet. `name`: of its folder. */
+  /** Writes a repository that is not durable yet. `name` is the name of its folder. */
   add(name: string, contents: RepoContents): Promise<void>
   /** Makes all of them durable. */
   sync(): Promise<void>
   /**
-   * Gives them their names, in the order of `add`. Calls `published` with each name as soon as it stands. Checks first that none
-   * is taken; one that is taken after that check ends the work, and those before it stay.
+   * Gives the repositories their names, in the order of `add`. Calls `published` with each name as soon as the
+   * repository has it. First checks that no name is taken. If a name is taken after that check, the work ends, and the
+   * repositories before it stay.
    *
    * @throws GitError repo_exists (facts.name), repo_missing, storage_*
    */
   publish(published: (name: string) => void): Promise<void>
-  /** Removes what is not published. To be called in any case. */
+  /** Removes repositories that are not published. Must be called in any case. */
   close(): Promise<void>
 }
 
@@ -150,7 +153,7 @@ export function stageRepos(folder: string): StagedRepos {
       names.push(name)
     },
     sync: async () => {
-      // Its failure is known where a machine's syncfs reports none.
+      // This reports a failure even if the machine's syncfs does not.
       await syncDirectory(staging).catch((error: unknown) => {
         throw asMissing(error)
       })
@@ -185,7 +188,7 @@ function exists(name: string): GitError {
   return new GitError('repo_exists', 'A repository of that name exists', { name })
 }
 
-/** Syncs each file and folder: where the file system cannot be synced at once. */
+/** Syncs each file and folder, if the file system cannot be synced at once. */
 async function syncTree(dir: string): Promise<void> {
   const entries = await readdir(dir, { withFileTypes: true })
   const files = entries.filter((entry) => entry.isFile()).map(({ name }) => join(dir, name))

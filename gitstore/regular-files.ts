@@ -1,4 +1,7 @@
-/** Reads files that other programs made: regular files only, up to a limit. A pipe or a device may block its reader. */
+/**
+ * Reads files that other programs made. Reads only regular files, up to a limit, because a pipe or a device may block
+ * its reader.
+ */
 import { constants, type Dirent } from 'node:fs'
 import { type FileHandle, lstat, open } from 'node:fs/promises'
 import { codeOf } from './errors.ts'
@@ -9,10 +12,10 @@ const chunkBytes = 1_048_576
 const mebibyte = 1_048_576
 
 /**
- * Opens the file at `path` for reading. Returns the end of a sentence where it is something else (`is a symbolic link`),
- * undefined where nothing exists.
+ * Opens the file at `path` for reading. Returns undefined if nothing exists there. If it is not a regular file, returns
+ * the end of a sentence, such as `is a symbolic link`.
  *
- * @param root a real path above `path`: no folder between the two may be a symbolic link, not for a moment either
+ * @param root a real path above `path`; no folder between the two may be a symbolic link, even for a moment
  * @throws system errors
  */
 export async function openRegular(path: string, root?: string): Promise<FileHandle | string | undefined> {
@@ -36,8 +39,8 @@ export async function openRegular(path: string, root?: string): Promise<FileHand
 }
 
 /**
- * Reads a regular file, as openRegular. Returns the end of a sentence where the file has more than `limitBytes`, whatever
- * size the file system reports: files of /proc report 0, and a file may grow.
+ * Reads a regular file as openRegular opens it. Returns the end of a sentence if the file has more than `limitBytes`.
+ * The reported size is not trusted: files of /proc report 0, and a file may grow.
  */
 export async function readRegular(
   path: string,

@@ -8,7 +8,7 @@ import { ignoreMissing } from './fs-exists.ts'
 import type { Repo } from './repo.ts'
 import { isUnfinished } from './temporary-names.ts'
 
-/** Where branches are, and the one that HEAD names in every repository. */
+/** The prefix of branches, and the branch that HEAD names in every repository. */
 export const branchRefs = 'refs/heads/'
 export const main = `${branchRefs}main`
 export const head = `ref: ${main}\n`
@@ -34,9 +34,9 @@ export async function moveRepo(from: string, to: string): Promise<void> {
 }
 
 /**
- * Looks for the objects folder: a repository that has lost another part is damaged, not gone.
+ * True if the objects folder exists. A repository that has lost another part is damaged, not gone.
  *
- * @throws GitError storage_*: a file system fault does not mean that the repository is missing
+ * @throws GitError storage_*: a fault of the file system does not mean that the repository is missing
  */
 export function repoExists(repo: Repo): boolean {
   try {
@@ -47,13 +47,13 @@ export function repoExists(repo: Repo): boolean {
   }
 }
 
-/** The names, without `.git`, of the repositories in a folder, in order; none where the folder is missing. */
+/** Returns the sorted names, without `.git`, of the repositories in a folder. A missing folder has no repositories. */
 export async function listRepos(folder: string): Promise<string[]> {
   const names = (await ignoreMissing(readdir(folder))) ?? []
   return names.flatMap(repoName).sort()
 }
 
-/** The same in no order, with a turn of the event loop between two thousands. */
+/** Yields the same names unsorted, with a turn of the event loop after each thousand. */
 export async function* eachRepo(folder: string): AsyncGenerator<string> {
   const opened = await ignoreMissing(opendir(folder, { bufferSize: namesPerTurn }))
   for await (const { name } of opened ?? []) yield* repoName(name)
@@ -61,7 +61,7 @@ export async function* eachRepo(folder: string): AsyncGenerator<string> {
 
 const namesPerTurn = 1_000
 
-/** None: it is no repository, or an unfinished one. */
+/** Returns an empty list for an unfinished repository, and for any other name. */
 function repoName(name: string): string[] {
   return name.endsWith('.git') && !isUnfinished(name) ? [name.slice(0, -'.git'.length)] : []
 }

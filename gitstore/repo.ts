@@ -1,9 +1,9 @@
-/** A bare repository: its path, and the objects of a batch that are not written yet. */
+/** A bare repository: its path, and the unwritten objects of a batch. */
 
 export interface Repo {
   /** Absolute path of the bare repository. */
   readonly dir: string
-  /** Objects of a batch, by id: readable through this value, on disk after `save`. */
+  /** Objects of a batch, by id. They are readable through this value, and on disk after `save`. */
   readonly pending?: ReadonlyMap<Oid, PendingObject>
 }
 

@@ -6,8 +6,11 @@ import type { Repo } from './repo.ts'
 export type TransactionPhase = 'lock' | 'decide' | 'save' | 'commit' | 'sync'
 
 /**
- * How a ref transaction ended: `nothing` was to be moved; `busy`: others held a lock; `refused` by a rule of the caller or a
- * name that is taken; `fault`: the storage or a repository.
+ * The outcome of a ref transaction.
+ * - `nothing`: there was nothing to move.
+ * - `busy`: a lock was held elsewhere.
+ * - `refused`: by a rule of the caller, or because a name is taken.
+ * - `fault`: the storage or a repository failed.
  */
 export type TransactionOutcome = 'moved' | 'nothing' | 'busy' | 'refused' | 'fault'
 
@@ -15,41 +18,45 @@ export type TransactionOutcome = 'moved' | 'nothing' | 'busy' | 'refused' | 'fau
 export interface StoreObserver {
   phase(phase: TransactionPhase, seconds: number): void
   ended(outcome: TransactionOutcome): void
-  /** A transaction was finished or undone after the death of its process, or after a fault. */
+  /** A transaction was finished or undone after a fault or the death of its process. */
   recovered(): void
   /** A lock was held by another process, or by git. */
   waitedForLock(seconds: number): void
 }
 
-/** Of repositories that another machine may get: whether this process may still write. Both throw what the caller gets. */
+/**
+ * Checks whether this process may still write to repositories that another machine may take over. The caller gets the
+ * errors that it throws.
+ */
 export interface Fence {
   /** Before any lock of a transaction. */
   before(): void
   /**
-   * Once the token of a transaction stands, before it reads anything: whether these folders, directly below the root, take
-   * changes. Who closes a folder first, and then finds no token that names it, has seen its last change.
+   * Called when the token of a transaction exists, before the transaction reads anything. Throws if one of these
+   * folders, directly below the root, takes no changes. A process that closes a folder and then finds no token that
+   * names it has seen the folder's last change.
    */
   enter(folders: readonly string[]): void
-  /** After the last sync of what a transaction has moved: what is not acknowledged now may be lost. */
+  /** Called after the last sync of a transaction's moves. A move that is not acknowledged now may be lost. */
   after(): void
 }
 
 export interface Store {
-  /** The data folder, absolute; every repository lies below it. */
+  /** The data folder as an absolute path. Every repository is below it. */
   readonly root: string
   /** `<root>/run`, on the repositories' file system: a folder for each live process. */
   readonly run: string
   /** This process's folder below `run`. */
   readonly process: string
-  /** The right to recover a dead process; undefined while the process lives, or when its folder is gone. */
+  /** Claims a dead process for recovery. Returns undefined if the process is alive, or if its folder is gone. */
   claimDeadProcess(process: string): { release(): void } | undefined
-  /** Called with the note of an unfinished transaction before its locks are removed, so that the index is updated first. */
+  /** Called before an unfinished transaction's locks are removed, so that the index is updated first. Gets its note. */
   onRecovered(note: string): Promise<void>
-  /** Brings the index up to the refs of a repository that a dead process was writing to. A damaged one is no failure. */
+  /** Indexes the refs of a repository that a dead process was writing to. A damaged repository is not a failure. */
   indexRepo(repo: Repo): Promise<void>
   /** Called when a sync has failed in a repository, which becomes read-only (refs/read-only.ts). */
   onReadOnly(repo: Repo): void
-  /** Absent: no other machine can get them. */
+  /** Absent if no other machine can take over the repositories. */
   readonly fence?: Fence
   readonly observer?: StoreObserver
 }

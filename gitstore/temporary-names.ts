@@ -1,13 +1,15 @@
-/** The names of files and folders that are not complete yet, ours and git's. The removal of stale files goes by them. */
+/** Names of our own and Git's files and folders that are not complete yet. Stale files are found by these names. */
 import { randomBytes } from 'node:crypto'
 
-/** A repository, a folder of several, or a database, before it gets its name. Nothing under such a name is read. */
+/**
+ * A repository, a folder of repositories, or a database, before it gets its name. Nothing under such a name is read.
+ */
 const unfinishedPrefix = 'tmp-'
 /** A file before it replaces another. Git skips names with a dot in a refs directory. */
 const filePrefix = '.tmp-'
-/** A loose object before it gets its name, as git names it too. */
+/** A loose object before it gets its name. Git uses the same prefix. */
 const objectPrefix = 'tmp_obj_'
-/** Objects of a merge that may come to nothing. */
+/** Objects of a merge that may be discarded. */
 const scratchPrefix = 'quarantine-'
 /** Git's own: its temporary files, the quarantine of a push, a list of shallow commits. */
 const gitPrefixes = ['tmp_', 'incoming-', 'shallow_']
@@ -32,14 +34,14 @@ export function scratchFolder(): string {
   return randomName(scratchPrefix)
 }
 
-/** Whether what has this name is still being made, or was left so by a crash. */
+/** True for the name of an entry that is still being made, or that a crash left. */
 export function isUnfinished(name: string): boolean {
   return name.startsWith(unfinishedPrefix)
 }
 
 /**
- * Whether a file or folder of that name in a repository is temporary. Below `refs/` only a dot tells: branches and tags may
- * have any of the other names.
+ * True if a file or folder of this name in a repository is temporary. Below `refs/` only a leading dot counts, because
+ * branches and tags may have any of the other names.
  */
 export function isTemporary(name: string, inRefs: boolean): boolean {
   const prefixes = inRefs ? [filePrefix] : [unfinishedPrefix, filePrefix, scratchPrefix, ...gitPrefixes]

@@ -5,17 +5,17 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 /** Entries between two turns of the event loop: about 5 ms of work. */
 export const entriesPerTurn = 5_000
 
-/** Entries from which on a reader is large: it holds some 10 MB. */
+/** The number of entries above which a reader is large. It then holds some 10 MB. */
 const largeEntries = 20_000
 
 export interface Yielder {
-  /** Counts entries; true once it is time for `turn`. */
+  /** Counts entries. True when it is time to yield. */
   shouldYield(entries: number): boolean
-  /** Yields the event loop. @throws what `acquire` of a paced reader throws */
+  /** Yields the event loop. @throws any error of `acquire`, if the reader has one */
   yieldToEventLoop(): Promise<void>
 }
 
-/** Without a limit on readers: for changes, and for work under a lock. */
+/** Has no limit on readers: for changes, and for work under a lock. */
 export function createYielder(): Yielder {
   let sinceTurn = 0
   return {
@@ -31,9 +31,9 @@ export function createYielder(): Yielder {
 }
 
 /**
- * Runs `work`. Once it is large, it calls `acquire`, continues when that resolves, and calls the returned function at its end.
+ * Runs `work`. Once the work is large, waits for `acquire`, and calls the function that it returns at the end.
  *
- * @throws what `work` and `acquire` throw
+ * @throws any error of `work` and `acquire`
  */
 export async function runLarge<T>(work: (pace: Yielder) => Promise<T>, acquire: () => Promise<() => void>): Promise<T> {
   const pace = createYielder()
