@@ -1,11 +1,11 @@
 /**
- * Mutual exclusion by keys, in the order of arrival.
+ * Excludes other work on the same keys, in the order of arrival.
  *
- * Work names several keys and takes its place in the queues of all of them at once; it never passes earlier work on one of them.
- * A semaphore would let it pass where its own keys are free, and so keep work on two busy keys waiting for ever.
+ * Work names several keys and joins all their queues at once. It never passes earlier work on one of them. A semaphore
+ * would let work pass whose own keys are free, so that work on two busy keys could wait forever.
  */
 export interface KeyedMutex {
-  /** Runs `work` once all earlier work on one of `keys` has ended, well or not. @throws what `work` throws */
+  /** Runs `work` after all earlier work on one of `keys` has ended or failed. @throws any error of `work` */
   run<T>(keys: readonly string[], work: () => Promise<T>): Promise<T>
   /** True while work on `key` runs or waits. */
   isBusy(key: string): boolean

@@ -1,6 +1,6 @@
-/** Quotas: how much is held at this moment, counted by shares. A quota never waits; `semaphore.ts` does. */
+/** Counts how much is held, by shares. A quota never waits; `semaphore.ts` does. */
 
-/** A part of the whole, and the most of it that may be held at once. */
+/** The name of a part of the whole, and the limit of that part. */
 export type Share = readonly [name: string, most: number]
 
 export interface Quota<Holder> {

@@ -1,32 +1,35 @@
 /**
- * Limits what runs at once and what waits, and says whose turn is next.
+ * Limits how many turns run at once and how many wait. Picks the next turn.
  *
- * Callers of a process share a semaphore. A loop that bounds its own work, within one function, takes `p-limit`.
- * A caller that finds no room and does not wait is refused by a quota alone (`quota.ts`), which also counts amounts such as bytes.
- * Work that excludes other work on the same keys, and must not pass earlier work, takes a `keyed-mutex.ts`.
- * Each turn here takes one unit: turns of several units could wait for ever behind small ones, and no caller needs them.
+ * Callers of a process share a semaphore. A loop that bounds its own work, within one function, uses `p-limit`. A
+ * caller that never waits needs only a quota (`quota.ts`), which also counts amounts such as bytes. Work that excludes
+ * other work on the same keys, and must not pass earlier work, uses a `keyed-mutex.ts`. Each turn here takes one unit.
+ * Turns of several units could wait forever behind small ones, and no caller needs them.
  */
 import type { Quota } from './quota.ts'
 
 export interface Turn {
-  /** Absent: the work is wanted whether or not its caller stays. */
+  /** Absent if the work is wanted even if its caller leaves. */
   readonly signal?: AbortSignal | undefined
   /** Called with the milliseconds of waiting, if the turn had to wait. */
   readonly waited?: ((ms: number) => void) | undefined
 }
 
-/** Turns of different keys alternate, and within a key those of different groups. */
+/** Turns of different keys alternate. Within a key, turns of different groups alternate. */
 interface Lane {
   readonly key: unknown
   readonly group?: unknown
 }
 
 export interface SemaphoreOptions<T extends Turn> {
-  /** The limit of turns that run at once, in all or by shares. Only this semaphore may use the quota. */
+  /** The limit of turns that run at once, in total or by shares. Only this semaphore may use the quota. */
   readonly running: number | Quota<T>
-  /** Default: any number waits, for any time. */
+  /** Default: any number of turns waits, for any time. */
   readonly waiting?: WaitLimits<T>
-  /** Which turns alternate. Turns of one lane have the same shares. Default: all that fit run in the order of arrival. */
+  /**
+   * Decides which turns alternate. Turns of one lane have the same shares. Default: all that fit run in the order of
+   * arrival.
+   */
   laneOf?(turn: T): Lane
 }
 
@@ -35,20 +38,20 @@ interface WaitLimits<T> {
   readonly quota?: Quota<T>
   /** Default: no limit, for work that always ends soon. */
   readonly timeoutMs?: number
-  /** The error for a turn that finds no room to wait, or has waited too long. */
+  /** The error for a turn that cannot wait, or has waited too long. */
   refusal(): Error
 }
 
 export interface Semaphore<T extends Turn> {
-  /** Runs `work` when its turn comes. @throws as acquire; what `work` throws */
+  /** Runs `work` when its turn comes. @throws the errors of acquire, and any error of `work` */
   run<R>(turn: T, work: () => Promise<R>): Promise<R>
   /**
-   * Waits for the turn. The caller calls the returned function at the end of its work; later calls of it do nothing.
+   * Waits for the turn. The caller calls the returned function at the end of its work. Later calls of it do nothing.
    *
-   * @throws the refusal; the signal's reason
+   * @throws the refusal, or the signal's reason
    */
   acquire(turn: T): Promise<() => void>
-  /** How many wait now. */
+  /** The number of turns that wait now. */
   waiting(): number
 }
 
@@ -135,7 +138,7 @@ const noWaitLimits: WaitLimits<Turn> = { refusal: () => new Error('Too many wait
 
 const oneForAll: Lane = { key: 'all' }
 
-/** Lanes stand in the order of arrival, so turns do too. */
+/** Lanes are served in the order of arrival, so turns are also. */
 const ownLane = (): Lane => ({ key: Symbol('own lane') })
 
 function createTotal(most: number): Quota<unknown> {
@@ -151,9 +154,11 @@ function createTotal(most: number): Quota<unknown> {
   }
 }
 
-/** A queue whose items take turns by lane: many items of one key wait behind each other, not before those of other keys. */
+/**
+ * A queue whose items take turns by lane. Many items of one key wait behind each other, not before those of other keys.
+ */
 function createFairQueue<T extends { readonly lane: Lane }>() {
-  // The keys of both maps, and the items of a set, stand in the order of their turns.
+  // The keys of both maps, and the items of a set, are in the order of their turns.
   const lanes = new Map<unknown, Map<unknown, Set<T>>>()
   let size = 0
 
@@ -176,14 +181,14 @@ function createFairQueue<T extends { readonly lane: Lane }>() {
       size++
     },
     remove,
-    /** Removes and returns the next item that `fits`, which depends on its lane alone. */
+    /** Removes and returns the next item that `fits`. The result of `fits` may depend only on the lane. */
     take: (fits: (item: T) => boolean): T | undefined => {
       for (const [key, groups] of lanes) {
         for (const [group, items] of groups) {
           const [item] = items
           if (item === undefined || !fits(item)) continue
           remove(item)
-          // The next turn of this lane comes after those of all others that wait now.
+          // The next turn of this lane comes after those of all other lanes that wait now.
           if (groups.size > 1 && groups.delete(group)) groups.set(group, items)
           if (lanes.size > 1 && lanes.delete(key)) lanes.set(key, groups)
           return item

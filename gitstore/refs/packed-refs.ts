@@ -1,4 +1,4 @@
-/** The file packed-refs: parsed once for each version of the file, and rewritten without some of its refs. */
+/** Reads packed-refs, parsed once for each version of the file, and removes refs from it. */
 import { readFileSync } from 'node:fs'
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -9,30 +9,34 @@ import { isOid, type Oid, type Repo } from '../repo.ts'
 import { identityOf } from './file-identity.ts'
 
 export interface PackedRefs {
-  /** Of the file; empty where there is none. */
+  /** The identity of the file. It is empty if there is no file. */
   readonly identity: string
   readonly refs: ReadonlyMap<string, Oid>
 }
 
-/** Keeps also the names of all folders of the refs, from the first `hasPackedBelow` on. */
+/** Also keeps the names of all folders of the refs, after the first `hasPackedBelow`. */
 interface CachedRefs extends PackedRefs {
   folders?: ReadonlySet<string>
 }
 
 const nothingPacked: CachedRefs = { identity: '', refs: new Map() }
 
-/** By path; 200,000 refs in all. A file without any takes, with its key, as much as four: 470 bytes. */
+/** Cached by path, with 200,000 refs in total. An empty file counts, with its key, as four refs: 470 bytes. */
 const cache = new LRUCache<string, CachedRefs>({
   maxSize: 200_000,
   sizeCalculation: ({ refs }) => refs.size + 4,
 })
 
-/** The packed refs as they are on disk now; parsed again only when the file has changed. @throws GitError ref_damaged */
+/**
+ * Returns the packed refs as they are on disk now. Parses the file again only if it has changed.
+ *
+ * @throws GitError ref_damaged
+ */
 export function readPackedRefs(repo: Repo): PackedRefs {
   return cachedRefs(repo)
 }
 
-/** Whether a packed ref has this name as a folder. @throws as readPackedRefs */
+/** True if a packed ref has this name as a folder. @throws the errors of readPackedRefs */
 export function hasPackedBelow(repo: Repo, name: string): boolean {
   const packed = cachedRefs(repo)
   packed.folders ??= foldersOf(packed.refs.keys())
@@ -62,12 +66,16 @@ export function packedRefsPath(repo: Repo): string {
   return join(repo.dir, 'packed-refs')
 }
 
-/** The lock that git takes for each rewrite. */
+/** The lock that Git takes for each rewrite. */
 export function packedRefsLock(repo: Repo): string {
   return `${packedRefsPath(repo)}.lock`
 }
 
-/** Git never leaves the file empty or a line incomplete: refs are lost then, not deleted. @throws GitError ref_damaged */
+/**
+ * Parses packed-refs. Git never leaves the file empty or a line incomplete, so such a file has lost refs.
+ *
+ * @throws GitError ref_damaged
+ */
 function parse(text: string): Map<string, Oid> {
   const refs = new Map<string, Oid>()
   const lines = text.split('\n')
@@ -81,16 +89,20 @@ function parse(text: string): Map<string, Oid> {
   return refs
 }
 
-/** The ref of a line; undefined for the header and for the peeled object of the ref on the line before (`^…`). */
+/**
+ * The ref of a line. Undefined for the header and for a peeled object (`^…`), which belongs to the ref on the line
+ * before.
+ */
 function refIn(line: string): { readonly name: string; readonly oid: Oid } | undefined {
   const oid = line.slice(0, 40)
   return line[40] === ' ' && isOid(oid) ? { name: line.slice(41), oid } : undefined
 }
 
 /**
- * The file as git writes it, without peeled objects: refs that point at commits have none; of others git looks them up.
+ * Returns the file's content as Git writes it, but without peeled objects. Refs that point at commits have no peeled
+ * objects. For other refs, Git looks them up.
  *
- * @param at what the refs point at
+ * @param at the kind of objects that the refs point at
  */
 export function packedRefsText(refs: ReadonlyMap<string, Oid>, at: 'commits' | 'any object' = 'commits'): string {
   const lines = [...refs].sort(([a], [b]) => (a < b ? -1 : 1)).map(([ref, oid]) => `${oid} ${ref}\n`)
@@ -98,8 +110,8 @@ export function packedRefsText(refs: ReadonlyMap<string, Oid>, at: 'commits' | '
 }
 
 /**
- * Rewrites packed-refs without `refs` by way of `scratch`, a path on the same file system. Writes nothing where none of them
- * is packed. The caller holds `packed-refs.lock`.
+ * Rewrites packed-refs without `refs`, through `scratch`, a path on the same file system. Writes nothing if none of
+ * them is packed. The caller holds `packed-refs.lock`.
  */
 export async function removePackedRefs(repo: Repo, refs: ReadonlySet<string>, scratch: string): Promise<void> {
   const path = packedRefsPath(repo)

@@ -1,4 +1,7 @@
-/** Repositories that are read-only because a sync has failed, until everything in them has been read and synced again. */
+/**
+ * Tracks repositories that are read-only because a sync has failed. They become writable when everything in them has
+ * been read and synced again.
+ */
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import pLimit from 'p-limit'
@@ -10,14 +13,14 @@ import type { Repo } from '../repo.ts'
 
 const readOnly = new Set<string>()
 
-/** True if it was not read-only before. */
+/** Returns true if the repository was not read-only before. */
 export function markReadOnly({ dir }: Repo): boolean {
   if (readOnly.has(dir)) return false
   readOnly.add(dir)
   return true
 }
 
-/** Of this process. */
+/** The number of repositories that this process treats as read-only. */
 export function countReadOnly(): number {
   return readOnly.size
 }
@@ -29,10 +32,10 @@ export function refuseReadOnly({ dir }: Repo): void {
 }
 
 /**
- * Reads every object and syncs every file and folder; then the repository is writable again. True unless git finds a fault; also
- * true where the repository is missing.
+ * Reads every object and syncs every file and folder, then makes the repository writable again. Returns false if Git
+ * finds a fault. A missing repository counts as checked.
  *
- * @throws GitError storage_error where it still cannot be synced, native_failed
+ * @throws GitError storage_error if it still cannot be synced, native_failed
  */
 export async function checkReadOnly(repo: Repo): Promise<boolean> {
   if ((await findDamage(repo)) && (await listNames(repo.dir)).length > 0) return false

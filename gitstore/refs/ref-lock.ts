@@ -1,4 +1,7 @@
-/** Takes git's own `<ref>.lock` by linking a complete file, so that no kill leaves a lock that is empty or without an owner. */
+/**
+ * Takes Git's own `<ref>.lock` by linking a complete file. A process that is killed therefore never leaves a lock that
+ * is empty or without an owner.
+ */
 
 import { linkSync, readFileSync, statSync, unlinkSync } from 'node:fs'
 import { mkdir, readdir, rmdir } from 'node:fs/promises'
@@ -13,15 +16,15 @@ import type { Store } from '../store.ts'
 
 /** The longest time that a waiter waits for one owner. */
 const lockTimeoutMs = 1_000
-/** The wait before the first check whether the owner lives. */
+/** The wait before the first check that the owner is alive. */
 const ownerCheckDelayMs = 30
 
-/** Age at which a lock without an owner is stale: git holds locks for moments. */
+/** The age at which a lock without an owner is stale. Git holds locks only for moments. */
 const staleLockMs = 20 * 60_000
 
 export interface RefName {
   readonly repo: Repo
-  /** In full: `refs/heads/main`. */
+  /** The full name, such as `refs/heads/main`. */
   readonly ref: string
 }
 
@@ -33,38 +36,41 @@ export function lockPath({ repo, ref }: RefName): string {
 export interface LockOwner {
   readonly process: string
   readonly transaction: string
-  /** For `store.recovered`; may be empty. */
+  /** Passed to `store.onRecovered`. May be empty. */
   readonly note: string
-  /** Every lock that the transaction may hold: paths below the root. */
+  /** Every lock that the transaction may hold, as paths below the root. */
   readonly locks: readonly string[]
 }
 
-/** The token of a transaction, in its folder: every lock that it holds is a link to it. */
+/** The token in the folder of a transaction. Every lock that the transaction holds is a link to it. */
 export function ownerPath(folder: string): string {
   return join(folder, 'token')
 }
 
-/** Finishes or undoes the transactions of a dead process, among them that of the lock's `owner`. */
+/** Finishes or undoes the transactions of a dead process, including the one of `owner`. */
 export type Recover = (owner: LockOwner) => Promise<void>
 
-/** The text of a lock: a line for people, the rest for recovery. */
+/** The text of a lock: a line for people, then a line for recovery. */
 export function encodeOwner({ process, transaction, note, locks }: LockOwner): string {
   return `grove ${process}/${transaction}\n${JSON.stringify({ note, locks })}\n`
 }
 
-/** Parses `encodeOwner`; undefined for a lock of native git, and for a token of which a power cut has taken a part. */
+/**
+ * Parses the text of `encodeOwner`. Undefined for a lock of native Git, and for a token of which a power cut took a
+ * part.
+ */
 export function parseOwner(text: string): LockOwner | undefined {
   if (isLost(text)) return undefined
   const match = /^grove ([\w-]+)\/([\w-]+)\n(.+)\n$/.exec(text)
   if (!match?.[1] || !match[2] || !match[3]) return undefined
-  const intent = JSON.parse(match[3]) as Pick<LockOwner, 'note' | 'locks'> // written by encodeOwner alone
+  const intent = JSON.parse(match[3]) as Pick<LockOwner, 'note' | 'locks'> // only encodeOwner writes it
   return { process: match[1], transaction: match[2], ...intent }
 }
 
 /**
- * Links `token` (a complete file with `encodeOwner`) to `path`; waits while others hold the lock.
+ * Links `token`, a complete file of `encodeOwner`, to `path`. Waits while another transaction holds the lock.
  *
- * @throws GitError busy, repo_missing, ref_name_taken (a component of the name is a ref itself)
+ * @throws GitError busy, repo_missing, ref_name_taken (a component of the name is itself a ref)
  */
 export async function linkLock(store: Store, recover: Recover, token: string, path: string, repo: Repo): Promise<void> {
   let owner = ''
@@ -99,7 +105,7 @@ export function secondsSince(began: number): number {
   return (performance.now() - began) / 1000
 }
 
-/** The text of a lock, or undefined where there is none. */
+/** The text of a lock, or undefined if it does not exist. */
 export function readLock(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8')
@@ -109,7 +115,7 @@ export function readLock(path: string): string | undefined {
   }
 }
 
-/** Removes a lock of this process, or of a dead process that it has claimed; false where the lock remains. */
+/** Removes a lock of this process, or of a dead process that it has claimed. Returns false if the lock remains. */
 export function removeLock(path: string): boolean {
   try {
     unlinkSync(path)
@@ -120,22 +126,25 @@ export function removeLock(path: string): boolean {
   }
 }
 
-/** Whether a power cut has taken the content, or a part of it: blocks that were never written are read as zeros. */
+/** True if a power cut took some or all of the content. Blocks that were never written read as zeros. */
 function isLost(text: string): boolean {
   return text === '' || text.includes('\0')
 }
 
-/** Whether a lock of that text, without an owner and last written at `mtimeMs`, is stale at the time `now` of the file system. */
+/**
+ * True if a lock with this text and without an owner is stale. `mtimeMs` is its last write, and `now` is the time of
+ * the file system.
+ */
 export function isStaleLock(text: string, mtimeMs: number, now: number): boolean {
   const age = now - mtimeMs
-  // What is lost and older than the machine's start had its holder ended by a power cut.
+  // A lost lock that is older than the machine's start belonged to a holder that a power cut ended.
   return age > staleLockMs || (age > uptime() * 1000 && isLost(text))
 }
 
 /**
- * Removes the stale lock at `path`, whose text is `token`; true where the lock is gone.
+ * Removes the stale lock at `path`, whose text is `token`. Returns true if the lock is gone.
  *
- * @param own a file that was just made: its time is that of the file system's clock
+ * @param own a file that was just made, whose time is that of the file system's clock
  */
 async function removeIfStale(
   store: Store,
@@ -166,9 +175,10 @@ async function removeIfStale(
 }
 
 /**
- * Makes the folders of a ref below `refs/`, never `refs/` itself: a repository that was moved away must not come
- * back. `git pack-refs` removes empty folders concurrently; the caller retries. A new repository has none; the names of
- * `refs/heads` and its like are made durable here, once, those below with each ref.
+ * Makes the folders of a ref below `refs/`, but never `refs/` itself. A repository that was moved away must not come
+ * back. `git pack-refs` removes empty folders concurrently; the caller retries. In a new repository, `refs/heads` and
+ * its like do not exist yet. Their names are made durable here, once. The names below them are made durable with each
+ * ref.
  */
 async function makeRefFolder(repo: Repo, folder: string): Promise<void> {
   const parts = relative(repo.dir, folder).split(sep)
@@ -187,7 +197,7 @@ async function makeRefFolder(repo: Repo, folder: string): Promise<void> {
   if (parts.length < 2 && !exists(folder)) throw new GitError('repo_missing', 'The repository does not exist')
 }
 
-/** Removes empty folders at the path of a ref; a folder that is not empty stays. @throws GitError storage_*, busy */
+/** Removes the empty folders at the path of a ref. Folders that are not empty stay. @throws GitError storage_*, busy */
 export async function removeEmptyFolders(path: string): Promise<void> {
   try {
     for (const child of await readdir(path, { withFileTypes: true }))
@@ -199,7 +209,8 @@ export async function removeEmptyFolders(path: string): Promise<void> {
 }
 
 /**
- * Whether a transaction of any process, living or dead, names the folder, directly below the root, in its locks or its note.
+ * True if a transaction of any process, alive or dead, names the folder, which is directly below the root. A
+ * transaction names it in its locks or its note.
  *
  * @throws GitError storage_*
  */

@@ -1,9 +1,9 @@
 /**
- * The moves of a ref transaction: checks their names, writes the plan, carries it out.
+ * Checks the names of a ref transaction's moves, writes its plan and executes it.
  *
- * The first move decides: after a crash, recovery finishes the transaction if that move was made, else undoes it. It is durable
- * before the second. The last move, the ledger's, follows when all others are durable. Those in between are synced together,
- * since recovery repeats all of them from the plan.
+ * The first move decides. After a crash, recovery finishes the transaction if that move was made, and otherwise undoes
+ * it. The first move is durable before the second. The last move, the ledger's, follows when all others are durable.
+ * Intermediate moves share one sync, because recovery can repeat all of them from the plan.
  */
 
 import { closeSync, renameSync } from 'node:fs'
@@ -34,20 +34,20 @@ export interface Move extends RefName {
 
 /** A move in `moves.json`. */
 export interface PlannedMove {
-  /** Of the repository, below the store's root. */
+  /** The repository's path below the store's root. */
   readonly dir: string
   readonly ref: string
   readonly to: Oid | null
 }
 
-/** A move with the path of the file that becomes the ref. */
+/** A move, and the path of the file that becomes the ref. */
 export interface StagedMove extends Move {
   readonly value: string
 }
 
-/** Files that are open at a time, and renames between two turns of the event loop. */
+/** Files that are open at once, and renames between two turns of the event loop. */
 const maxOpenFiles = 64
-/** The longest wait for a folder at the path of a ref to become empty. */
+/** The longest wait until a folder at the path of a ref is empty. */
 const folderTimeoutMs = 1_000
 
 function planOf(store: Store, { repo, ref, to }: Move): PlannedMove {
@@ -58,7 +58,10 @@ export function moveOf(store: Store, { dir, ref, to }: PlannedMove): Move {
   return { repo: { dir: join(store.root, dir) }, ref, to }
 }
 
-/** `refs/heads/a/b/c` → `refs/heads/a`, `refs/heads/a/b`: names that cannot be refs beside it. None of the service's own refs. */
+/**
+ * The names that cannot be refs together with this one: `refs/heads/a/b/c` → `refs/heads/a`, `refs/heads/a/b`. The
+ * service's own refs have none.
+ */
 export function namesAbove(ref: string): string[] {
   if (!/^refs\/(heads|tags)\//.test(ref)) return []
   const parts = ref.split('/')
@@ -66,10 +69,11 @@ export function namesAbove(ref: string): string[] {
 }
 
 /**
- * `a` forbids `a/b` and the other way round, packed or loose, there or in the same transaction.
+ * Refuses new refs whose names conflict: `a` forbids `a/b` and the other way round. The other ref may be packed or
+ * loose, or may be part of the same transaction.
  *
  * @param locked paths of the locks that are held; a new ref needs those of the names above it
- * @throws GitError ref_name_taken (facts.ref), busy (facts.ref: the ref was deleted while its lock was awaited)
+ * @throws GitError ref_name_taken (facts.ref), busy (facts.ref: the ref was deleted during the wait for its lock)
  */
 export async function refuseNameConflicts(moves: readonly Move[], locked: readonly string[]): Promise<void> {
   const held = new Set(locked)
@@ -86,14 +90,17 @@ export async function refuseNameConflicts(moves: readonly Move[], locked: readon
   }
 }
 
-/** The ref whose name excludes the new ref; undefined where there is none. */
+/** The ref whose name excludes the new ref, or undefined if no name does. */
 export function findNameConflict({ repo, ref }: RefName): string | undefined {
   const above = namesAbove(ref).find((name) => readRef(repo, name))
   if (above) return above
   return hasLooseBelow(repo, ref) || hasPackedBelow(repo, ref) ? `${ref}/` : undefined
 }
 
-/** Writes and syncs the new values; writes a group before it syncs the first, so that the journal takes them together. */
+/**
+ * Writes and syncs the new values. Writes a whole group before it syncs the first, so that the journal takes them
+ * together.
+ */
 export async function writeValues(steps: readonly StagedMove[]): Promise<void> {
   const files = steps.filter(({ to }) => to !== null)
   for (let at = 0; at < files.length; at += maxOpenFiles) {
@@ -109,12 +116,15 @@ export async function writeValues(steps: readonly StagedMove[]): Promise<void> {
   }
 }
 
-/** Of a transaction, in its folder. */
+/** The plan of a transaction, in its folder. */
 export function planPath(folder: string): string {
   return join(folder, 'moves.json')
 }
 
-/** Writes the plan and its values, and syncs the names by which recovery finds it after a power cut: its folder's and its locks'. */
+/**
+ * Writes the plan and its values. Also syncs the names of its folder and its locks, so that recovery finds it after a
+ * power cut.
+ */
 export async function writePlan(store: Store, folder: string, steps: readonly StagedMove[]): Promise<void> {
   const plans = steps.map((step) => planOf(store, step))
   const plan = writeSynced(planPath(folder), JSON.stringify(plans))
@@ -122,7 +132,7 @@ export async function writePlan(store: Store, folder: string, steps: readonly St
   await allDone([...[folder, dirname(folder), store.run].map(syncDirectory), syncRefFolders(steps)])
 }
 
-/** @throws GitError ref_name_taken (facts.ref), storage_* */
+/** Makes the moves of a plan. @throws GitError ref_name_taken (facts.ref), storage_* */
 export async function executePlan(folder: string, steps: readonly StagedMove[]): Promise<void> {
   const last = steps.length > 1 ? steps.slice(-1) : []
   for (const group of [steps.slice(0, 1), steps.slice(1, steps.length - last.length), last]) {
@@ -153,7 +163,7 @@ export async function renameRef({ repo, ref, value }: StagedMove): Promise<void>
       if (codeOf(error) === 'ENOTDIR') throw taken
       if (!foldersInTheWay.includes(codeOf(error))) throw asStorageError(error)
     }
-    // Packing or deleting a branch below leaves its folder; one that is being deleted has its lock there.
+    // Packing or deleting a branch below leaves its folder. A branch that is being deleted has its lock there.
     await removeEmptyFolders(path)
     if (hasLooseBelow(repo, ref) || performance.now() - began > folderTimeoutMs) throw taken
     if (attempt > 0) await sleep(5)
@@ -171,15 +181,15 @@ async function deleteRefs(folder: string, names: readonly RefName[]): Promise<vo
   }
   for (const { repo, ref } of names) {
     await unlink(join(repo.dir, ref)).catch((error: unknown) => {
-      // A folder of that name remains from a branch below it.
+      // A branch below this name has left a folder.
       if (!isNoFile(error)) throw asStorageError(error)
     })
   }
 }
 
 /**
- * Syncs the folders of refs, each once. A ref in a folder of its own, `refs/heads/a/b`: the folders above may be new, and are
- * synced too. `git pack-refs` removes a folder that it has emptied: the ref is then in packed-refs.
+ * Syncs the folders of refs, each once. For a ref such as `refs/heads/a/b`, the folders above may be new and are also
+ * synced. `git pack-refs` removes folders that it has emptied, and the ref is then in packed-refs.
  */
 export async function syncRefFolders(names: readonly RefName[]): Promise<void> {
   const folders = new Map<string, string>()
@@ -198,8 +208,9 @@ export async function syncRefFolders(names: readonly RefName[]): Promise<void> {
 }
 
 /**
- * Holds `packed-refs.lock` of each repository in which `moves` delete a ref, packed or not, until the loose file is gone too: a
- * `git pack-refs` that has read the file would restore the ref. False where such a lock could not be removed.
+ * Holds `packed-refs.lock` of each repository in which `moves` delete a ref, packed or not. The lock is held until the
+ * loose file is also gone. Otherwise a `git pack-refs` that has read the file would restore the ref. Returns false if
+ * such a lock could not be removed.
  */
 export async function withPackedRefsLock(
   store: Store,

@@ -1,4 +1,4 @@
-/** Finishes or undoes ref transactions after the death of their process, or after a fault of the file system. */
+/** Finishes or undoes ref transactions after a fault or the death of their process. */
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { asStorageError, GitError } from '../errors.ts'
@@ -28,19 +28,20 @@ import {
 } from './ref-plan.ts'
 import { readRef } from './refs.ts'
 
-/** A transaction that its process has not finished. */
+/** A transaction that its process did not finish. */
 export interface UnfinishedTransaction extends LockOwner {
   readonly folder: string
 }
 
 /**
- * Finishes or undoes the transactions of a dead process; the caller holds the right of `store.claimDeadProcess`. Transactions with a
- * note come last: `store.recovered` may need the refs that the others lock. Then the repositories that the transactions name
- * are indexed, among them those of transactions that had ended when the index had not seen it.
+ * Finishes or undoes the transactions of a dead process. The caller holds the claim of `store.claimDeadProcess`.
+ * Transactions with a note come last, because `store.onRecovered` may need the refs that the others lock. Then all
+ * repositories that the transactions name are indexed. Some of those transactions had ended before the index saw their
+ * moves.
  *
- * With `owner`, the owner of the lock in the way, nothing is indexed, other transactions with a note are left alone, and the
- * folders stay for `recoverAll`: `store.recovered` and `store.indexRepo` could otherwise wait for the transaction that waits
- * for this recovery. Recovery may be killed anywhere and repeated.
+ * `owner` is the owner of the lock in the way, if there is one. Then nothing is indexed, other transactions with a note
+ * are left alone, and the folders stay for `recoverAll`. Otherwise `store.onRecovered` and `store.indexRepo` could wait
+ * for the transaction that waits for this recovery. Recovery may be killed anywhere and repeated.
  *
  * @throws the first failure, after all transactions were tried
  */
@@ -68,11 +69,11 @@ async function recover(store: Store, process: string, owner?: LockOwner): Promis
       .map((repo) => [repo.dir, repo]),
   )
   for (const repo of named.values()) await store.indexRepo(repo)
-  // Retries: another process may be making a file in this folder, to see whether its owner lives.
+  // Another process may be making a file in this folder, to check that its owner is alive, so this retries.
   await rm(home, { recursive: true, force: true, maxRetries: 3 })
 }
 
-/** The repository of a lock in a token; undefined for a path of none. */
+/** The repository of a lock in a token, or undefined for any other path. */
 export function repositoryOf({ root }: Store, lock: string): Repo | undefined {
   const [dir] = /^.*?\.git(?=\/)/.exec(lock) ?? []
   return dir === undefined ? undefined : { dir: join(root, dir) }
@@ -99,7 +100,7 @@ async function recoverDead(store: Store, process: string): Promise<void> {
   if (claim) await recover(store, process).finally(() => claim.release())
 }
 
-/** For who finds a lock of a dead process in the way; what else that process has left follows soon. */
+/** Recovers a dead process whose lock is in the way. The rest of what that process left is recovered soon after. */
 export function recoverFor(store: Store): Recover {
   return async (owner) => {
     await recover(store, owner.process, owner)
@@ -109,17 +110,21 @@ export function recoverFor(store: Store): Recover {
   }
 }
 
-/** Most operations that waited for the locks have ended by then. */
+/** After this delay, most operations that waited for the locks have ended. */
 const recoverDelayMs = 50
 const recovering = new Set<string>()
 
-/** A failure is left to `recoverAll`. */
+/** Leaves a failure to `recoverAll`. */
 async function recoverSoon(store: Store, process: string): Promise<void> {
   recovering.delete(process)
   await recoverDead(store, process).catch(() => {})
 }
 
-/** None where the folder is missing. @throws GitError storage_*, busy: plans that cannot be read must stay */
+/**
+ * Returns the folders in `path`, or an empty list if it is missing.
+ *
+ * @throws GitError storage_*, busy: plans that cannot be read must stay
+ */
 async function foldersIn(path: string): Promise<string[]> {
   const entries = await readdir(path, { withFileTypes: true }).catch((error: unknown) => {
     if (isAbsent(error)) return []
@@ -128,7 +133,11 @@ async function foldersIn(path: string): Promise<string[]> {
   return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
 }
 
-/** Leaves the folder. May be repeated. @throws GitError storage_* and what `store.recovered` throws */
+/**
+ * Finishes or undoes a transaction, but leaves its folder. May be repeated.
+ *
+ * @throws GitError storage_*, and any error of `store.onRecovered`
+ */
 export async function recoverTransaction(store: Store, broken: UnfinishedTransaction): Promise<void> {
   const { folder, note, locks } = broken
   const token = encodeOwner(broken)
@@ -158,7 +167,7 @@ async function finish(store: Store, folder: string, due: readonly StagedMove[]):
   if (!released) throw lockStays()
 }
 
-/** @throws GitError storage_error where a lock remains: the folder that names its owner must remain too */
+/** @throws GitError storage_error if a lock remains: the folder that names its owner must also remain */
 function removeHeld(paths: readonly string[]): void {
   if (!paths.map(removeLock).every(Boolean)) throw lockStays()
 }
@@ -167,10 +176,10 @@ function lockStays(): GitError {
   return new GitError('storage_error', 'A lock could not be removed')
 }
 
-/** None where the transaction ended before the plan was complete. */
+/** Reads the plan of a transaction. It is empty if the transaction ended before the plan was complete. */
 async function readPlans(folder: string): Promise<PlannedMove[]> {
   try {
-    return JSON.parse(await readFile(planPath(folder), 'utf8')) as PlannedMove[] // written by `writePlan` alone
+    return JSON.parse(await readFile(planPath(folder), 'utf8')) as PlannedMove[] // only `writePlan` writes it
   } catch (error) {
     if (error instanceof SyntaxError || isAbsent(error)) return []
     throw asStorageError(error)

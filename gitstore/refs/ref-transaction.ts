@@ -1,10 +1,11 @@
 /**
- * Moves several refs atomically: all or none, whichever process dies in between.
+ * Moves several refs atomically. Either all refs move or none, even if a process dies in between.
  *
- * A transaction is a folder `run/<process>/<n>/`: `token` (hard-linked to every lock; it names the owner and the locks),
- * one file a move with the new value, and `moves.json`. Locks are git's own `<ref>.lock`, so native git waits or fails too.
- * Moves happen in the order given, the decisive one first: recovery finishes the transaction if that move was made, else undoes
- * it. The plan is durable before the first move, the first move before the second, all others before the last (ref-plan.ts).
+ * A transaction is a folder `run/<process>/<n>/`. It holds `token`, one file per move with the new value, and
+ * `moves.json`. The token names the owner and the locks, and is hard-linked to every lock. Locks are Git's own
+ * `<ref>.lock`, so native Git also waits or fails. Moves happen in the order given, the decisive one first. Recovery
+ * finishes the transaction if that move was made, and otherwise undoes it. The plan is durable before the first move,
+ * the first move before the second, and all others before the last (ref-plan.ts).
  */
 
 import { mkdirSync, writeFileSync } from 'node:fs'
@@ -41,17 +42,20 @@ export { recoverAll } from './ref-recovery.ts'
 export interface Decision<T> {
   readonly moves: readonly Move[]
   readonly value: T
-  /** Writes the objects that the moves point at, concurrently with the transaction's files, before the first move. */
+  /**
+   * Writes the objects that the moves point at, before the first move. Runs concurrently with the writes of the
+   * transaction's files.
+   */
   readonly save?: () => Promise<void>
 }
 
-/** The value of a ref under the lock, or null. */
+/** Returns the value of a ref under the lock, or null. */
 export type Current = (name: RefName) => Oid | null
 
 /**
- * Locks `names`, calls `decide`, and makes its moves durable in their order.
- * `decide` reads the refs under their locks and may write objects. If it or `save` throws, this throws and nothing has moved.
- * About 2 ms a ref, most of it syncs. Recovery passes `note` to `store.recovered` if this process dies in between.
+ * Locks `names`, calls `decide`, and makes its moves durable in their order. `decide` reads the refs under their locks
+ * and may write objects. If it or `save` throws, this throws, and no ref has moved. Takes about 2 ms a ref, mostly for
+ * syncs. If this process dies in between, recovery passes `note` to `store.onRecovered`.
  *
  * @throws GitError busy, repo_missing, ref_name_taken, storage_full, storage_readonly, storage_error
  */
@@ -84,7 +88,7 @@ export async function updateRefs<T>(
             )
           : removeFolder(folder),
     )
-    // After the lock is released: a writer that builds on the ref syncs the same folder later.
+    // The lock is already released here: a writer that builds on the ref syncs the same folder later.
     if (unsynced)
       await timed(store, 'sync', () => translateStorageErrors(store, [unsynced], () => syncRefFolders([unsynced])))
     if (unsynced) await requireFence(store, names)
@@ -111,18 +115,18 @@ const ruleCodes: readonly GitErrorCode[] = [
   'path_conflict',
 ]
 
-/** Errors that are not of this folder are refusals of the caller's `decide`. */
+/** Maps an error to an outcome. Errors that this folder does not throw are refusals of the caller's `decide`. */
 function failedOutcome(error: unknown): TransactionOutcome {
   if (isGitError(error, 'busy')) return 'busy'
   return error instanceof GitError && !ruleCodes.includes(error.code) ? 'fault' : 'refused'
 }
 
-/** A lock, and the ref that needs it where that is another one. */
+/** A lock, and the ref that needs it if that is a different one. */
 interface WantedLock extends RefName {
   readonly forRef?: string
 }
 
-/** The names above new refs: a writer of `a/b` excludes a writer of `a`. */
+/** The names above new refs. A writer of `a/b` locks them to exclude a writer of `a`. */
 function aboveNew(names: readonly RefName[]): WantedLock[] {
   return names.flatMap(({ repo, ref }) => {
     const above = namesAbove(ref)
@@ -136,8 +140,8 @@ export async function withRefLock<T>(store: Store, name: RefName, note: string, 
 }
 
 /**
- * Runs `work`, which makes, moves or removes repositories of `folder`, directly below the root: if this process dies in between,
- * recovery passes on the note, which names the folder.
+ * Runs `work`, which makes, moves or removes repositories of `folder`, directly below the root. If this process dies in
+ * between, recovery passes on the note, which names the folder.
  */
 export async function withRepoIntent<T>(
   store: Store,
@@ -149,7 +153,7 @@ export async function withRepoIntent<T>(
 }
 
 let transactions = 0
-/** Writers of this process wait here for those of one lock: fairer and cheaper than polling. */
+/** Lets writers of this process wait for the same lock. This is fairer and cheaper than polling. */
 const mutex = createKeyedMutex()
 
 /** Locks that are linked or removed between two turns of the event loop. */
@@ -187,7 +191,8 @@ async function withLocks<T>(
         }
         return await work(folder, locked)
       } finally {
-        // A half-made transaction keeps its locks: without them others would build on some of its moves without the rest.
+        // A half-made transaction keeps its locks. Otherwise another writer would build on some of its moves without
+        // the rest.
         if (halfMade.delete(folder) || !locked.map(removeLock).every(Boolean))
           await recoverOwn(store, { process: store.process, transaction, note, locks, folder })
         else leave(folder)
@@ -199,10 +204,10 @@ async function withLocks<T>(
 }
 
 /**
- * Asks the fence once the moves are durable. A move that it refuses is not acknowledged, and still indexed: this process reads
- * it until it is lost. The sweep indexes what cannot be indexed now.
+ * Asks the fence after the moves are durable. A move that it refuses is not acknowledged. It is still indexed, because
+ * this process reads it until it is lost. The sweep indexes repositories that cannot be indexed now.
  *
- * @throws what the fence says: it stands no more
+ * @throws the error of the fence, if this process may no longer write
  */
 async function requireFence(store: Store, names: readonly { readonly repo: Repo }[]): Promise<void> {
   try {
@@ -214,7 +219,7 @@ async function requireFence(store: Store, names: readonly { readonly repo: Repo 
   }
 }
 
-/** Those directly below the root that have the repositories. */
+/** The folders directly below the root that contain the repositories. */
 function foldersOf({ root }: Store, names: readonly WantedLock[]): string[] {
   return [...new Set(names.map(({ repo }) => relative(root, repo.dir).split(sep, 1)[0] ?? ''))]
 }
@@ -227,14 +232,14 @@ function withRefName(ref: string): (error: unknown) => never {
   }
 }
 
-/** Folders of this process's transactions of several moves, from before the first move until after the last. */
+/** Folders of half-made transactions: from before the first of several moves until after the last. */
 const halfMade = new Set<string>()
 /** Delays between two attempts after a fault of the file system. */
 const retryDelaysMs = { shortest: 1_000, longest: 5_000 } as const
 
 /**
- * Finishes or undoes a transaction of this process in which the file system failed: now, or in the background as soon as that
- * succeeds. Nothing of it is acknowledged.
+ * Finishes or undoes a transaction of this process in which the file system failed. Continues in the background if that
+ * fails, until it succeeds. No part of the transaction is acknowledged.
  */
 async function recoverOwn(store: Store, broken: UnfinishedTransaction): Promise<void> {
   const repos = broken.locks.flatMap((lock) => repositoryOf(store, lock) ?? [])
@@ -258,7 +263,8 @@ async function recoverOwn(store: Store, broken: UnfinishedTransaction): Promise<
 /**
  * Runs `work`, which writes to the repositories of `names`. A repository in which a sync fails becomes read-only.
  *
- * @throws GitError repo_missing, storage_full, storage_readonly, storage_error; else what `work` threw
+ * @throws GitError repo_missing, storage_full, storage_readonly, storage_error
+ * @throws any other error of `work`
  */
 export async function translateStorageErrors<T>(
   store: Store,
@@ -276,7 +282,7 @@ export async function translateStorageErrors<T>(
   }
 }
 
-/** @returns a ref that has moved and whose folder is not synced yet, if there is one */
+/** @returns a ref that has moved but whose folder is not synced yet */
 async function commit(
   store: Store,
   folder: string,
@@ -287,13 +293,13 @@ async function commit(
   const steps = moves.map((move, at) => ({ ...move, value: join(folder, String(at)) }))
   const [first] = steps
   if (steps.length === 1 && first?.to) {
-    // One rename is atomic: there is nothing to finish.
+    // One rename is atomic, so there is nothing to finish.
     await timed(store, 'save', () => allDone([save?.(), writeValues(steps)]))
     await takeSyncTurn()
     await timed(store, 'commit', () => renameRef(first))
     return first
   }
-  // Another process may carry out a plan that exists, so its objects come first.
+  // Another process may execute a plan as soon as it exists, so its objects come first.
   await timed(store, 'save', async () => {
     await save?.()
     await writePlan(store, folder, steps)

@@ -1,4 +1,7 @@
-/** Reads refs as git's files backend does, without native git: loose files win over packed-refs. Synchronous: 5 µs a ref. */
+/**
+ * Reads refs as Git's files backend does, without native Git. Loose files win over packed-refs. Synchronous: 5 µs a
+ * ref.
+ */
 import { type Dirent, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { LRUCache } from 'lru-cache'
@@ -9,31 +12,31 @@ import { repoExists } from '../repo-folders.ts'
 import { identityOf, tickOf } from './file-identity.ts'
 import { packedRefsPath, readPackedRefs } from './packed-refs.ts'
 
-/** Every ref below a prefix, with the identities that show whether one has moved since. */
+/** Every ref below a prefix, with the identities that show later moves. */
 interface Listing {
   readonly refs: ReadonlyMap<string, Oid>
   readonly loose: ReadonlyMap<string, Oid>
   /** The identity of packed-refs. */
   readonly packed: string
-  /** The folders of loose refs, with their identities before they were read. */
+  /** The folders of loose refs, with their identities from before they were read. */
   readonly folders: ReadonlyMap<string, string>
-  /** When these identities were first read: `performance.now()`. */
+  /** The `performance.now()` at which these identities were first read. */
   readonly since: number
-  /** Whether the refs were read so long after `since` that every later move shows in a stat. */
+  /** True if every later move shows in a stat: the refs were read long enough after `since`. */
   readonly isSettled: boolean
 }
 
-/** By folder and prefix; 200,000 refs in all. One without any takes, with its key, as much as ten. */
+/** Cached by folder and prefix, with 200,000 refs in total. An empty listing counts, with its key, as ten refs. */
 const listings = new LRUCache<string, Listing>({
   maxSize: 200_000,
   sizeCalculation: ({ refs, folders }) => refs.size + 2 * folders.size + 10,
 })
 
 /**
- * The object that `ref` (in full, `refs/…`) points at, or null where it does not exist.
- * Loose, packed, loose again: `git pack-refs` moves a ref from the first place to the second in between.
+ * The object that `ref` points at, or null if it does not exist. `ref` is a full name, `refs/…`. Reads loose, packed,
+ * then loose again, because `git pack-refs` may move a ref from loose to packed in between.
  *
- * @throws GitError repo_missing, ref_damaged (an empty or malformed file, packed-refs too)
+ * @throws GitError repo_missing, ref_damaged (the ref's file or packed-refs is empty or malformed)
  */
 export function readRef(repo: Repo, ref: string): Oid | null {
   const oid = readLoose(repo, ref) ?? readPackedRefs(repo).refs.get(ref) ?? readLoose(repo, ref)
@@ -43,9 +46,10 @@ export function readRef(repo: Repo, ref: string): Oid | null {
 }
 
 /**
- * Every ref below `prefix` (`refs/` or `refs/heads/`), sorted by name in code unit order: the same map as long as none has
- * moved, which costs a stat of packed-refs and of each folder of loose refs. A file that was written in place, which git never
- * does, is seen with the next move in its folder, or with `afresh`; `readRef` sees it at once.
+ * Every ref below `prefix` (`refs/` or `refs/heads/`), sorted by name in code unit order. Returns the same map while no
+ * ref has moved. That check costs a stat of packed-refs and of each folder of loose refs. A file that was written in
+ * place is seen with the next move in its folder, or with `afresh`. Git never writes refs in place. `readRef` sees such
+ * a file at once.
  *
  * @throws GitError repo_missing, ref_damaged
  */
@@ -72,7 +76,7 @@ function isUnmoved(repo: Repo, { packed, folders }: Listing): boolean {
   return true
 }
 
-/** Reads loose refs before packed ones, so that a ref that is packed meanwhile is seen in one of the two. */
+/** Reads loose refs before packed ones. A ref that is packed during the read is then seen in one of the two. */
 function readListing(repo: Repo, prefix: string, known: Listing | undefined): Listing {
   const now = performance.now()
   const folders = new Map<string, string>()
@@ -92,8 +96,9 @@ function readListing(repo: Repo, prefix: string, known: Listing | undefined): Li
   const since = hasStayed ? known.since : now
   const isKnown = known !== undefined && known.packed === packed.identity && isSame(known.loose, loose)
   const refs = isKnown ? known.refs : merged(prefix, packed.refs, loose)
-  // Two moves within a tick of the file system's clock leave the same time. A listing counts as settled only if its folders
-  // had been as they are for longer than that when it was read: any later move leaves another time. No two clocks are compared.
+  // Two moves within a tick of the file system's clock leave the same time. A listing is settled only if its folders
+  // had not changed for longer than that when it was read. Then any later move leaves another time. No two clocks are
+  // compared.
   const isSettled = now - since > tickOf([packed.identity, ...folders.values()])
   return { refs, loose, packed: packed.identity, folders, since, isSettled }
 }
@@ -115,7 +120,7 @@ function readLoose(repo: Repo, ref: string): Oid | undefined {
   const path = join(repo.dir, ref)
   let text: string
   try {
-    // An exception takes ten times as long as this answer, and most refs of a large repository are packed.
+    // An exception takes ten times as long as this check, and most refs of a large repository are packed.
     if (!statSync(path, { throwIfNoEntry: false })) return undefined
     text = readFileSync(path, 'latin1')
   } catch (error) {
@@ -127,7 +132,7 @@ function readLoose(repo: Repo, ref: string): Oid | undefined {
   return oid
 }
 
-/** Whether a ref, no lock, lies loose in a folder of that name. */
+/** True if a folder with that name contains a loose ref. Locks do not count. */
 export function hasLooseBelow(repo: Repo, name: string): boolean {
   return !listLooseNames(repo, name).next().done
 }
@@ -144,7 +149,7 @@ function* listLooseNames(repo: Repo, folder: string, seen?: Map<string, string>)
   }
   for (const entry of entries) {
     const name = `${folder}/${entry.name}`
-    // As git does: names that begin with a dot are temporary files.
+    // Git also does this: names that begin with a dot are temporary files.
     if (entry.name.startsWith('.')) continue
     if (entry.isDirectory()) yield* listLooseNames(repo, name, seen)
     else if (entry.isFile() && !entry.name.endsWith('.lock')) yield name

@@ -1,15 +1,15 @@
 /**
- * Transactions of this process whose moves the index does not have yet. Their folders stay until then, without locks: of a
- * process that dies in between, they name the repositories that are to be looked at.
+ * Tracks transactions of this process whose moves the index does not have yet. Their folders stay until then, without
+ * locks. If the process dies in between, they name the repositories to check.
  */
 import { readdirSync, rmdirSync, unlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { codeOf } from '../errors.ts'
 import type { Repo } from '../repo.ts'
 
-/** By repository: the folders of transactions that have moved one of its refs. */
+/** The folders of transactions that have moved a ref, by repository. */
 const unindexed = new Map<string, Set<string>>()
-/** By folder: how many repositories are still to be indexed. */
+/** How many repositories are still to be indexed, by folder. */
 const left = new Map<string, number>()
 
 /** Keeps the folder of a transaction until each of the repositories is indexed. */
@@ -23,12 +23,12 @@ export function keepIntentUntilIndexed(folder: string, repos: readonly Repo[]): 
   left.set(folder, dirs.size)
 }
 
-/** The transactions that a look at the refs from now on takes in; for `markIndexed`. */
+/** Lists the transactions that reading the refs now includes, for `markIndexed`. */
 export function listUnindexed({ dir }: Repo): readonly string[] {
   return [...(unindexed.get(dir) ?? [])]
 }
 
-/** The index has what these transactions have moved in the repository. */
+/** Records that the index has the moves of these transactions in the repository. */
 export function markIndexed({ dir }: Repo, folders: readonly string[]): void {
   const known = unindexed.get(dir)
   for (const folder of folders) {
@@ -45,7 +45,10 @@ export function markIndexed({ dir }: Repo, folders: readonly string[]): void {
 
 const unremoved = new Set<string>()
 
-/** Removes the folder of a transaction, which has no meaning without locks. Retries folders that remain after the next one. */
+/**
+ * Removes the folder of a transaction, which is meaningless without locks. A folder that remains is retried with the
+ * next one.
+ */
 export function removeFolder(folder: string): void {
   unremoved.add(folder)
   for (const each of unremoved) {
