@@ -1,4 +1,4 @@
-/** Streams blobs of any size: of a large one only what is on its way is in memory. */
+/** Streams blobs of any size. Holds only small parts of a large blob in memory. */
 
 import { createHash } from 'node:crypto'
 import { GitError } from '../errors.ts'
@@ -7,19 +7,22 @@ import type { Oid, Repo } from '../repo.ts'
 import { catFileMemory } from './cat-file-process.ts'
 import { readBlob, readInfo } from './objects.ts'
 
-/** Bytes up to which a blob is read at once, and compared with its id before the first byte is passed on. A larger one takes a git. */
+/**
+ * The largest blob that is read at once. It is compared with its id before the first byte is passed on. A larger blob
+ * needs a Git process.
+ */
 export const smallBytes = 1_048_576
-/** The longest time for one blob, whose reader may be slow. */
+/** The time limit for one blob. Its reader may be slow. */
 const timeoutMs = 60 * 60_000
 const maxErrorCharacters = 4_096
 
-/** Bytes `from` to before `to`. */
+/** The bytes from `from` up to, but not including, `to`. */
 export interface ByteRange {
   readonly from: number
   readonly to: number
 }
 
-/** @throws GitError object_missing (also if `oid` is no blob), and as readInfo */
+/** @throws GitError object_missing (also if `oid` is not a blob), and the errors of readInfo */
 export async function blobSize(repo: Repo, oid: Oid): Promise<number> {
   const { type, size } = await readInfo(repo, oid)
   if (type !== 'blob') throw new GitError('object_missing', `Object ${oid} is a ${type}, not a blob`, { oid })
@@ -27,10 +30,12 @@ export async function blobSize(repo: Repo, oid: Oid): Promise<number> {
 }
 
 /**
- * The bytes of the range, in pieces. Git inflates a large blob from its start, so a range costs what lies before it, too. A
- * large blob is compared with its id where all of it is read: before its last piece is passed on. A reader that stops ends git.
+ * Yields the bytes of the range, in pieces. Git inflates a large blob from its start, so a range also costs the bytes
+ * before it. A large blob that is read whole is compared with its id before its last piece is passed on. Git ends when
+ * the reader stops.
  *
- * @throws GitError object_damaged, and as readBlob; the signal's reason
+ * @throws GitError object_damaged, and the errors of readBlob
+ * @throws the signal's reason
  */
 export async function* streamBlob(
   repo: Repo,
@@ -61,7 +66,7 @@ export async function* streamBlob(
     let at = 0
     let last: Buffer | undefined
     for await (const chunk of child.stdout as AsyncIterable<Buffer>) {
-      // no encoding is set
+      // No encoding is set, so chunks are Buffers.
       const begin = at
       at += chunk.length
       hash?.update(chunk)

@@ -1,4 +1,4 @@
-/** One process of `git cat-file --batch-command`: its questions, their answers, its end, and when it is taken to hang. */
+/** One process of `git cat-file --batch-command`, with its queries, answers, end and time limits. */
 
 import type { Socket } from 'node:net'
 import { type GitProcess, killGroup, spawnGit, toStartError } from '../native.ts'
@@ -6,16 +6,17 @@ import type { Oid, PendingObject, Repo } from '../repo.ts'
 import type { Allow } from './loose.ts'
 import type { ObjectInfo } from './object-format.ts'
 
-/** Milliseconds without a question after which a process ends, which releases the deleted packs that it holds open. */
+/** Milliseconds without a query after which a process ends. It then closes deleted packs that it holds open. */
 const idleTimeoutMs = 5_000
-/** Milliseconds without a byte of an answer after which a process is taken to hang. */
+/** Milliseconds without a byte of an answer after which a process counts as hung. */
 const silenceTimeoutMs = 10_000
-/** Characters of git's complaints that are kept. */
+/** Characters of Git's error output that are kept. */
 const maxErrorCharacters = 4_096
 
 /**
- * What a process holds in memory beside the object that it answers with: 32 MiB of packs, 8 MiB of the bases of deltas; it
- * maps the index of a pack whole. A blob of 1 MiB that is no delta is passed on as it is inflated.
+ * Bounds a process's memory to 32 MiB of packs and 8 MiB of delta bases. In addition, it holds the object that it
+ * answers with, and maps whole pack indexes. A blob of more than 1 MiB that is not a delta is passed on while it is
+ * inflated.
  */
 export const catFileMemory = [
   'core.packedGitWindowSize=1m',
@@ -24,11 +25,11 @@ export const catFileMemory = [
   'core.bigFileThreshold=1m',
 ].flatMap((setting) => ['-c', setting])
 
-/** The process ended, or was ended, before it had answered. */
+/** The process ended before it had answered. */
 export class CatFileEndedError extends Error {
-  /** Whether it was at work on this question. */
+  /** True if it was working on this query. */
   readonly isCurrent: boolean
-  /** Whether it ended with an error of its own: it was neither killed nor silent. */
+  /** True if it ended with an error, neither killed nor silent. */
   readonly byItself: boolean
   readonly facts: Record<string, unknown>
 
@@ -41,25 +42,25 @@ export class CatFileEndedError extends Error {
 }
 
 export interface CatFileAnswer<T> {
-  /** Undefined: git does not find it. */
+  /** Undefined if Git does not find the object. */
   readonly found: T | undefined
-  /** What git has complained about so far, of this object or of others. */
+  /** Git's error output so far, about this object or earlier ones. */
   readonly complaints: string
 }
 
-/** What the owner of a process does when its state changes. */
+/** Callbacks for changes of a process's state. */
 interface CatFileOwner {
-  /** It takes no more questions. */
+  /** The process takes no more queries. */
   left(catFile: CatFile): void
-  /** It has ended, or could not be started. */
+  /** The process has ended, or could not be started. */
   ended(catFile: CatFile): void
 }
 
 export class CatFile {
-  /** Of the repository that it reads. */
+  /** The identity of the repository that it reads. */
   readonly identity: string
   readonly born = performance.now()
-  /** What git has complained about. */
+  /** Git's error output. */
   complaints = ''
   readonly #listener: CatFileOwner
   readonly #child: GitProcess
@@ -75,7 +76,7 @@ export class CatFile {
   constructor(repo: Repo, identity: string, listener: CatFileOwner) {
     this.identity = identity
     this.#listener = listener
-    // Without --buffer, which would answer nothing before a flush.
+    // There is no --buffer, because then Git would answer nothing before a flush.
     this.#child = spawnGit(repo, [...catFileMemory, 'cat-file', '--batch-command'])
     this.#timer = this.#idle()
     const answers = answerReader(this.#questions)
@@ -103,7 +104,7 @@ export class CatFile {
     return this.#reading === 0
   }
 
-  /** @throws Ended, what `allow` throws */
+  /** @throws CatFileEndedError, and any error of `allow` */
   read(oid: Oid, allow: Allow): Promise<CatFileAnswer<PendingObject>> {
     return this.#awake(async () => {
       const { info } = await this.#ask('info', oid)
@@ -114,7 +115,7 @@ export class CatFile {
     })
   }
 
-  /** @throws Ended */
+  /** @throws CatFileEndedError */
   info(oid: Oid): Promise<CatFileAnswer<ObjectInfo>> {
     return this.#awake(async () => (await this.#ask('info', oid)).info)
   }
@@ -128,7 +129,7 @@ export class CatFile {
     }
   }
 
-  /** Takes no more questions, and ends once those asked are answered. */
+  /** Takes no more queries, and ends after the open ones are answered. */
   retire(): void {
     this.#retired = true
     this.#listener.left(this)
@@ -144,12 +145,12 @@ export class CatFile {
 
   end(): void {
     this.#leave()
-    // Another reader may wait for its end.
+    // Another reader may wait for the end of this process.
     for (const handle of this.#handles()) handle.ref()
     killGroup(this.#child)
   }
 
-  /** Takes no more questions. */
+  /** Takes no more queries. */
   #leave(): void {
     this.#ended = true
     clearTimeout(this.#timer)
@@ -161,7 +162,7 @@ export class CatFile {
     this.#listener.ended(this)
   }
 
-  /** Keeps the event loop alive for its answers, and starts the time limit for them. */
+  /** Keeps the event loop alive for the answers, and starts their time limit. */
   #wake(): void {
     clearTimeout(this.#timer)
     this.#timer = setTimeout(() => this.end(), silenceTimeoutMs)
@@ -174,7 +175,7 @@ export class CatFile {
     else if (!this.#ended) this.#timer = this.#idle()
   }
 
-  /** No reader waits: neither this timer nor the process keeps ours alive. */
+  /** Lets the service exit while no reader waits for this process. */
   #idle(): NodeJS.Timeout {
     for (const handle of this.#handles()) handle.unref()
     return setTimeout(() => this.end(), idleTimeoutMs).unref()
@@ -182,7 +183,7 @@ export class CatFile {
 
   #handles(): readonly { ref(): unknown; unref(): unknown }[] {
     const { stdin, stdout, stderr } = this.#child
-    return [this.#child, ...([stdin, stdout, stderr] as unknown as Socket[])] // pipes are sockets, says child_process
+    return [this.#child, ...([stdin, stdout, stderr] as unknown as Socket[])] // child_process: pipes are sockets
   }
 
   #ask(command: 'info' | 'contents', oid: Oid, info?: ObjectInfo) {
@@ -195,7 +196,7 @@ export class CatFile {
       }
       if (this.#ended) return reject(new CatFileEndedError(false, false, {}))
       this.#questions.push(question)
-      // All questions of one turn of the event loop go in one write.
+      // All queries of one turn of the event loop are sent in one write.
       if (this.#unsent === '') queueMicrotask(() => this.#send())
       this.#unsent += `${command} ${oid}\n`
     })
@@ -206,7 +207,7 @@ export class CatFile {
     this.#unsent = ''
   }
 
-  /** Ends a process whose output is no answer to the question. */
+  /** Ends a process whose output does not answer the query. */
   #refuse(): void {
     this.#child.stdout.removeAllListeners('data').resume()
     this.end()
@@ -221,22 +222,22 @@ export class CatFile {
 
 interface Question {
   readonly oid: Oid
-  /** What git answered to `info`, where the content is asked for; undefined where only `info` is asked. */
+  /** Git's answer to `info`, if this query asks for the content. Otherwise undefined. */
   readonly info: ObjectInfo | undefined
   answer(info: ObjectInfo | undefined, content?: Buffer): void
   fail(error: unknown): void
 }
 
-/** Bytes of the longest line that git answers with. */
+/** Bytes of the longest line in Git's answers. */
 const maxLineBytes = 200
 
-/** Reads the answers from git's output, in the order of the questions. */
+/** Reads the answers from Git's output, in the order of the queries. */
 interface AnswerReader {
-  /** Reads a piece of git's output; false where it is no answer to the next question. */
+  /** Reads a piece of Git's output. False if it does not answer the next query. */
   take(chunk: Buffer): boolean
 }
 
-/** @param questions those without an answer, the oldest first; one is removed when its answer is complete */
+/** @param questions unanswered queries, oldest first; a query is removed when its answer is complete */
 function answerReader(questions: Question[]): AnswerReader {
   let line = Buffer.alloc(0)
   let content: { readonly info: ObjectInfo; readonly bytes: Buffer; at: number } | undefined
@@ -253,7 +254,7 @@ function answerReader(questions: Question[]): AnswerReader {
     },
   }
 
-  /** The rest of `chunk`; undefined for what is no answer. */
+  /** Returns the rest of `chunk`, or undefined if the line does not answer the query. */
   function takeLine(chunk: Buffer): Buffer | undefined {
     const end = chunk.indexOf(0x0a)
     const whole = Buffer.concat([line, end < 0 ? chunk : chunk.subarray(0, end)])
@@ -273,7 +274,7 @@ function answerReader(questions: Question[]): AnswerReader {
     }
     const [, oid, type, size] = /^([0-9a-f]{40}) (blob|tree|commit|tag) (\d{1,15})$/.exec(text) ?? []
     if (oid !== question.oid) return false
-    const info = { type: type as PendingObject['type'], size: Number(size) } // the expression has these four
+    const info = { type: type as PendingObject['type'], size: Number(size) } // the expression allows these four
     if (!question.info) {
       questions.shift()
       question.answer(info)
@@ -284,7 +285,7 @@ function answerReader(questions: Question[]): AnswerReader {
     return true
   }
 
-  /** As takeLine. */
+  /** Returns the rest of `chunk`, or undefined if it does not answer the query. */
   function takeContent(present: { info: ObjectInfo; bytes: Buffer; at: number }, chunk: Buffer): Buffer | undefined {
     const { info, bytes } = present
     const taken = Math.min(chunk.length, bytes.length - present.at)

@@ -1,6 +1,6 @@
 /**
- * Reads packed objects by `git cat-file --batch-command`: one process a repository, a few in all, which end soon after use.
- * Git maps a pack piece by piece; a reader in this process would hold it whole.
+ * Reads packed objects with `git cat-file --batch-command`. There is one process per repository and a few in total, and
+ * they end soon after use. Git maps a pack piece by piece. A reader in this process would hold it whole.
  */
 
 import { statSync } from 'node:fs'
@@ -12,24 +12,25 @@ import { CatFile, type CatFileAnswer, CatFileEndedError } from './cat-file-proce
 import type { Allow } from './loose.ts'
 import type { ObjectInfo } from './object-format.ts'
 
-/** Processes in all; the least recently used one ends for a new one. */
+/** The limit of processes. The least recently used one ends for a new one. */
 const maxProcesses = 8
-/** Milliseconds after which a process that is never idle is replaced, which releases the deleted packs that it holds open. */
+/** Milliseconds after which a busy process is replaced. It then closes deleted packs that it holds open. */
 const maxAgeMs = 60_000
-/** Processes that may end before a question is answered that they were not at work on. */
+/** How often processes may end before one answers a query that they had not begun. */
 const maxEnds = 10
 
 /**
- * The object as git finds it, wherever it is; undefined: git does not. It is asked for its content only if `allow` does not
- * throw. 0.2 ms while a process runs, 6 ms otherwise. The content is not compared with the id.
+ * Returns the object that Git finds, wherever it is, or undefined. Git reads the content only if `allow` does not
+ * throw. Takes 0.2 ms if a process is running, 6 ms otherwise. The content is not compared with the id.
  *
- * @throws GitError object_damaged, repo_missing, native_failed, busy (no process can be started now); what `allow` throws
+ * @throws GitError object_damaged, repo_missing, native_failed, busy (no process can be started)
+ * @throws any error of `allow`
  */
 export function readByGit(repo: Repo, oid: Oid, allow: Allow): Promise<PendingObject | undefined> {
   return askGit(repo, oid, (catFile) => catFile.read(oid, allow))
 }
 
-/** The object's type and size, without its content. Otherwise as readByGit. */
+/** Returns the object's type and size, without its content. Otherwise behaves as readByGit. */
 export function readInfoByGit(repo: Repo, oid: Oid): Promise<ObjectInfo | undefined> {
   return askGit(repo, oid, (catFile) => catFile.info(oid))
 }
@@ -49,19 +50,19 @@ async function askGit<T>(repo: Repo, oid: Oid, ask: Ask<T>): Promise<T | undefin
   }
 }
 
-/** Whether a process runs that can be asked at once. */
+/** True if a process is running that can answer at once. */
 export function hasCatFile(repo: Repo): boolean {
   return sharedByDir.has(repo.dir)
 }
 
-/** Ends every process; a reader that waits for an answer asks a new one. */
+/** Ends every process. A reader that waits for an answer asks a new process. */
 export function endCatFiles(): void {
   for (const catFile of [...alive]) catFile.end()
 }
 
 const oneAtATime = createSemaphore({ running: 1 })
 
-/** Asks in a process of its own, so that its end and its complaints concern this object. */
+/** Asks in a separate process. Its end and its error output then concern only this object. */
 function askAlone<T>(repo: Repo, oid: Oid, ask: Ask<T>): Promise<T | undefined> {
   return oneAtATime.run({}, async () => {
     const catFile = startCatFile(repo, '')
@@ -81,7 +82,7 @@ function askAlone<T>(repo: Repo, oid: Oid, ask: Ask<T>): Promise<T | undefined> 
   })
 }
 
-/** Processes that take questions, by folder, the least recently used first. */
+/** Processes that take queries, by folder, the least recently used first. */
 const sharedByDir = new Map<string, CatFile>()
 const alive = new Set<CatFile>()
 const waitingForEnd: (() => void)[] = []
@@ -100,7 +101,11 @@ function startCatFile(repo: Repo, identity: string): CatFile {
   return made
 }
 
-/** Asks in the same turn of the event loop in which the process is found, before it can end as idle. @throws as readByGit; Ended */
+/**
+ * Asks a process in the turn that finds it, before it can end as idle.
+ *
+ * @throws the errors of readByGit, and CatFileEndedError
+ */
 async function askShared<T>(repo: Repo, ask: Ask<T>): Promise<CatFileAnswer<T>> {
   for (;;) {
     const identity = identityOf(repo)
@@ -123,7 +128,11 @@ async function askShared<T>(repo: Repo, ask: Ask<T>): Promise<CatFileAnswer<T>> 
   }
 }
 
-/** Identifies the repository itself, which another may replace under the same path. @throws GitError repo_missing, storage_* */
+/**
+ * Identifies the repository itself, because another may replace it under the same path.
+ *
+ * @throws GitError repo_missing, storage_*
+ */
 function identityOf(repo: Repo): string {
   try {
     const { dev, ino, birthtimeNs } = statSync(`${repo.dir}/objects`, { bigint: true })

@@ -8,7 +8,7 @@ import { cleanIdentity } from '../names.ts'
 import { isOid, type Oid, type Repo } from '../repo.ts'
 import { readObject } from './objects.ts'
 
-/** The end of the year 9999 in seconds since 1970: the last time that ISO 8601 writes with a year of four digits. */
+/** The end of the year 9999, in seconds since 1970. ISO 8601 has four digits for years up to then. */
 export const latestTime = 253_402_300_799
 
 export interface Person {
@@ -16,7 +16,7 @@ export interface Person {
   readonly email: string
   /** Seconds since 1970. */
   readonly timestamp: number
-  /** Minutes as isomorphic-git and Date count them: +0100 is -60; -0000 is -0. */
+  /** Minutes as isomorphic-git and Date count them: +0100 is -60, and -0000 is -0. */
   readonly timezoneOffset: number
 }
 
@@ -26,9 +26,9 @@ export interface Commit {
   readonly parents: readonly Oid[]
   readonly author: Person
   readonly committer: Person
-  /** As stored, decoded by the commit's `encoding` header: all of it, or its first 64 KiB. */
+  /** The stored message or its first 64 KiB, decoded by the commit's `encoding` header. */
   readonly message: string
-  /** Whether there is more of the message; `readMessage` reads it whole. */
+  /** True if the message is longer. `readMessage` reads all of it. */
   readonly messageIsCut: boolean
 }
 
@@ -37,11 +37,11 @@ export interface CommitFields {
   readonly parents: readonly Oid[]
   readonly author: Person
   readonly committer: Person
-  /** Stored without CR and NUL, without leading line breaks, and with exactly one at its end. */
+  /** Stored without CR, NUL and leading line breaks, and with one final line break. */
   readonly message: string
 }
 
-/** Commits by folder and id, 6,000 of the ordinary kind; they never change. Sizes are estimates of the heap. */
+/** Commits by folder and id: some 6,000 ordinary ones, which never change. Sizes are estimates of the heap. */
 const commits = new LRUCache<string, { readonly commit: Commit; readonly bytes: number }>({
   maxSize: 8_000_000,
   maxEntrySize: 80_000,
@@ -50,10 +50,10 @@ const commits = new LRUCache<string, { readonly commit: Commit; readonly bytes: 
 
 /** Bytes of a message that `readCommit` returns and caches. */
 const keptMessageBytes = 65_536
-/** Characters of a person's name and of an e-mail address that are read. */
+/** Characters of an author's name and e-mail address that are read. */
 const maxIdentityCharacters = 1_000
 
-/** Contents of commits, of at most 8 MiB each, that this process holds at a time. */
+/** Bounds how many commits, of at most 8 MiB each, this process holds at once. */
 const contentReaders = createSemaphore({ running: 16 })
 
 /** @throws GitError object_missing (also if `oid` is another kind of object), object_damaged, repo_missing */
@@ -66,7 +66,7 @@ export async function readCommit(repo: Repo, oid: Oid): Promise<Commit> {
   })
 }
 
-/** The whole message, of at most 8 MiB. @throws GitError as readCommit */
+/** Returns the whole message, of at most 8 MiB. @throws the errors of readCommit */
 export async function readMessage(repo: Repo, oid: Oid): Promise<string> {
   const { message, messageIsCut } = await readCommit(repo, oid)
   if (!messageIsCut) return message
@@ -90,10 +90,13 @@ export function rememberCommit(repo: Repo, oid: Oid, content: Buffer): Commit {
   return commit
 }
 
-/** Bytes of heap for a commit and its key beyond its content. Measured: 1,280 for an ordinary one of 270. */
+/**
+ * Bytes of heap for a commit and its key, in addition to its content. Measured: 1,280 for an ordinary commit of 270
+ * bytes.
+ */
 const commitOverheadBytes = 1_000
 
-/** The commit, or undefined if there is none by that id. @throws GitError object_damaged, repo_missing */
+/** The commit, or undefined if it does not exist. @throws GitError object_damaged, repo_missing */
 export async function findCommit(repo: Repo, oid: Oid): Promise<Commit | undefined> {
   try {
     return await readCommit(repo, oid)
@@ -124,7 +127,7 @@ function personText({ name, email, timestamp, timezoneOffset }: Person): string 
   return `${cleanIdentity(name)} <${cleanIdentity(email)}> ${timestamp} ${west ? '-' : '+'}${zone}`
 }
 
-/** Reads as git does: one `tree`, the `parent` lines that follow it, then the first of each other header. */
+/** Parses a commit as Git does. Reads one `tree`, the `parent` lines after it, then the first of each other header. */
 function parseCommit(oid: Oid, content: Buffer): Commit {
   const header = headerOf(content)
   const tree = valueAt(header, 0, 'tree ')
@@ -141,26 +144,26 @@ function parseCommit(oid: Oid, content: Buffer): Commit {
   return { oid, tree, parents, author, committer, ...messageOf(content, decode, keptMessageBytes) }
 }
 
-/** What comes before the first empty line. */
+/** The bytes before the first empty line. */
 function headerOf(content: Buffer): Buffer {
   const blank = content.indexOf('\n\n')
   return blank < 0 ? content : content.subarray(0, blank)
 }
 
-/** Where the line that begins at `at` ends. */
+/** The offset at which the line that begins at `at` ends. */
 function endOf(header: Buffer, at: number): number {
   const end = header.indexOf(0x0a, at)
   return end < 0 ? header.length : end
 }
 
-/** What follows `name` in the line that begins at `at`; undefined where it begins otherwise. */
+/** The text after `name` in the line that begins at `at`. Undefined if the line does not begin with `name`. */
 function valueAt(header: Buffer, at: number, name: string): string | undefined {
   const begins = at + name.length
   if (header.toString('latin1', at, begins) !== name) return undefined
   return header.toString('latin1', begins, endOf(header, at))
 }
 
-/** What follows `name` in the first line below the tree that begins with it, or nothing. */
+/** The bytes after `name` in the first line, below the tree, that begins with it. Empty if there is no such line. */
 function findValue(header: Buffer, name: string): Buffer {
   const at = header.indexOf(`\n${name}`)
   return at < 0 ? header.subarray(0, 0) : header.subarray(at + 1 + name.length, endOf(header, at + 1))
@@ -172,7 +175,7 @@ function messageOf(content: Buffer, decode: Decode, maxBytes: number): Pick<Comm
   return { message: decode(bytes.subarray(0, maxBytes), messageIsCut), messageIsCut }
 }
 
-/** `Ann <ann@example.org> 1700000000 +0100`. What is malformed reads as empty or 0, as git reads it. */
+/** Parses `Ann <ann@example.org> 1700000000 +0100`. Malformed parts read as empty or 0, as Git reads them. */
 function parsePerson(text: string): Person {
   const opens = text.indexOf('<')
   const closes = text.indexOf('>', opens)
@@ -189,7 +192,7 @@ function parsePerson(text: string): Person {
   }
 }
 
-/** Copies at most `maxIdentityCharacters` characters: a slice would keep the whole text in memory. */
+/** Copies at most `maxIdentityCharacters` characters. A slice would keep the whole text in memory. */
 function copied(text: string): string {
   return Buffer.from(text.slice(0, maxIdentityCharacters).replace(/[\ud800-\udbff]$/, '')).toString()
 }
@@ -197,8 +200,8 @@ function copied(text: string): string {
 type Decode = (bytes: Buffer, isCut?: boolean) => string
 
 /**
- * Decodes text by the `encoding` header. Ignores an unknown encoding and one that does not write ASCII as ASCII: the names of
- * headers are ASCII in every commit. Drops a partial character at a cut.
+ * Decodes text by the `encoding` header. Ignores unknown encodings, and encodings that do not write ASCII as ASCII,
+ * because header names are ASCII in every commit. Drops a partial character at a cut.
  */
 function decoderOf(header: Buffer): Decode {
   const decoder = knownDecoder(findValue(header, 'encoding ').toString('latin1'))

@@ -1,4 +1,4 @@
-/** Which files differ between two trees. */
+/** Lists the files that differ between two trees. */
 
 import { GitError } from '../errors.ts'
 import type { Oid, Repo } from '../repo.ts'
@@ -12,21 +12,24 @@ interface Side {
 
 export interface TreeChange {
   readonly path: string
-  /** null: the file is new. */
+  /** null if the file is new. */
   readonly old: Side | null
-  /** null: the file was deleted. */
+  /** null if the file was deleted. */
   readonly new: Side | null
 }
 
-/** Twice the entries of one tree, so that any two can be compared. Stops trees whose 12 objects make 10^10 paths. */
+/**
+ * Twice the entries of one tree, so that any two trees can be compared. Stops trees whose 12 objects make 10^10 paths.
+ */
 const maxEntries = 200_000
 const maxDepth = 128
 
 /**
- * Lists the files that differ, sorted by the bytes of the path: `git diff-tree -r --no-renames`. Opens only subtrees that
- * differ. A gitlink counts as a file; a file that became a directory is one deletion and its additions. null is no tree.
+ * Lists the files that differ, sorted by the bytes of the path: `git diff-tree -r --no-renames`. Opens only subtrees
+ * that differ. A gitlink counts as a file. A file that became a directory is one deletion and the directory's
+ * additions. null means that there is no tree.
  *
- * @throws GitError limit_exceeded, and as readTree
+ * @throws GitError limit_exceeded, and the errors of readTree
  */
 export async function diffTrees(
   repo: Repo,

@@ -5,9 +5,9 @@ import { longestGitMs, runGit } from '../native.ts'
 import type { Repo } from '../repo.ts'
 
 /**
- * Git's own sentences, or undefined where it finds nothing wrong. It reads every byte.
+ * Returns Git's own sentences, or undefined if it finds no fault. Git reads every byte.
  *
- * @throws GitError native_failed: git could not be started, or was ended by `signal`
+ * @throws GitError native_failed: Git could not be started, or `signal` ended it
  */
 export async function findDamage(repo: Repo, signal?: AbortSignal): Promise<string | undefined> {
   const how = ['--full', '--strict', '--no-dangling', '--no-reflogs', '--no-progress']
@@ -16,7 +16,10 @@ export async function findDamage(repo: Repo, signal?: AbortSignal): Promise<stri
   return code === 0 ? undefined : `git fsck: ${sentenceOf(`${stderr}\n${stdout}`.replaceAll(`${repo.dir}/`, ''))}`
 }
 
-/** git fsck starts a git for the commit-graph and one for the multi-pack-index, also where there are none: most of its time in a small repository. */
+/**
+ * Turns off checks of indexes that do not exist. Otherwise git fsck starts a process for the commit-graph and one for
+ * the multi-pack-index. In a small repository that takes most of its time.
+ */
 async function withoutAbsentIndexes({ dir }: Repo): Promise<string[]> {
   const areAbsent = async (...names: string[]) =>
     (await Promise.all(names.map((name) => lstat(`${dir}/objects/${name}`).then(() => false, isAbsent)))).every(Boolean)
@@ -30,7 +33,7 @@ async function withoutAbsentIndexes({ dir }: Repo): Promise<string[]> {
   ]
 }
 
-/** The first complaints of git, in one line. */
+/** Returns Git's first complaints, in one line. */
 export function sentenceOf(said: string): string {
   const lines = said.split('\n').filter((line) => line.trim() !== '' && !/^(notice|hint|warning): /.test(line))
   const shown = lines.slice(0, 3).join('; ') || 'it failed without a message'

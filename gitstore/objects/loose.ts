@@ -1,4 +1,4 @@
-/** Reads loose objects in this process: the header first, and never more inflated bytes than the header says. */
+/** Reads loose objects in this process. Reads the header first, and never inflates more bytes than it announces. */
 
 import { type FileHandle, open } from 'node:fs/promises'
 import { promisify } from 'node:util'
@@ -10,18 +10,22 @@ import { hasId, type ObjectInfo, parseHeader } from './object-format.ts'
 
 const inflate = promisify(inflateCallback)
 
-/** Throws where an object of that kind and size is not to be read. */
+/** Throws if an object of that type and size must not be read. */
 export type Allow = (info: ObjectInfo) => void
 
-/** The file exists and does not hold the object that its name says. */
+/** The file exists but does not hold the object of its name. */
 export class LooseDamageError extends Error {}
 
-/** Bytes of the file that are read first: most commits and trees whole. At most 4 MiB come out of them. */
+/** Bytes of the file that are read first. They hold most commits and trees whole, and inflate to at most 4 MiB. */
 const firstBytes = 4_096
-/** Bytes of a larger file in which its header is searched; zlib may need 300 of them for its tables. */
+/** Bytes of a larger file in which the header is searched. Zlib may need 300 of them for its tables. */
 const headerBytes = 512
 
-/** Undefined: there is no such file. About 0.1 ms. @throws LooseDamageError, what `allow` throws, GitError storage_*; system errors */
+/**
+ * Reads a loose object, or returns undefined if there is no such file. Takes about 0.1 ms.
+ *
+ * @throws LooseDamageError, GitError storage_*, other system errors, and any error of `allow`
+ */
 export function readLoose(repo: Repo, oid: Oid, allow: Allow): Promise<PendingObject | undefined> {
   return withFile(repo, oid, async (file) => {
     const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(firstBytes), 0, firstBytes, 0)
@@ -35,7 +39,7 @@ export function readLoose(repo: Repo, oid: Oid, allow: Allow): Promise<PendingOb
   })
 }
 
-/** What the header says, without comparing it with the content. Otherwise as readLoose. */
+/** Returns the type and size in the header, without checking the content. Otherwise behaves as readLoose. */
 export function readLooseInfo(repo: Repo, oid: Oid): Promise<ObjectInfo | undefined> {
   return withFile(repo, oid, async (file) => {
     const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(headerBytes), 0, headerBytes, 0)

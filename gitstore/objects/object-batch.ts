@@ -1,4 +1,4 @@
-/** Builds objects in memory, readable at once, and writes them durably in one step. Moves no ref. */
+/** Builds objects in memory, where they are readable at once. Writes them durably in one step. Moves no ref. */
 
 import { closeSync, futimesSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { allDone, discard, nameFile, syncDirectory, syncFile, takeSyncTurn, writeOpen } from '../durable.ts'
@@ -13,7 +13,7 @@ import { rememberTree, type TreeEntry, treeContent } from './trees.ts'
 export interface ObjectDraft {
   /** The repository with the objects of this draft: every reader sees them. */
   readonly repo: Repo
-  /** `bytes` must not change afterwards. */
+  /** The caller must not change `bytes` afterwards. */
   blob(bytes: Uint8Array): Promise<Oid>
   /** Entries in any order. The caller checks names (`pathProblem`). */
   tree(entries: readonly TreeEntry[]): Promise<Oid>
@@ -22,10 +22,10 @@ export interface ObjectDraft {
   object(type: PendingObject['type'], content: Buffer): Promise<Oid>
 }
 
-/** A draft for a repository that exists; its objects are on disk after `save`. */
+/** A draft for a repository that exists. Its objects are on disk after `save`. */
 export interface ObjectBatch extends ObjectDraft {
   /**
-   * Writes and syncs the objects that are not saved yet; about 2 ms for one commit. May be called again after more objects.
+   * Writes and syncs the unsaved objects. Takes about 2 ms for one commit. May be called again after more objects.
    * After an error some objects may be on disk, where they are harmless.
    *
    * @throws GitError repo_missing, storage_full, storage_readonly, storage_error (a failed sync has facts.sync)
@@ -34,8 +34,9 @@ export interface ObjectBatch extends ObjectDraft {
 }
 
 /**
- * Objects have the same bytes as those of isomorphic-git's writeTree and writeCommit, which are not used: they deflate through
- * web streams, 1 ms an object on the event loop, where hashing takes 0.03 and zlib 0.03.
+ * Creates a batch whose objects have the same bytes as isomorphic-git's. Its writeTree and writeCommit are not used.
+ * They deflate through web streams, which takes 1 ms of the event loop per object. Hashing here takes 0.03 ms, and zlib
+ * 0.03 ms.
  */
 export function newObjectBatch(repo: Repo): ObjectBatch {
   const pending = new Map<Oid, PendingObject>(repo.pending)
@@ -62,7 +63,7 @@ export function rememberObject(repo: Repo, oid: Oid, { type, content }: PendingO
   if (type === 'tree') rememberTree(repo, oid, content)
 }
 
-/** A draft for a repository that is yet to be written; `pending` receives its objects. */
+/** A draft for a repository that is not written yet. `pending` receives its objects. */
 export function newObjectDraft(repo: Repo, pending: Map<Oid, PendingObject>): ObjectDraft {
   return draftOf(repo, pending, new Set())
 }
@@ -90,13 +91,14 @@ interface StoredObject extends PendingObject {
 
 /** Files that one batch has open at once. */
 const maxOpenFiles = 64
-/** Each is lost only to another `git gc` at that moment. */
+/** The limit of attempts. Each fails only if another `git gc` removes the file at that moment. */
 const maxAttempts = 10
 
 /**
- * Freshens an object that exists, so that no prune removes it, and syncs it, since its writer may not have. Writes an empty
- * object, which a crash leaves, again. Makes no directory above objects/xx: in a repository that was just deleted the commit
- * fails instead of bringing half of it back.
+ * Writes new objects, and freshens and syncs existing ones. Freshening keeps a prune from removing an object. The sync
+ * is needed because its writer may not have synced. An empty object, which a crash leaves, is written again. Makes no
+ * directory above objects/xx. In a repository that was just deleted the commit fails, instead of bringing half of it
+ * back.
  */
 async function storeObjects(repo: Repo, batch: readonly StoredObject[]): Promise<void> {
   const fanOuts = [...new Set(batch.map(({ oid }) => fanOutOf(repo, oid)))]
@@ -108,7 +110,7 @@ async function storeObjects(repo: Repo, batch: readonly StoredObject[]): Promise
       const directories = made.size > 0 ? [...fanOuts, `${repo.dir}/objects`] : fanOuts
       return await allDone(directories.map(syncDirectory))
     } catch (error) {
-      // `git gc` has just packed an object that was there, and removed its file.
+      // `git gc` has just packed an object that existed, and removed its file.
       if (codeOf(error) !== 'ENOENT' || attempt === maxAttempts) throw asStorageError(error)
     }
   }
@@ -121,13 +123,13 @@ function fanOutOf(repo: Repo, oid: Oid): string {
 interface OpenObject {
   readonly file: number
   readonly path: string
-  /** Its name until it is synced; undefined for an object that existed. */
+  /** The name until the file is synced. Undefined for an object that existed. */
   readonly temporary: string | undefined
 }
 
 /**
- * Writes all before it syncs the first: one commit of the file system's journal then holds all of them. Adds to `made` the
- * directories that were missing.
+ * Writes all objects before it syncs the first. One journal commit of the file system then holds all of them. Adds
+ * missing directories that it makes to `made`.
  */
 async function storeGroup(repo: Repo, group: readonly StoredObject[], made: Set<string>): Promise<void> {
   const open: OpenObject[] = []
@@ -160,14 +162,15 @@ async function openObject(repo: Repo, object: StoredObject, made: Set<string>): 
     try {
       return { file: await writeOpen(temporary, content, 0o444), path, temporary }
     } catch (error) {
-      // The directory is missing, or `git gc` has just removed it, because it was empty: nothing waits between the next two steps.
+      // The directory is missing, or `git gc` has just removed it as empty. Nothing is awaited between the next two
+      // steps.
       if (codeOf(error) !== 'ENOENT' || attempt === maxAttempts) throw error
       if (makeFanOut(fanOut)) made.add(fanOut)
     }
   }
 }
 
-/** @throws ENOENT if the object was packed meanwhile */
+/** @throws ENOENT if the object was packed in the meantime */
 function openFreshened(path: string): number {
   const file = openSync(path, 'r')
   try {
@@ -180,7 +183,7 @@ function openFreshened(path: string): number {
   }
 }
 
-/** Whether this call made the directory. @throws GitError repo_missing if there is no objects/ */
+/** Returns true if this call made the directory. @throws GitError repo_missing if there is no objects/ */
 function makeFanOut(dir: string): boolean {
   try {
     mkdirSync(dir)

@@ -1,4 +1,4 @@
-/** The format of an object: its header, its id, and the bytes of its loose file. */
+/** The format of objects: header, id, and the bytes of the loose file. */
 
 import { createHash } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -9,14 +9,14 @@ import type { Oid, PendingObject } from '../repo.ts'
 
 const deflate = promisify(deflateCallback)
 
-/** What an object's header says. */
+/** The header of an object. */
 export interface ObjectInfo {
   readonly type: PendingObject['type']
   /** Bytes of the content. */
   readonly size: number
 }
 
-/** Bytes up to which hashing and deflating cost less (0.1 ms) than their way through the thread pool. */
+/** Bytes up to which the thread pool costs more than hashing and deflating (0.1 ms). */
 const smallObjectBytes = 16_384
 /** Bytes that are hashed between two turns of the event loop: 1 ms. */
 const hashedAtOnceBytes = 1_048_576
@@ -25,11 +25,11 @@ function headerOf(type: PendingObject['type'], content: Buffer): string {
   return `${type} ${content.length}\0`
 }
 
-/** The header at the start of an inflated object, and where the content begins; undefined where there is none. */
+/** Parses the header at the start of an inflated object. Undefined if there is no header. */
 export function parseHeader(start: Buffer): (ObjectInfo & { readonly contentAt: number }) | undefined {
   const match = /^(blob|tree|commit|tag) (\d{1,15})\0/.exec(start.toString('latin1', 0, 32))
   if (!match) return undefined
-  const type = match[1] as PendingObject['type'] // the expression has these four
+  const type = match[1] as PendingObject['type'] // the expression allows these four
   return { type, size: Number(match[2]), contentAt: match[0].length }
 }
 
@@ -39,7 +39,7 @@ export async function objectId(type: PendingObject['type'], content: Buffer): Pr
   return createHash('sha1').update(headerOf(type, content)).update(content).digest('hex')
 }
 
-/** Whether the object has this id. Hashes in pieces, between which other work has its turn. */
+/** True if the object has this id. Hashes in pieces, with turns of the event loop between them. */
 export async function hasId(oid: Oid, { type, content }: PendingObject): Promise<boolean> {
   const hash = createHash('sha1').update(headerOf(type, content))
   for (let at = 0; at < content.length; at += hashedAtOnceBytes) {

@@ -1,4 +1,7 @@
-/** Reads objects by id while other processes may repack: loose ones and those of small packs in this process, others by git. */
+/**
+ * Reads objects by id while other processes may repack. Reads loose objects and those of small packs in this process.
+ * Git reads the others.
+ */
 
 import { stat } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -13,25 +16,25 @@ import { isKnownWithout, readSmallPack, readSmallPackInfo } from './small-packs.
 /** Milliseconds before each further attempt. Measured under `git repack -ad`: 0 errors in 18,512 reads. */
 const retryDelaysMs = [5, 20, 80]
 
-/** Bytes of a blob, and of a commit, a tree or a tag, that are ever read: what one request can hold in memory. */
+/** The largest objects that are ever read: what one request can hold in memory. */
 const maxBlobBytes = 32 * 1024 * 1024
 const maxOtherBytes = 8 * 1024 * 1024
 
 /**
- * Reads the object, pending or on disk; checks its size before it reads the content. A missing object costs about 6 ms: it is
- * searched twice.
+ * Reads the object, pending or on disk. Checks its size before it reads the content. A missing object is searched
+ * twice, which takes about 6 ms.
  *
- * @throws GitError limit_exceeded, object_missing (also if `oid` is not an object id), object_damaged, repo_missing, busy,
- *   native_failed, storage_error
+ * @throws GitError limit_exceeded, object_missing (also if `oid` is not an object id), object_damaged, repo_missing,
+ *   busy, native_failed, storage_error
  */
 export async function readObject(repo: Repo, oid: Oid): Promise<PendingObject> {
   return repo.pending?.get(oid) ?? readStored(repo, oid, refuseLarge)
 }
 
 /**
- * Reads the object's type and size, without its content. Damage of the content is not found.
+ * Reads the object's type and size, without its content. Does not find damage of the content.
  *
- * @throws GitError as readObject, but limit_exceeded
+ * @throws the errors of readObject except limit_exceeded
  */
 export async function readInfo(repo: Repo, oid: Oid): Promise<ObjectInfo> {
   const pending = repo.pending?.get(oid)
@@ -39,7 +42,7 @@ export async function readInfo(repo: Repo, oid: Oid): Promise<ObjectInfo> {
   return findStored(repo, oid, [readLooseInfo, readSmallPackInfo, readInfoByGit])
 }
 
-/** Whether the object exists, whatever its size. @throws GitError as readInfo, but object_missing */
+/** True if the object exists, of any size. @throws the errors of readInfo except object_missing */
 export async function hasObject(repo: Repo, oid: Oid): Promise<boolean> {
   try {
     await readInfo(repo, oid)
@@ -51,9 +54,9 @@ export async function hasObject(repo: Repo, oid: Oid): Promise<boolean> {
 }
 
 /**
- * The bytes of a blob of at most `maxBytes`, 32 MiB unless said.
+ * Returns the bytes of a blob of at most `maxBytes`, by default 32 MiB.
  *
- * @throws GitError limit_exceeded, object_missing (also if `oid` is not a blob), and as readObject
+ * @throws GitError limit_exceeded, object_missing (also if `oid` is not a blob), and the errors of readObject
  */
 export async function readBlob(repo: Repo, oid: Oid, maxBytes = maxBlobBytes): Promise<Buffer> {
   const allow = ({ type, size }: ObjectInfo) => {
@@ -90,7 +93,7 @@ async function readStored(repo: Repo, oid: Oid, allow: Allow): Promise<PendingOb
 
 type Find<T> = (repo: Repo, oid: Oid) => Promise<T | undefined>
 
-/** Loose, in a small pack, anywhere else. */
+/** Searches loose files, then small packs, then everywhere by Git. */
 type Finds<T> = readonly [loose: Find<T>, small: Find<T>, byGit: Find<T>]
 
 async function findStored<T>(repo: Repo, oid: Oid, finds: Finds<T>): Promise<T> {
@@ -100,7 +103,7 @@ async function findStored<T>(repo: Repo, oid: Oid, finds: Finds<T>): Promise<T> 
     const { found, damage } = await findOnce(repo, oid, finds)
     if (found) return found
     if (damage) throw damaged(oid, damage)
-    // A list of packs that stays the same between two searches 5 ms apart (a tick of the file system's clock) leaves no race.
+    // Two searches 5 ms apart (a tick of the file system's clock) that see the same list of packs leave no race.
     const packsNow = await packsChanged(repo)
     const pause = retryDelaysMs[attempt]
     if (pause === undefined || (attempt > 0 && packsNow === packsBefore))
@@ -112,7 +115,7 @@ async function findStored<T>(repo: Repo, oid: Oid, finds: Finds<T>): Promise<T> 
 
 interface Found<T> {
   readonly found?: T
-  /** The loose file of that name does not hold this object, and there is no other copy. */
+  /** The loose file does not hold this object, and there is no other copy. */
   readonly damage?: LooseDamageError
 }
 
@@ -125,7 +128,7 @@ async function findOnce<T>(repo: Repo, oid: Oid, [loose, small, byGit]: Finds<T>
     if (!(error instanceof LooseDamageError)) throw error
     damage = error
   }
-  // A git that runs has it open already.
+  // A running Git process already has the pack open.
   const near = hasCatFile(repo) ? undefined : await small(repo, oid)
   const found = near ?? ((await mayHaveIt(repo, oid)) ? await byGit(repo, oid) : undefined)
   return { ...(found && { found }), ...(damage && { damage }) }
@@ -135,16 +138,20 @@ function damaged(oid: Oid, cause?: unknown): GitError {
   return new GitError('object_damaged', `Object ${oid} is damaged`, { oid }, { cause })
 }
 
-/** Whether git may find the object in a pack or an alternate. Without them no git process is started. */
+/** True if Git may find the object in a pack or an alternate. Without these, no Git process is started. */
 async function mayHaveIt(repo: Repo, oid: Oid): Promise<boolean> {
   if (hasCatFile(repo)) return true
   const packs = await listNames(`${repo.dir}/objects/pack`)
-  // A repository that an operator made may use the objects of another; git follows that.
+  // A repository that an operator made may use the objects of another repository. Git follows that.
   const others = packs.some((name) => name.endsWith('.idx') && !isKnownWithout(repo, name, oid))
   return others || exists(`${repo.dir}/objects/info/alternates`)
 }
 
-/** When a pack was last added or removed, in ns; 0 if there is no pack directory. @throws GitError repo_missing */
+/**
+ * The time in ns at which a pack was last added or removed. 0 if there is no pack directory.
+ *
+ * @throws GitError repo_missing
+ */
 async function packsChanged(repo: Repo): Promise<bigint> {
   try {
     return (await stat(`${repo.dir}/objects/pack`, { bigint: true })).mtimeNs

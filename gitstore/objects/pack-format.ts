@@ -1,4 +1,4 @@
-/** The format of packs without deltas, version 2, and of their indexes, version 2. Source: git's gitformat-pack(5). */
+/** Encodes and reads packs without deltas, version 2, and their indexes, version 2. Source: Git's gitformat-pack(5). */
 
 import { createHash } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -9,12 +9,12 @@ import type { Oid, PendingObject } from '../repo.ts'
 
 const deflate = promisify(deflateCallback)
 
-/** Bytes up to which deflating costs less than its way through the thread pool. */
+/** Bytes up to which deflating costs less than the use of the thread pool. */
 const smallObjectBytes = 16_384
-/** Bytes of packs that are encoded here, in memory; offsets beyond 2 GiB would need another table in the index. */
+/** The largest pack that is encoded here, in memory. Offsets beyond 2 GiB would need another table in the index. */
 const maxEncodedBytes = 1_073_741_824
 
-/** The numbers of types in the header of an entry; deltas have 6 and 7. */
+/** The numbers of types in the header of an entry. Deltas have 6 and 7. */
 const typeNumbers: Readonly<Record<PendingObject['type'], number>> = { commit: 1, tree: 2, blob: 3, tag: 4 }
 const typeNames: ReadonlyMap<number, PendingObject['type']> = new Map([
   [typeNumbers.commit, 'commit'],
@@ -28,7 +28,7 @@ const fanOutBytes = 256 * 4
 export const trailerBytes = 40
 
 export interface EncodedPack {
-  /** `pack-<hash>`, the hash being the pack's own checksum, as git names it. */
+  /** `pack-<hash>`. The hash is the pack's own checksum, as Git names it. */
   readonly name: string
   readonly pack: Buffer
   readonly index: Buffer
@@ -40,7 +40,9 @@ interface Entry {
   readonly crc: number
 }
 
-/** About 20 µs for each small object. @throws GitError limit_exceeded: over 1 GiB */
+/**
+ * Encodes a pack and its index. Takes about 20 µs for each small object. @throws GitError limit_exceeded: over 1 GiB
+ */
 export async function encodePack(objects: ReadonlyMap<Oid, PendingObject>): Promise<EncodedPack> {
   const header = Buffer.alloc(12)
   header.write('PACK', 0, 'latin1')
@@ -70,7 +72,7 @@ export async function encodePack(objects: ReadonlyMap<Oid, PendingObject>): Prom
   }
 }
 
-/** The type and the size: four bits of it in the first byte, then seven a byte, the lowest first. */
+/** Encodes the type and the size. The first byte has four bits of the size, and each other byte seven, lowest first. */
 function entryHeader(type: number, size: number): Buffer {
   const bytes: number[] = []
   let rest = Math.floor(size / 16)
@@ -102,7 +104,10 @@ function encodeIndex(entries: readonly Entry[], packChecksum: Buffer): Buffer {
   return Buffer.concat([index, createHash('sha1').update(index).digest()])
 }
 
-/** Where the object's entry begins in the pack; undefined where it is not in it, or the index is not of this form. */
+/**
+ * The offset of the object's entry in the pack. Undefined if the pack does not contain it or the index has another
+ * form.
+ */
 export function findOffset(index: Buffer, oid: Oid): number | undefined {
   const tables = indexHeader.length + fanOutBytes
   if (index.length < tables + trailerBytes || !index.subarray(0, indexHeader.length).equals(indexHeader))
@@ -125,13 +130,13 @@ export function findOffset(index: Buffer, oid: Oid): number | undefined {
   return undefined
 }
 
-/** Undefined for an offset in the table of large ones. */
+/** Returns undefined for an offset in the table of large offsets. */
 function offsetAt(index: Buffer, at: number): number | undefined {
   const offset = index.readUInt32BE(at)
   return offset < 2 ** 31 ? offset : undefined
 }
 
-/** What the header of an entry says, and where its deflated content begins; undefined for a delta. */
+/** Parses the header of an entry, and finds its deflated content. Undefined for a delta. */
 export function parseEntryHeader(start: Buffer) {
   let byte = start[0]
   if (byte === undefined) return undefined

@@ -1,6 +1,6 @@
 /**
- * What differs between two trees as text: hunks, or a patch. Made by `git diff-tree`, whatever the repository's configuration;
- * what it writes is parsed piece by piece, and a bounded part of it is kept.
+ * Reads differences between two trees as text: hunks, or a patch. `git diff-tree` makes them, and the repository's
+ * configuration has no influence. Its output is parsed piece by piece, and a bounded part of it is kept.
  */
 
 import { isUtf8 } from 'node:buffer'
@@ -10,35 +10,37 @@ import { isOid, type Oid, type Repo } from '../repo.ts'
 import { decodeName } from './tree-names.ts'
 import { emptyTree } from './trees.ts'
 
-/** Bytes above which git compares a file as binary, without reading it for hunks. */
+/** Bytes above which Git compares a file as binary, without reading it for hunks. */
 export const maxTextBytes = 8 * 1024 * 1024
-/** Files that came and files that went, of which each is compared with each; beyond, only the same bytes are a rename. */
+/**
+ * The number of added or removed files up to which each pair is compared. With more, only identical bytes are a rename.
+ */
 const maxRenames = 200
-/** Bytes of all output that is read for hunks: about 2 s. */
+/** Bytes of Git's output that are read for hunks: about 2 s. */
 const maxReadBytes = 256 * 1024 * 1024
 
 export interface TreePair {
-  /** null: no tree, everything is added. */
+  /** null if there is no tree. Then everything is added. */
   readonly from: Oid | null
   readonly to: Oid
-  /** Only this file, or what lies in this folder. A rename into it is then an addition. */
+  /** Only this file, or the files in this folder. A rename into it is then an addition. */
   readonly path?: string | undefined
 }
 
 export interface Hunks {
-  /** By the bytes of their paths, the first ones. */
+  /** The first files, in the order of their paths' bytes. */
   readonly files: readonly FileDiff[]
-  /** Of all files that differ. */
+  /** The number of all files that differ. */
   readonly total: number
 }
 
 type Bounds = Pick<GitReading, 'timeoutMs' | 'signal'>
 
 /**
- * The files that differ with their hunks of three lines of context, as `git diff -M` makes them; a part of both beyond
- * `limits`.
+ * Returns the files that differ, and their hunks as `git diff -M` makes them. Hunks have three lines of context. Beyond
+ * `limits`, a part of the files and hunks is returned.
  *
- * @throws GitError as askGit
+ * @throws the errors of askGit
  */
 export async function readHunks(repo: Repo, pair: TreePair, limits: DiffLimits, bounds: Bounds): Promise<Hunks> {
   const reader = new PatchReader(limits)
@@ -53,9 +55,9 @@ export async function readHunks(repo: Repo, pair: TreePair, limits: DiffLimits, 
 }
 
 /**
- * A patch that `git apply` takes, with binary files: it makes `to` of `from`.
+ * Returns a patch for `git apply`, with binary files, that makes `to` from `from`.
  *
- * @throws GitError as askGit: limit_exceeded where it has more than `maxBytes`
+ * @throws the errors of askGit; limit_exceeded if it has more than `maxBytes`
  */
 export function readPatch(repo: Repo, pair: TreePair, maxBytes: number, bounds: Bounds): Promise<Buffer> {
   return diffTree(repo, ['--binary', '--full-index'], pair, { ...bounds, maxOutputBytes: maxBytes })
@@ -73,7 +75,7 @@ function diffTree(repo: Repo, form: readonly string[], { from, to, path }: TreeP
   return askGit(repo, [...args, ...trees, '--', ...(path === undefined ? [] : [path])], { ...reading, settings })
 }
 
-/** One side of a change; the mode as git writes it, six digits. */
+/** One side of a change. The mode has six digits, as Git writes it. */
 export interface DiffSide {
   readonly mode: string
   readonly oid: Oid
@@ -81,11 +83,11 @@ export interface DiffSide {
 
 export interface HunkLine {
   readonly kind: 'context' | 'added' | 'removed'
-  /** Counted from 1; absent of an added line. */
+  /** Counted from 1. Absent for an added line. */
   readonly old_line?: number
-  /** Counted from 1; absent of a removed line. */
+  /** Counted from 1. Absent for a removed line. */
   readonly new_line?: number
-  /** Without its LF. Bytes that are not UTF-8 read as U+FFFD. */
+  /** The text without its LF. Bytes that are not UTF-8 read as U+FFFD. */
   readonly text: string
   /** The file ends here, without LF. */
   no_newline?: true
@@ -96,35 +98,35 @@ export interface Hunk {
   readonly old_lines: number
   readonly new_start: number
   readonly new_lines: number
-  /** What git shows after the `@@`: the heading or function above; '' if there is none. */
+  /** The heading or function above, which Git shows after the `@@`, or ''. */
   readonly section: string
   readonly lines: HunkLine[]
 }
 
-/** `unread`: nothing of its text was read, because the limits of the whole were reached before. */
+/** `unread` means that no text was read: the limits of the whole diff were reached. */
 type FileText = 'text' | 'binary' | 'unread'
 
 export interface FileDiff {
   readonly status: 'A' | 'D' | 'M' | 'T' | 'R'
-  /** Before the change. */
+  /** The path before the change. */
   readonly oldPath: string
   readonly path: string
-  /** null: the file is new. */
+  /** null if the file is new. */
   readonly old: DiffSide | null
-  /** null: the file was deleted. */
+  /** null if the file was deleted. */
   readonly new: DiffSide | null
-  /** Per cent, of a renamed file. */
+  /** The similarity of a renamed file, in per cent. */
   readonly similarity: number | undefined
   kind: FileText
   readonly hunks: Hunk[]
-  /** Lines; exact unless the reader stopped in this file. */
+  /** Numbers of lines. They are exact unless the reader stopped in this file. */
   added: number
   removed: number
-  /** Whether lines of it were left out. */
+  /** True if some of its lines were left out. */
   isCut: boolean
-  /** Whether the reader stopped in this file: `added` and `removed` count a part. */
+  /** True if the reader stopped in this file. Then `added` and `removed` count a part. */
   isStopped: boolean
-  /** Whether all lines that were kept are UTF-8. */
+  /** True if all lines that were kept are UTF-8. */
   isUtf8: boolean
 }
 
@@ -132,7 +134,7 @@ export interface DiffLimits {
   readonly files: number
   readonly linesOfFile: number
   readonly lines: number
-  /** Of the text of lines, without their signs and ends. */
+  /** Bytes of the text of lines, without their signs and ends. */
   readonly bytesOfFile: number
   readonly bytes: number
 }
@@ -148,20 +150,20 @@ const [space, plus, minus, backslash] = [0x20, 0x2b, 0x2d, 0x5c]
 /** Parses what `git diff-tree -z --raw --patch` writes. */
 export class PatchReader {
   readonly files: FileDiff[] = []
-  /** Of all files, also of those beyond the limit. */
+  /** The number of all files, including those beyond the limit. */
   total = 0
   readonly #limits: DiffLimits
-  /** The beginning of the field or line that is not complete yet. */
+  /** The beginning of an incomplete field or line. */
   #parts: Buffer[] = []
   #record: RegExpExecArray | undefined
   #paths: string[] = []
   #isRaw = true
-  /** Of the current file. */
+  /** The current file, and its counts. */
   #at = -1
   #sections = 0
   #linesOfFile = 0
   #bytesOfFile = 0
-  /** Of all files. */
+  /** Counts of all files. */
   #lines = 0
   #bytes = 0
   #hunk: Hunk | undefined
@@ -173,7 +175,7 @@ export class PatchReader {
     this.#limits = limits
   }
 
-  /** False once nothing more is wanted. @throws GitError native_failed: this is not what git writes */
+  /** Returns false when nothing more is wanted. @throws GitError native_failed: Git never writes this */
   take = (chunk: Buffer): boolean => {
     let from = chunk
     while (from.length > 0) {
@@ -190,14 +192,14 @@ export class PatchReader {
     return true
   }
 
-  /** @throws GitError native_failed: the output is not complete */
+  /** @throws GitError native_failed: the output is incomplete */
   end(): void {
     const missing = this.files.length - 1 - this.#at
     if (this.#parts.length > 0 || this.#oldLeft + this.#newLeft + this.#sections + missing > 0)
       throw malformed('less than it has announced')
   }
 
-  /** The raw list ends with an empty field. */
+  /** Takes a field of the raw list, which ends with an empty field. */
   #takeField(field: Buffer): void {
     if (this.#record) this.#takePath(this.#record, field)
     else if (field.length === 0) this.#isRaw = false
@@ -216,7 +218,7 @@ export class PatchReader {
     this.#paths = []
     if (++this.total > this.#limits.files) return
     this.files.push({
-      status: status as FileDiff['status'], // the expression has these
+      status: status as FileDiff['status'], // the expression allows only these
       oldPath,
       path,
       old: side(oldMode, oldOid),
@@ -266,7 +268,7 @@ export class PatchReader {
     return true
   }
 
-  /** A file whose type changes has two sections: it goes, and comes. */
+  /** Begins the section of a file. A file whose type changes has two: a removal and an addition. */
   #nextSection(): boolean {
     this.#hunk = undefined
     this.#last = undefined

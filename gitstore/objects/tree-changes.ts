@@ -12,18 +12,18 @@ export interface TreeBuilder {
 
 export interface PathChange {
   readonly path: string
-  /** The file's new content; null removes the file, if there is one. */
+  /** The file's new content. null removes the file, if it exists. */
   readonly blob: Oid | null
 }
 
 /**
- * The tree after the changes, as git's index builds it. Rebuilds only the directories on the paths and drops empty ones. An
- * executable file stays executable; any other file that is written becomes 100644. The last change of a path counts. A file
- * may replace a directory, or the reverse, only if the changes remove what was there.
+ * Applies the changes to a tree, as Git's index does. Rebuilds only the directories on the paths, and drops empty ones.
+ * An executable file stays executable. Any other file that is written becomes 100644. The last change of a path counts.
+ * A file may replace a directory, or the reverse, only if the changes remove the old content.
  *
- * @param onMissing called with each path that is to be removed and has no file
- * @returns the empty tree's id if nothing is left
- * @throws GitError path_conflict (facts.path), and as readTree
+ * @param onMissing called with each path that is to be removed but has no file
+ * @returns the id of the new tree, which is the empty tree if nothing is left
+ * @throws GitError path_conflict (facts.path), and the errors of readTree
  */
 export async function applyChanges(
   batch: TreeBuilder,
@@ -45,13 +45,13 @@ export async function applyChanges(
   return (await rebuild(batch, tree, root, '', onMissing)) ?? batch.tree([])
 }
 
-/** The changes of one directory, by name: of the entry itself and of what lies below it. */
+/** The changes of one directory by name, of the entries and of everything below them. */
 interface Branching {
   blob?: Oid | null
   readonly below: Map<string, Branching>
 }
 
-/** The directory's new tree, or null if it is empty. */
+/** Returns the directory's new tree, or null if it is empty. */
 async function rebuild(
   batch: TreeBuilder,
   tree: Oid | null,

@@ -1,13 +1,13 @@
-/** Names in trees: any bytes as text and back, and git's order of them. */
+/** Decodes, encodes and orders the names in trees, which may be any bytes. */
 
 const escapedByte = /(?<![\ud800-\udbff])[\udc80-\udcff]/
 
-/** Whether bytes of the name are not UTF-8. */
+/** True if bytes of the name are not UTF-8. */
 function isEscapedName(name: string): boolean {
   return escapedByte.test(name)
 }
 
-/** `TreeEntry` says how bytes that are not UTF-8 stand in a name. */
+/** Decodes a name. `TreeEntry` says how it shows bytes that are not UTF-8. */
 export function decodeName(bytes: Buffer): string {
   const text = bytes.toString('utf8')
   if (!text.includes('\ufffd') || Buffer.from(text).equals(bytes)) return text
@@ -23,14 +23,14 @@ export function decodeName(bytes: Buffer): string {
   return name
 }
 
-/** The bytes of a name that `decodeName` has read. */
+/** Returns the bytes of a name that `decodeName` has read. */
 export function encodeName(name: string): Buffer {
   if (!isEscapedName(name)) return Buffer.from(name)
   const parts = name.split(/((?<![\ud800-\udbff])[\udc80-\udcff])/)
   return Buffer.concat(parts.map((part, i) => (i % 2 ? Buffer.of(part.charCodeAt(0) - 0xdc00) : Buffer.from(part))))
 }
 
-/** Orders paths by their bytes in a tree, as git does; JavaScript's own order differs above U+FFFF. */
+/** Orders paths by their bytes in a tree, as Git does. JavaScript's order differs above U+FFFF. */
 export function comparePaths(a: string, b: string): number {
   if (hasSurrogate.test(a) || hasSurrogate.test(b)) return Buffer.compare(encodeName(a), encodeName(b))
   return a < b ? -1 : a > b ? 1 : 0

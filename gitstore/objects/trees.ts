@@ -12,8 +12,8 @@ export type Mode = '040000' | '100644' | '100755' | '120000' | '160000'
 
 export interface TreeEntry {
   /**
-   * UTF-8 bytes that are not valid stand as lone surrogates U+DC80…U+DCFF, as in Python's PEP 383: every name has its own
-   * text and survives a rebuild. `pathProblem` refuses such names.
+   * Bytes that are not UTF-8 become the lone surrogates U+DC80…U+DCFF, as in Python's PEP 383. Every name therefore has
+   * a distinct string, and survives a rebuild. `pathProblem` refuses such names.
    */
   readonly name: string
   readonly mode: Mode
@@ -28,27 +28,31 @@ export interface FileEntry {
 
 export const emptyTree: Oid = '4b825dc642cb6eb9a060e54bf8d69288fbee4904'
 
-/** Trees by folder and id, 6,000 of the small kind; they never change. Sizes are estimates of the heap. */
+/** Trees by folder and id: some 6,000 small ones, which never change. Sizes are estimates of the heap. */
 const trees = new LRUCache<string, { readonly entries: readonly TreeEntry[]; readonly bytes: number }>({
   maxSize: 6_000_000,
   sizeCalculation: ({ bytes }) => bytes,
 })
 
-/** Bytes of heap for a tree and its key, and for each entry, beyond its content. Measured: 7,150 for 50 entries of 45. */
+/**
+ * Bytes of heap for a tree with its key, and for each entry. The content is counted separately. Measured: 7,150 for 50
+ * entries of 45 bytes.
+ */
 const treeOverheadBytes = 480
 const entryOverheadBytes = 90
 
-/** Bytes of a tree, of some 5,000 entries, that are parsed at once. */
+/** Bytes of a tree that is parsed at once. It has some 5,000 entries. */
 const smallTreeBytes = 262_144
 
 /**
- * The entries in git's order, also of a tree that was not written in it. Old modes such as 100664 read as git reads them, 100644.
- * Counts a large tree on `pace` before it is parsed.
+ * Returns the entries in Git's order, even if the tree was written in another order. Old modes such as 100664 read as
+ * 100644, as Git reads them. Counts a large tree on `pace` before it is parsed.
  *
- * @throws GitError object_missing (also if `oid` is another kind of object), object_damaged, repo_missing; what `pace` throws
+ * @throws GitError object_missing (also if `oid` is another kind of object), object_damaged, repo_missing
+ * @throws any error of `pace`
  */
 export async function readTree(repo: Repo, oid: Oid, pace?: Yielder): Promise<readonly TreeEntry[]> {
-  // Git answers for it without storing it.
+  // Git knows the empty tree without storing it.
   if (oid === emptyTree) return []
   const known = trees.get(`${repo.dir}:${oid}`)
   if (known) return known.entries
@@ -70,7 +74,7 @@ function remember(repo: Repo, oid: Oid, content: Buffer, entries: readonly TreeE
 }
 
 async function parseLarge(oid: Oid, content: Buffer, pace?: Yielder): Promise<TreeEntry[]> {
-  // 45 bytes an entry, in most trees.
+  // Most trees have 45 bytes per entry.
   if (pace?.shouldYield(Math.floor(content.length / 45))) await pace.yieldToEventLoop()
   const entries: TreeEntry[] = []
   for (let at = 0; at < content.length; ) {
@@ -86,7 +90,7 @@ function parseTree(oid: Oid, content: Buffer): TreeEntry[] {
   return inOrder(entries)
 }
 
-/** Adds at most `count` entries. Returns where the next one begins. */
+/** Adds at most `count` entries. Returns the offset of the next one. */
 function parseEntries(oid: Oid, content: Buffer, from: number, entries: TreeEntry[], count: number): number {
   let at = from
   for (let parsed = 0; at < content.length && parsed < count; parsed++) {
@@ -114,7 +118,10 @@ function inOrder(entries: TreeEntry[]): TreeEntry[] {
   return entries
 }
 
-/** As git orders the entries of a tree: a directory as if its name ended with `/`. Walks in this order come in order of paths. */
+/**
+ * Orders the entries of a tree as Git does. A directory sorts as if its name ended with `/`. Walks in this order visit
+ * paths in order.
+ */
 export function compareEntries(a: TreeEntry, b: TreeEntry): number {
   return comparePaths(keyOf(a), keyOf(b))
 }
@@ -132,8 +139,8 @@ function modeOf(bits: number): Mode {
 }
 
 /**
- * The content of a tree object, in git's order: byte for byte as isomorphic-git's writeTree has it, which cannot write names
- * whose bytes are not UTF-8.
+ * Encodes a tree object in Git's order, byte for byte as isomorphic-git's writeTree does. That function cannot write
+ * names whose bytes are not UTF-8.
  */
 export function treeContent(entries: readonly TreeEntry[]): Buffer {
   const sorted = [...entries].sort(compareEntries)
@@ -151,7 +158,7 @@ export function treeContent(entries: readonly TreeEntry[]): Buffer {
   return content.subarray(0, end)
 }
 
-/** The entry at `path` below `tree`, a file or a directory. @throws GitError as readTree */
+/** Finds the file or directory at `path` below `tree`. @throws the errors of readTree */
 export async function findEntry(repo: Repo, tree: Oid, path: string): Promise<TreeEntry | undefined> {
   let entry: TreeEntry | undefined
   for (const name of path.split('/')) {
@@ -163,7 +170,7 @@ export async function findEntry(repo: Repo, tree: Oid, path: string): Promise<Tr
   return entry
 }
 
-/** Characters of all paths of one list: names may be long, and every path repeats those above it. */
+/** Characters of all paths of one list. Names may be long, and every path repeats those above it. */
 export const maxPathCharacters = 16_777_216
 
 interface ListLimits {
@@ -173,10 +180,10 @@ interface ListLimits {
 }
 
 /**
- * Every file, symlink and gitlink below `tree`, sorted by the bytes of the path. `maxEntries` counts directories too, since
- * 12 objects can make 10^10 paths, with or without files at their ends.
+ * Lists every file, symlink and gitlink below `tree`, sorted by the bytes of the path. `maxEntries` also counts
+ * directories. 12 objects can make 10^10 paths, with or without files at their ends.
  *
- * @throws GitError limit_exceeded, and as readTree
+ * @throws GitError limit_exceeded, and the errors of readTree
  */
 export async function listFiles(
   repo: Repo,
