@@ -1,16 +1,19 @@
-/** Which commit each line of a file comes from: git's own blame, whatever the repository's configuration. */
+/**
+ * Finds the commit that each line of a file comes from. Uses Git's own blame. The repository's configuration has no
+ * influence.
+ */
 
 import { GitError } from '../errors.ts'
 import { askGit, type GitReading } from '../git-questions.ts'
 import { decodeName } from '../objects/tree-names.ts'
 import type { Oid, Repo } from '../repo.ts'
 
-/** Consecutive lines that one commit has written. Lines count from 1. */
+/** Consecutive lines that one commit wrote. Line numbers begin at 1. */
 export interface BlamedRange {
   readonly first: number
   readonly count: number
   readonly oid: Oid
-  /** Where the first of them stood in that commit, and in which file. */
+  /** The number of the first line in that commit. `originalPath` is the file's path there. */
   readonly originalFirst: number
   readonly originalPath: string
 }
@@ -18,10 +21,10 @@ export interface BlamedRange {
 const maxOutputBytes = 64 * 1024 * 1024
 
 /**
- * The lines of the file at `path` in `head`, in order, as `git blame` tells them. Follows the file through renames of the whole
- * of it. The file must exist.
+ * Returns the lines of the file at `path` in `head`, as `git blame` reports them. They are in order. Follows the file
+ * through renames of the whole file. The file must exist.
  *
- * @throws GitError as askGit
+ * @throws the errors of askGit
  */
 export async function readBlame(
   repo: Repo,
@@ -30,7 +33,7 @@ export async function readBlame(
   bounds: Pick<GitReading, 'timeoutMs' | 'signal'>,
 ): Promise<BlamedRange[]> {
   const form = ['--incremental', '--no-textconv', '--no-progress', '--diff-algorithm=myers']
-  // Forgets the commits to ignore that the configuration lists.
+  // The empty option clears the configuration's list of commits to ignore.
   const args = ['blame', ...form, '--ignore-revs-file=', head, '--', path]
   const output = await askGit(repo, args, { ...bounds, maxOutputBytes })
   const ranges: BlamedRange[] = []

@@ -1,4 +1,7 @@
-/** The log of a commit narrowed to a path, an author or a time: `git log`'s own walk, with git's simplification of history. */
+/**
+ * Narrows the log of a commit to a path, an author or a time. Walks like `git log`, with Git's simplification of
+ * history.
+ */
 
 import { LRUCache } from 'lru-cache'
 import { GitError } from '../errors.ts'
@@ -6,31 +9,32 @@ import { askGit, type GitReading } from '../git-questions.ts'
 import { isOid, type Oid, type Repo } from '../repo.ts'
 
 export interface LogFilter {
-  /** A file or a folder, from the root. */
+  /** A file or a folder, relative to the root. */
   readonly path?: string | undefined
-  /** Part of `Name <e-mail>` of the author, on one line; the case of ASCII letters does not matter. */
+  /** A part of the author's `Name <e-mail>`, on one line. ASCII letters match in either case. */
   readonly author?: string | undefined
-  /** Seconds since 1970 of the committer, both inclusive, at least 0. */
+  /** Committer times in seconds since 1970, both inclusive, at least 0. */
   readonly since?: number | undefined
   readonly until?: number | undefined
 }
 
 /** Bytes of an id. */
 const idBytes = 20
-/** Characters of git's output: 1,600,000 commits. */
+/** Bytes of Git's output: 1,600,000 commits. */
 const maxOutputBytes = 64 * 1024 * 1024
 
-/** Lists of ids, by folder, head and filter: they never change. */
+/** Lists of ids, by folder, head and filter. They never change. */
 const logs = new LRUCache<string, Buffer>({ maxSize: 16 * 1024 * 1024, sizeCalculation: (ids) => ids.length + 400 })
 
 /**
- * A page of `git log --since-as-filter --until --author -- <path>`, and how many there are. The first page of a head and a
- * filter walks the whole history (11 µs of CPU a commit, 6 with a commit-graph), the others read memory.
+ * Returns a page of `git log --since-as-filter --until --author -- <path>`, and the number of commits. The first page
+ * of a head and a filter walks the whole history. That takes 11 µs of CPU time per commit, or 6 with a commit-graph.
+ * Later pages are read from memory.
  *
- * With a path git simplifies history: below a merge that took the path unchanged from one parent it follows that parent
- * alone, so a change that the merge dropped is missing. It does not follow renames.
+ * With a path, Git simplifies history. Below a merge that took the path unchanged from one parent, it follows only that
+ * parent. A change that the merge dropped is therefore missing. Git does not follow renames.
  *
- * @throws GitError as askGit
+ * @throws the errors of askGit
  */
 export async function readFilteredLog(
   repo: Repo,

@@ -1,9 +1,10 @@
 /**
- * Answers questions about history in `git log`'s order from logs that the index has laid out (`KnownLogs`). Walks only the
- * commits above them. Answers about a commit never change, so they are cached.
+ * Answers queries about history, in the order of `git log`. Uses logs that the index has laid out (`KnownLogs`), and
+ * walks only the commits above them. Answers about a commit never change, so they are cached.
  *
- * `log(c) = [c] + log(p)` for every commit with one parent, whatever the clocks. With merges, the entries below an entry are
- * that entry's own log only at a *cut*: git's queue held it alone, and no later entry has a parent that was shown before.
+ * `log(c) = [c] + log(p)` for every commit with one parent, in spite of wrong clocks. With merges, the entries below an
+ * entry are that entry's own log only at a *cut*. At a cut, Git's queue held nothing else, and no later entry has a
+ * parent that was shown before.
  */
 
 import { LRUCache } from 'lru-cache'
@@ -21,36 +22,44 @@ interface Divergence {
 }
 
 /**
- * Questions about a repository's history. A head may be pending in an object batch.
+ * Queries about a repository's history. A head may be pending in an object batch.
  *
  * Each method throws GitError object_missing, object_damaged, repo_missing, native_failed.
  */
 export interface History {
   /** A page of `git log head`, and the length of the log. */
   page(head: Oid, offset: number, limit: number): Promise<{ total: number; oids: Oid[] }>
-  /** Whether `oid` is `head` or one of its ancestors. */
+  /** True if `oid` is `head` or one of its ancestors. */
   contains(head: Oid, oid: Oid): Promise<boolean>
-  /** Those of `head` and its ancestors whose id begins so, two at most. */
+  /** Returns at most two commits whose id begins with `prefix`, from `head` and its ancestors. */
   named(head: Oid, prefix: string): Promise<Oid[]>
-  /** How far two commits have diverged, as sets; `git rev-list --left-right --count` is wrong under clock skew. */
+  /**
+   * Measures how far two commits have diverged, as sets. `git rev-list --left-right --count` is wrong under clock skew.
+   */
   divergence(base: Oid, head: Oid): Promise<Divergence>
-  /** What `head` has and `base` lacks, in the order of head's log, newest first. */
+  /** Returns the commits that `head` has and `base` lacks, newest first. Their order is that of head's log. */
   between(base: Oid, head: Oid): Promise<Oid[]>
-  /** The best common ancestor, the first of several; neither may be pending, unless one contains the other. */
+  /**
+   * Returns the best common ancestor, or the first of several. Neither commit may be pending, unless one contains the
+   * other.
+   */
   mergeBase(a: Oid, b: Oid): Promise<Oid | undefined>
 }
 
-/** 200,000 entries in all, of 105 bytes of heap each; what has none takes, with its key, as much as six. */
+/**
+ * Walked logs, with 200,000 entries in total, of 105 bytes of heap each. An empty one counts, with its key, as six
+ * entries.
+ */
 const walkedLogs = new LRUCache<string, LogPart>({
   maxSize: 200_000,
   sizeCalculation: ({ entries }) => entries.length + 6,
 })
 
-/** Of about 400 bytes each. */
+/** Each takes about 400 bytes. */
 const divergences = new LRUCache<string, Divergence>({ max: 5_000 })
 const mergeBases = new LRUCache<string, { readonly oid: Oid | undefined }>({ max: 5_000 })
 
-/** Attempts of a question whose logs are forgotten while it is answered. */
+/** Attempts of a query whose logs are forgotten while it is answered. */
 const maxAttempts = 10
 
 export function openHistory(repo: Repo, known: KnownLogs): History {
@@ -135,7 +144,7 @@ class RepoHistory implements History {
     return this.#repo.pending?.has(oid) === true
   }
 
-  /** The log of `head` on top of one that is known, preferably its own. */
+  /** The log of `head` on top of a known log, preferably its own. */
   async #logOf(head: Oid): Promise<LogPart> {
     if (!this.#isPending(head) && (await this.#known.isCut(head))) return { entries: [], base: head }
     const key = `${this.#repo.dir}:${head}`
@@ -195,7 +204,7 @@ class RepoHistory implements History {
     return lengths && { ours, theirs, ...lengths }
   }
 
-  /** One of the two has no known log below it: nothing is shared there. */
+  /** Handles two logs of which at least one has no known log below it. Nothing is shared there. */
   async #sharedByLength(ours: LogPart, theirs: LogPart): Promise<SharedEnd | undefined> {
     if (ours.base && theirs.base) return undefined
     const a = ours.base ? (await this.#known.page(ours.base, 0, 0))?.total : 0
@@ -204,7 +213,7 @@ class RepoHistory implements History {
   }
 }
 
-/** Repeats the question until its logs stay known. */
+/** Repeats the query until its logs stay known. */
 async function retryWhileForgotten<T>(ask: () => Promise<T | undefined>): Promise<T> {
   for (let round = 0; round < maxAttempts; round++) {
     const answer = await ask()
@@ -217,7 +226,7 @@ function noneShared(ours: LogPart, theirs: LogPart): SharedEnd | undefined {
   return ours.base || theirs.base ? undefined : { a: 0, b: 0, shared: 0, straight: true }
 }
 
-/** Whether no merge lies above the common end. Then both sides share only commits that are not laid out yet. */
+/** True if there is no merge above the common end. Then both sides share only commits that are not laid out yet. */
 function isStraight({ ours, theirs, straight }: Parted): boolean {
   return straight && ours.entries.every(({ cut }) => cut) && theirs.entries.every(({ cut }) => cut)
 }

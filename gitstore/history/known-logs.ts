@@ -1,20 +1,23 @@
-/** The logs of a repository that the index has laid out, as the history reads them. */
+/** The logs that the index has laid out, as the history reads them. */
 
 import type { Oid } from '../repo.ts'
 
 export interface LogEntry {
   readonly oid: Oid
-  /** Whether this entry and all below are exactly its own log. */
+  /** True if this entry and all entries below it are exactly its own log. */
   readonly cut: boolean
 }
 
-/** The newest entries of a log, on top of the known log of `base`; undefined: nothing is below. */
+/** The newest entries of a log, on top of the known log of `base`. Undefined: the log has no more entries. */
 export interface LogPart {
   readonly entries: readonly LogEntry[]
   readonly base: Oid | undefined
 }
 
-/** Two known logs: their lengths, the number of equal entries at their ends, and whether no merge lies above those. */
+/**
+ * The common end of two known logs. `a` and `b` are the lengths of the logs, and `shared` is the number of equal
+ * entries at their ends. `straight` is true if there is no merge above those entries.
+ */
 export interface SharedEnd {
   readonly a: number
   readonly b: number
@@ -22,7 +25,10 @@ export interface SharedEnd {
   readonly straight: boolean
 }
 
-/** The laid-out logs of one repository. All but `isCut` and `tips` return undefined where a log is not laid out, or no longer. */
+/**
+ * The laid-out logs of one repository. All methods except `isCut` and `tips` return undefined if a log is not, or no
+ * longer, laid out.
+ */
 export interface KnownLogs {
   isCut(oid: Oid): Promise<boolean>
   /** Commits from which every entry of every known log can be reached. */
@@ -30,7 +36,7 @@ export interface KnownLogs {
   /** Entries after the first `offset`, newest first. */
   page(cut: Oid, offset: number, limit: number): Promise<{ total: number; oids: Oid[] } | undefined>
   holdsAny(cut: Oid, oids: readonly Oid[]): Promise<boolean | undefined>
-  /** Two at most of the entries whose id begins so. */
+  /** Returns at most two of the entries whose id begins with `prefix`. */
   named(cut: Oid, prefix: string): Promise<Oid[] | undefined>
   shared(a: Oid, b: Oid): Promise<SharedEnd | undefined>
 }

@@ -1,4 +1,4 @@
-/** Walks the commits above the known logs in `git log`'s order, and reads their parents and dates. */
+/** Walks the commits above the known logs, in the order of `git log`. Also reads their parents and dates. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { runGitOrThrow } from '../native.ts'
 import { readCommit } from '../objects/commits.ts'
@@ -10,16 +10,16 @@ const commitsPerTurn = 5_000
 
 interface Shown {
   readonly oid: Oid
-  /** Whether git's queue held nothing else. */
+  /** True if Git's queue held nothing else. */
   readonly alone: boolean
-  /** The first place among those shown that one of its parents has; its own, as a rule. */
+  /** The first place of its parents among the shown commits. Usually this is the commit's own place. */
   readonly earliest: number
 }
 
 /**
- * Git's own walk, from `head` down to the first known log: a queue by committer date, newest first, equal dates in the order
- * of arrival. Source: get_revision_1 (revision.c), commit_list_insert_by_date (commit.c).
- * `reader` may be shared by several walks over the same known logs.
+ * Walks as Git does from `head` down to the first known log. The queue is ordered by committer date, newest first;
+ * equal dates stay in the order of arrival. Source: get_revision_1 (revision.c), commit_list_insert_by_date (commit.c).
+ * Several walks over the same known logs may share `reader`.
  *
  * @throws GitError object_missing, object_damaged, repo_missing, native_failed
  */
@@ -39,7 +39,7 @@ export async function walkLog(
     const { oid, parents } = commit
     const alone = queue.length === 0
     if (alone && !reader.isNew(oid) && (await known.isCut(oid))) {
-      // After a merge, with wrong clocks, the log below may repeat commits that are shown already.
+      // After a merge, with wrong clocks, the log below may repeat commits that are already shown.
       const again = merges && (await known.holdsAny(oid, [...places.keys()])) !== false
       if (!again) return { entries: toEntries(shown), base: oid }
     }
@@ -59,7 +59,7 @@ export async function walkLog(
   return { entries: toEntries(shown), base: undefined }
 }
 
-/** An entry is a cut if git's queue held it alone and no entry after it has a parent before it. */
+/** Marks the cuts. At a cut, Git's queue held nothing else, and no later entry has a parent before it. */
 function toEntries(shown: readonly Shown[]): LogEntry[] {
   let earliest = shown.length
   const entries = new Array<LogEntry>(shown.length)
@@ -83,7 +83,10 @@ function firstNotOlder(queue: readonly Ancestry[], timestamp: number): number {
   return low
 }
 
-/** Commits read one by one (0.1 ms loose, 1 ms packed) before git is asked for the rest (5 ms, then 10 µs each). */
+/**
+ * Commits that are read one by one before Git is asked for the rest. One read takes 0.1 ms loose and 1 ms packed. Git
+ * takes 5 ms, then 10 µs each.
+ */
 const maxSingleReads = 50
 
 /** Parents and date of a commit. */
@@ -94,13 +97,13 @@ interface Ancestry {
   readonly timestamp: number
 }
 
-/** Reads parents and dates of commits: a few one by one, more of them by one `git rev-list`. */
+/** Reads parents and dates of commits: a few one by one, more with one `git rev-list`. */
 export class AncestryReader {
   readonly #repo: Repo
   readonly #known: Pick<KnownLogs, 'tips'>
   readonly #loaded = new Map<Oid, Ancestry>()
   readonly #learnt = new Set<Oid>()
-  /** Whether only commits that no known log held are loaded. */
+  /** True if all loaded commits are ones that no known log held. */
   #isNew = true
   #loads = 0
   #misses = 0
@@ -114,22 +117,22 @@ export class AncestryReader {
     return this.#loaded.get(oid)
   }
 
-  /** Whether no known log held the commit when it was loaded, and `addKnown` has not named it since. */
+  /** True if no known log held the commit when it was loaded. False after `addKnown` has named it. */
   isNew(oid: Oid): boolean {
     return this.#isNew && this.#loaded.has(oid) && !this.#learnt.has(oid)
   }
 
-  /** These entries are known from now on. */
+  /** Marks these entries as known. */
   addKnown(entries: readonly LogEntry[]): void {
     for (const { oid } of entries) this.#learnt.add(oid)
   }
 
-  /** Loads at once what walks from many `heads` would read one by one. */
+  /** Loads at once the commits that walks from `heads` would read one by one, if there are many. */
   async prepare(heads: readonly Oid[]): Promise<void> {
     if (heads.length >= maxSingleReads) await this.#load(heads)
   }
 
-  /** `beside`: the other commits in the walk's queue. */
+  /** Reads a commit. `beside` has the other commits in the walk's queue. */
   async read(oid: Oid, beside: readonly Ancestry[]): Promise<Ancestry> {
     const loaded = this.#loaded.get(oid)
     if (loaded) return loaded
@@ -145,7 +148,7 @@ export class AncestryReader {
     return { oid, parents, timestamp: committer.timestamp }
   }
 
-  /** Loads first the commits that no known log holds; at the next call, everything. */
+  /** Loads the commits that no known log holds. Later calls load everything. */
   async #load(from: readonly Oid[]): Promise<void> {
     this.#isNew = this.#loads++ === 0
     const known = this.#isNew ? await this.#known.tips() : []

@@ -14,28 +14,29 @@ import { scratchFolder } from '../temporary-names.ts'
 import { type Budget, mergeTrees, type Trees } from './tree-merge.ts'
 
 export interface Rebasing {
-  /** Oldest first: what the source has and `onto` lacks. */
+  /** The commits that the source has and `onto` lacks, oldest first. */
   readonly commits: readonly Oid[]
   readonly onto: Oid
   readonly committer: Person
-  /** Ends the rebase between two commits, and git at once. */
+  /** Ends the rebase between two commits, and a running Git process at once. */
   readonly signal?: AbortSignal
 }
 
-/** Entries of trees that one rebase may read and write in this process: about 2 s of CPU. */
+/** The limit of tree entries that one rebase reads and writes here: about 2 s of CPU time. */
 const maxTreeEntries = 1_000_000
 
 /** Bytes of new trees and commits that are held in memory before they are saved. */
 const maxUnsavedBytes = 16 * 1024 * 1024
 
 /**
- * Rebases `commits` onto `onto`, each by a three-way merge of trees, as `git rebase` does: skips merge commits, keeps author
- * and message, drops a commit that has become empty, keeps one that was empty before. Saves the new objects and returns the
- * last commit, `onto` itself if none was left. Every commit must be on disk.
- * About 25 ms for a commit that changes a path which the other side has changed since, 1 ms otherwise.
+ * Rebases `commits` onto `onto`, each with a three-way merge of trees. Like `git rebase`, it skips merge commits and
+ * keeps author and message. It drops commits that have become empty, and keeps commits that already were. Saves the new
+ * objects and returns the last commit, or `onto` if none is left. Every commit must be on disk. A commit takes about 25
+ * ms if it changes a path that the other side has also changed, and 1 ms otherwise.
  *
- * @throws GitError merge_conflict (facts.paths: sorted; facts.commit: the commit that conflicts), limit_exceeded (trees too large),
- *   native_failed, and as ObjectBatch.save; the signal's reason
+ * @throws GitError merge_conflict (facts.paths: sorted; facts.commit: the commit that conflicts), limit_exceeded (trees
+ *   too large), native_failed, and the errors of ObjectBatch.save
+ * @throws the signal's reason
  */
 export async function rebase(repo: Repo, { commits, onto, committer, signal }: Rebasing): Promise<Oid> {
   let batch = newObjectBatch(repo)
@@ -65,7 +66,7 @@ export async function rebase(repo: Repo, { commits, onto, committer, signal }: R
     await batch.save()
     return head
   } catch (error) {
-    // A git that the signal ended fails with an error of its own.
+    // A Git process that the signal ended fails with another error.
     signal?.throwIfAborted()
     throw error
   } finally {
@@ -79,7 +80,7 @@ function sizeOf(batch: ObjectBatch): number {
   return bytes
 }
 
-/** Merges by git and adds the new objects to the batch. @throws GitError merge_conflict, native_failed */
+/** Merges with Git and adds the new objects to the batch. @throws GitError merge_conflict, native_failed */
 async function nativeMerge(
   batch: ObjectBatch,
   scratch: ScratchObjects,
@@ -89,7 +90,7 @@ async function nativeMerge(
 ): Promise<Oid> {
   const repo = await scratch.open()
   for (const [oid, object] of batch.repo.pending ?? []) if (object.type !== 'commit') await scratch.put(oid, object)
-  // merge-tree takes its base from history (--merge-base came with git 2.40): three commits give it the three trees.
+  // merge-tree takes its base from history (--merge-base came with git 2.40). Three commits give it the three trees.
   const root = await createPlaceholder(scratch, repo, base, [])
   const sides = [
     await createPlaceholder(scratch, repo, ours, [root]),
@@ -112,7 +113,7 @@ async function nativeMerge(
 
 const placeholderPerson = { name: 'grove', email: 'grove', timestamp: 0, timezoneOffset: 0 }
 
-/** A commit for merge-tree alone. */
+/** Creates a commit only for merge-tree. */
 async function createPlaceholder(scratch: ScratchObjects, repo: Repo, tree: Oid, parents: Oid[]): Promise<Oid> {
   const batch = newObjectBatch({ dir: repo.dir })
   const oid = await batch.commit({
@@ -140,20 +141,20 @@ async function adopt(batch: ObjectBatch, scratch: ScratchObjects, root: Oid): Pr
 }
 
 interface ScratchRepo extends Repo {
-  /** Lets git read the repository's objects and write to this folder. */
+  /** Lets Git read the repository's objects and write to this folder. */
   readonly env: Record<string, string>
 }
 
-/** A folder of objects beside a repository's own, for merges that may come to nothing. Git and this process share it. */
+/** A folder of objects for merges that may be discarded, next to a repository's own. Git and this process share it. */
 interface ScratchObjects {
   /** Makes the folder at the first call. @throws GitError storage_* */
   open(): Promise<ScratchRepo>
   /**
-   * Writes an object for git, once. It is not synced. Makes no folder but the last: the others would bring back a repository
-   * that was deleted meanwhile.
+   * Writes an object for Git, once. It is not synced. Makes only the last folder of the path. Making the others would
+   * bring back a repository that was deleted since.
    */
   put(oid: Oid, object: PendingObject): Promise<void>
-  /** Undefined: the object was in the repository before, or does not exist. */
+  /** Returns undefined if the object was in the repository before, or does not exist. */
   find(oid: Oid): Promise<PendingObject | undefined>
   remove(): Promise<void>
 }
@@ -190,7 +191,8 @@ function scratchObjectsOf(repo: Repo): ScratchObjects {
       return found
     },
     remove: async () => {
-      // A folder that remains is removed with other stale files; the failure must not hide the merge's outcome.
+      // A folder that remains is removed later with other stale files. The failure must not hide the outcome of the
+      // merge.
       if (opened) await rm(dir, { recursive: true, force: true }).catch(() => undefined)
     },
   }

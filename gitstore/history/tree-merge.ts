@@ -1,4 +1,4 @@
-/** Merges trees in this process where no path was changed on both sides: most commits of a rebase. */
+/** Merges trees in this process if no path was changed on both sides. Most commits of a rebase are such. */
 import { GitError } from '../errors.ts'
 import type { TreeBuilder } from '../objects/tree-changes.ts'
 import { emptyTree, readTree, type TreeEntry } from '../objects/trees.ts'
@@ -10,7 +10,7 @@ export interface Trees {
   readonly theirs: Oid
 }
 
-/** Counts down the entries of trees that are read and written; one may serve several merges. */
+/** Counts down the tree entries that are read and written. Several merges may share it. */
 export interface Budget {
   entries: number
 }
@@ -18,11 +18,12 @@ export interface Budget {
 const folder = '040000'
 
 /**
- * The tree that `git merge-tree` makes; undefined where git must decide. Git must decide where a path differs from the base on
- * both sides, unless both wrote the same file: a rename on one side concerns the other only if that changed the old or the new
- * name, and a renamed folder only if the other changed something in it.
+ * Returns the tree that `git merge-tree` makes, or undefined if Git must decide. Git must decide if both sides differ
+ * from the base at a path, unless both wrote the same file. That condition also covers renames. A rename on one side
+ * concerns the other only if the other changed the old or the new name. A renamed folder concerns it only if it changed
+ * something in the folder.
  *
- * @throws GitError limit_exceeded: the budget is used up; and as readTree
+ * @throws GitError limit_exceeded (the budget is used up), and the errors of readTree
  */
 export async function mergeTrees(batch: TreeBuilder, trees: Trees, budget: Budget): Promise<Oid | undefined> {
   if (trees.ours === trees.theirs) return trees.ours
@@ -30,7 +31,7 @@ export async function mergeTrees(batch: TreeBuilder, trees: Trees, budget: Budge
   return merged === null ? batch.tree([]) : merged
 }
 
-/** Null for a folder in which nothing is left. */
+/** Returns null if nothing is left in the folder, and undefined if Git must decide. */
 async function mergeFolder(
   batch: TreeBuilder,
   { base, ours, theirs }: Trees,
@@ -58,7 +59,7 @@ async function mergeFolder(
   return batch.tree([...merged.values()])
 }
 
-/** An entry that both sides have changed; undefined where git must look into it. */
+/** Merges an entry that both sides have changed. Undefined if Git must decide. */
 async function mergeEntry(
   batch: TreeBuilder,
   base: TreeEntry | undefined,
@@ -66,7 +67,7 @@ async function mergeEntry(
   theirs: TreeEntry | undefined,
   budget: Budget,
 ): Promise<{ readonly now: TreeEntry | undefined } | undefined> {
-  // One side may have renamed what both have deleted.
+  // One side may have renamed an entry that both have deleted.
   if (!ours || !theirs) return undefined
   const folders = ours.mode === folder && theirs.mode === folder && (!base || base.mode === folder)
   if (!folders) return isSame(ours, theirs) && ours.mode !== folder ? { now: ours } : undefined

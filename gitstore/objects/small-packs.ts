@@ -20,8 +20,8 @@ import { findOffset, parseEntryHeader, trailerBytes } from './pack-format.ts'
 const inflate = promisify(inflateCallback)
 
 /**
- * Limits of a pack that is read here, and of its index of some 2,300 objects. The third limit is the number of packs in
- * a repository.
+ * Bytes of a pack that is read here, and of its index. Such an index has up to some 2,300 objects. A repository with
+ * more than `maxPacks` packs is left to Git.
  */
 const maxPackBytes = 1_048_576
 const maxIndexBytes = 65_536

@@ -1,4 +1,7 @@
-/** Finds what makes a foreign folder unsafe to read as a repository: git opens every file that it holds or names. */
+/**
+ * Finds hazards in a foreign folder before Git reads it as a repository. Git opens every file that such a folder holds
+ * or names.
+ */
 import { lstat, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ignoreMissing } from '../fs-exists.ts'
@@ -10,8 +13,8 @@ import { config } from '../repo-folders.ts'
 const configLimitBytes = 1_048_576
 
 /**
- * Why the bare repository in `dir` must not be opened, in words for the operator; undefined where it holds nothing but files
- * and folders and names no place outside of itself. Opens only regular files. About 20 µs an entry.
+ * Explains to the operator why the bare repository in `dir` must not be opened. Undefined if it has only files and folders,
+ * and names no place outside itself. Opens only regular files. Takes about 20 µs per entry.
  *
  * @throws system errors
  */
@@ -19,7 +22,7 @@ export async function findHazard(dir: string): Promise<string | undefined> {
   return (await findOddEntry(dir)) ?? (await findExternalReference(dir))
 }
 
-/** The first entry below `dir` that is neither a file nor a folder; links count unless `linksToo` is false. */
+/** Finds the first entry below `dir` that is neither a file nor a folder. Links count unless `linksToo` is false. */
 export async function findOddEntry(dir: string, linksToo = true): Promise<string | undefined> {
   const pending = ['']
   for (let folder = pending.pop(); folder !== undefined; folder = pending.pop()) {
@@ -32,7 +35,7 @@ export async function findOddEntry(dir: string, linksToo = true): Promise<string
   return undefined
 }
 
-/** Files by which a repository names other repositories, which git would read too. */
+/** Finds files with which a repository names other repositories. Git would also read those. */
 async function findExternalReference(dir: string): Promise<string | undefined> {
   if ((await sizeOf(join(dir, 'objects/info/alternates'))) > 0)
     return 'it borrows objects from another folder (objects/info/alternates); git clone --mirror --no-local copies them'
@@ -40,20 +43,20 @@ async function findExternalReference(dir: string): Promise<string | undefined> {
   for (const name of ['config', 'config.worktree']) {
     const found = await readRegular(join(dir, name), configLimitBytes)
     if (typeof found === 'string') return `${name}: ${found}`
-    // Git knows the sections include and includeIf, anywhere in a line that began as a section.
+    // Git reads the sections include and includeIf anywhere in a line that began as a section.
     if (found && /\[\s*include/i.test(found.toString('latin1')))
       return `${name} includes other files; remove its [include] sections`
   }
   return undefined
 }
 
-/** Whether the repository has the configuration of those that Grove makes: another could lead a fetch into it elsewhere. */
+/** True if the repository has the configuration that Grove writes. Another could lead a fetch into it elsewhere. */
 export async function hasOwnConfig({ dir }: Repo): Promise<boolean> {
   const bytes = await readRegular(join(dir, 'config'), configLimitBytes)
   return bytes?.toString() === config
 }
 
-/** 0 where the file is missing. */
+/** Returns 0 if the file is missing. */
 async function sizeOf(path: string): Promise<number> {
   return (await ignoreMissing(lstat(path)))?.size ?? 0
 }

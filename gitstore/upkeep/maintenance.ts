@@ -1,10 +1,10 @@
 /**
- * Keeps a repository fast to read: packs loose objects, merges small packs, packs refs, writes a commit-graph. Prunes nothing:
- * unreachable objects are packed with all others.
+ * Keeps a repository fast to read. Packs loose objects, merges small packs, packs refs, and writes a commit-graph.
+ * Prunes nothing. Unreachable objects are packed with all others.
  *
- * Git's own `repack -d` deletes old packs without syncing the names of the new one. Here every deletion follows the sync. Young
- * objects stay loose, also unreachable ones: they may belong to a commit whose ref is about to move, and an operator's
- * `git repack -ad` drops from packs every object that is unreachable at its start.
+ * Git's own `repack -d` deletes old packs without syncing the names of the new one. Here every deletion follows the
+ * sync. Young objects stay loose, even unreachable ones, because they may belong to a commit whose ref is about to
+ * move. An operator's `git repack -ad` drops from packs every object that is unreachable at its start.
  */
 import { readdir, stat, unlink } from 'node:fs/promises'
 import { syncDirectory } from '../durable.ts'
@@ -16,13 +16,16 @@ import { readRef } from '../refs/refs.ts'
 import type { Oid, Repo } from '../repo.ts'
 import { main } from '../repo-folders.ts'
 
-/** Age from which on loose objects are packed: longer than any request or push takes from its objects to its refs. */
+/** The age at which loose objects are packed. No request or push takes that long from its objects to its refs. */
 const youngMs = 60 * 60_000
-/** Objects of one pack; the next run packs the others. */
+/** The limit of objects in one pack. The next run packs the rest. */
 const maxObjectsPerPack = 50_000
 const gitTimeoutMs = 10 * 60_000
 
-/** What one git may hold in memory: 64 MiB to look for deltas, 32 for those found, 128 of packs; one core. */
+/**
+ * Bounds the memory of one Git process, on one core. 64 MiB are for the search for deltas, 32 for the deltas found, and
+ * 128 for packs.
+ */
 const memoryLimits = [
   'pack.threads=1',
   'pack.windowMemory=64m',
@@ -33,9 +36,9 @@ const memoryLimits = [
   'core.bigFileThreshold=16m',
 ].flatMap((setting) => ['-c', setting])
 
-/** Numbers of loose objects, packs to merge and loose refs from which on maintenance runs. */
+/** The numbers of loose objects, packs to merge, and loose refs at which maintenance runs. */
 const thresholds = { looseIn256th: 8, packs: 10, refs: 256 } as const
-/** Bytes of packs from which on a commit-graph pays, and the age at which it is written again. */
+/** Bytes of packs above which a commit-graph pays, and its age for a rewrite. */
 const minGraphPackBytes = 1_048_576
 const maxGraphAgeMs = 60 * 60_000
 
@@ -46,10 +49,10 @@ export interface Needs {
   readonly graph: boolean
 }
 
-/** Reads four folders, in 1 ms. @throws GitError storage_* */
+/** Checks which maintenance is needed. Reads four folders, in 1 ms. @throws GitError storage_* */
 export async function needsOf(repo: Repo): Promise<Needs> {
   try {
-    // Ids are spread evenly: one folder stands for all 256. Source: too_many_loose_objects, builtin/gc.c.
+    // Ids are spread evenly, so one folder represents all 256. Source: too_many_loose_objects, builtin/gc.c.
     const sample = await looseIn(repo, '17')
     const packs = await listPacks(repo)
     return {
@@ -64,10 +67,10 @@ export async function needsOf(repo: Repo): Promise<Needs> {
 }
 
 /**
- * Does what is needed, by a git of low priority that `signal` kills. Concurrent reads, writes and `git gc` are safe. Two runs at
- * once do the work twice and no harm.
+ * Does the maintenance in `needs`. Uses Git processes of low priority, which `signal` kills. Concurrent reads, writes
+ * and `git gc` are safe. Two concurrent runs do the work twice, without harm.
  *
- * @throws GitError native_failed (also when killed), repo_missing, storage_* (facts.sync), and the system's errors
+ * @throws GitError native_failed (also when killed), repo_missing, storage_* (facts.sync), and other system errors
  */
 export async function maintain(repo: Repo, needs: Needs, signal: AbortSignal): Promise<void> {
   refuseReadOnly(repo)
@@ -88,7 +91,7 @@ interface Loose {
   readonly bytes: number
 }
 
-/** Old loose objects in one of the 256 folders. */
+/** Lists the old loose objects in one of the 256 folders. */
 async function looseIn(repo: Repo, fanOut: string): Promise<Loose[]> {
   const folder = `${repo.dir}/objects/${fanOut}`
   const names = ((await ignoreMissing(readdir(folder))) ?? []).filter((name) => /^[0-9a-f]{38}$/.test(name))
@@ -96,7 +99,7 @@ async function looseIn(repo: Repo, fanOut: string): Promise<Loose[]> {
   for (const name of names) {
     const path = `${folder}/${name}`
     const file = await oldFile(path)
-    // A crash left an empty one; repair.ts removes it.
+    // A crash left an empty file; repair.ts removes it.
     if (file && file.size > 0) found.push({ oid: fanOut + name, path, bytes: file.size })
   }
   return found
@@ -104,7 +107,7 @@ async function looseIn(repo: Repo, fanOut: string): Promise<Loose[]> {
 
 async function oldFile(path: string): Promise<{ size: number } | undefined> {
   const file = await ignoreMissing(stat(path))
-  return file && Date.now() - file.mtimeMs > youngMs ? file : undefined // the clock of files, as in object-batch.ts
+  return file && Date.now() - file.mtimeMs > youngMs ? file : undefined // the clock of file times, as in object-batch.ts
 }
 
 async function packLoose(repo: Repo, signal: AbortSignal): Promise<void> {
@@ -124,7 +127,7 @@ async function packLoose(repo: Repo, signal: AbortSignal): Promise<void> {
     signal,
   )
   for (const { path } of loose) {
-    // It was freshened since: a writer is about to use it.
+    // A file that was freshened since stays, because a writer is about to use it.
     if (await oldFile(path)) await ignoreMissing(unlink(path))
   }
 }
@@ -136,13 +139,13 @@ interface Pack {
   readonly bytes: number
 }
 
-/** Bytes of a merged pack; a larger pack stays as it is. */
+/** The limit of a merged pack, in bytes. A larger pack stays unchanged. */
 export const maxPackBytes = 512 * 1024 * 1024
 
 /** Suffixes of files that mark a pack as kept, partial, or cruft. */
 const keepSuffixes = ['.keep', '.promisor', '.mtimes']
 
-/** The packs that maintenance may replace; none where an operator's index spans several packs. */
+/** Lists the packs that maintenance may replace. Empty if an operator's index spans several packs. */
 async function listPacks(repo: Repo): Promise<Pack[]> {
   const folder = `${repo.dir}/objects/pack`
   const names = new Set(await ignoreMissing(readdir(folder)))
@@ -159,8 +162,9 @@ async function listPacks(repo: Repo): Promise<Pack[]> {
 }
 
 /**
- * The smallest packs, as many as needed for each remaining one to be twice as large as all smaller ones together. Every object
- * is then rewritten about as often as the repository doubles in size. Source: `git repack --geometric=2`.
+ * Returns the smallest packs that must be merged. Each remaining pack is then twice as large as all smaller ones
+ * together. Every object is rewritten about as often as the repository doubles in size. Source: `git repack
+ * --geometric=2`.
  */
 export function packsToMerge(packs: readonly Pack[]): Pack[] {
   const sorted = [...packs].sort((a, b) => a.bytes - b.bytes)
@@ -203,13 +207,13 @@ async function packObjects(
     .trim()
   const name = `pack-${hash}`
   if (!/^pack-[0-9a-f]{40}$/.test(name)) throw new GitError('native_failed', 'git pack-objects made no pack', { hash })
-  // An operator's `git repack -ad` may have replaced it already: then this throws, and nothing is deleted.
+  // An operator's `git repack -ad` may already have replaced the pack. Then this throws, and nothing is deleted.
   await stat(`${folder}/${name}.idx`)
   await syncDirectory(folder)
   return name
 }
 
-/** Removes the index first, as git does: a reader without an index looks for no pack. */
+/** Removes the index first, as Git does. A reader ignores a pack without an index. */
 async function removePack(repo: Repo, name: string): Promise<void> {
   for (const suffix of ['.idx', '.rev', '.bitmap', '.pack'])
     await ignoreMissing(unlink(`${repo.dir}/objects/pack/${name}${suffix}`))
@@ -220,7 +224,10 @@ async function looseRefs(repo: Repo): Promise<number> {
   return names.filter((entry) => entry.isFile()).length
 }
 
-/** Makes the packed refs durable before the loose ones are removed. Git takes `packed-refs.lock` and each ref's own lock. */
+/**
+ * Makes the packed refs durable before the loose ones are removed. Git takes `packed-refs.lock` and each ref's own
+ * lock.
+ */
 async function packRefs(repo: Repo, signal: AbortSignal): Promise<void> {
   const limits = { signal, timeoutMs: gitTimeoutMs, priority: 'background' } as const
   for (const removal of ['--no-prune', '--prune']) {
@@ -232,7 +239,7 @@ async function packRefs(repo: Repo, signal: AbortSignal): Promise<void> {
 async function wantsGraph(repo: Repo, packs: readonly Pack[]): Promise<boolean> {
   if (packs.reduce((sum, { bytes }) => sum + bytes, 0) < minGraphPackBytes || !readRef(repo, main)) return false
   const info = `${repo.dir}/objects/info`
-  // An operator keeps a chain of graphs.
+  // A chain of graphs is an operator's.
   if (exists(`${info}/commit-graphs`)) return false
   const graph = await ignoreMissing(stat(`${info}/commit-graph`))
   if (!graph) return true
@@ -241,8 +248,8 @@ async function wantsGraph(repo: Repo, packs: readonly Pack[]): Promise<boolean> 
 }
 
 /**
- * Writes the graph of main alone, which nothing rewinds, and whole each time: git reports a fault in a graph that names missing
- * commits, such as those of a deleted branch after an operator's `git repack -ad`.
+ * Writes the graph only of main, which nothing rewinds, and completely each time. Git reports a fault in a graph that
+ * names missing commits. A deleted branch would leave such commits after an operator's `git repack -ad`.
  */
 async function writeGraph(repo: Repo, signal: AbortSignal): Promise<void> {
   const input = Buffer.from(`${readRef(repo, main)}\n`)

@@ -1,4 +1,4 @@
-/** Repairs files that a power cut, or native git on a full disk, leaves empty in a repository. */
+/** Repairs files that are empty after a power cut, or after native Git met a full disk. */
 import { linkSync, readFileSync, renameSync, statSync, unlinkSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { replaceFile, syncDirectory } from '../durable.ts'
@@ -12,12 +12,12 @@ import { temporaryObject } from '../temporary-names.ts'
 import { createYielder } from '../yielder.ts'
 import { entriesOf } from './stale-files.ts'
 
-/** To look at a file costs as much as so many entries that are in memory. */
+/** The cost of checking a file, in entries that are in memory. */
 const fileCost = 10
 
 /**
- * Removes loose objects of no bytes. No writer leaves an empty object under its final name, and an empty one hides the same
- * object in a pack. An object without another copy is reported as missing from then on.
+ * Removes empty loose objects and returns their ids. No writer leaves an empty object under its final name, and an
+ * empty object hides the same object in a pack. An object without another copy is then reported as missing.
  */
 export async function removeEmptyObjects({ dir }: Repo): Promise<Oid[]> {
   const removed: Oid[] = []
@@ -34,7 +34,7 @@ export async function removeEmptyObjects({ dir }: Repo): Promise<Oid[]> {
   return removed
 }
 
-/** Moves the file away before it checks again: a writer may just have written the whole object. */
+/** Moves the file away before it checks again. A writer may just have written the complete object. */
 function removeEmpty(path: string): boolean {
   const aside = join(dirname(path), temporaryObject())
   try {
@@ -53,7 +53,9 @@ function sizeOf(path: string): number | undefined {
   return statSync(path, { throwIfNoEntry: false })?.size
 }
 
-/** Lists the full names of loose refs that are empty or hold only zeros, as blocks do that were never written. */
+/**
+ * Lists the full names of loose refs that are empty or hold only zeros. Blocks that were never written read as zeros.
+ */
 export async function listEmptyRefs(repo: Repo): Promise<string[]> {
   const found: string[] = []
   const pace = createYielder()
@@ -69,7 +71,7 @@ export async function listEmptyRefs(repo: Repo): Promise<string[]> {
 }
 
 /**
- * Sets an empty ref to `oid`, under its lock and durably; false where the ref is no longer empty.
+ * Sets an empty ref to `oid`, under its lock and durably. False if the ref is no longer empty.
  *
  * @throws GitError busy, repo_missing, storage_*
  */
@@ -82,13 +84,13 @@ export async function restoreRef(store: Store, name: RefName, oid: Oid): Promise
   })
 }
 
-/** `form`: the text that each file must hold, also after an operator's changes. */
+/** The files of every repository. Each must match `form`, even after an operator's changes. */
 const requiredFiles = [
   { name: 'HEAD', text: head, form: /^(ref: refs\/\S+|[0-9a-f]{40})\s*$/ },
   { name: 'config', text: config, form: /^\s*repositoryformatversion\s*=\s*\d/m },
 ] as const
 
-/** Rewrites HEAD and config, which are the same in every repository, where they are missing or damaged. Returns the names. */
+/** Rewrites missing or damaged HEAD and config files, which are the same in every repository. Returns the names. */
 export async function restoreHeadAndConfig({ dir }: Repo): Promise<string[]> {
   const restored: string[] = []
   for (const { name, text, form } of requiredFiles) {
@@ -99,12 +101,12 @@ export async function restoreHeadAndConfig({ dir }: Repo): Promise<string[]> {
   return restored
 }
 
-/** False where there is no such file. */
+/** Returns false if there is no such file. */
 function isBlank(path: string): boolean {
   return /^[\0\s]*$/.test(readText(path) ?? 'nothing')
 }
 
-/** Undefined where there is no such file. */
+/** Returns undefined if there is no such file. */
 function readText(path: string): string | undefined {
   try {
     return readFileSync(path, 'latin1')

@@ -1,4 +1,7 @@
-/** Finds and removes the files that dead processes leave in a repository: git's locks, temporary files, quarantines. */
+/**
+ * Finds and removes files that dead processes left in a repository. They are Git's locks, temporary files and
+ * quarantines.
+ */
 import { readdirSync, statSync } from 'node:fs'
 import { rm, stat, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -10,10 +13,10 @@ import type { Store } from '../store.ts'
 import { isTemporary } from '../temporary-names.ts'
 import { createYielder, type Yielder } from '../yielder.ts'
 
-/** Age at which no process uses a file any more: a push may write nothing for as long as git may run. */
+/** The age at which no process uses a file any more. A push may write nothing for as long as Git may run. */
 const staleAfterMs = 2 * longestGitMs
 
-/** The time of the file system's clock in ms since 1970; it may differ from this machine's. */
+/** Returns the file system's time in ms since 1970. It may differ from this machine's clock. */
 export async function fileSystemTime(store: Store): Promise<number> {
   const probe = join(store.run, store.process, 'clock')
   await writeFile(probe, '')
@@ -23,17 +26,21 @@ export async function fileSystemTime(store: Store): Promise<number> {
 }
 
 /**
- * Lists stale locks, temporary files, quarantines and keep files of pushes. A folder is as old as the youngest file in it. Skips
- * locks whose owner's run folder exists: recovery removes those. A power cut may remove the folder and leave the lock.
+ * Lists stale locks, temporary files, quarantines, and keep files of pushes. A folder is as old as the youngest file in
+ * it. Skips locks whose owner's run folder exists, because recovery removes those. A power cut may remove the folder
+ * and leave the lock.
  *
  * @param run the store's folder of live processes
- * @param now of `fileSystemTime`
+ * @param now the result of `fileSystemTime`
  */
 export function listStaleFiles(run: string, { dir }: Repo, now: number): AsyncGenerator<string> {
   return staleFilesIn(run, dir, now, false, createYielder())
 }
 
-/** `inRefs`: names are those of branches and tags. A file is yielded in the turn of the event loop in which it was found stale. */
+/**
+ * Yields each file in the turn of the event loop that finds it stale. If `inRefs`, names are those of branches and
+ * tags.
+ */
 async function* staleFilesIn(
   run: string,
   dir: string,
@@ -62,7 +69,7 @@ export async function removeStaleFiles({ run }: Store, repo: Repo, now: number):
   return removed
 }
 
-/** Removes an unfinished folder, if all in it is older than `staleAfterMs`. */
+/** Removes an unfinished folder, if everything in it is older than `staleAfterMs`. */
 export async function removeIfStale(path: string, now: number): Promise<boolean> {
   if (now - lastWriteIn(path) <= staleAfterMs) return false
   await rm(path, { recursive: true, force: true })
@@ -77,7 +84,10 @@ function isStale(run: string, lock: string, now: number): boolean {
   return owner === undefined || !exists(join(run, owner.process))
 }
 
-/** Git keeps the pack of a push by this file until its refs have moved. An operator's file has another text, or none. */
+/**
+ * True if the file is Git's: it keeps a push's pack until its refs have moved. An operator's file has another text, or
+ * none.
+ */
 function isKeepOfPush(path: string): boolean {
   return readLock(path)?.startsWith('receive-pack ') === true
 }
@@ -87,7 +97,7 @@ function isOld(path: string, now: number): boolean {
   return found !== undefined && now - found.mtimeMs > staleAfterMs
 }
 
-/** The time of the last write to the folder or to anything in it; infinite where the folder is missing. */
+/** The time of the last write to the folder or to anything in it. Infinite if the folder is missing. */
 function lastWriteIn(path: string): number {
   const found = statSync(path, { throwIfNoEntry: false })
   if (!found) return Number.POSITIVE_INFINITY
@@ -103,7 +113,7 @@ interface Entry {
   readonly isFolder: boolean
 }
 
-/** The entries of a folder; none where it is missing, or is a file. */
+/** Lists the entries of a folder. Empty if it is missing or is a file. */
 export function entriesOf(dir: string): Entry[] {
   try {
     const entries = readdirSync(dir, { withFileTypes: true })
