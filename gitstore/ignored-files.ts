@@ -1,4 +1,4 @@
-/** Lists files that Git's ignore patterns leave out of a work tree, or of given paths. */
+/** Lists files that Git's ignore patterns exclude from a work tree or from given paths. */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'

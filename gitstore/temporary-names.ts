@@ -34,7 +34,7 @@ export function scratchFolder(): string {
   return randomName(scratchPrefix)
 }
 
-/** True for the name of an entry that is still being made, or that a crash left. */
+/** True if the name is that of an entry in the making, or left by a crash. */
 export function isUnfinished(name: string): boolean {
   return name.startsWith(unfinishedPrefix)
 }

@@ -127,7 +127,7 @@ export class AncestryReader {
     for (const { oid } of entries) this.#learnt.add(oid)
   }
 
-  /** Loads at once the commits that walks from `heads` would read one by one, if there are many. */
+  /** Loads the commits that walks from many `heads` would read one by one. */
   async prepare(heads: readonly Oid[]): Promise<void> {
     if (heads.length >= maxSingleReads) await this.#load(heads)
   }

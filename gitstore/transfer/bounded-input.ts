@@ -1,24 +1,25 @@
-/** Reads a git client's request before git starts: frame by frame, in a bounded number of bytes. */
+/** Reads a Git client's request before Git starts. Reads frame by frame, within a limit of bytes. */
 
 import type { Readable } from 'node:stream'
 import { codeOf, GitError } from '../errors.ts'
 import { type Pkt, pktBuffer } from './pkt-line.ts'
 
 export interface ReadOptions {
-  /** Bytes of frames, inflated. */
+  /** The limit of inflated bytes of frames. */
   readonly limitBytes: number
-  /** Called with the size of each chunk; an exception ends the reading. */
+  /** Called with the size of each chunk. An exception ends the reading. */
   readonly hold: (bytes: number) => void
-  /** Ends the reading; its reason is thrown. */
+  /** Ends the reading. Its reason is thrown. */
   readonly signal: AbortSignal
 }
 
 /**
- * Calls `take` with each frame of `input` until it returns true or `input` ends; returns which. Bytes after the last frame stay
- * in `input`, which is paused, also where this throws: no more of it is inflated.
+ * Calls `take` with each frame of `input` until it returns true or `input` ends. Returns which of the two happened.
+ * Bytes after the last frame stay in `input`, which is paused. This is also true if this function throws, so no more of
+ * the input is inflated.
  *
- * @throws GitError limit_exceeded, malformed_request (a frame is cut off, or the compression is); what `take` and `hold`
- *   throw; the reason of `signal`
+ * @throws GitError limit_exceeded, malformed_request (a frame or the compression is cut off)
+ * @throws the reason of `signal`, and any error of `take` and `hold`
  */
 export function readFrames(
   input: Readable,

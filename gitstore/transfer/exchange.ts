@@ -1,4 +1,4 @@
-/** Sends the output of one upload-pack or receive-pack to the client, and ends git when the client or the service ends. */
+/** Sends the output of one upload-pack or receive-pack to the client. Ends Git when the client or the service ends. */
 
 import type { Readable, Writable } from 'node:stream'
 import { finished } from 'node:stream/promises'
@@ -12,31 +12,33 @@ import type { GitService } from './service-process.ts'
 
 export interface Exchange {
   readonly service: GitService
-  /** The refs that the client sees: these, and all below them. */
+  /** The refs that the client sees: these, and all refs below them. */
   readonly shown: readonly string[]
   readonly version: 0 | 1 | 2
-  /** Of the request, as it is sent; undefined where the client has not said it: git does not of more than 1 MiB. */
+  /**
+   * The size of the request as it is sent. Undefined if the client does not say it; Git does not for more than 1 MiB.
+   */
   readonly bodyBytes: number | undefined
-  /** Ends git at once: the client has disconnected, or is too slow. */
+  /** Ends Git at once, because the client has disconnected or is too slow. */
   readonly signal: AbortSignal
-  /** Ends git with a message to the client: the service stops. */
+  /** Ends Git with a message to the client, because the service stops. */
   readonly stopping: AbortSignal
 }
 
 interface RelayOptions {
   /** Sent before git's output. */
   readonly opening?: Buffer
-  /** Whether the client understands a message in the middle of the answer. */
+  /** True if the client understands a message in the middle of the answer. */
   readonly bands?: boolean
-  /** Whether git holds a part of a pack. */
+  /** True if Git holds a part of a pack. */
   readonly isPush?: boolean
   /** Ends a push at once. Its reason is a `CutOffError`. */
   readonly cut?: AbortSignal
 }
 
-/** Why a push is ended before its refs move. */
+/** The reason why a push is ended before its refs move. */
 export class CutOffError extends Error {
-  /** The rest of the answer, which says why. */
+  /** The rest of the answer, with the reason. */
   readonly report: Buffer
 
   constructor(message: string, report: Buffer) {
@@ -47,9 +49,10 @@ export class CutOffError extends Error {
 }
 
 /**
- * Sends git's output to the client until git has ended.
+ * Sends Git's output to the client until Git has ended.
  *
- * @throws GitError busy; repo_missing; not_offered: git refused the request; native_failed: git ended before it answered
+ * @throws GitError busy, repo_missing, not_offered (Git refused the request), native_failed (Git ended before it
+ *   answered)
  */
 export async function relayOutput(
   repo: Repo,
@@ -63,7 +66,7 @@ export async function relayOutput(
   let answered = false
   let ended = false
   let left = false
-  /** Applies also to a client that does not read the output of a git that has ended. */
+  /** Also applies to a client that does not read the output of an ended Git process. */
   const breakOff = (kill: () => void, lastBytes: () => Buffer | undefined) => {
     const isOver = ended || left
     const bytes = isOver ? undefined : lastBytes()
@@ -101,7 +104,7 @@ export async function relayOutput(
     if (left) return
     if (code !== 0 && !answered) throw faultOf(code, stderr())
     const words = bands && code !== 0 ? answer.lastWords(isPush ? brokenPush : brokenFetch(stderr())) : undefined
-    // A git client waits for ever where an answer ends well before its last frame: it asks no more, and hears no end.
+    // A Git client waits forever for an answer that ends cleanly before its last frame.
     if (words !== undefined) output.end(words)
     else if (code !== 0 && isPush) output.write('', () => output.destroy())
     else output.end()
@@ -112,7 +115,7 @@ export async function relayOutput(
   }
 }
 
-/** The exit code. @throws GitError busy, native_failed: it was not started; repo_missing */
+/** Returns the exit code. @throws GitError busy, native_failed (it was not started), repo_missing */
 function endOf(repo: Repo, child: GitProcess): Promise<number | null> {
   return new Promise((resolve, reject) => {
     child.once('error', (cause) =>
@@ -122,7 +125,7 @@ function endOf(repo: Repo, child: GitProcess): Promise<number | null> {
   })
 }
 
-/** The last 4,096 characters of a stream so far. */
+/** Returns the last 4,096 characters of a stream so far. */
 function lastOf(stream: Readable): () => string {
   let text = ''
   stream.setEncoding('utf8').on('data', (chunk: string) => {
@@ -131,7 +134,7 @@ function lastOf(stream: Readable): () => string {
   return () => text
 }
 
-/** Deaths of upload-pack that the client's request causes, as git words them, and what they mean to the person. */
+/** Errors that a client's request causes in upload-pack, and the messages to show for them. */
 const refusals: readonly (readonly [RegExp, string])[] = [
   [
     /^fatal: no commits selected for shallow requests$/m,
@@ -151,8 +154,8 @@ function faultOf(code: number | null, stderr: string): GitError {
 }
 
 /**
- * Follows an answer, to end it with a message that its client understands at this point: before its side bands begin an `ERR`
- * frame, then a frame on the band for errors (gitprotocol-pack(5), gitprotocol-v2(5)).
+ * Follows an answer, so that it can end with a message that the client understands. Before the side bands begin, that
+ * is an `ERR` frame. Afterwards, it is a frame on the band for errors (gitprotocol-pack(5), gitprotocol-v2(5)).
  */
 function answerEnd(version: Exchange['version'], isPush: boolean) {
   let inBands = isPush
@@ -161,7 +164,7 @@ function answerEnd(version: Exchange['version'], isPush: boolean) {
     isRefused ||= start.startsWith('ERR ')
     inBands ||= version === 2 ? start === 'packfile\n' : /^([\x01-\x03]|NAK|ACK )/.test(start)
   })
-  /** With the rest of the frame that is under way; undefined within a frame's length. */
+  /** Completes the current frame, then adds `bytes`. Undefined within a frame's length. */
   const rest = (bytes: Buffer) => {
     const missing = tail.missing()
     return missing === undefined ? undefined : Buffer.concat([Buffer.alloc(missing), bytes])

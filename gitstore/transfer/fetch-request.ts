@@ -1,7 +1,7 @@
 /**
- * A client's request to upload-pack: read line by line, in protocol v0 and v2 (serve.c, ls-refs.c, upload-pack.c), but strictly.
- * A line of an unknown form is refused. Git receives bytes that are written from the parsed request, so nothing that was not
- * judged.
+ * Parses a client's request to upload-pack, line by line. Reads protocol v0 and v2 (serve.c, ls-refs.c, upload-pack.c),
+ * but strictly: a line of an unknown form is refused. Git receives bytes that are written from the parsed request, so
+ * it receives only what was checked.
  */
 
 import { GitError } from '../errors.ts'
@@ -27,30 +27,33 @@ export interface Fetch {
   /** Names of refs, as the client wrote them. */
   readonly deepenNot: ReadonlySet<string>
   readonly filter: string | undefined
-  /** Lines of protocol v2 without an argument; capabilities of v0. */
+  /** Lines without an argument in protocol v2, capabilities in v0. */
   readonly options: ReadonlySet<string>
-  /** `done`: send the pack; `flush`: answer what is common; `none` (v0): only what is shallow. */
+  /** The requested answer. `done`: the pack. `flush`: the common commits. `none` (v0): only the shallow commits. */
   readonly end: 'done' | 'flush' | 'none'
 }
 
-/** `nothing`: a flush alone, with which git checks its access before it sends a large request. */
+/** `nothing` is a single flush. Git sends it to check its access before a large request. */
 export type FetchRequest = LsRefs | Fetch | { readonly command: 'nothing' }
 
 interface FetchReader {
-  /** Whether the request is complete. @throws GitError malformed_request, not_offered */
+  /** Returns true when the request is complete. @throws GitError malformed_request, not_offered */
   take(pkt: Pkt): boolean
-  /** `ended`: the body ended before the request was complete. @throws GitError malformed_request */
+  /** `ended` is true if the body ended before the request was complete. @throws GitError malformed_request */
   request(ended: boolean): FetchRequest
 }
 
-/** Prefixes of one request; with more, all refs are listed. Prefixes are a hint, and git compares each with each ref. */
+/**
+ * The limit of prefixes in one request. Beyond it, all refs are listed. Prefixes are a hint, and Git compares each of
+ * them with each ref.
+ */
 const maxPrefixes = 1_000
 
 export function fetchReader(version: ProtocolVersion): FetchReader {
   return version === 2 ? readerOfV2() : readerOfV0()
 }
 
-/** The lines that both versions of a fetch have in common. */
+/** Collects the lines that both versions of a fetch have in common. */
 function collector() {
   const kept = {
     wants: new Set<Oid>(),
@@ -59,11 +62,11 @@ function collector() {
     deepen: new Set<string>(),
     deepenNot: new Set<string>(),
     options: new Set<string>(),
-    filter: undefined as string | undefined, // until a line names one
+    filter: undefined as string | undefined, // set by a filter line
   }
   return {
     kept,
-    /** Takes a line that both versions have; false for any other. */
+    /** Takes a line that both versions have. Returns false for any other line. */
     take: (line: string): boolean => {
       const [word = '', argument = ''] = split(line)
       if (word === 'shallow') kept.shallow.add(oidOf(argument, line))
@@ -94,7 +97,7 @@ function collector() {
   }
 }
 
-/** Git reads a size of up to 64 bits, and ends at a larger one. */
+/** True for a filter that is served. Git reads sizes of up to 64 bits, and dies at a larger one. */
 function isFilter(text: string): boolean {
   if (/^(blob:none|tree:[01])$/i.test(text)) return true
   const [, digits, unit = ''] = /^blob:limit=(\d{1,15})([kmg]?)$/i.exec(text) ?? []
@@ -152,7 +155,7 @@ function readerOfV2(): FetchReader {
   }
 }
 
-/** Options of v0 in the line of the first want; others are names, or have no effect. */
+/** Options of v0 in the line of the first want. Other words there are names, or have no effect. */
 const v0Options = [
   ...['multi_ack', 'multi_ack_detailed', 'no-done', 'thin-pack', 'side-band', 'side-band-64k', 'ofs-delta'],
   ...['no-progress', 'include-tag', 'filter', 'deepen-relative'],
@@ -198,7 +201,7 @@ function readerOfV0(): FetchReader {
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** One line of text, without the line break at its end. */
+/** Returns one line of text, without the final line break. */
 function lineOf(pkt: Pkt): string {
   if (typeof pkt === 'string') throw notOfGit(`a ${pkt} packet`)
   let line: string
@@ -212,13 +215,13 @@ function lineOf(pkt: Pkt): string {
   return text
 }
 
-/** The first word, and what follows the space behind it. */
+/** Splits at the first space. */
 function split(line: string): [string, string] {
   const at = line.indexOf(' ')
   return at < 0 ? [line, ''] : [line.slice(0, at), line.slice(at + 1)]
 }
 
-/** As git's get_oid_hex, in either case, and nothing behind it. */
+/** Parses an id as Git's get_oid_hex does, in either case, but allows nothing after it. */
 function oidOf(text: string, line: string): Oid {
   if (!/^[0-9a-f]{40}$/i.test(text)) throw notOfGit(line)
   return text.toLowerCase()
@@ -235,7 +238,7 @@ function cutOff(): GitError {
   return new GitError('malformed_request', 'The request is cut off')
 }
 
-/** A client's text, quoted for a message. */
+/** Quotes a client's text for a message. */
 function shown(text: string): string {
   return JSON.stringify(text.slice(0, 100))
 }
@@ -243,7 +246,7 @@ function shown(text: string): string {
 /** An id that no object has. */
 const noOid = '0'.repeat(40)
 
-/** The request as git would write it. `deepenNot` here are whole names of refs. */
+/** Encodes the request as Git would write it. `deepenNot` must have full names of refs here. */
 export function bodyOf(request: LsRefs | Fetch): Buffer {
   if (request.command === 'ls-refs') {
     const lines = [...request.options, ...[...request.prefixes].map((prefix) => `ref-prefix ${prefix}`)]
@@ -269,8 +272,8 @@ export function bodyOf(request: LsRefs | Fetch): Buffer {
 }
 
 /**
- * The request with only the haves and shallow commits that the client may see. In v2 a request with haves expects
- * acknowledgements, so an unknown id stands for those that were removed.
+ * Removes the haves and shallow commits that the client may not see. In v2 a request with haves expects
+ * acknowledgements. An unknown id therefore replaces those that were removed.
  */
 export function limitToVisible(request: Fetch, visible: ReadonlySet<Oid>, deepenNot: ReadonlySet<string>): Fetch {
   const haves = new Set([...request.haves].filter((oid) => visible.has(oid)))

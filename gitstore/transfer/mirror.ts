@@ -1,4 +1,4 @@
-/** Copies a repository from folder to folder by git: every ref and its objects, nothing of the configuration. */
+/** Copies a repository between folders with Git. Copies every ref and its objects, but no configuration. */
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { syncDirectory } from '../durable.ts'
@@ -11,28 +11,29 @@ import type { Repo } from '../repo.ts'
 const mirrorTimeoutMs = 60 * 60_000
 
 /**
- * Reads the source. Git runs no hook and no program that the source's configuration names. These settings let it read a
- * repository of another user, and every ref, whatever that configuration hides.
+ * The command that reads the source. Git runs no hooks and no programs that the source's configuration names. The
+ * settings allow another user's repository, and show every ref, even if that configuration hides it.
  */
 const uploadPack = 'GIT_ALLOW_PROTOCOL= git -c safe.directory=* -c transfer.hideRefs=!refs upload-pack'
 
 /**
- * Creates a bare repository at `dir` with the refs and objects of `from`, durably, whole or not at all. `signal` ends git.
+ * Creates a bare repository at `dir` with the refs and objects of `from`. It is durable, and created completely or not
+ * at all. `signal` ends Git.
  *
- * @throws GitError repo_exists, repo_missing (the folder to hold it does not exist), storage_*; native_failed
- *   with git's message where `from` is damaged or missing
+ * @throws GitError repo_exists, repo_missing (the folder to hold it does not exist), storage_*
+ * @throws GitError native_failed, with Git's message, if `from` is damaged or missing
  */
 export function createMirror(from: Repo, dir: string, signal?: AbortSignal): Promise<Repo> {
-  // One pack instead of a file for each object: git would unpack fewer than 100.
+  // This makes one pack, instead of a file for each object: Git would unpack fewer than 100.
   return createRepoBy(dir, (repo) => fetchAll(from, repo, ['-c', 'fetch.unpackLimit=1'], signal))
 }
 
 /**
- * Updates every ref of the bare repository `to` to that of `from`, durably; deletes refs that `from` does not have. Git reads
- * the refs first and then their objects, so a concurrent commit is copied whole or not at all. An object that is missing in
- * `from`, or damaged in a pack, moves no ref. About 20 ms. Git obeys the configuration of `to`.
+ * Updates every ref of the bare repository `to` to that of `from`, durably. Deletes refs that `from` does not have. Git
+ * reads the refs first and then their objects, so a concurrent commit is copied completely or not at all. If an object
+ * in `from` is missing, or damaged in a pack, no ref moves. Takes about 20 ms. Git obeys the configuration of `to`.
  *
- * @throws GitError native_failed with git's message, storage_*
+ * @throws GitError native_failed with Git's message, storage_*
  */
 export function fetchMirror(from: Repo, to: Repo, signal?: AbortSignal): Promise<void> {
   return fetchAll(from, to, [], signal)
@@ -52,7 +53,7 @@ async function fetchAll(from: Repo, to: Repo, config: readonly string[], signal?
   await syncFolders(to.dir)
 }
 
-/** Git syncs files, never folders. */
+/** Syncs folders. Git syncs files, never folders. */
 async function syncFolders(dir: string): Promise<void> {
   const entries = await readdir(dir, { withFileTypes: true })
   for (const entry of entries) if (entry.isDirectory()) await syncFolders(join(dir, entry.name))

@@ -1,4 +1,4 @@
-/** Brings a copy of a repository, on another machine, up to date: the objects that it lacks as one pack, then its refs. */
+/** Updates a copy of a repository on another machine. Sends the missing objects as one pack, then the refs. */
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { PassThrough, type Readable } from 'node:stream'
@@ -9,22 +9,26 @@ import { sentenceOf } from '../objects/fsck.ts'
 import { packedRefsPath, packedRefsText } from '../refs/packed-refs.ts'
 import type { Oid, Repo } from '../repo.ts'
 
-/** Of either git: one thread, and bounded memory for large files and for the search for deltas. */
+/**
+ * Settings for both Git processes. They use one thread, and bounded memory for large files and for the search for
+ * deltas.
+ */
 const settings = ['pack.threads=1', 'pack.windowMemory=64m', 'core.bigFileThreshold=4m', 'core.deltaBaseCacheLimit=32m']
 const maxComplaintCharacters = 65_536
 
 type Refs = ReadonlyMap<string, Oid>
 
-/** The same for equal refs, whatever order they come in: hexadecimal. */
+/** A hexadecimal digest that is the same for equal refs in any order. */
 export function refsDigest(refs: Refs): string {
   return createHash('sha256').update(packedRefsText(refs, 'any object')).digest('hex')
 }
 
 /**
- * Gives `send` a pack of what `refs` reach and `known` do not; git writes it meanwhile. Nothing is sent where `known` have all
- * that `refs` point at.
+ * Gives `send` a pack of the objects that `refs` reach and `known` do not. Git writes the pack while it is sent.
+ * Nothing is sent if `known` contains every object that `refs` point at.
  *
- * @throws GitError native_failed with git's message; what `send` throws; the reason of `signal`
+ * @throws GitError native_failed with Git's message
+ * @throws any error of `send`, and the reason of `signal`
  */
 export async function sendMissing(
   repo: Repo,
@@ -44,9 +48,9 @@ export async function sendMissing(
 }
 
 /**
- * Writes the objects of such a pack, durably. They are no part of the repository before a ref reaches them.
+ * Writes the objects of such a pack, durably. They do not belong to the repository until a ref reaches them.
  *
- * @throws as sendMissing; GitError storage_*
+ * @throws the errors of sendMissing, and GitError storage_*
  */
 export async function receivePack(repo: Repo, pack: Readable, signal: AbortSignal): Promise<void> {
   const child = startGit(repo, ['index-pack', '--stdin', '--fix-thin'])
@@ -56,7 +60,11 @@ export async function receivePack(repo: Repo, pack: Readable, signal: AbortSigna
   for (const folder of ['objects/pack', 'objects']) await syncDirectory(join(repo.dir, folder))
 }
 
-/** Makes `refs` all that the repository has, durably; no process else writes to it, and no ref is loose. @throws GitError storage_* */
+/**
+ * Replaces all refs of the repository by `refs`, durably. No other process may write to it, and no ref may be loose.
+ *
+ * @throws GitError storage_*
+ */
 export async function replaceRefs(repo: Repo, refs: Refs): Promise<void> {
   await replaceFile(packedRefsPath(repo), packedRefsText(refs, 'any object'))
 }
@@ -66,7 +74,7 @@ function startGit(repo: Repo, args: readonly string[]): GitProcess {
   return spawnGit(repo, ['-c', 'safe.directory=*', ...options, ...args], { priority: 'transfer' })
 }
 
-/** Until git has ended, and `work` beside it. What git says is more than what `work` says of it. */
+/** Runs `work` until it and Git have ended. Git's own error is more useful than the one of `work`, so it wins. */
 async function whole(child: GitProcess, signal: AbortSignal, work = async () => {}): Promise<void> {
   let stderr = ''
   child.stderr.setEncoding('utf8').on('data', (chunk: string) => {

@@ -1,4 +1,7 @@
-/** Git's frames: four hexadecimal digits of length, themselves included, then bytes; `0000` ends a list. Source: gitprotocol-common(5). */
+/**
+ * Reads and writes Git's frames. A frame is a length of four hexadecimal digits, which counts itself, then bytes.
+ * `0000` ends a list. Source: gitprotocol-common(5).
+ */
 
 import { GitError } from '../errors.ts'
 
@@ -15,12 +18,16 @@ export function pktLine(content: string | Buffer): Buffer {
   return Buffer.concat([Buffer.from((bytes.length + 4).toString(16).padStart(4, '0')), bytes])
 }
 
-/** A frame: its bytes, or a separator: a flush (`0000`), a delimiter (`0001`), a response's end (`0002`). */
+/** The bytes of a frame, or a separator: a flush (`0000`), a delimiter (`0001`), a response's end (`0002`). */
 export type Pkt = Buffer | 'flush' | 'delimiter' | 'end'
 
 const separators: Readonly<Record<number, Pkt>> = { 0: 'flush', 1: 'delimiter', 2: 'end' }
 
-/** The frame that begins at `offset`, and where the next one does; undefined where it is not whole yet. @throws GitError malformed_request */
+/**
+ * Returns the frame at `offset`, and the offset of the next one. Undefined if the frame is incomplete.
+ *
+ * @throws GitError malformed_request
+ */
 function pktAt(bytes: Buffer, offset: number): { readonly pkt: Pkt; readonly next: number } | undefined {
   if (bytes.length < offset + 4) return undefined
   const digits = bytes.toString('latin1', offset, offset + 4)
@@ -34,19 +41,19 @@ function pktAt(bytes: Buffer, offset: number): { readonly pkt: Pkt; readonly nex
 
 export interface PktBuffer {
   add(chunk: Buffer): void
-  /** The next frame; undefined where it is not whole yet. @throws GitError malformed_request */
+  /** Returns the next frame, or undefined if it is incomplete. @throws GitError malformed_request */
   next(): Pkt | undefined
-  /** The bytes after the last frame that was taken. */
+  /** The bytes after the last frame that was returned. */
   rest(): Buffer
 }
 
-/** Cuts chunks into frames. Copies each byte a bounded number of times, however small the chunks are. */
+/** Cuts chunks into frames. Copies each byte a bounded number of times, even if the chunks are tiny. */
 export function pktBuffer(): PktBuffer {
   let chunks: Buffer[] = []
   let size = 0
-  /** Bytes of the first chunk that were taken. */
+  /** Bytes of the first chunk that were consumed. */
   let at = 0
-  /** Bytes that the next frame has at least. */
+  /** The least number of bytes of the next frame. */
   let needed = 4
   const joined = () => {
     const [first = Buffer.alloc(0), ...more] = chunks
@@ -79,13 +86,14 @@ export function pktBuffer(): PktBuffer {
   }
 }
 
-/** Characters with which a frame begins that `frameTail` shows. */
+/** The number of first characters of a frame that `frameTail` shows. */
 const shownCharacters = 9
 
 /**
- * Follows a stream of frames that others read. `missing`: the bytes that its last frame lacks; undefined within a length.
+ * Follows a stream of frames that another reader reads. `missing` returns the bytes that its last frame lacks, or
+ * undefined within a length.
  *
- * @param begins called with the first characters of each frame's content, as far as they have come
+ * @param begins called with the first characters of each frame's content, as far as they have arrived
  */
 export function frameTail(begins: (start: string) => void = () => undefined): {
   add(chunk: Buffer): void
@@ -119,7 +127,10 @@ export function frameTail(begins: (start: string) => void = () => undefined): {
   }
 }
 
-/** The frames of a stream. Bytes after the last frame that was read are lost, so only one reader may use the stream. */
+/**
+ * Yields the frames of a stream. Bytes after the last frame that was read are lost, so only one reader may use the
+ * stream.
+ */
 export async function* readPkts(stream: AsyncIterable<Buffer>): AsyncGenerator<Pkt> {
   const buffered = pktBuffer()
   for await (const chunk of stream) {

@@ -1,10 +1,13 @@
-/** The service's side of a push: receive-pack asks through its hook proc-receive, the judge answers for each ref. */
+/**
+ * Serves the service's side of a push. Receive-pack asks through its hook proc-receive, and the judge decides on each
+ * ref.
+ */
 
 import type { Duplex } from 'node:stream'
 import { isOid, type Oid } from '../repo.ts'
 import { flush, pktLine, readPkts } from './pkt-line.ts'
 
-/** The command of a push for one ref; null: the ref does not exist, or is to be deleted. */
+/** A push's command for one ref. A value is null if the ref does not exist, or is to be deleted. */
 export interface RefCommand {
   readonly ref: string
   readonly from: Oid | null
@@ -13,20 +16,20 @@ export interface RefCommand {
 
 export interface Push {
   readonly commands: readonly RefCommand[]
-  /** All of them or none. */
+  /** True if all commands must succeed or none. */
   readonly atomic: boolean
 }
 
-/** The outcome of a push: reasons of refusals by ref, and lines for the user of the client. */
+/** The outcome of a push: refusals by ref, and lines for the client's user. */
 export interface PushReport {
   readonly refused: ReadonlyMap<string, string>
   readonly lines: readonly string[]
 }
 
-/** Judges each ref and moves or refuses it. Every object of the push is in the repository, and durable after `syncReceived`. */
+/** Moves or refuses each ref. Every object of the push is in the repository, and is durable after `syncReceived`. */
 export type Judge = (push: Push) => Promise<PushReport>
 
-/** Speaks the hook's side of proc-receive (githooks(5)). Returns without an effect where git has refused the push before. */
+/** Speaks the hook's side of proc-receive (githooks(5)). Does nothing if Git has already refused the push. */
 export async function procReceive(channel: Duplex, messages: Duplex, judge: Judge): Promise<void> {
   const pkts = readPkts(channel)
   const [greeting] = await listOf(pkts)
@@ -42,11 +45,11 @@ export async function procReceive(channel: Duplex, messages: Duplex, judge: Judg
   channel.end(Buffer.concat([...verdicts, flush]))
 }
 
-/** The frames up to the next flush, as text; none where the stream ends. */
+/** Returns the frames up to the next flush, as strings. Empty if the stream ends. */
 async function listOf(pkts: AsyncGenerator<Buffer | string>): Promise<string[]> {
   const list: string[] = []
   for (;;) {
-    // Not `for await`: leaving that would close the channel.
+    // `for await` would close the channel when it is left.
     const { value, done } = await pkts.next()
     if (done || value === 'flush') return list
     list.push(value.toString().replace(/\n$/, ''))

@@ -1,32 +1,32 @@
-/** Reads a client's request to receive-pack: the list of refs before the pack. */
+/** Reads a client's request to receive-pack, up to the pack: the list of refs. */
 
 import { GitError } from '../errors.ts'
 import { flush, type Pkt, pktLine } from './pkt-line.ts'
 
 export interface PushHead {
-  /** The list as git reads it. */
+  /** The list as Git reads it. */
   readonly bytes: Buffer
-  /** Empty where git checks its access before it sends a large request. */
+  /** Empty if Git only checks its access before it sends a large request. */
   readonly refs: readonly string[]
-  /** Whether the client understands a message in the middle of the answer. */
+  /** True if the client understands a message in the middle of the answer. */
   readonly bands: boolean
-  /** Whether the client wants a report of each ref. */
+  /** True if the client wants a report on each ref. */
   readonly reports: boolean
 }
 
 interface PushReader {
-  /** Whether the list is complete. @throws GitError malformed_request */
+  /** Returns true when the list is complete. @throws GitError malformed_request */
   take(pkt: Pkt): boolean
-  /** `ended`: the body ended before the list did. @throws GitError malformed_request */
+  /** `ended` is true if the body ended before the list did. @throws GitError malformed_request */
   head(ended: boolean): PushHead
 }
 
 /** Bytes of a message in a frame, after the number of its band. */
 const maxBandBytes = 65_515
-/** Bytes of a ref's name in a report: git reads no longer one. */
+/** Bytes of a ref's name in a report. Git reads no longer name. */
 const maxReportedRefBytes = 4_096
 
-/** The report of a push of which every ref is refused. `refused`: the reasons, by ref. */
+/** Builds the report of a push whose refs are all refused. `refused` has the reason for each ref. */
 export function refusalOf({ refs, bands, reports }: PushHead, refused: ReadonlyMap<string, string>): Buffer {
   if (!reports) return Buffer.alloc(0)
   const reported = refs.filter((ref) => Buffer.byteLength(ref) <= maxReportedRefBytes)
@@ -39,7 +39,7 @@ export function refusalOf({ refs, bands, reports }: PushHead, refused: ReadonlyM
   return Buffer.concat([...messages, flush])
 }
 
-/** Names of refs may be any bytes here: each is judged later. */
+/** Creates a reader. Names of refs may be any bytes here; each is checked later. */
 export function pushReader(): PushReader {
   const frames: Buffer[] = []
   const refs: string[] = []

@@ -1,4 +1,4 @@
-/** The objects of a push: removes those of one that is cancelled, syncs the folders of one that is accepted. */
+/** Handles the objects of a push. Removes those of a cancelled push, and syncs the folders of an accepted one. */
 
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
@@ -8,14 +8,17 @@ import { type GitProcess, killGroup } from '../native.ts'
 import type { Repo } from '../repo.ts'
 import { childrenOf } from './process-tree.ts'
 
-/** Milliseconds that git gets to end by itself. */
+/** Milliseconds that Git has to end on its own. */
 const endTimeoutMs = 5_000
-/** Milliseconds until it is killed although its folder is not found: what /proc shows of a process can be as slow as its disk. */
+/**
+ * Milliseconds until Git is killed even if its folder is not found. For a process that waits for a slow disk, /proc can
+ * also be slow.
+ */
 const findTimeoutMs = 1_000
 
 /**
- * Cancels a push. Git removes a partial pack when its input ends; when it is killed by any signal, it leaves the pack (since
- * git 2.39). A git that does not end in time is killed, and its folder is removed here.
+ * Cancels a push. Git removes a partial pack when its input ends. If any signal kills it, it leaves the pack (since git
+ * 2.39). A Git process that does not end in time is killed, and its folder is removed here.
  */
 export function endPush(repo: Repo, child: GitProcess): void {
   child.stdin.end()
@@ -23,7 +26,7 @@ export function endPush(repo: Repo, child: GitProcess): void {
   child.once('close', () => clearTimeout(overdue))
 }
 
-/** Kills git at once, and removes what it has received. */
+/** Kills Git at once, and removes the data that it has received. */
 export async function killPush(repo: Repo, child: GitProcess): Promise<void> {
   const closed = new Promise((resolve) => child.once('close', resolve))
   const overdue = setTimeout(() => killGroup(child), findTimeoutMs)
@@ -35,7 +38,7 @@ export async function killPush(repo: Repo, child: GitProcess): Promise<void> {
   await Promise.allSettled(folders.map((folder) => rm(folder, { recursive: true, force: true })))
 }
 
-/** The quarantine folders in the environment of git's children. Only Linux shows these (proc(5)). */
+/** Finds the quarantine folders in the environments of Git's children. Only Linux shows these (proc(5)). */
 async function quarantinesOf({ dir }: Repo, pid: number): Promise<string[]> {
   const children = await childrenOf(pid)
   const environments = await Promise.all(
@@ -47,7 +50,7 @@ async function quarantinesOf({ dir }: Repo, pid: number): Promise<string[]> {
   return [...new Set(own)]
 }
 
-/** Syncs the folders that git has written to, which git does not. @throws GitError storage_error */
+/** Syncs the folders that Git has written to. Git does not do that. @throws GitError storage_error */
 export async function syncReceived({ dir }: Repo): Promise<void> {
   const objects = join(dir, 'objects')
   const names = (await readdir(objects)).filter((name) => /^([0-9a-f]{2}|pack)$/.test(name))

@@ -1,7 +1,7 @@
 /**
- * Limits a fetch to the objects that the client may see, where some refs are hidden from it. Upload-pack itself serves more: in
- * v2 any object by its id, in v0 over HTTP any tree and blob. It acknowledges every object, resolves every ref, and treats the
- * parents of every shallow commit as wanted.
+ * Limits a fetch to the objects that the client may see. Used if some refs are hidden from it. Upload-pack itself
+ * serves more: in v2 any object by its id, in v0 over HTTP any tree and blob. It acknowledges every object and resolves
+ * every ref. It treats the parents of every shallow commit as wanted.
  */
 
 import { once } from 'node:events'
@@ -15,11 +15,12 @@ import { type Fetch, limitToVisible } from './fetch-request.ts'
 const walkTimeoutMs = 60_000
 
 /**
- * The request of a client that sees `refs`, without the objects that it may not see.
- * A clone, which names tips only, costs nothing; other requests cost 3 ms a git process, and the walks.
+ * Removes from a request the objects that the client may not see. The client sees `refs`. A clone, which names only
+ * tips, costs nothing. Other requests cost 3 ms per Git process, and the walks.
  *
- * @throws GitError not_offered: it wants an object that it may not see or that does not exist, in the same words; deepen-not
- *   names no ref, or several; native_failed, also after a minute
+ * @throws GitError not_offered: it wants a hidden or missing object, both in the same words; or deepen-not names no
+ *   ref, or several
+ * @throws GitError native_failed, also after a minute
  */
 export async function judgeFetch(repo: Repo, refs: ReadonlyMap<string, Oid>, request: Fetch): Promise<Fetch> {
   const tips = [...new Set(refs.values())]
@@ -30,12 +31,12 @@ export async function judgeFetch(repo: Repo, refs: ReadonlyMap<string, Oid>, req
   return limitToVisible(request, await reachableCommits(repo, tips, named), deepenNot)
 }
 
-/** The request with the full names of refs, of a client from which nothing is hidden. @throws GitError not_offered */
+/** Returns the request with full names of refs, for a client that sees all refs. @throws GitError not_offered */
 export function withWholeNames(refs: ReadonlyMap<string, Oid>, request: Fetch): Fetch {
   return { ...request, deepenNot: resolveDeepenNot(refs, request) }
 }
 
-/** As git's expand_ref, among these refs only. */
+/** Resolves names like Git's expand_ref, but only among these refs. */
 function resolveDeepenNot(refs: ReadonlyMap<string, Oid>, { deepenNot }: Fetch): Set<string> {
   const resolved = [...deepenNot].map((name) => {
     const found = ['', 'refs/', 'refs/tags/', branchRefs].map((place) => place + name).filter((ref) => refs.has(ref))
@@ -47,7 +48,11 @@ function resolveDeepenNot(refs: ReadonlyMap<string, Oid>, { deepenNot }: Fetch):
   return new Set(resolved)
 }
 
-/** One of `oids`, objects of any type, that cannot be reached from `tips`. @throws GitError native_failed, also after a minute */
+/**
+ * Finds one of `oids`, objects of any type, that cannot be reached from `tips`.
+ *
+ * @throws GitError native_failed, also after a minute
+ */
 async function firstUnreachable(repo: Repo, tips: readonly Oid[], oids: ReadonlySet<Oid>): Promise<Oid | undefined> {
   const missing = new Set(oids)
   for (const tip of tips) missing.delete(tip)
@@ -63,7 +68,10 @@ function firstOf(oids: ReadonlySet<Oid>): Oid | undefined {
   return first
 }
 
-/** Those of `oids` that are tips, or commits reachable from one. @throws GitError native_failed, also after a minute */
+/**
+ * Selects the `oids` that are tips, or commits reachable from a tip. @throws GitError native_failed, also after a
+ * minute
+ */
 async function reachableCommits(repo: Repo, tips: readonly Oid[], oids: ReadonlySet<Oid>): Promise<Set<Oid>> {
   const reachable = new Set(tips.filter((tip) => oids.has(tip)))
   const rest = [...oids].filter((oid) => !reachable.has(oid))
@@ -83,7 +91,7 @@ async function reachableCommits(repo: Repo, tips: readonly Oid[], oids: Readonly
   return reachable
 }
 
-/** What `git rev-list` lists. @throws GitError native_failed, also after a minute */
+/** Yields the ids that `git rev-list` lists. @throws GitError native_failed, also after a minute */
 async function* walk(repo: Repo, options: readonly string[], revisions: readonly string[]): AsyncGenerator<Oid> {
   const child = spawnGit(repo, ['rev-list', ...options, '--stdin'], { priority: 'transfer', timeoutMs: walkTimeoutMs })
   const closed = once(child, 'close').catch((cause: unknown) => {

@@ -1,4 +1,4 @@
-/** Starts upload-pack and receive-pack with the service's settings, whatever the repository's configuration is. */
+/** Starts upload-pack and receive-pack with the service's settings. They override the repository's configuration. */
 
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,26 +12,26 @@ export type GitService = 'git-upload-pack' | 'git-receive-pack'
 
 /** Bytes of a pack as it is sent. */
 const packLimitBytes = 2 * 1024 ** 3
-/** Bytes of one object, inflated: a file; a tree, a commit or a tag. */
+/** Inflated bytes of one object: of a file, and of a tree, commit or tag. */
 const blobLimitBytes = 100 * 1024 ** 2
 const otherLimitBytes = 8 * 1024 ** 2
-/** A pack in a larger request is kept as it came: a large file that lies loose is compressed once more for each clone. */
+/** The largest request whose pack is unpacked. A large file that is loose would be compressed again for each clone. */
 const unpackedBytes = 1024 ** 2
 
-/** Bundled into dist/, or run from here. */
+/** The hooks, bundled into dist/ or run from here. */
 const hooks = ['./hooks', '../gitstore/transfer/hooks']
   .map((path) => fileURLToPath(new URL(path, import.meta.url)))
   .find((path) => existsSync(join(path, 'proc-receive')))
 
 export interface ServiceOptions {
   readonly service: GitService
-  /** The refs that git shows and serves: these, and all below them. */
+  /** The refs that Git shows and serves: these, and all refs below them. */
   readonly shown: readonly string[]
-  /** Of the protocol. */
+  /** The version of the protocol. */
   readonly version: 0 | 1 | 2
-  /** Of the request; undefined: large. */
+  /** The size of the request. Undefined counts as large. */
   readonly bodyBytes: number | undefined
-  /** Whether git advertises its refs instead of answering a request. */
+  /** True if Git advertises its refs instead of answering a request. */
   readonly advertises: boolean
 }
 
@@ -56,11 +56,11 @@ export function startService(repo: Repo, options: ServiceOptions): GitProcess {
         GROVE_LARGEST_OTHER: String(otherLimitBytes),
         GROVE_LATEST_TIME: String(latestTime),
       },
-      // Relative, so that git's messages to a client do not contain the path of the data folder.
+      // The path is relative, so that Git's messages to a client do not contain the path of the data folder.
       cwd: repo.dir,
       pipes: service === 'git-receive-pack' ? 2 : 0,
       priority: 'transfer',
-      // The exchange ends git before that, with the client's answer.
+      // Before that, the exchange ends Git and completes the client's answer.
       timeoutMs: longestGitMs + 60_000,
     },
   )
@@ -76,7 +76,7 @@ const uploadSettings = [
   // The request reader does not know these, so no setting of the repository may offer them.
   'uploadpack.allowRefInWant=false',
   'uploadpack.allowSidebandAll=false',
-  // One thread and a bounded window for a clone: several run beside one another.
+  // A clone has one thread and a bounded window, because several run at once.
   'pack.threads=1',
   'pack.windowMemory=64m',
   'pack.deltaCacheSize=32m',
@@ -91,13 +91,13 @@ function receiveSettings(bodyBytes: number | undefined): string[] {
     'receive.fsckObjects=true',
     `receive.maxInputSize=${packLimitBytes}`,
     `receive.unpackLimit=${bodyBytes !== undefined && bodyBytes <= unpackedBytes ? 100 : 1}`,
-    // Seconds between messages that keep the connection alive while objects are checked and refs judged.
+    // Seconds between messages that keep the connection alive while objects and refs are checked.
     'receive.keepAlive=2',
     'receive.advertisePushOptions=false',
     'receive.advertiseAtomic=true',
     'receive.updateServerInfo=false',
     'receive.shallowUpdate=false',
-    // A file above this streams to the disk instead of through git's memory.
+    // A larger file streams to the disk, instead of through Git's memory.
     'core.bigFileThreshold=4m',
     'pack.threads=1',
     'core.deltaBaseCacheLimit=32m',

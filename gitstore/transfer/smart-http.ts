@@ -1,6 +1,7 @@
 /**
- * Smart HTTP by native git (gitprotocol-http(5)): upload-pack for clone and fetch, receive-pack for push. The request is read
- * and judged before git starts. Of a push, git checks the pack in quarantine and then asks `judge`, which alone moves refs.
+ * Serves smart HTTP with native Git (gitprotocol-http(5)): upload-pack for clone and fetch, receive-pack for push. The
+ * request is read and checked before Git starts. Git checks the pack of a push in quarantine and then asks `judge`.
+ * Only the judge moves refs.
  */
 
 import { type Duplex, PassThrough, type Readable, type Writable } from 'node:stream'
@@ -16,13 +17,16 @@ import { watchCpu } from './process-tree.ts'
 import { type PushHead, pushReader, refusalOf } from './push-request.ts'
 import { startService } from './service-process.ts'
 
-/** Git lists its capabilities in a moment, however many refs there are. */
+/** Git lists its capabilities in a moment, for any number of refs. */
 const capabilitiesTimeoutMs = 60_000
 
 /** The capabilities that upload-pack advertises in protocol v2. They are the same for every repository. */
 let capabilities: Promise<Buffer> | undefined
 
-/** Advertises the refs and capabilities with which an exchange begins. @throws GitError busy, native_failed, repo_missing */
+/**
+ * Advertises the refs and capabilities with which an exchange begins. @throws GitError busy, native_failed,
+ * repo_missing
+ */
 export async function advertise(repo: Repo, conversation: Exchange, output: Writable): Promise<void> {
   if (conversation.version === 2 && conversation.service === 'git-upload-pack') {
     capabilities ??= readCapabilities(repo, conversation).catch((error: unknown) => {
@@ -38,7 +42,7 @@ export async function advertise(repo: Repo, conversation: Exchange, output: Writ
   await relayOutput(repo, child, conversation, output, { opening })
 }
 
-/** Several clients may wait for the same answer, so it does not end with the first of them. */
+/** Reads the capabilities. Several clients may wait for the same answer, so it does not end with the first of them. */
 async function readCapabilities(repo: Repo, conversation: Exchange): Promise<Buffer> {
   const child = startService(repo, { ...conversation, advertises: true })
   child.stdin.end()
@@ -48,14 +52,14 @@ async function readCapabilities(repo: Repo, conversation: Exchange): Promise<Buf
   return bytes
 }
 
-/** Reads the body of a request to upload-pack. @throws GitError as readFrames; not_offered */
+/** Reads the body of a request to upload-pack. @throws the errors of readFrames, and GitError not_offered */
 export async function readFetch(input: Readable, version: 0 | 1 | 2, reading: ReadOptions): Promise<FetchRequest> {
   const reader = fetchReader(version === 2 ? 2 : 0)
   const outcome = await readFrames(input, reading, reader.take)
   return reader.request(outcome === 'ended')
 }
 
-/** Reads the request of a push up to its pack, which stays in `input`. @throws GitError as readFrames */
+/** Reads the request of a push up to its pack, which stays in `input`. @throws the errors of readFrames */
 export async function readPush(input: Readable, reading: ReadOptions): Promise<PushHead> {
   const reader = pushReader()
   const outcome = await readFrames(input, reading, reader.take)
@@ -63,9 +67,9 @@ export async function readPush(input: Readable, reading: ReadOptions): Promise<P
 }
 
 /**
- * Answers a judged request. Resolves when `output` has ended.
+ * Answers a checked request. Resolves when `output` has ended.
  *
- * @throws GitError busy; native_failed: git ended with an error before it had answered anything; repo_missing
+ * @throws GitError busy, repo_missing, native_failed (Git ended with an error before it had answered)
  */
 export async function serveFetch(
   repo: Repo,
@@ -79,20 +83,24 @@ export async function serveFetch(
   await relayOutput(repo, child, conversation, output, { bands })
 }
 
-/** Sends a sentence that the git client shows to its user. */
+/** Sends a sentence that the Git client shows to its user. */
 export function sendError(output: Writable, sentence: string): void {
   output.end(pktLine(`ERR ${oneLine(sentence)}`))
 }
 
 export interface PushRules {
   readonly judge: Judge
-  /** Seconds of CPU time that git may take before `judge` is asked, and more for a large pack. */
+  /** Seconds of CPU time that Git may take before `judge` is asked. A large pack gets more. */
   readonly cpuSeconds: number
-  /** Called when git has taken more, and the push is refused. */
+  /** Called when Git has taken more time, and the push is refused. */
   readonly overspent: (reason: string) => void
 }
 
-/** Serves a push whose pack follows in `input`. Resolves when `output` and the judge have ended. @throws GitError as serveFetch */
+/**
+ * Serves a push whose pack follows in `input`. Resolves when `output` and the judge have ended.
+ *
+ * @throws the errors of serveFetch
+ */
 export async function servePush(
   repo: Repo,
   conversation: Exchange,
@@ -117,7 +125,7 @@ export async function servePush(
   if (!protocol || !messages) return answer
   const judgeInTime: Judge = async (push) => {
     cpu.end()
-    // Git is still to be killed: its client has been told that nothing moves.
+    // Git is still to be killed, and its client already knows that nothing moves.
     if (cut.signal.aborted) return { refused: new Map(push.commands.map(({ ref }) => [ref, 'cut off'])), lines: [] }
     return judge(push)
   }

@@ -1,4 +1,4 @@
-/** Repairs files that are empty after a power cut, or after native Git met a full disk. */
+/** Repairs files that a power cut, or native Git on a full disk, left empty. */
 import { linkSync, readFileSync, renameSync, statSync, unlinkSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { replaceFile, syncDirectory } from '../durable.ts'

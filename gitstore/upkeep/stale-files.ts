@@ -85,7 +85,7 @@ function isStale(run: string, lock: string, now: number): boolean {
 }
 
 /**
- * True if the file is Git's: it keeps a push's pack until its refs have moved. An operator's file has another text, or
+ * True if the file is Git's. It keeps a push's pack until its refs have moved. An operator's file has another text, or
  * none.
  */
 function isKeepOfPush(path: string): boolean {
