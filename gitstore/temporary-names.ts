@@ -34,7 +34,7 @@ export function scratchFolder(): string {
   return randomName(scratchPrefix)
 }
 
-/** True if the name is that of an entry in the making, or left by a crash. */
+/** True for the name of a repository or folder in the making. A crash may have left it. */
 export function isUnfinished(name: string): boolean {
   return name.startsWith(unfinishedPrefix)
 }

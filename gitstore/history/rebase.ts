@@ -22,7 +22,7 @@ export interface Rebasing {
   readonly signal?: AbortSignal
 }
 
-/** Tree entries that one rebase reads and writes here at most: about 2 s of CPU time. */
+/** The limit of tree entries read and written here by one rebase. About 2 s of CPU time. */
 const maxTreeEntries = 1_000_000
 
 /** Bytes of new trees and commits that are held in memory before they are saved. */

@@ -209,7 +209,7 @@ export async function removeEmptyFolders(path: string): Promise<void> {
 }
 
 /**
- * True if a transaction of any process, alive or dead, names the folder, which is directly below the root. A
+ * True if a transaction of any process, alive or dead, names the folder. The folder is directly below the root. A
  * transaction names it in its locks or its note.
  *
  * @throws GitError storage_*

@@ -22,7 +22,7 @@ interface Listing {
   readonly folders: ReadonlyMap<string, string>
   /** The `performance.now()` at which these identities were first read. */
   readonly since: number
-  /** True if every later move shows in a stat: the refs were read long enough after `since`. */
+  /** True if every later move shows in a stat. Then the refs were read long enough after `since`. */
   readonly isSettled: boolean
 }
 

@@ -66,7 +66,7 @@ export async function relayOutput(
   let answered = false
   let ended = false
   let left = false
-  /** Also applies to a client that does not read the output of an ended Git process. */
+  /** Also applies to a client that does not read an ended Git process's output. */
   const breakOff = (kill: () => void, lastBytes: () => Buffer | undefined) => {
     const isOver = ended || left
     const bytes = isOver ? undefined : lastBytes()

@@ -18,7 +18,10 @@ export function pktLine(content: string | Buffer): Buffer {
   return Buffer.concat([Buffer.from((bytes.length + 4).toString(16).padStart(4, '0')), bytes])
 }
 
-/** The bytes of a frame, or a separator: a flush (`0000`), a delimiter (`0001`), a response's end (`0002`). */
+/**
+ * The bytes of a frame, or a separator. These are a flush (`0000`), a delimiter (`0001`), and a response's end
+ * (`0002`).
+ */
 export type Pkt = Buffer | 'flush' | 'delimiter' | 'end'
 
 const separators: Readonly<Record<number, Pkt>> = { 0: 'flush', 1: 'delimiter', 2: 'end' }
