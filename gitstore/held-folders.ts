@@ -12,7 +12,7 @@ import { exists } from './fs-exists.ts'
 const openFiles = '/proc/self/fd'
 
 /** The end of a sentence that says why a file or folder is not used. */
-export const replacedMeanwhile = 'was moved meanwhile, or a folder above it became a link'
+export const replacedMeanwhile = 'was moved in the meantime, or a folder above it became a link'
 
 /** A path does not lead where its names say. */
 export class FolderReplacedError extends GitError {

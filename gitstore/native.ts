@@ -123,7 +123,7 @@ const shortages: readonly unknown[] = ['EMFILE', 'ENFILE', 'EAGAIN', 'ENOMEM']
  */
 export function toStartError(cause: unknown): GitError {
   return shortages.includes(codeOf(cause))
-    ? new GitError('busy', 'There are no files, processes or memory left for another git', {}, { cause })
+    ? new GitError('busy', 'Cannot start git: out of file descriptors, processes or memory', {}, { cause })
     : new GitError('native_failed', 'git could not be started', {}, { cause })
 }
 

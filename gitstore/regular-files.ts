@@ -29,7 +29,7 @@ export async function openRegular(path: string, root?: string): Promise<FileHand
     const file = root === undefined ? await openIt() : await openBelow(root, path, openIt)
     if ((await file.stat()).isFile()) return file
     await file.close()
-    return 'is no regular file'
+    return 'is not a regular file'
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined
     if (error instanceof FolderReplacedError) return replacedMeanwhile

@@ -85,7 +85,7 @@ export async function linkLock(store: Store, recover: Recover, token: string, pa
     } catch (error) {
       const code = codeOf(error)
       if (code === 'ENOENT' && foldersMade++ < 20) await makeRefFolder(repo, dirname(path))
-      else if (code === 'ENOTDIR') throw new GitError('ref_name_taken', 'A branch of that name stands in the way')
+      else if (code === 'ENOTDIR') throw new GitError('ref_name_taken', 'A branch with a conflicting name exists')
       else if (code !== 'EEXIST') throw asStorageError(error)
     }
     const now = readLock(path)
@@ -190,7 +190,7 @@ async function makeRefFolder(repo: Repo, folder: string): Promise<void> {
       const code = codeOf(error)
       if (code === 'ENOENT' && !exists(join(repo.dir, 'refs')))
         throw new GitError('repo_missing', 'The repository does not exist')
-      if (code === 'ENOTDIR') throw new GitError('ref_name_taken', 'A branch of that name stands in the way')
+      if (code === 'ENOTDIR') throw new GitError('ref_name_taken', 'A branch with a conflicting name exists')
       if (code !== 'EEXIST' && code !== 'ENOENT') throw asStorageError(error)
     }
   }

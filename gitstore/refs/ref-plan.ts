@@ -84,9 +84,9 @@ export async function refuseNameConflicts(moves: readonly Move[], locked: readon
     if (to === null || readRef(repo, ref)) continue
     const above = namesAbove(ref)
     const taken = findNameConflict(move) ?? above.find((name) => wanted.has(lockPath({ repo, ref: name })))
-    if (taken) throw new GitError('ref_name_taken', `${taken} stands in the way`, { ref })
+    if (taken) throw new GitError('ref_name_taken', `The name conflicts with ${taken}`, { ref })
     if (!above.every((name) => held.has(lockPath({ repo, ref: name }))))
-      throw new GitError('busy', 'The ref was deleted meanwhile; nothing was changed', { ref })
+      throw new GitError('busy', 'The ref was deleted in the meantime; nothing was changed', { ref })
   }
 }
 
@@ -153,7 +153,7 @@ async function carryOutGroup(folder: string, steps: readonly StagedMove[]): Prom
 /** Renames a value to its ref. @throws GitError ref_name_taken (facts.ref), storage_* */
 export async function renameRef({ repo, ref, value }: StagedMove): Promise<void> {
   const path = join(repo.dir, ref)
-  const taken = new GitError('ref_name_taken', `A branch beside ${ref} stands in the way`, { ref })
+  const taken = new GitError('ref_name_taken', `A branch with a name that conflicts with ${ref} exists`, { ref })
   const began = performance.now()
   for (let attempt = 0; ; attempt++) {
     try {

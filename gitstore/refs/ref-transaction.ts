@@ -277,7 +277,7 @@ export async function translateStorageErrors<T>(
     if (error instanceof GitError && error.facts.sync === true)
       for (const { repo } of names) if (markReadOnly(repo)) store.onReadOnly(repo)
     throw codeOf(error) === 'ENOENT' && names.some(({ repo }) => !repoExists(repo))
-      ? new GitError('repo_missing', 'The repository was deleted meanwhile')
+      ? new GitError('repo_missing', 'The repository was deleted in the meantime')
       : asStorageError(error)
   }
 }

@@ -14,7 +14,7 @@ const maxFrameBytes = 65_516
 /** @throws RangeError for more than 65,516 bytes */
 export function pktLine(content: string | Buffer): Buffer {
   const bytes = Buffer.from(content)
-  if (bytes.length > maxFrameBytes) throw new RangeError(`${bytes.length} bytes are no pkt-line`)
+  if (bytes.length > maxFrameBytes) throw new RangeError(`A pkt-line cannot have ${bytes.length} bytes`)
   return Buffer.concat([Buffer.from((bytes.length + 4).toString(16).padStart(4, '0')), bytes])
 }
 

@@ -50,7 +50,7 @@ export function pushReader(): PushReader {
       if (pkt === 'flush') return true
       const line = typeof pkt === 'string' ? pkt : pkt.toString('latin1')
       if (typeof pkt === 'string' || !/^(shallow [0-9a-f]{40}\n?$|([0-9a-f]{40} ){2}[^\0])/i.test(line))
-        throw new GitError('malformed_request', `This is no line of a push: ${JSON.stringify(line.slice(0, 100))}`)
+        throw new GitError('malformed_request', `This is not a line of a push: ${JSON.stringify(line.slice(0, 100))}`)
       const [command = '', capabilities] = pkt.toString('utf8').replace(/\n$/, '').split('\0')
       for (const capability of capabilities?.split(' ') ?? []) {
         if (capability === 'side-band-64k') bands = true

@@ -80,7 +80,7 @@ export async function maintain(repo: Repo, needs: Needs, signal: AbortSignal): P
     if (needs.refs) await packRefs(repo, signal)
     if (needs.graph) await writeGraph(repo, signal)
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') throw new GitError('repo_missing', 'The repository was deleted meanwhile')
+    if (codeOf(error) === 'ENOENT') throw new GitError('repo_missing', 'The repository was deleted in the meantime')
     throw asStorageError(error)
   }
 }

@@ -30,7 +30,7 @@ describe('export into a folder that is swapped with a link', () => {
     const { code, stdout } = await start(['export', id, dir], swap).done
     expect(await readdir(outside)).to.deep.equal([])
     expect(code).to.equal(1)
-    expect(stdout).to.match(/sub\/[ab]\.md: .*was moved meanwhile, or a folder above it became a link\n/)
+    expect(stdout).to.match(/sub\/[ab]\.md: .*was moved in the meantime, or a folder above it became a link\n/)
     await rm(join(dir, 'sub'))
     expect((await run('export', id, dir)).code).to.equal(0)
     expect(await readdir(join(dir, 'sub'))).to.have.members(['a.md', 'b.md'])

@@ -14,7 +14,7 @@ const inside = {
   'sub/map.canvas': '{"nodes": [], "edges": []}\n',
 }
 const secret = 'outside-4f1c'
-const reason = 'was moved meanwhile, or a folder above it became a link'
+const reason = 'was moved in the meantime, or a folder above it became a link'
 
 describe('import of a folder that is swapped with a link', () => {
   useService()
