@@ -1,4 +1,4 @@
-/** What once ended the service, or held it up, as an attacker or a user does it over HTTP and git. */
+/** Attacks and ordinary uses that once ended the service or held it up, over HTTP and Git. */
 
 import { randomBytes, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
@@ -14,23 +14,23 @@ import type { SpawnedGrove } from '../support/spawned-grove.ts'
 export interface Target {
   readonly grove: SpawnedGrove
   readonly ann: PersonClient
-  /** Published, and empty but for its title. */
+  /** Published, and empty except for its title. */
   readonly node: TestNode
 }
 
-/** What one attack is: `prepare` is not measured. What `work` says stands in the table. */
+/** One attack. `prepare` is not measured. The table shows the result of `work`. */
 export interface Attack {
   readonly what: string
   prepare?(target: Target): Promise<void> | void
   work(target: Target): Promise<string>
 }
 
-/** Milliseconds after which an answer is no longer waited for. */
+/** Milliseconds after which the run no longer waits for an answer. */
 export const patienceMs = 240_000
 
 const pktLine = (text: string) => `${(text.length + 5).toString(16).padStart(4, '0')}${text}\n`
 
-/** What an anonymous GET answers. */
+/** The answer to an anonymous GET. */
 async function get({ grove }: Pick<Target, 'grove'>, path: string): Promise<string> {
   const response = await fetch(grove.url + path, { signal: AbortSignal.timeout(patienceMs) })
   return `${response.status}, ${mebibytes((await response.arrayBuffer()).byteLength)}`
@@ -40,7 +40,10 @@ function mebibytes(bytes: number): string {
   return `${(bytes / 2 ** 20).toFixed(1)} MiB`
 }
 
-/** Commits below one another with `count` messages of 7.9 MB; the last is main's head and that of `branches` more. */
+/**
+ * Makes a chain of `count` commits with messages of 7.9 MB. The last is the head of main and of `branches` more
+ * branches.
+ */
 function longMessages({ node }: Target, count: number, branches: number): void {
   const message = Buffer.from(`€${'a'.repeat(7_900_000)}`)
   const frame = (n: number) =>
@@ -55,7 +58,7 @@ function longMessages({ node }: Target, count: number, branches: number): void {
   node.git.run(['fast-import', '--quiet'], { input })
 }
 
-/** A tag on a tree of `paths` files in folders of 300, all with one content, which no other tag has. */
+/** Tags a tree of `paths` files in folders of 300. All files have one content, which no other tag has. */
 function wideTree(node: TestNode, name: string, paths: number): string {
   const blob = node.git.run(['hash-object', '-w', '--stdin'], { input: name }).toString().trim()
   const treeOf = (lines: readonly string[]) =>
@@ -91,7 +94,7 @@ export const attacks: readonly Attack[] = [
     },
   },
   {
-    what: 'C3: a member clones beside eight silent connections',
+    what: 'C3: a member clones while eight connections are silent',
     work: async (target) => {
       const { grove, node, ann } = target
       const { hostname, port } = new URL(grove.url)
@@ -167,7 +170,7 @@ export const attacks: readonly Attack[] = [
     work: ({ grove, node }) => get({ grove }, `${node.at}/compare?base=main&head=${node.git.say('rev-parse', 'wide')}`),
   },
   {
-    what: 'H2: an unknown object beside 60 tags of 90,000 paths, anonymous',
+    what: 'H2: an unknown object among 60 tags of 90,000 paths, anonymous',
     prepare: ({ node }) => {
       for (let n = 0; n < 60; n++) wideTree(node, `t${n}`, 90_000)
     },
@@ -177,7 +180,7 @@ export const attacks: readonly Attack[] = [
     what: 'N3: update-branch of 3,000 commits',
     prepare: async ({ node }) => {
       chain(node, 'side', 3_000)
-      await node.commit('main', { 'other.txt': 'main goes on' })
+      await node.commit('main', { 'other.txt': 'main continues' })
       await node.open('side')
     },
     work: async ({ ann, node }) => `${(await ann.post(`${node.at}/pull-requests/1/update-branch`, {})).status}`,
@@ -253,7 +256,7 @@ async function searchOnce({ ann }: Target): Promise<string> {
   return `${status}`
 }
 
-/** Commits of a line each below one another, from main. */
+/** Makes a chain of commits of one line each, from main. */
 function chain({ git }: TestNode, branch: string, count: number): void {
   const commit = (n: number) =>
     `commit refs/heads/${branch}\ncommitter A <a@x.org> ${1_700_000_000 + n} +0000\ndata 1\nx\n${n === 0 ? 'from refs/heads/main^0\n' : ''}M 100644 inline line.txt\ndata 8\n${randomBytes(4).toString('hex')}\n`

@@ -1,4 +1,4 @@
-/** What attacks cost the service now: computing, memory, and the longest answer of /healthz beside them. */
+/** Measures what attacks cost the service: CPU time, memory, and the longest answer of /healthz during the attack. */
 
 import { rm } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -11,7 +11,7 @@ import { computingOfAll, peakMemory, resetPeakMemory, waitUntilIdle } from './pr
 import { printTable, type Report } from './report.ts'
 
 export async function benchAttacks(report: Report): Promise<void> {
-  const rows = [['what', 'answer', 'ms', 'ms of computing', 'peak MiB more', 'longest /healthz ms']]
+  const rows = [['attack', 'answer', 'ms', 'ms of CPU time', 'more MiB at the peak', 'longest /healthz ms']]
   for (const attack of attacks) {
     const dataDir = await newDataDir()
     const grove = await spawnGrove(dataDir)
@@ -21,7 +21,7 @@ export async function benchAttacks(report: Report): Promise<void> {
       await ann.patch(`/orgs/${ann.org}`, { published: true })
       const target = { grove, ann, node }
       await attack.prepare?.(target)
-      // Connections that were closed while git ran are noticed.
+      // The service notices connections that were closed while Git ran.
       await sleep(100)
       await ann.get(node.at)
       await waitUntilIdle(grove.pid)

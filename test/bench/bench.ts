@@ -1,4 +1,7 @@
-/** What Grove promises about time, side by side with others in one run: `npm run bench [-- SECTION…]`. Minutes, no network. */
+/**
+ * Measures what Grove promises about time, next to other programs in one run: `npm run bench [-- SECTION…]`. It takes
+ * minutes and needs no network.
+ */
 
 import { benchAttacks } from './attacks.ts'
 import { benchCells } from './cells.ts'
@@ -21,7 +24,7 @@ import { benchRequests } from './requests.ts'
 import { benchSearch } from './search-scale.ts'
 import { benchStored } from './stored.ts'
 
-/** Those over the two histories, then those that begin with an empty folder. */
+/** Sections over the two histories. The sections below them begin with an empty folder. */
 const overTwo = {
   history: benchHistory,
   details: benchDetails,
@@ -66,7 +69,7 @@ try {
   await peers.stop()
 }
 const missed = report.finish()
-console.log(missed === 0 ? '\nEvery ratio is as wanted.' : `\nNot as wanted: ${missed}`)
+console.log(missed === 0 ? '\nEvery ratio is as expected.' : `\nNot as expected: ${missed}`)
 
 async function overHistories(): Promise<void> {
   const benches = Object.entries(overTwo).filter(([name]) => asked.includes(name))

@@ -1,4 +1,7 @@
-/** An organisation of 1,000 nodes moves to another cell, while a client writes to it: how long it takes, and for how long changes are refused. */
+/**
+ * Moves an organisation of 1,000 nodes to another cell while a client writes to it. Measures the duration, and how long
+ * changes are refused.
+ */
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { runGroveCommand } from '../support/command.ts'

@@ -1,4 +1,7 @@
-/** A GET of a node: at a service of one machine, with credentials in PostgreSQL, at the cell that has it, and through another. */
+/**
+ * Measures a GET of a node. The node is at a service on one machine, with credentials in PostgreSQL, at the cell that
+ * has it, or behind another cell.
+ */
 
 import type { Headers } from '../support/exchange.ts'
 import { databaseFor, type PostgresServer } from '../support/postgres.ts'
@@ -9,7 +12,7 @@ import { computing } from './processes.ts'
 import type { Report } from './report.ts'
 import { openScene } from './scene.ts'
 
-/** The least of each counts, since everything else is somebody else's. */
+/** The minimum of the rounds counts, because everything above it is the work of other processes. */
 const rounds = 3
 const seconds = 3
 const times = 500
@@ -19,7 +22,7 @@ interface Side {
   readonly url: string
   readonly path: string
   readonly headers: Headers
-  /** All that compute for the answer. */
+  /** All processes that compute the answer. */
   readonly pids: readonly number[]
 }
 
@@ -41,7 +44,7 @@ export async function benchHops(report: Report, server: PostgresServer, cells: C
       await ofService('no cells, credentials.sqlite', sqlite),
       await ofService('no cells, credentials in PostgreSQL', postgres),
       ofCell('the cell that has it', here, []),
-      ofCell('through a cell that has it not', there, [here]),
+      ofCell('through another cell', there, [here]),
     ])
   } finally {
     await sqlite.close()
@@ -58,11 +61,11 @@ async function compare(report: Report, sides: readonly [Side, Side, Side, Side])
   for (const connection of connections) connection.close()
   report.rows('GET of a node, one at a time', 'ms', rows)
   const costs = await leastOf(sides)
-  if (costs === undefined) report.say('missing: wrk, so nothing is said of computing')
+  if (costs === undefined) report.say('missing: wrk, so CPU time is not measured')
   else
     report.rows(
-      `the same, the least of ${rounds} rounds`,
-      'µs of computing of the services',
+      `the same, the minimum of ${rounds} rounds`,
+      'µs of CPU time of the services',
       sides.map(({ what }, n) => ({ what, p50: costs[n] ?? 0, p99: costs[n] ?? 0 })),
     )
   const [plain, inPostgres, direct, hop] = sides
@@ -78,7 +81,7 @@ async function compare(report: Report, sides: readonly [Side, Side, Side, Side])
   }
 }
 
-/** Microseconds of computing of a request; undefined without wrk. */
+/** Microseconds of CPU time per request. Undefined without wrk. */
 async function leastOf(sides: readonly Side[]): Promise<number[] | undefined> {
   const least = sides.map(() => Number.POSITIVE_INFINITY)
   for (let round = 0; round < rounds; round++)

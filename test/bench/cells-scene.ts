@@ -1,4 +1,4 @@
-/** Cells of one PostgreSQL to measure, with one person, who has an organisation in each. */
+/** Cells with one PostgreSQL to measure, and one user who has an organisation in each. */
 
 import { rmSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
@@ -20,16 +20,16 @@ export interface BenchCell {
 export interface CellScene {
   readonly cells: readonly BenchCell[]
   readonly databaseUrl: string
-  /** Of the person, at every cell. */
+  /** The user's token, valid at every cell. */
   readonly token: string
   readonly headers: Headers
-  /** In a new organisation of that cell. */
+  /** Creates an organisation in the cell and returns its id. */
   org(cell: BenchCell): Promise<string>
   node(cell: BenchCell, org: string, fields?: object): Promise<BenchNode>
   close(): Promise<void>
 }
 
-/** The person's token lives 15 minutes. */
+/** Starts the cells. The user's token is valid for 15 minutes. */
 export async function openCells(server: PostgresServer, names: readonly string[]): Promise<CellScene> {
   const databaseUrl = await databaseFor(`bench ${names.join()}`, server)
   const cells: BenchCell[] = []
@@ -39,7 +39,7 @@ export async function openCells(server: PostgresServer, names: readonly string[]
       rmSync(grove.dataDir, { recursive: true, force: true })
     }
   }
-  // Where the run is broken off.
+  // For a run that is interrupted.
   process.once('exit', abandon)
   for (const name of names) {
     const port = String(await freePort())

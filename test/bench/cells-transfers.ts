@@ -1,4 +1,7 @@
-/** A clone and a push of 100 MiB: at the cell that has the repository, and through another, whose memory is watched. */
+/**
+ * Measures a clone and a push of 100 MiB at the cell that has the repository, and through another cell. Also watches
+ * the memory of the other cell.
+ */
 
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -14,7 +17,7 @@ import type { BenchNode } from './scene.ts'
 
 const run = promisify(execFile)
 
-/** Files of 1 MiB that nothing compresses. */
+/** The number of files of 1 MiB. Their content cannot be compressed. */
 const files = 100
 const times = 5
 
@@ -47,7 +50,7 @@ export async function benchTransfers(report: Report, scene: CellScene): Promise<
       const before = await peakMemory(there.grove.pid)
       const rows = await interleave(times, [
         ['at the cell that has it', () => transfer(here)],
-        ['through a cell that has it not', () => transfer(there)],
+        ['through another cell', () => transfer(there)],
       ])
       tell(report, `${what} of ${files} MiB`, rows, (await peakMemory(there.grove.pid)) - before)
     }
@@ -75,7 +78,7 @@ async function newSource(folder: string): Promise<string> {
   const source = join(folder, 'source')
   await run('git', ['init', '-q', '-b', 'main', source])
   for (let n = 0; n < files; n++) await writeFile(join(source, `file-${n}`), randomBytes(2 ** 20))
-  // Of the client's time nothing is measured.
+  // The client's own time must not count.
   await git(source, 'config', 'core.compression', '0')
   await git(source, 'config', 'core.bigFileThreshold', '512k')
   await git(source, 'add', '-A')
@@ -83,7 +86,7 @@ async function newSource(folder: string): Promise<string> {
   return source
 }
 
-/** As one who asks from elsewhere, it takes no turn from the service. */
+/** Runs Git with low priority, so that it takes no CPU time from the service, like a client elsewhere. */
 async function asClient(args: readonly string[]): Promise<void> {
   await run('nice', ['-n', '19', 'git', ...args])
 }

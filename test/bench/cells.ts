@@ -1,4 +1,7 @@
-/** More than one machine: what the hop to another cell costs a request and a transfer, and what three cells commit beside one. */
+/**
+ * Measures more than one machine: what passing a request or transfer on costs, and how much three cells commit compared
+ * with one.
+ */
 
 import { expecting } from '../support/node.ts'
 import { client } from '../support/people.ts'
@@ -21,7 +24,7 @@ const rounds = 4
 export async function benchCells(report: Report): Promise<void> {
   const server = await ownServer().catch((error: unknown) => String(error))
   if (typeof server === 'string') {
-    report.say(`missing: PostgreSQL, so nothing is said of cells (${server})`)
+    report.say(`missing: PostgreSQL, so cells are not measured (${server})`)
     return
   }
   try {
@@ -39,12 +42,12 @@ export async function benchCells(report: Report): Promise<void> {
   }
 }
 
-/** Repositories of three organisations, and where each is asked. */
+/** Repositories of three organisations, and the URL at which each is used. */
 interface Side {
   readonly what: string
   readonly scene: CellScene
   readonly targets: readonly { readonly url: string; readonly node: BenchNode }[]
-  /** Of all rounds. */
+  /** The sums of all rounds. */
   readonly total: { ms: number; service: number; database: number }
 }
 
@@ -53,11 +56,11 @@ async function benchSpread(report: Report, server: PostgresServer, three: CellSc
   try {
     const sides = [
       await sideOf('one cell', one),
-      await sideOf('three cells, each asked for its own organisation', three),
+      await sideOf('three cells, each used for its own organisation', three),
     ] as const
     for (const { scene } of sides) for (const { grove } of scene.cells) await waitUntilIdle(grove.pid)
     const database = await postmasterOf(server.url)
-    // Unmeasured, about as many commits of each process: compilers take their time.
+    // About as many commits of each process are not measured, because compilers take their time.
     for (const side of sides) for (let n = 0; n < side.scene.cells.length; n++) await commitRound(side, database)
     for (const { total } of sides) Object.assign(total, { ms: 0, service: 0, database: 0 })
     for (let round = 0; round < rounds; round++)
@@ -86,7 +89,7 @@ async function sideOf(what: string, scene: CellScene): Promise<Side> {
 
 let edits = 0
 
-/** Each client stays with its repository. */
+/** Runs one round of commits. Each client stays with its repository. */
 async function commitRound({ scene, targets, total }: Side, database: number): Promise<void> {
   const service = () => sumOf(scene.cells.map(({ grove }) => computingOfAll(grove.pid)))
   const before = { service: await service(), database: await computingOfAll(database) }
@@ -112,21 +115,21 @@ async function sumOf(numbers: readonly Promise<number>[]): Promise<number> {
 function tell(report: Report, [one, three]: readonly [Side, Side]): void {
   const commits = rounds * clients * each
   const costOf = ({ total }: Side) => (total.service + total.database) / 1_000 / commits
-  report.say(`\n${clients} clients, each with a repository of its own, in three organisations; in turns\n`)
+  report.say(`\n${clients} clients, each with its own repository, in three organisations; in turns\n`)
   for (const side of [one, three]) {
     const { ms, service, database } = side.total
     const shares = [service, database].map((some) => (some / 1_000 / commits).toFixed(2))
     report.say(
       `${((commits * 1_000) / ms).toFixed(0).padStart(6)} commits a second: ${side.what}; ` +
-        `${costOf(side).toFixed(2)} ms of computing each: ${shares[0]} of the service and its git, ${shares[1]} of PostgreSQL`,
+        `${costOf(side).toFixed(2)} ms of CPU time each: ${shares[0]} of the service and its Git processes, ${shares[1]} of PostgreSQL`,
     )
   }
   const share = costOf(one) / costOf(three)
   report.say(
-    '\nOne process does not use all cores of this machine, and three share them, so their rates say nothing of three machines. The computing of a commit says what three ' +
-      `machines would: 3 x ${share.toFixed(2)} = ${(3 * share).toFixed(2)} times as many as one, while PostgreSQL is not the bound.`,
+    '\nOne process does not use all cores of this machine, and three share them, so their rates do not show what three machines do. The CPU time of a commit shows it: three ' +
+      `machines commit 3 x ${share.toFixed(2)} = ${(3 * share).toFixed(2)} times as many as one, while PostgreSQL is not the limit.`,
   )
-  const what = 'computing of a commit, three cells'
+  const what = 'CPU time of a commit, three cells'
   report.ratio({ what, unit: 'ms', grove: costOf(three), peer: 'one cell', of: costOf(one) })
   const rate = ({ total }: Side) => (commits * 1_000) / total.ms
   report.ratio({

@@ -1,4 +1,7 @@
-/** Clones over HTTP, beside git-http-backend under nginx and fcgiwrap over the same repositories; 50 at once beside REST. */
+/**
+ * Measures clones over HTTP, and those of git-http-backend under nginx and fcgiwrap over the same repositories. Also
+ * measures REST during 50 clones.
+ */
 
 import { execFile, execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -14,10 +17,10 @@ import { type BenchNode, openScene, type Scene } from './scene.ts'
 
 const run = promisify(execFile)
 
-/** Files of 1 MiB that nothing compresses. */
+/** The number of files of 1 MiB. Their content cannot be compressed. */
 const largeFiles = 100
 const mediumFiles = 5
-/** Bytes of a file that alone is pushed. */
+/** Bytes of a file that is pushed on its own. */
 const fileBytes = 64 * 2 ** 20
 const atOnce = 50
 
@@ -38,7 +41,7 @@ export async function benchClones(report: Report, peers: Peers): Promise<void> {
   }
 }
 
-/** A node whose main holds so many files, in one pack. */
+/** Creates a node whose main has that many files, in one pack. */
 async function filled(scene: Scene, folder: string, files: number): Promise<BenchNode> {
   const node = await scene.node({ initialize: false })
   const source = join(folder, `source-${files}`)
@@ -48,7 +51,7 @@ async function filled(scene: Scene, folder: string, files: number): Promise<Benc
   return node
 }
 
-/** A new repository with one commit of files that nothing compresses. */
+/** Makes a repository with one commit of files that cannot be compressed. */
 async function commitFiles(source: string, files: number, bytes: number): Promise<void> {
   const git = (...args: string[]) => execFileSync('git', ['-C', source, ...args], { stdio: 'pipe' })
   execFileSync('git', ['init', '-q', '-b', 'main', source])
@@ -63,14 +66,17 @@ function authorized(token: string): string {
 
 let clones = 0
 
-/** A bare clone, removed again; as one who asks from elsewhere, it takes no turn from the service. */
+/** Makes a bare clone and removes it. Runs with low priority, so that it takes no CPU time from the service. */
 async function clone(folder: string, url: string, token: string): Promise<void> {
   const to = join(folder, `clone-${++clones}`)
   await run('nice', ['-n', '19', 'git', '-c', authorized(token), 'clone', '-q', '--bare', url, to])
   await rm(to, { recursive: true, force: true })
 }
 
-/** Few objects, which git would leave loose: compressed as they come, and once more for each clone. */
+/**
+ * Measures a push and a clone of one large file. Git would leave so few objects loose. It would compress the file on
+ * arrival, and again for each clone.
+ */
 async function oneFile(report: Report, scene: Scene, folder: string): Promise<void> {
   const token = scene.ann.session.accessToken
   const source = join(folder, 'file')
@@ -156,18 +162,18 @@ async function manyAtOnce(
   const [alone = [], beside = [], besideLarge = []] = asked
   report.rows('reading a node over REST', 'ms', [
     rowOf('alone', alone),
-    rowOf(`beside ${atOnce} clones at once of ${mediumFiles} MiB`, beside),
-    rowOf(`beside ${atOnce} clones at once of ${largeFiles} MiB`, besideLarge),
+    rowOf(`during ${atOnce} clones at once of ${mediumFiles} MiB`, beside),
+    rowOf(`during ${atOnce} clones at once of ${largeFiles} MiB`, besideLarge),
   ])
   for (const [size, times] of [
     [mediumFiles, beside],
     [largeFiles, besideLarge],
   ] as const)
     report.ratio({
-      what: `p99 of REST beside ${atOnce} clones of ${size} MiB`,
+      what: `p99 of REST during ${atOnce} clones of ${size} MiB`,
       unit: 'ms',
       grove: rowOf('', times).p99,
-      peer: 'what is wanted',
+      peer: 'the limit',
       of: 100,
       wanted: { atMost: 1 },
     })

@@ -1,6 +1,7 @@
 /**
- * Preloaded into the service by the soak: SIGUSR2 asks for a full collection, after which memory is what the service holds.
- * It compacts: V8 leaves pages that are half empty as they are, and what caches have dropped would count as held.
+ * Preloaded into the service by the soak test. SIGUSR2 runs a full garbage collection, after which the memory in use is
+ * what the service holds. The collection compacts. Otherwise V8 would keep half-empty pages, and memory that caches
+ * have dropped would count as held.
  */
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'

@@ -1,4 +1,7 @@
-/** What one durable commit costs below HTTP and SQL, beside isomorphic-git and native git in one run; what its time consists of. */
+/**
+ * Measures one durable commit below HTTP and SQL, next to isomorphic-git and native Git in one run. Also measures its
+ * parts.
+ */
 import { execFile } from 'node:child_process'
 import fs from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -27,7 +30,7 @@ export interface Rate {
 
 export interface CommitRows {
   readonly latencies: readonly Row[]
-  /** What Grove's own milliseconds consist of. Syncs of one kind run side by side and count once. */
+  /** The parts of Grove's own time. Syncs of one kind run in parallel and count once. */
   readonly shares: readonly Row[]
   readonly rates: readonly Rate[]
 }
@@ -36,7 +39,10 @@ const run = promisify(execFile)
 const main = 'refs/heads/main'
 const path = 'docs/page.md'
 
-/** Each commit: a blob, two trees, a commit, main. In turn, so that a noisy neighbour slows all alike. */
+/**
+ * Measures commits of a blob, two trees, a commit and main. The works alternate, so that a noisy neighbour slows all
+ * alike.
+ */
 export async function commitRows({ times = 200 } = {}): Promise<CommitRows> {
   const folder = await mkdtemp(join(tmpdir(), 'grove-bench-'))
   try {
@@ -59,7 +65,7 @@ export async function commitRows({ times = 200 } = {}): Promise<CommitRows> {
 
 type Work = (n: number) => Promise<Record<string, number>>
 
-/** As the service does it: built and saved under the lock. */
+/** Commits as the service does: builds and saves under the lock. */
 function groveCommit(store: Store, repo: Repo): Work {
   return async (n) => ({ 'Grove: durable': await timed(() => commitOnMain(store, repo, `Grove ${n}`)) })
 }
@@ -80,7 +86,10 @@ async function buildCommit(draft: ObjectBatch, head: Oid | null, text: string): 
   return draft.commit({ tree, parents: head ? [head] : [], author, committer: author, message: 'edit' })
 }
 
-/** As shipped: nothing is synced, and of two commits at once one is lost. `add()` makes the blob. */
+/**
+ * Commits as isomorphic-git is shipped. Nothing is synced, and one of two concurrent commits is lost. `add()` makes the
+ * blob.
+ */
 async function isomorphicCommit(folder: string): Promise<Work> {
   const dir = await mkdtemp(join(folder, 'isomorphic-'))
   await git.init({ fs, dir, defaultBranch: 'main' })
@@ -135,7 +144,7 @@ const steps: readonly (readonly [string, RegExp])[] = [
   ['lock: linked, unlinked', /\.lock$/],
   ['objects: written, synced, renamed', /\/objects\/..\/./],
   ['their directories: made, synced (each as soon as its objects are in)', /\/objects(\/..)?$/],
-  ['the ref’s value: written, synced (beside the objects)', /\/run\/bench\/\d+\/\d+$/],
+  ['the ref’s value: written, synced (in parallel with the objects)', /\/run\/bench\/\d+\/\d+$/],
   ['the ref: renamed, its directory synced', /\/refs\/heads(\/main)?$/],
 ]
 
@@ -147,13 +156,13 @@ async function shareRows(store: Store, repo: Repo, times: number): Promise<Row[]
     note('building blob, trees and commit', await timed(() => buildCommit(draft, null, `built ${n}`)))
     const { ms, calls } = await traced(() => commitOnMain(store, repo, `traced ${n}`))
     for (const [what, pattern] of steps) note(what, covered(calls.filter((call) => pattern.test(call.path))))
-    note('waiting for the file system, in all', covered(calls))
-    note('all of it, watched', ms)
+    note('total wait for the file system', covered(calls))
+    note('total, traced', ms)
   }
   return [...taken].map(([what, all]) => row(what, all))
 }
 
-/** The length of the union of intervals. */
+/** Returns the length of the union of intervals. */
 function covered(calls: readonly { readonly from: number; readonly to: number }[]): number {
   let end = Number.NEGATIVE_INFINITY
   let sum = 0
@@ -228,13 +237,13 @@ function row(what: string, taken: readonly number[]): Row {
   return { what, p50: at(0.5), p99: at(0.99) }
 }
 
-/** Prints what `commitRows` answers, with each latency as a multiple of Grove's and what limits the rate. */
+/** Prints the result of `commitRows`, and each latency as a multiple of Grove's. */
 export function printCommits({ latencies, shares, rates }: CommitRows): void {
   const grove = latencies[0]?.p50 ?? 0
   console.log('\none commit (blob, two trees, commit, main) without HTTP and SQL, ms\n')
   for (const { what, p50, p99 } of latencies)
     console.log(`| ${what.padEnd(75)} | ${ms(p50)} | ${ms(p99)} | Grove is ${(grove / p50).toFixed(2)} x |`)
-  console.log('\nwhat Grove’s consists of, ms\n')
+  console.log('\nparts of Grove’s time, ms\n')
   for (const { what, p50, p99 } of shares) console.log(`| ${what.padEnd(75)} | ${ms(p50)} | ${ms(p99)} |`)
   console.log(`\ndurable commits a second, ${availableParallelism()} cores\n`)
   for (const { what, perSecond } of rates) console.log(`| ${what.padEnd(75)} | ${perSecond.toFixed(0).padStart(7)} |`)

@@ -1,4 +1,4 @@
-/** What a GET costs with credentials in PostgreSQL, beside the same with credentials.sqlite. */
+/** Measures a GET with credentials in PostgreSQL, and the same with credentials.sqlite. */
 
 import { databaseFor, ownServer } from '../support/postgres.ts'
 import { type Connection, requestsPerSecond } from './load.ts'
@@ -7,7 +7,7 @@ import { computing } from './processes.ts'
 import type { Report } from './report.ts'
 import { openScene, type Scene } from './scene.ts'
 
-/** The least of each counts, since other processes take the rest. */
+/** The minimum of the rounds counts, because other processes take the rest. */
 const rounds = 3
 const seconds = 3
 const times = 500
@@ -15,7 +15,7 @@ const times = 500
 export async function benchCredentials(report: Report): Promise<void> {
   const server = await ownServer().catch((error: unknown) => String(error))
   if (typeof server === 'string') {
-    report.say(`missing: PostgreSQL, so nothing is said of credentials in it (${server})`)
+    report.say(`missing: PostgreSQL, so credentials in it are not measured (${server})`)
     return
   }
   const sqlite = await openScene()
@@ -52,7 +52,7 @@ async function compare(report: Report, sqlite: Scene, postgres: Scene): Promise<
       least[n] = Math.min(least[n] ?? cost, cost)
     }
   const rows = [inFile, inPostgres].map(({ what: side }, n) => ({ what: side, p50: least[n] ?? 0, p99: least[n] ?? 0 }))
-  report.rows(`the same, the least of ${rounds} rounds`, 'µs of computing of the service', rows)
+  report.rows(`the same, the minimum of ${rounds} rounds`, 'µs of CPU time of the service', rows)
   report.ratio({ what, unit: 'µs', grove: least[1], peer: 'credentials.sqlite', of: least[0] })
 }
 
@@ -60,7 +60,7 @@ function read(connection: Connection, path: string): () => Promise<unknown> {
   return () => connection.get(path)
 }
 
-/** Of the service, a request; undefined without wrk. */
+/** Microseconds of CPU time of the service per request. Undefined without wrk. */
 async function microseconds({ grove, headers }: Scene, path: string): Promise<number | undefined> {
   let before = 0
   const started = async () => {

@@ -1,4 +1,4 @@
-/** One commit and what it changed, anywhere in a history of 100,000: beside git diff-tree and cgit. */
+/** Measures one commit and its changes, anywhere in a history of 100,000, next to git diff-tree and cgit. */
 
 import type { Histories } from './histories.ts'
 import { requestsPerSecond } from './load.ts'

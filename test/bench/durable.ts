@@ -1,4 +1,7 @@
-/** A durable commit: over REST and below it, beside isomorphic-git and native git, one at a time and 16 at once. */
+/**
+ * Measures a durable commit over REST and below it, next to isomorphic-git and native Git. Commits run one at a time
+ * and 16 at once.
+ */
 
 import { expecting } from '../support/node.ts'
 import { commitRows } from './commits.ts'
@@ -16,7 +19,7 @@ export async function benchCommits(report: Report): Promise<void> {
     const commit = committer(scene)
     const rest = await measure('Grove, over REST: index and answer included', 200, () => commit(nodes[0]))
     report.rows('one durable commit', 'ms', [rest, ...latencies])
-    report.rows("where Grove's milliseconds go, without REST", 'ms', shares)
+    report.rows("parts of Grove's time, without REST", 'ms', shares)
     const one = await rateOf(commit, [nodes[0]])
     const many = await rateOf(commit, nodes)
     const durable = timesOf(latencies, /^Grove/)
@@ -65,7 +68,7 @@ function committer({ ann }: Scene): (node: BenchNode | undefined) => Promise<unk
   }
 }
 
-/** Commits a second of 16 clients, each of which stays with one of the nodes. */
+/** Measures commits per second of 16 clients. Each client stays with one of the nodes. */
 async function rateOf(
   commit: (node: BenchNode | undefined) => Promise<unknown>,
   nodes: readonly (BenchNode | undefined)[],

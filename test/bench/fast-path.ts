@@ -1,6 +1,6 @@
 /**
- * CPU time of a request with and without each shortcut of server/http/fast-path.ts: `node --import tsx test/bench/fast-path.ts
- * [ROUNDS]`. Every variant is a service of its own; they are measured in turn.
+ * Measures the CPU time of a request with and without each shortcut of server/http/fast-path.ts. Run it with `node
+ * --import tsx test/bench/fast-path.ts [ROUNDS]`. Every variant is a separate service. They are measured in turn.
  */
 
 import { spawn } from 'node:child_process'
@@ -22,7 +22,7 @@ interface Variant {
   readonly name: string
   readonly url: string
   readonly pid: number
-  /** Addresses to read, by what they are. */
+  /** Paths to read, by name. */
   readonly paths: Readonly<Record<string, string>>
   stop(): void
 }
@@ -33,7 +33,7 @@ try {
   variants.push(await start('all shortcuts', []))
   for (const name of Object.keys(plain)) variants.push(await start(`without ${name}`, [name]))
   variants.push(await start('without any', Object.keys(plain)))
-  // V8 has compiled what is measured.
+  // Unmeasured, so that V8 compiles the code.
   for (const variant of variants) for (const path of Object.values(variant.paths)) await ask(variant, path)
   for (const what of Object.keys(variants[0]?.paths ?? {})) {
     const costs = variants.map((): number[] => [])
@@ -46,9 +46,9 @@ try {
   await rm(folder, { recursive: true, force: true })
 }
 
-/** The least counts: what other processes do adds to the cost. */
+/** Prints the costs. The minimum counts, because other processes only add to the cost. */
 function print(what: string, costs: readonly (readonly number[])[]): void {
-  console.log(`\nGET ${what}: µs of CPU time in each round; the least beside the least of all shortcuts`)
+  console.log(`\nGET ${what}: µs of CPU time in each round; the minimum compared with the minimum of all shortcuts`)
   const [least = 0, ...others] = costs.map((all) => Math.min(...all))
   for (const [at, { name }] of variants.entries()) {
     const more = (100 * ((others[at - 1] ?? least) - least)) / least
@@ -57,7 +57,7 @@ function print(what: string, costs: readonly (readonly number[])[]): void {
   }
 }
 
-/** Microseconds of CPU time of the service for each of many requests. */
+/** Microseconds of the service's CPU time per request, over many requests. */
 async function ask({ url, pid }: Variant, path: string): Promise<number> {
   const { body } = await client({ url }).post('/auth/login', { email: 'ann@example.org', password })
   const headers = { authorization: `Bearer ${body.accessToken}` }
@@ -75,7 +75,7 @@ async function ask({ url, pid }: Variant, path: string): Promise<number> {
   return ((await nanoseconds(pid)) - before) / requests / 1_000
 }
 
-/** Of all threads of the process. Source: the kernel's Documentation/scheduler/sched-stats.rst. */
+/** CPU time of all threads of the process. Source: the kernel's Documentation/scheduler/sched-stats.rst. */
 async function nanoseconds(pid: number): Promise<number> {
   const threads = await readdir(`/proc/${pid}/task`)
   const stats = await Promise.all(

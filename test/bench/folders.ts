@@ -1,4 +1,4 @@
-/** A folder of many notes by the command line: imported, imported again without a change, backed up, backed up again. */
+/** Measures a folder of many notes by the command line. Imports it twice and backs it up twice. */
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,7 +9,7 @@ import type { Scene } from './scene.ts'
 
 const notesOfFolder = 100
 
-/** Seconds, start of the command included. */
+/** Reports seconds, including the start of each command. */
 export async function benchFolder(report: Report, { dataDir, ann }: Scene, texts: readonly string[]): Promise<void> {
   const outer = join(tmpdir(), `grove-bench-${process.pid}`)
   const folder = join(outer, 'notes')
@@ -18,7 +18,7 @@ export async function benchFolder(report: Report, { dataDir, ann }: Scene, texts
     if (at % notesOfFolder === 0) mkdirSync(dir, { recursive: true })
     writeFileSync(join(dir, `${at}.md`), text)
   }
-  // An import remembers a folder only where no file has just changed: server/vault/read/folder-state.ts.
+  // An import remembers a folder only if no file has just changed: server/vault/read/folder-state.ts.
   await sleep(3_000)
   try {
     const run = (...args: string[]): number => {
@@ -37,7 +37,7 @@ export async function benchFolder(report: Report, { dataDir, ann }: Scene, texts
     report.say(
       `grove import of a folder with these notes: ${seconds(first)}; again, nothing changed: ${seconds(again)}; one changed: ${seconds(changed)}`,
     )
-    report.say(`grove backup of all that is there: ${seconds(copied)}; again, nothing changed: ${seconds(still)}`)
+    report.say(`grove backup of all repositories: ${seconds(copied)}; again, nothing changed: ${seconds(still)}`)
   } finally {
     rmSync(outer, { recursive: true, force: true })
   }

@@ -1,4 +1,7 @@
-/** Fills an organisation with nodes and parent edges faster than any client could: rows, and repositories in name only. */
+/**
+ * Fills an organisation with nodes and parent edges faster than any client could. Writes rows, and repositories in name
+ * only.
+ */
 import { createHash } from 'node:crypto'
 import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -7,27 +10,27 @@ import { openSqlite } from '../../index/sqlite/better-sqlite3.ts'
 
 export interface GraphSize {
   readonly nodes: number
-  /** Distinct parent-child edges, at most a quarter of all that there could be. */
+  /** Distinct parent-child edges, at most a quarter of all possible ones. */
   readonly edges: number
 }
 
 const words =
   'whale kelp krill ocean current island reef coral squid dolphin seal and of the deep in large known'.split(' ')
 
-/** The id of no commit: nothing reads a ledger whose ref is the one that the row has. */
+/** The id of no commit. A ledger is not read if its ref equals the one in the row. */
 const ledger = '1'.repeat(40)
 
-/** Links made at once. */
+/** Links that are made at once. */
 const batch = 1_000
 
 /**
- * Adds a random DAG to the organisation, the same one for the same arguments; call it while no service runs on `dataDir`,
- * once for an organisation. A node has a title, tags, a description and a text of 200 characters; its edges lead to it
- * from nodes that are older. About 10 s for 100,000 nodes and 200,000 edges.
+ * Adds a random DAG to the organisation, the same one for the same arguments. Call it once per organisation, while no
+ * service runs on `dataDir`. A node has a title, tags, a description and a text of 200 characters. Its edges come from
+ * older nodes. Takes about 10 s for 100,000 nodes and 200,000 edges.
  *
- * The background sweep removes rows that have no repository, so each node has one: a link to a single empty repository,
- * whose only ref, the ledger, is the one in the rows. The sweep then finds nothing to do, lists, searches and the graph
- * are as they would be, and whatever asks for a node's content or history finds none, or damage.
+ * The background sweep removes rows without a repository, so each node has one. It is a link to a single empty
+ * repository, whose only ref, the ledger, is the one in the rows. The sweep then finds nothing to do. Lists, searches
+ * and the graph work as usual. Queries for a node's content or history find nothing, or damage.
  *
  * @returns the ids of the nodes, oldest first
  */
@@ -116,7 +119,7 @@ function idOf(orgId: string, n: number): string {
   )
 }
 
-/** Whole numbers from 0, always the same. Source: the linear congruence of Numerical Recipes. */
+/** Whole numbers from 0, the same in every run. Source: the linear congruence of Numerical Recipes. */
 function randomFrom(seed: number): Random {
   let state = seed >>> 0
   return (below) => {

@@ -1,4 +1,4 @@
-/** The public graph of 100,000 nodes and 200,000 edges: the first, all others, and the answer that it has not changed. */
+/** Measures the public graph of 100,000 nodes and 200,000 edges: the first answer, later answers, and 304. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fillGraph } from './graph-data.ts'
@@ -43,9 +43,9 @@ async function first(report: Report, scene: Scene, path: string): Promise<void> 
   const row = (what: string, value: number) => ({ what, p50: value, p99: value })
   report.rows('public graph of 100,000 nodes and 200,000 edges', 'ms', [
     row('the first, in gzip', ms),
-    row('the longest /healthz meanwhile, one every 10 ms', held),
+    row('the longest /healthz during that, one every 10 ms', held),
     row('the longest /healthz while it is sent again', heldAgain),
-    row('the longest /healthz in 3 s of nothing else', idleMs),
+    row('the longest /healthz in 3 s without other requests', idleMs),
   ])
   const ofLimit = { unit: 'ms', peer: 'the limit', wanted: { atMost: 1 } }
   report.ratio({ ...ofLimit, what: 'first public graph', grove: ms, of: 5_000 })
@@ -62,7 +62,7 @@ async function unchanged(report: Report, scene: Scene, path: string): Promise<vo
   ])
   connection.close()
   if (!same || !health) throw new Error('Nothing was measured')
-  report.rows('what has not changed', 'ms', [same, health])
+  report.rows('unchanged answers', 'ms', [same, health])
   report.ratio({
     what: '304 of the public graph',
     unit: 'ms',
@@ -79,7 +79,7 @@ async function rates(report: Report, peers: Peers, scene: Scene, path: string): 
   connection.close()
   if (headers['content-encoding'] !== 'gzip') throw new Error('The graph is not compressed')
   await peers.serve('graph', body)
-  // Once unmeasured: each worker makes it for itself.
+  // Once unmeasured, because each worker makes its own answer.
   await requestsPerSecond(scene.grove.url, [path], { headers: gzip, seconds: 3 })
   const grove = await requestsPerSecond(scene.grove.url, [path], { headers: gzip })
   const nginx = await requestsPerSecond(peers.nginx, ['/static/graph'], { headers: gzip })

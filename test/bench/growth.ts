@@ -1,4 +1,7 @@
-/** Time and memory as n grows 10, 100 and 1,000 times: commits of a node, and nodes of an organisation. */
+/**
+ * Measures time and memory as n grows 10, 100 and 1,000 times. n is the commits of a node, or the nodes of an
+ * organisation.
+ */
 
 import { fillGraph } from './graph-data.ts'
 import { measure, timeOf } from './measure.ts'
@@ -9,7 +12,7 @@ import { openScene, type Scene } from './scene.ts'
 
 const sizes = [100, 1_000, 10_000, 100_000]
 
-/** By column. */
+/** Results by column. */
 type Measured = Readonly<Record<string, number>>
 
 export async function benchGrowth(report: Report): Promise<void> {
@@ -36,7 +39,7 @@ async function commitsAt(size: number): Promise<Measured> {
     const page = await measure('', 200, () => connection.get(path))
     connection.close()
     return {
-      'the index follows, ms': followed,
+      'the index catches up, ms': followed,
       'first page after a restart, ms': first,
       'page at the end, p50 ms': page.p50,
       'memory, MiB': await memoryOf(scene),
@@ -83,7 +86,7 @@ async function memoryOf({ grove }: Scene): Promise<number> {
 
 function show(report: Report, what: string, measured: readonly Measured[]): void {
   const columns = Object.keys(measured[0] ?? {})
-  report.say(`\n${what}: what grows with n\n`)
+  report.say(`\n${what}: growth with n\n`)
   const cells = measured.map((row, at) => [
     (sizes[at] ?? 0).toLocaleString('en'),
     ...columns.map((column) => (row[column] ?? 0).toFixed(1)),

@@ -1,4 +1,4 @@
-/** Two nodes to compare: what must cost the same in a history of 100,000 commits as in one of 100. */
+/** Two nodes to compare. A history of 100,000 commits must cost the same as one of 100. */
 
 import { timeOf } from './measure.ts'
 import { importCommits } from './repositories.ts'
@@ -11,13 +11,16 @@ export interface Histories {
   readonly scene: Scene
   readonly long: BenchNode
   readonly short: BenchNode
-  /** Milliseconds of the first page of the long one, which the index follows; then again after a restart. */
+  /**
+   * Milliseconds of the long history's first page, for which the index catches up. `restarted` is the same after a
+   * restart.
+   */
   readonly followed: number
   readonly restarted: number
   close(): Promise<void>
 }
 
-/** Of a service with two workers. */
+/** Opens the histories on a service with two workers. */
 export async function openHistories(): Promise<Histories> {
   const scene = await openScene(2)
   try {

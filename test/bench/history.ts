@@ -1,4 +1,4 @@
-/** Pages of a history of 100,000 commits, at both ends, beside git and cgit. */
+/** Measures pages of a history of 100,000 commits at both ends, next to Git and cgit. */
 
 import { availableParallelism } from 'node:os'
 import { type Histories, longHistory } from './histories.ts'
@@ -14,7 +14,7 @@ const far = 99_900
 export async function benchHistory(report: Report, peers: Peers, histories: Histories): Promise<void> {
   const { scene, long, short, followed, restarted } = histories
   report.rows('a branch of 100,000 commits, read for the first time', 'ms', [
-    { what: 'after an import by git fast-import: the index follows', p50: followed, p99: followed },
+    { what: 'after an import by git fast-import: the index catches up', p50: followed, p99: followed },
     { what: 'after a restart of the service', p50: restarted, p99: restarted },
   ])
   await times(report, scene, long, short)

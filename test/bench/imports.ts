@@ -1,4 +1,7 @@
-/** Many notes at once: through the domain, over REST, beside git in one repository and beside what one sync costs. */
+/**
+ * Imports many notes through the domain and over REST. Compares that with Git in one repository, and with the cost of
+ * one sync.
+ */
 
 import { execFileSync } from 'node:child_process'
 import { closeSync, fsyncSync, lstatSync, mkdirSync, openSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
@@ -39,9 +42,9 @@ export async function benchImports(report: Report): Promise<void> {
     report.say(`\n${notes} notes of ${noteBytes} bytes:\n`)
     report.say(sentenceOf('the domain, one call', domain))
     report.say(
-      `       the event loop waited ${domain.pauseMs.toFixed(0)} ms at most, 99 % of turns ${domain.p99Ms.toFixed(0)} ms`,
+      `       the event loop was delayed by at most ${domain.pauseMs.toFixed(0)} ms, 99 % of turns by at most ${domain.p99Ms.toFixed(0)} ms`,
     )
-    report.say(sentenceOf(`REST, batches of ${notesOfBatch}, the service's own computing`, rest))
+    report.say(sentenceOf(`REST, batches of ${notesOfBatch}, CPU time of the service only`, rest))
     report.say(`       sent again as PUT, nothing changed: ${rest.againMs.toFixed(0)} ms`)
     report.say(sentenceOf('git init, add and commit in one repository', git))
     report.say(`       a node: ${rest.kib.toFixed(0)} KiB on the disk, ${rest.inodes.toFixed(1)} inodes`)
@@ -61,12 +64,12 @@ export async function benchImports(report: Report): Promise<void> {
 
 interface Speed {
   readonly perSecond: number
-  /** Of computing, a note. */
+  /** Milliseconds of CPU time per note. */
   readonly ms: number
 }
 
 function sentenceOf(what: string, { perSecond, ms }: Speed): string {
-  return `${perSecond.toFixed(0).padStart(6)} a second, ${ms.toFixed(2)} ms of computing each: ${what}`
+  return `${perSecond.toFixed(0).padStart(6)} a second, ${ms.toFixed(2)} ms of CPU time each: ${what}`
 }
 
 function makeTexts(): string[] {
@@ -128,7 +131,7 @@ function sizeOf(folder: string): { kib: number; inodes: number } {
   return sum
 }
 
-/** In this process, beside the service, which is idle. */
+/** Imports in this process, while the service is idle. */
 async function throughDomain({ dataDir, ann }: Scene, texts: readonly string[]) {
   const org = (await ann.post('/orgs', { name: 'Imported' }).then(expecting(201))).body.id
   const { deps, close } = await openDeps(readConfig({ DATA_DIR: dataDir }), { log: pino({ level: 'silent' }) })
@@ -163,7 +166,7 @@ async function throughDomain({ dataDir, ann }: Scene, texts: readonly string[]) 
   }
 }
 
-/** Bash says what it and all below it have computed. */
+/** Imports with Git. Bash reports the CPU time of itself and its child processes. */
 function gitOf({ dataDir }: Scene, texts: readonly string[]): Speed {
   const folder = join(dataDir, 'tmp-git')
   mkdirSync(folder)

@@ -1,4 +1,4 @@
-/** Requests from outside: one kept-alive connection for times, wrk for requests a second. */
+/** Sends requests from outside: one kept-alive connection for times, wrk for requests per second. */
 
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -12,12 +12,12 @@ import { commandExists } from './peers.ts'
 const run = promisify(execFile)
 
 export interface Connection {
-  /** @throws Error with the answer, if its status is another */
+  /** @throws Error with the answer, if it has another status */
   get(path: string, headers?: Headers, status?: number): Promise<Reply>
   close(): void
 }
 
-/** One socket, kept alive: what is left beside the answer's own time is the same for all. */
+/** Opens one socket and keeps it alive. The overhead besides the answer's own time is the same for all programs. */
 export function connectTo(url: string, always: Headers = {}): Connection {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   return {
@@ -31,11 +31,11 @@ export function connectTo(url: string, always: Headers = {}): Connection {
 }
 
 export interface Probe {
-  /** Milliseconds of the longest answer since the start; asks no more. */
+  /** Stops the requests. Returns the milliseconds of the longest answer since the start. */
   stop(): Promise<number>
 }
 
-/** Asks for /healthz every 10 ms: an event loop that is held answers none of them meanwhile. */
+/** Requests /healthz every 10 ms. A blocked event loop answers none of these requests. */
 export function probe(url: string): Probe {
   const agent = new Agent({ keepAlive: true })
   const asked = new Set<Promise<void>>()
@@ -67,14 +67,14 @@ export interface Load {
   readonly started?: () => Promise<void>
 }
 
-/** Seconds of the same load before anything is measured, for all alike: compilers and caches. */
+/** Seconds of unmeasured load, for compilers and caches. They are the same for all programs. */
 const warmUp = 4
 
 /**
- * Requests a second that 8 connections get out of one thread of wrk, over all paths in turn; undefined without wrk, or
- * without a url. wrk shares the cores with who is asked, the same for all.
+ * Requests per second that 8 connections get out of one thread of wrk, over all paths in turn. Undefined without wrk or
+ * without a URL. wrk shares the cores with the measured program, which is the same for all.
  *
- * @throws Error if an answer is no 2xx or 3xx, or a socket fails
+ * @throws Error if an answer is not 2xx or 3xx, or a socket fails
  */
 export async function requestsPerSecond(url: string | undefined, paths: readonly string[], load: Load = {}) {
   if (url === undefined || !commandExists('wrk')) return undefined

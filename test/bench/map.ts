@@ -1,4 +1,4 @@
-/** The map: packing trees of 1,000, 10,000 and 100,000 nodes, its bytes, and how it is sent from the cache. */
+/** Measures the map: packing trees of 1,000, 10,000 and 100,000 nodes, its size, and sending it from the cache. */
 
 import { gzipSync } from 'node:zlib'
 import { readGraphRows } from '../../index/graph/graph-rows.ts'
@@ -26,7 +26,7 @@ export async function benchMap(report: Report, _peers: Peers): Promise<void> {
       const known = { ...gzip, 'if-none-match': headers.etag ?? '' }
       const [whole, areas, same, health] = await interleave(nodes === 100_000 ? 100 : 300, [
         ['the map from the cache', () => connection.get(path, gzip)],
-        ['its areas alone', () => connection.get(`${path}?columns=false`, gzip)],
+        ['only its areas', () => connection.get(`${path}?columns=false`, gzip)],
         ['304', () => connection.get(path, known, 304)],
         ['/healthz', () => connection.get('/healthz')],
       ])
@@ -42,7 +42,7 @@ export async function benchMap(report: Report, _peers: Peers): Promise<void> {
   }
 }
 
-/** CPU of one packing as the thread does it, from rows that it has read. */
+/** Reports the CPU time of one packing as the thread does it, from rows that it has already read. */
 function sayPacking(report: Report, named: string, file: string, orgId: string): void {
   const rows = readGraphRows(file, orgId)
   if (rows === undefined) throw new Error('There is no organisation')
@@ -55,7 +55,7 @@ function sayPacking(report: Report, named: string, file: string, orgId: string):
   const withoutNames = gzipSync(JSON.stringify({ ...JSON.parse(json), ids: [], titles: [] }), { level: 4 }).length
   const kib = (count: number) => `${(count / 1_024).toFixed(0)} KiB`
   report.say(
-    `${named}: packed with ${((user + system) / 1_000).toFixed(0)} ms of CPU; ${kib(json.length)} of JSON, ${kib(bytes)} in gzip, ` +
+    `${named}: packed with ${((user + system) / 1_000).toFixed(0)} ms of CPU time; ${kib(json.length)} of JSON, ${kib(bytes)} in gzip, ` +
       `${kib(withoutNames)} without ids and titles (${ids.length} ids, ${titles.length} titles)`,
   )
 }

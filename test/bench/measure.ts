@@ -8,14 +8,17 @@ const run = promisify(execFile)
 
 export type Work = () => Promise<unknown>
 
-/** After a tenth as many times unmeasured. */
+/** Measures work. Before that, runs it a tenth as many times unmeasured. */
 export async function measure(what: string, times: number, work: Work): Promise<Row> {
   const [row] = await interleave(times, [[what, work]])
   if (!row) throw new Error('Nothing was measured')
   return row
 }
 
-/** One of each in turn, each round beginning with another one: what else goes on hits all alike. */
+/**
+ * Runs one of each work in turn. Each round begins with another one, so that other load on the machine affects all
+ * alike.
+ */
 export async function interleave(times: number, works: readonly (readonly [string, Work])[]): Promise<Row[]> {
   const taken = works.map((): number[] => [])
   for (let n = -Math.min(10, Math.ceil(times / 10)); n < times; n++) {
@@ -35,7 +38,7 @@ export async function timeOf(work: Work): Promise<number> {
   return performance.now() - started
 }
 
-/** One after the other, and from the start again. @throws Error where there is none */
+/** Returns the items one after the other, repeatedly. @throws Error if there is no item */
 export function turns<T>(items: readonly T[]): () => T {
   let n = 0
   return () => {
@@ -51,7 +54,7 @@ export function rowOf(what: string, times: readonly number[]): Row {
   return { what, p50: at(0.5), p99: at(0.99) }
 }
 
-/** What git prints. @throws Error with git's own words */
+/** Returns Git's output. @throws Error with Git's own words */
 export async function git(repo: string, ...args: string[]): Promise<string> {
   const { stdout } = await run('git', ['-C', repo, ...args], { maxBuffer: 1e9 })
   return stdout.trimEnd()

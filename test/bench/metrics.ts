@@ -1,4 +1,7 @@
-/** What measuring costs: an observation within a request, and a scrape of a process that has seen every operation. */
+/**
+ * Measures the cost of metrics: an observation within a request, and a scrape of a process that has seen every
+ * operation.
+ */
 
 import { countRequest } from '../../server/http/log/request-metrics.ts'
 import { newMetrics, processMetrics } from '../../server/metrics/metrics.ts'
@@ -6,7 +9,7 @@ import { rights } from '../../spec/rights.ts'
 import { measure } from './measure.ts'
 import type { Report } from './report.ts'
 
-/** Observations whose mean is one value: one alone is shorter than the clock can tell. */
+/** Observations whose mean is one value. A single one is shorter than the clock can measure. */
 const atOnce = 10_000
 
 export async function benchMetrics(report: Report): Promise<void> {
@@ -20,11 +23,11 @@ export async function benchMetrics(report: Report): Promise<void> {
   }
   const counted = await measure('a request: gauge, counter and histogram', 30, observe)
   const perRequest = (ms: number) => (ms * 1_000) / atOnce
-  report.rows('what measuring costs', 'µs', [
+  report.rows('cost of an observation', 'µs', [
     { what: counted.what, p50: perRequest(counted.p50), p99: perRequest(counted.p99) },
   ])
   const own = processMetrics(1)
   const text = async () => `${await metrics.registry.metrics()}${await own.metrics()}`
-  report.rows('what a scrape costs', 'ms', [await measure('a scrape of one process', 100, text)])
+  report.rows('cost of a scrape', 'ms', [await measure('a scrape of one process', 100, text)])
   report.say(`it has ${Math.round((await text()).length / 1024)} KiB`)
 }

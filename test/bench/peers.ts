@@ -1,4 +1,6 @@
-/** What Grove is measured against: cgit under nginx and fcgiwrap, and files of nginx, as Debian packages them. */
+/**
+ * Programs that Grove is compared with, as Debian packages them: cgit under nginx and fcgiwrap, and nginx for files.
+ */
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -8,7 +10,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Milliseconds for a peer to begin to listen. */
+/** Milliseconds in which a peer must begin to listen. */
 const patience = 10_000
 
 const programs = {
@@ -17,25 +19,25 @@ const programs = {
   cgit: '/usr/lib/cgit/cgit.cgi',
 }
 
-/** Where git keeps its programs, git-http-backend among them. */
+/** The folder of Git's programs, which include git-http-backend. */
 const gitPrograms = spawnSync('git', ['--exec-path']).stdout.toString().trim()
 
 const packages = { nginx: 'nginx-light', fcgiwrap: 'fcgiwrap', cgit: 'cgit', wrk: 'wrk' }
 
 export interface Peers {
-  /** Where nginx listens; undefined where it is not installed. */
+  /** The URL of nginx. Undefined if it is not installed. */
   readonly nginx: string | undefined
-  /** The same, but undefined as long as any of nginx, fcgiwrap and cgit is not installed. */
+  /** The same URL. Undefined if nginx, fcgiwrap or cgit is not installed. */
   readonly cgit: string | undefined
-  /** As `cgit`: where git-http-backend serves what is shared. */
+  /** The URL below which git-http-backend serves shared repositories. Undefined like `cgit`. */
   readonly backend: string | undefined
-  /** A line for each that is not installed. */
+  /** A line for each program that is not installed. */
   readonly missing: readonly string[]
-  /** From now on cgit shows this repository below `/<name>/`. */
+  /** Makes cgit show this repository below `/<name>/`. */
   show(name: string, repo: string): Promise<void>
-  /** From now on git-http-backend serves this repository at `/git/<name>`. */
+  /** Makes git-http-backend serve this repository at `/git/<name>`. */
   share(name: string, repo: string): Promise<void>
-  /** From now on nginx answers `/static/<name>` with these bytes, which are gzip of JSON. */
+  /** Makes nginx answer `/static/<name>` with these bytes, which are gzip of JSON. */
   serve(name: string, gzipped: Buffer): Promise<void>
   stop(): Promise<void>
 }
@@ -44,7 +46,7 @@ export function commandExists(command: string): boolean {
   return spawnSync('sh', ['-c', 'command -v "$1"', 'sh', command]).status === 0
 }
 
-/** Starts what is installed, as the current user, on a free port of the loopback, in a temporary folder. */
+/** Starts the installed programs as the current user, on a free port of the loopback, in a temporary folder. */
 export async function startPeers(): Promise<Peers> {
   const folder = await mkdtemp(join(tmpdir(), 'grove-peers-'))
   const files = join(folder, 'static')
@@ -56,7 +58,7 @@ export async function startPeers(): Promise<Peers> {
   const repos = new Map<string, string>()
   const children: ChildProcess[] = []
   const start = (command: string, args: readonly string[]) => {
-    // A group of its own: fcgiwrap's children outlive it otherwise.
+    // A separate group, because otherwise fcgiwrap's children would outlive it.
     const child = spawn(command, args, { stdio: 'ignore', detached: true })
     children.push(child)
   }
@@ -107,7 +109,7 @@ function missingPrograms(): (keyof typeof packages)[] {
   return absent
 }
 
-/** No cache, and pages as long as Grove's. */
+/** Turns off the cache, and makes pages as long as Grove's. */
 function cgitConfig(repos: ReadonlyMap<string, string>): string {
   const each = [...repos].map(([name, path]) => `repo.url=${name}\nrepo.path=${path}\nrepo.defbranch=main\n`)
   return `cache-size=0\nmax-commit-count=50\nvirtual-root=/\n${each.join('')}`

@@ -1,4 +1,4 @@
-/** The shortcuts of server/http/fast-path.ts as they would be written without regard to time. */
+/** The shortcuts of server/http/fast-path.ts, written without regard to time. */
 
 import type { Logger } from 'pino'
 

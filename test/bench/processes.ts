@@ -1,40 +1,44 @@
-/** Processes as Linux shows them in /proc: memory, open files, children. */
+/** Reads memory, open files and children of processes from Linux's /proc. */
 
 import { readdir, readFile, readlink, writeFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 
-/** Bytes of memory that the process has in RAM now. @throws Error where there is no such process, or no /proc */
+/** Bytes of memory that the process now has in RAM. @throws Error if there is no such process, or no /proc */
 export async function residentMemory(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8')
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1_024
 }
 
-/** Bytes: the most that the process has had in RAM since it started, or since `resetPeakMemory`. @throws as residentMemory */
+/**
+ * The most bytes that the process has had in RAM since it started, or since `resetPeakMemory`.
+ *
+ * @throws the errors of residentMemory
+ */
 export async function peakMemory(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8')
   return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) * 1_024
 }
 
-/** Source: proc(5), `clear_refs`. */
+/** Resets the peak. Source: proc(5), `clear_refs`. */
 export async function resetPeakMemory(pid: number): Promise<void> {
   await writeFile(`/proc/${pid}/clear_refs`, '5')
 }
 
-/** What each open file descriptor leads to. */
+/** The targets of the open file descriptors. */
 export async function openFiles(pid: number): Promise<string[]> {
   const folder = `/proc/${pid}/fd`
   const links = (await readdir(folder)).map((name) => readlink(`${folder}/${name}`).catch(() => ''))
   return (await Promise.all(links)).filter((link) => link !== '')
 }
 
-/** The process and all below it that run `node`: a service and its workers, without the git that they start. */
+/** The process and its descendants that run `node`: a service and its workers, without their Git processes. */
 export async function nodeProcesses(pid: number): Promise<number[]> {
   const below = await Promise.all((await childrenOf(pid)).map(nodeProcesses))
   return (await commandOf(pid)) === 'node' ? [pid, ...below.flat()] : below.flat()
 }
 
-/** The commands of the processes that this one has started and that run still, with their arguments. */
+/** The command lines of the child processes that still run. */
 export async function commandsBelow(pid: number): Promise<string[]> {
   const lines = (await childrenOf(pid)).map((child) => readFile(`/proc/${child}/cmdline`, 'utf8').catch(() => ''))
   return (await Promise.all(lines)).filter(Boolean).map((line) => line.replaceAll('\0', ' ').trimEnd())
@@ -46,14 +50,20 @@ async function childrenOf(pid: number): Promise<number[]> {
   return (await Promise.all(lists)).flatMap((list) => list.split(' ').filter(Boolean).map(Number))
 }
 
-/** The processes whose working directory is the folder, or below it: every git that serves a client of a repository there. */
+/**
+ * The processes that work in the folder or below it. These include every Git process that serves a client of a
+ * repository there.
+ */
 export async function workingIn(folder: string): Promise<number[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number)
   const places = await Promise.all(pids.map((pid) => readlink(`/proc/${pid}/cwd`).catch(() => '')))
   return pids.filter((_, at) => `${places[at]}/`.startsWith(`${folder}/`))
 }
 
-/** Waits until the process takes less than a tenth of a core, a minute at most: the sweep after a start has ended. */
+/**
+ * Waits until the process takes less than a tenth of a core, for at most a minute. The sweep after a start has then
+ * ended.
+ */
 export async function waitUntilIdle(pid: number): Promise<void> {
   let before = await ticksOf(pid)
   for (let second = 0; second < 60; second++) {
@@ -64,20 +74,20 @@ export async function waitUntilIdle(pid: number): Promise<void> {
   }
 }
 
-/** Microseconds of computing of the process and all nodes below it, in steps of 10,000. */
+/** Microseconds of CPU time of the process and all Node processes below it, in steps of 10,000. */
 export async function computing(pid: number): Promise<number> {
   const ticks = await Promise.all((await nodeProcesses(pid)).map((one) => ticksOf(one)))
   return 10_000 * ticks.reduce((sum, some) => sum + some, 0)
 }
 
-/** The same of the process and all that it has started, those that have ended too. */
+/** Microseconds of CPU time of the process and its descendants, including ended ones. */
 export async function computingOfAll(pid: number): Promise<number> {
   const below = await Promise.all((await childrenOf(pid)).map(computingOfAll))
   const own = 10_000 * (await ticksOf(pid, ['own', 'ended']).catch(() => 0))
   return below.reduce((sum, some) => sum + some, own)
 }
 
-/** The process that all others of this PostgreSQL, on this machine, are started by. */
+/** The process that starts all others of this PostgreSQL, which must be on this machine. */
 export async function postmasterOf(url: string): Promise<number> {
   const asking = new pg.Client({ connectionString: url })
   await asking.connect()
@@ -93,8 +103,8 @@ export async function postmasterOf(url: string): Promise<number> {
 const tickFields = { own: [11, 12], ended: [13, 14] } as const
 
 /**
- * Hundredths of a second of computing, in and out of the kernel, of the process itself or of those that it has started and
- * waited for. Source: proc(5), `stat`.
+ * Hundredths of a second of CPU time, in user and kernel mode. Counts the process itself, or its children that have
+ * ended and been waited for. Source: proc(5), `stat`.
  */
 async function ticksOf(pid: number, whose: readonly (keyof typeof tickFields)[] = ['own']): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8')

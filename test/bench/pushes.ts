@@ -1,4 +1,7 @@
-/** A history of 16,000 commits with 4,000 merges, pushed in steps: what a push costs, and whether the order is `git log`'s. */
+/**
+ * Pushes a history of 16,000 commits with 4,000 merges in steps. Measures the pushes, and checks that the order is that
+ * of `git log`.
+ */
 
 import { execFileSync } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -71,14 +74,14 @@ async function push(from: string, to: string, oid: string): Promise<void> {
   await git(from, 'push', '-q', to, `${oid}:refs/heads/main`)
 }
 
-/** How many commits were compared. @throws Error if one is not where `git log` has it */
+/** Returns how many commits were compared. @throws Error if one is not where `git log` has it */
 async function checkOrder({ ann }: Scene, { at, repo }: BenchNode): Promise<number> {
   const wanted = (await git(repo, 'log', '--format=%H', 'main')).split('\n')
   for (let offset = 0; offset < wanted.length; offset += 200) {
     const { body } = await ann.get(`${at}/tree/main/commits?limit=200&offset=${offset}`)
     const ids = body.history.map(({ id }: { id: string }) => id)
     const expected = wanted.slice(offset, offset + 200)
-    if (ids.join() !== expected.join()) throw new Error(`From ${offset} on, the order is not git log's`)
+    if (ids.join() !== expected.join()) throw new Error(`After offset ${offset} the order is not that of git log`)
   }
   return wanted.length
 }

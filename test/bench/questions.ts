@@ -1,6 +1,6 @@
 /**
- * Ten questions over a vault, asked as a model would, through the tools alone: one search, then the best match, until the
- * answer has been read or 12,000 characters have. Says how many answers lay within.
+ * Asks ten questions about a vault as a model would, using only the tools. It searches once, then reads the best
+ * matches. It stops when it has read the answer, or 12,000 characters. Reports how many answers were within that limit.
  *
  * Run: node --import tsx test/bench/questions.ts FOLDER, docs/en/docs of github.com/fastapi/fastapi.
  */
@@ -11,12 +11,15 @@ import { grove as command } from '../support/command.ts'
 import { startGrove } from '../support/grove.ts'
 import { signUp } from '../support/people.ts'
 
-/** Characters of all answers to one question. */
+/** The limit of characters of all answers to one question. */
 const mostChars = 12_000
 const searchChars = 7_000
 const leastChars = 3_000
 
-/** What a reader would ask, written before the first run, and words that an answer has; those of the ninth are stricter since. */
+/**
+ * Questions of a reader, written before the first run, and words that an answer has. The words of the ninth were made
+ * stricter later.
+ */
 const questions: readonly (readonly [string, RegExp])[] = [
   ['How do I leave fields that were not set out of a response?', /response_model_exclude_unset/],
   ['Which exception is raised when a WebSocket client disconnects?', /WebSocketDisconnect/],
@@ -73,7 +76,7 @@ try {
     if (isWithin) within++
     console.log(`${isWithin ? 'within' : 'beyond'}  ${calls} calls, ${read} characters: ${question}`)
   }
-  console.log(`${within} of ${questions.length} answers lay within ${mostChars.toLocaleString('en')} characters each`)
+  console.log(`${within} of ${questions.length} answers were within ${mostChars.toLocaleString('en')} characters each`)
   await client.close()
 } finally {
   await grove.close()

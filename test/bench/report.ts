@@ -1,4 +1,4 @@
-/** What a run has to say: each section as it completes, and one table of ratios at the end. */
+/** Prints the results of a run: each section as it completes, and one table of ratios at the end. */
 
 import { execFileSync } from 'node:child_process'
 import { availableParallelism, cpus, totalmem } from 'node:os'
@@ -13,14 +13,14 @@ export type Wanted = { readonly atMost: number } | { readonly atLeast: number }
 
 export interface Ratio {
   readonly what: string
-  /** What the two numbers count, such as `ms` or `/s`. */
+  /** The unit of the two numbers, such as `ms` or `/s`. */
   readonly unit: string
-  /** Undefined where what measures it is not installed. */
+  /** Undefined if the program that measures it is not installed. */
   readonly grove: number | undefined
   readonly peer: string
-  /** As above, and where the peer is not installed. */
+  /** Undefined also if the peer is not installed. */
   readonly of: number | undefined
-  /** Of Grove's number divided by the peer's; absent where nothing was promised. */
+  /** The bound of Grove's number divided by the peer's. Absent if nothing is promised. */
   readonly wanted?: Wanted
 }
 
@@ -28,7 +28,7 @@ export interface Report {
   rows(title: string, unit: string, rows: readonly Row[]): void
   say(line: string): void
   ratio(ratio: Ratio): void
-  /** The table of all ratios; how many are not as wanted. */
+  /** Prints the table of all ratios. Returns how many are out of their bounds. */
   finish(): number
 }
 
@@ -51,14 +51,14 @@ export function createReport(): Report {
   }
 }
 
-/** Cores, memory and versions, in one line. */
+/** Describes cores, memory and versions in one line. */
 export function machineLine(): string {
   const memory = `${(totalmem() / 2 ** 30).toFixed(0)} GiB`
   const git = execFileSync('git', ['--version']).toString().trim()
   return `${availableParallelism()} cores (${cpus()[0]?.model.trim() ?? 'unknown'}), ${memory}, node ${process.version}, ${git}`
 }
 
-/** Columns as wide as their widest cell; the first row is the head. */
+/** Prints columns as wide as their widest cell. The first row is the head. */
 export function printTable(rows: readonly (readonly string[])[]): void {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => (row[column] ?? '').length)))
   const line = (row: readonly string[]) =>
@@ -96,12 +96,12 @@ function isAsWanted({ grove, of, wanted }: Ratio): boolean | undefined {
   return 'atMost' in wanted ? grove / of <= wanted.atMost : grove / of >= wanted.atLeast
 }
 
-/** What is small reads as a part: 1/352. */
+/** Formats a ratio. A small one is shown as a fraction: 1/352. */
 function quotient(ratio: number): string {
   return ratio >= 0.1 || ratio === 0 ? shown(ratio) : `1/${shown(1 / ratio)}`
 }
 
-/** Three significant digits, or all before the point. */
+/** Formats with three significant digits, or with all digits before the point. */
 function shown(value: number): string {
   const digits = value >= 100 ? 0 : value >= 10 ? 1 : 2
   return value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits })

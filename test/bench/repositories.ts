@@ -1,13 +1,13 @@
-/** Histories to measure on, made by `git fast-import`: a run of commits, and one that is full of merges. */
+/** Makes histories to measure with `git fast-import`: a line of commits, and one full of merges. */
 
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { Writable } from 'node:stream'
 
-/** The first second of every history. */
+/** The time of the first commit, in seconds since 1970. */
 const since = 1_700_000_000
 
-/** `size` commits of one file on top of main, a second apart. */
+/** Adds `size` commits of one file to main, one second apart. */
 export async function importCommits(repo: string, size: number): Promise<void> {
   await fastImport(repo, async (write) => {
     for (let n = 0; n < size; n++) {
@@ -19,11 +19,11 @@ export async function importCommits(repo: string, size: number): Promise<void> {
 
 export interface Fork {
   readonly branch: string
-  /** The commit of main that its one commit goes on top of. */
+  /** The commit of main that is the parent of its one commit. */
   readonly from: string
 }
 
-/** Branches of one commit each. */
+/** Adds branches of one commit each. */
 export async function importForks(repo: string, forks: readonly Fork[]): Promise<void> {
   await fastImport(repo, async (write) => {
     for (const { branch, from } of forks) {
@@ -32,7 +32,10 @@ export async function importForks(repo: string, forks: readonly Fork[]): Promise
   })
 }
 
-/** Four commits a merge: one on main, two beside it, and the merge; times go back and forth by minutes. */
+/**
+ * Adds four commits per merge: one on main, two on a side branch, and the merge. Times vary by minutes in both
+ * directions.
+ */
 export async function importMerges(repo: string, merges: number): Promise<void> {
   const random = randomFrom(7)
   await fastImport(repo, async (write) => {
@@ -93,7 +96,7 @@ async function fastImport(repo: string, feed: (write: (text: string) => Promise<
   if (code !== 0) throw new Error('git fast-import failed')
 }
 
-/** The same numbers from 0 to 1 on every run. */
+/** Numbers from 0 to 1, the same in every run. */
 export function randomFrom(seed: number): () => number {
   let state = seed
   return () => {

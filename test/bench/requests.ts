@@ -1,4 +1,6 @@
-/** Pull requests: ahead, behind and can_merge of one and of a list of 100, in a long and in a short history. */
+/**
+ * Measures pull requests in a long and in a short history: ahead, behind and can_merge, of one and of a list of 100.
+ */
 
 import { expecting } from '../support/node.ts'
 import type { Histories } from './histories.ts'
@@ -17,7 +19,7 @@ export async function benchRequests(report: Report, _peers: Peers, histories: Hi
   const connection = scene.connect()
   const list = ({ at }: BenchNode) => connection.get(`${at}/pull-requests?limit=100`)
   const { pull_requests } = JSON.parse((await list(long)).body.toString())
-  if (pull_requests.length !== forks) throw new Error(`${pull_requests.length} requests instead of ${forks}`)
+  if (pull_requests.length !== forks) throw new Error(`${pull_requests.length} pull requests instead of ${forks}`)
   const one = ({ at }: BenchNode, number: number) => connection.get(`${at}/pull-requests/${number}`)
   const compare = ({ at }: BenchNode) => connection.get(`${at}/compare?base=main&head=fork-${forks - 1}`)
   const [longList, shortList] = await interleave(150, [
@@ -25,9 +27,9 @@ export async function benchRequests(report: Report, _peers: Peers, histories: Hi
     ['Grove: list of 100, 100 commits', () => list(short)],
   ])
   const [nearest, farthest, brief, longCompare, shortCompare] = await interleave(150, [
-    ['Grove: a request parted at the newest of 100,000', () => one(long, 1)],
-    ['Grove: a request 99,000 behind', () => one(long, forks)],
-    ['Grove: a request, 100 commits', () => one(short, 1)],
+    ['Grove: a pull request that forked at the newest of 100,000', () => one(long, 1)],
+    ['Grove: a pull request 99,000 behind', () => one(long, forks)],
+    ['Grove: a pull request, 100 commits', () => one(short, 1)],
     ['Grove: compare, 99,000 behind', () => compare(long)],
     ['Grove: compare, 100 commits', () => compare(short)],
   ])
@@ -42,21 +44,21 @@ export async function benchRequests(report: Report, _peers: Peers, histories: Hi
   const flat = { unit: 'ms', wanted: { atMost: 1.2 } }
   report.ratio({
     ...flat,
-    what: 'list of 100 requests, 100,000 commits',
+    what: 'list of 100 pull requests, 100,000 commits',
     grove: longList.p50,
     peer: 'Grove: 100 commits',
     of: shortList.p50,
   })
   report.ratio({
     ...flat,
-    what: 'request that is 99,000 behind',
+    what: 'pull request that is 99,000 behind',
     grove: farthest.p50,
-    peer: 'Grove: parted at the newest',
+    peer: 'Grove: forked at the newest',
     of: nearest.p50,
   })
   report.ratio({
     ...flat,
-    what: 'request, 100,000 commits',
+    what: 'pull request, 100,000 commits',
     grove: nearest.p50,
     peer: 'Grove: 100 commits',
     of: brief.p50,
@@ -70,14 +72,17 @@ export async function benchRequests(report: Report, _peers: Peers, histories: Hi
   })
   report.ratio({
     unit: 'ms',
-    what: 'list of 100 requests',
+    what: 'list of 100 pull requests',
     grove: longList.p50,
     peer: '100 x git rev-list',
     of: forks * native.p50,
   })
 }
 
-/** 100 branches of one commit each, from the newest to almost the oldest commit of main, and a request from each. */
+/**
+ * Makes 100 branches of one commit each, at points from the newest to almost the oldest commit of main. Opens a pull
+ * request for each.
+ */
 async function openRequests({ ann }: Scene, { at, repo }: BenchNode): Promise<void> {
   const oids = (await git(repo, 'rev-list', 'main')).split('\n')
   const from = (n: number) => oids[Math.floor((n * (oids.length - 1)) / forks)] ?? ''

@@ -1,4 +1,4 @@
-/** A service to measure, with one person, and nodes whose history is made by hand. */
+/** A service to measure, with one user, and nodes whose history is made directly. */
 
 import { rmSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
@@ -19,19 +19,19 @@ export interface BenchNode {
 
 export interface Scene {
   readonly dataDir: string
-  /** The service as it runs now: another one after `restart`. */
+  /** The service that runs now. `restart` replaces it. */
   readonly grove: SpawnedGrove
   readonly ann: PersonClient
   readonly headers: Headers
   node(fields?: object): Promise<BenchNode>
-  /** Speaks for ann; closed by its opener. */
+  /** Opens a connection that acts as Ann. The caller closes it. */
   connect(): Connection
-  /** Stops the service, does `meanwhile`, and starts it again. */
+  /** Stops the service, runs `meanwhile`, and starts the service again. */
   restart(workers?: number, meanwhile?: () => Promise<unknown>): Promise<void>
   close(): Promise<void>
 }
 
-/** Ann's token lives 15 minutes; no scene takes as long. */
+/** Opens a scene. Ann's token is valid for 15 minutes, and no scene takes that long. */
 export async function openScene(workers = 1, environment: Record<string, string> = {}): Promise<Scene> {
   const dataDir = await newDataDir()
   const start = (count: number) => spawnGrove(dataDir, { WORKERS: String(count), ...environment })
@@ -43,7 +43,7 @@ export async function openScene(workers = 1, environment: Record<string, string>
     process.kill(grove.pid, 'SIGKILL')
     rmSync(dataDir, { recursive: true, force: true })
   }
-  // Where the run is broken off.
+  // For a run that is interrupted.
   process.once('exit', abandon)
   return {
     dataDir,

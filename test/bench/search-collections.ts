@@ -1,4 +1,4 @@
-/** Test collections of searches: read, indexed, and how well answers fit them. */
+/** Reads and indexes test collections of searches, and judges the answers. */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createSearchIndex, retrieve, type SearchIndex, setDocument } from '../search/rows-in-memory.ts'
@@ -11,7 +11,7 @@ export interface Text {
 
 export interface Asked {
   text: string
-  /** By document. */
+  /** The gain of each relevant document, by its id. */
   gains: Map<string, number>
 }
 
@@ -21,11 +21,11 @@ type Link = readonly [string, string, string]
 export interface Collection {
   corpus: Text[]
   edges: Link[]
-  /** Only those with a relevant document. */
+  /** Only queries with a relevant document. */
   queries: Asked[]
 }
 
-/** With all documents indexed: a first question reads them. */
+/** Builds an index of all documents. A first query reads them. */
 export function buildIndex(corpus: Text[], edges: Link[]): SearchIndex {
   const index = createSearchIndex()
   const { db } = index

@@ -1,4 +1,4 @@
-/** Organisations of any size for the search alone: rows of `index.sqlite`, without repositories. */
+/** Makes organisations of any size for the search only: rows of `index.sqlite`, without repositories. */
 
 import { Kysely } from 'kysely'
 import { indexMigrations } from '../../index/derived/migrations.ts'
@@ -19,16 +19,16 @@ export interface Link {
   readonly type: 'parent_child' | 'connection'
 }
 
-/** Where an organisation lies. */
+/** The location of an organisation's data. */
 export interface Place {
   /** `index.sqlite`. */
   readonly file: string
-  /** Of the segments. */
+  /** The folder of the segments. */
   readonly folder: string
   readonly orgId: string
 }
 
-/** The most frequent words of the texts, as in English; a question has none of them. */
+/** The most frequent words of the texts, as in English. Queries of kind `words` have none of them. */
 const stopWords =
   'the of and to in a is that for it as was with be by on not he i this are or his from at which but have an had they you were there one all we can her has their been if more when will would who so no'.split(
     ' ',
@@ -48,7 +48,7 @@ const roots =
 
 const words = [...stopWords, ...roots.flatMap((one) => roots.map((other) => one + other))].slice(0, 30_000)
 
-/** By rank: the sum of 1 / rank up to it (Zipf's law). */
+/** The sum of 1 / rank up to each rank (Zipf's law). */
 const sums: readonly number[] = sumsOf(words.length)
 
 function sumsOf(count: number): number[] {
@@ -61,7 +61,7 @@ function sumsOf(count: number): number[] {
 
 export type Random = () => number
 
-/** Numbers from 0 to 1, always the same. Source: mulberry32. */
+/** Numbers from 0 to 1, the same in every run. Source: mulberry32. */
 export function randomFrom(seed: number): Random {
   let state = seed >>> 0
   return () => {
@@ -84,7 +84,7 @@ function wordFrom(random: Random): string {
   return words[low] ?? ''
 }
 
-/** Documents of 78 words in sentences of 13, every third with a word of its own. */
+/** Documents of 78 words in sentences of 13. Every third document has a unique word. */
 export function* textsOf(count: number): Generator<Text> {
   const random = randomFrom(count)
   for (let n = 0; n < count; n++) {
@@ -96,10 +96,10 @@ export function* textsOf(count: number): Generator<Text> {
   }
 }
 
-/** How a question is made of a document: `words`, none of them a stop word; `phrase`, as they follow each other. */
+/** How a query is made from a document. `words` has no stop words; `phrase` has consecutive words. */
 type QuestionKind = 'words' | 'phrase'
 
-/** Questions of 2 to 8 words of one document each. */
+/** Makes queries of 2 to 8 words, each from one document. */
 export function questionsFor(texts: readonly Text[], count: number, kind: QuestionKind = 'words'): string[] {
   const random = randomFrom(texts.length + 1)
   const common = new Set(stopWords)
@@ -116,7 +116,7 @@ export function questionsFor(texts: readonly Text[], count: number, kind: Questi
   })
 }
 
-/** Connections to so many random others from each. */
+/** Connects each node to `each` random others. */
 export function* linksOf(ids: readonly string[], each: number): Generator<Link> {
   const random = randomFrom(ids.length + 2)
   for (const source of ids)
@@ -166,7 +166,7 @@ export function fillOrg(file: string, orgId: string, texts: Iterable<Text>, link
   db.close()
 }
 
-/** Gives a node another text, as a commit does. */
+/** Gives nodes another text, as a commit does. */
 export function openChanges(file: string, orgId: string) {
   const db = openSqlite(file)
   db.pragma('synchronous = normal')

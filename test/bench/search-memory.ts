@@ -1,4 +1,4 @@
-/** What the search threads of several processes take together: run by itself, it is one of them. */
+/** Measures the memory of several processes with search threads. Run as a program, it is one of these processes. */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -10,13 +10,13 @@ const self = fileURLToPath(import.meta.url)
 const processes = 4
 const mib = 2 ** 20
 
-/** MiB of one process without its search thread, and with it, once it has answered. */
+/** MiB of one process without an index, and after its search thread has answered. */
 interface Taken {
   readonly before: number
   readonly after: number
 }
 
-/** Four processes over one folder of segments, all open at once, as four workers have it. */
+/** Measures four processes over one folder of segments, all open at once, like four workers. */
 export async function benchMemory(
   report: Report,
   args: readonly [file: string, folder: string, orgId: string],
@@ -37,7 +37,7 @@ export async function benchMemory(
 }
 
 async function takenBy(child: ChildProcess): Promise<Taken> {
-  const [taken] = (await once(child, 'message')) as [Taken] // as `run` sends it
+  const [taken] = (await once(child, 'message')) as [Taken] // sent by `run`
   return taken
 }
 
@@ -51,7 +51,7 @@ async function run([file = '', folder = '', orgId = '', query = '']: readonly st
   process.send?.({ before, after: memory() } satisfies Taken)
 }
 
-/** MiB of this process, its share of pages that others have too. */
+/** MiB of this process, with its share of the pages that it shares with other processes. */
 function memory(): number {
   const [, kib = '0'] = /^Pss:\s+(\d+)/m.exec(readFileSync('/proc/self/smaps_rollup', 'utf8')) ?? []
   return Number(kib) / 1_024

@@ -1,4 +1,7 @@
-/** What passages bring: collections by the whole texts alone, and by the mean of those and the best passages. */
+/**
+ * Measures the benefit of passages. Ranks collections by whole texts only, and by the mean of whole texts and best
+ * passages.
+ */
 
 import { createCorpus, documentCount } from '../../index/search/segments/corpus.ts'
 import { PASSAGE_FIELD_COUNT } from '../../index/search/segments/terms.ts'
@@ -6,7 +9,7 @@ import { randomOf } from '../search/random.ts'
 import { retrieve, type SearchIndex } from '../search/rows-in-memory.ts'
 import { type Asked, buildIndex, type Collection, ndcg, percent, recall, type Text } from './search-collections.ts'
 
-/** How many documents a page has, each as likely as the others. */
+/** Possible numbers of documents on a page, all equally likely. */
 const sizes = [1, 1, 2, 3, 5, 8, 12, 30]
 
 /** nDCG@10 and recall@5 of the matches, each times 100. */
@@ -33,7 +36,10 @@ function matchesOf(index: SearchIndex, queries: readonly Asked[]): string[][] {
   })
 }
 
-/** The documents in an order by chance, several on a page: the first one gives the title, those of the others are headings. */
+/**
+ * Puts the documents in random order on pages of several documents. The first one gives the title. The titles of the
+ * others become headings.
+ */
 export function pagesOf({ corpus, queries }: Collection): Collection {
   const random = randomOf(3)
   const left = random.shuffled(corpus)

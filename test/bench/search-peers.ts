@@ -1,17 +1,17 @@
-/** What the search is measured beside, over the same texts. */
+/** Opens other searches over the same texts, for comparison. */
 
 import MiniSearch from 'minisearch'
 import { openSqlite } from '../../index/sqlite/better-sqlite3.ts'
 import type { Text } from './search-data.ts'
 
-/** MiniSearch as it comes. */
+/** MiniSearch with its defaults. */
 export function openMiniSearch(texts: readonly Text[]): (query: string) => unknown[] {
   const mini = new MiniSearch<Text>({ fields: ['title', 'text'] })
   mini.addAll(texts)
   return (query) => mini.search(query)
 }
 
-/** SQLite's full text index in memory: any of the words, best 10 by bm25. */
+/** SQLite's full text index in memory. Matches any of the words, and returns the best 10 by bm25. */
 export function openFts(texts: readonly Text[]): (query: string) => string[] {
   const db = openSqlite(':memory:')
   db.exec("create virtual table document using fts5(id unindexed, title, text, tokenize = 'porter unicode61')")

@@ -1,4 +1,7 @@
-/** The search over 1,000 to 100,000 nodes, beside MiniSearch and SQLite's FTS5; over dense graphs; in its thread. */
+/**
+ * Measures the search over 1,000 to 100,000 nodes, next to MiniSearch and SQLite's FTS5. Also measures dense graphs,
+ * and the search thread.
+ */
 import { once } from 'node:events'
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -61,15 +64,18 @@ async function benchSize(report: Report, root: string, size: number): Promise<vo
   await benchChanges(report, place, ids)
 }
 
-/** As a person writes them, with stop words, which Grove drops; and without, the harder kind for it. */
+/**
+ * Two kinds of queries. One has stop words, as users write, which Grove drops. The other has none, which is harder for
+ * Grove.
+ */
 const kinds = [
-  ['phrase', 'words in a row'],
+  ['phrase', 'consecutive words'],
   ['words', 'words without stop words'],
 ] as const
 
 type Ask = (query: string, expansion_depth: ExpansionDepth) => Promise<Retrieved>
 
-/** Answers questions in this thread, as the search thread does. */
+/** Answers queries in this thread, as the search thread does. */
 function openAsker({ file, folder, orgId }: Place) {
   const indexes = openIndexes(openSnapshots(file), folder, memoryBytes, languageOf, (error) => console.error(error))
   const ask: Ask = async (query, expansion_depth) => {
@@ -81,7 +87,7 @@ function openAsker({ file, folder, orgId }: Place) {
   return { ask, gauges: indexes.gauges }
 }
 
-/** A build from the rows, then a load of the files that it wrote. */
+/** Measures a build from the rows, then a load of the files that it wrote. */
 async function benchLoad(report: Report, place: Place, size: number, query: string): Promise<void> {
   const nodes = nodesOf(size)
   const built = openAsker(place)
@@ -111,7 +117,7 @@ async function benchLoad(report: Report, place: Place, size: number, query: stri
   report.ratio({ what: 'memory of a node', unit: 'B', grove: memory / documents, peer: 'the limit', of: 450, wanted })
 }
 
-/** Bytes of the files once merges have ended: one longer file replaces those that it covers. */
+/** Bytes of the files after merges have ended. A merge replaces several files with one longer file. */
 async function settledBytes(folder: string): Promise<number> {
   let known = ''
   for (;;) {
@@ -138,13 +144,13 @@ async function benchQuestions(report: Report, place: Place, texts: readonly Text
       ['MiniSearch.search()', async () => mini(minis())],
       ['FTS5', async () => fts(ftss())],
     ])
-    report.rows(`${questionCount} questions of 2 to 8 ${name}, ${nodes}`, 'ms', rows)
+    report.rows(`${questionCount} queries of 2 to 8 ${name}, ${nodes}`, 'ms', rows)
     for (const [at, peer, least] of [
       [1, 'MiniSearch.search()', 25],
       [2, 'FTS5', 15],
     ] as const) {
       const wanted = texts.length === largest && kind === 'phrase' ? { wanted: { atMost: 1 / least } } : {}
-      const what = `a question of ${name}, p50, ${nodes}`
+      const what = `a query of ${name}, p50, ${nodes}`
       report.ratio({ what, unit: 'ms', grove: rows[0]?.p50, peer, of: rows[at]?.p50, ...wanted })
     }
   }
@@ -153,7 +159,7 @@ async function benchQuestions(report: Report, place: Place, texts: readonly Text
   report.ratio({ what: `deep, p50, ${nodes}`, unit: 'ms', grove: deep.p50, peer: 'none', of: plain.p50 })
 }
 
-/** `none` and `deep` in turn. */
+/** Measures `none` and `deep` in turn. */
 async function askBoth(ask: Ask, questions: readonly string[]): Promise<readonly [Row, Row]> {
   const [plainly, deeply] = [turns(questions), turns(questions)]
   const [plain, deep] = await interleave(questionCount, [
@@ -164,7 +170,7 @@ async function askBoth(ask: Ask, questions: readonly string[]): Promise<readonly
   return [plain, deep]
 }
 
-/** From the change of a text to the answer that finds it. */
+/** Measures the time from the change of a text to the answer that finds it. */
 async function benchChanges(report: Report, place: Place, ids: readonly string[]): Promise<void> {
   const { ask } = openAsker(place)
   const changes = openChanges(place.file, place.orgId)
@@ -189,7 +195,7 @@ async function benchChanges(report: Report, place: Place, ids: readonly string[]
     report.ratio({ what: row.what, unit: 'ms', grove: row.p50, peer: 'the limit', of: 2, wanted: { atMost: 1 } })
 }
 
-/** What the main thread feels while the search thread builds an index. */
+/** Measures the main thread's delay while the search thread builds an index. */
 async function benchThread(report: Report, place: Place, query: string): Promise<void> {
   const folder = `${place.folder}-thread`
   const idle = await loopDelay(() => sleep(5_000))
@@ -212,13 +218,13 @@ async function benchThread(report: Report, place: Place, query: string): Promise
       { what: 'while the thread builds', ...busy },
     ])
     const of = { unit: 'ms', peer: 'idle', of: idle.p99, wanted: { atMost: 1.5 } }
-    report.ratio({ what: 'event-loop delay p99 beside a build', grove: busy.p99, ...of })
+    report.ratio({ what: 'event-loop delay p99 during a build', grove: busy.p99, ...of })
   } finally {
     await thread.close()
   }
 }
 
-/** What the machine itself takes for a second thread. */
+/** Runs a busy second thread, which shows the machine's own cost of one. */
 async function countInThread(ms: number): Promise<void> {
   const source = `const end = Date.now() + ${ms}; while (Date.now() < end);`
   await once(new Worker(source, { eval: true }), 'exit')
@@ -232,7 +238,7 @@ async function loopDelay(work: () => Promise<unknown>): Promise<{ p50: number; p
   return { p50: delay.percentile(50) / 1e6, p99: delay.percentile(99) / 1e6 }
 }
 
-/** Nodes with 300 edges each, and a hub of 50,000 children: how much longer the deepest expansion takes than none. */
+/** Measures nodes with 300 edges each, and a hub of 50,000 children. Compares the deepest expansion with none. */
 async function benchDense(report: Report, root: string): Promise<void> {
   const place = { file: join(root, 'dense.sqlite'), folder: join(root, 'dense') }
   await createIndexFile(place.file)

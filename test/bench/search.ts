@@ -16,15 +16,16 @@ import { pagesOf, wholeAndMean } from './search-pages.ts'
 import { openFts } from './search-peers.ts'
 
 /**
- * Quality and speed of the search on test collections: `npm run bench:search FOLDER`. FOLDER holds a
- * folder per collection with corpus.jsonl, queries.jsonl, qrels.tsv and, where there are links, edges.tsv.
+ * Measures quality and speed of the search on test collections: `npm run bench:search FOLDER`. FOLDER has a folder for
+ * each collection, with corpus.jsonl, queries.jsonl and qrels.tsv. Collections with links also have edges.tsv.
  *
- * nDCG@10 of the matches (linear gain, as trec_eval), recall@5 of `nodes` at depth deep with top_k 50, each times 100 and
- * averaged over the queries that have a relevant document; p50 in milliseconds with top_k 10; `plain` is MiniSearch as it
- * comes, `FTS5` is SQLite's with its Porter stemmer, both in memory and in the same run.
+ * The table shows nDCG@10 of the matches (linear gain, as trec_eval), and recall@5 of `nodes` at depth deep with top_k
+ * 50. Both are multiplied by 100 and averaged over the queries that have a relevant document. Times are p50 in
+ * milliseconds with top_k 10. `plain` is MiniSearch with its defaults, and `FTS5` is SQLite's with its Porter stemmer.
+ * Both are in memory and in the same run.
  *
- * A second table has the same collections, and pages that are made of their documents, by the whole texts alone and by the
- * mean of those and the best passages; `npm run bench:search FOLDER pages` measures nothing else.
+ * A second table has the same collections, and pages made of their documents. It compares ranking by whole texts only
+ * with ranking by the mean of whole texts and best passages. `npm run bench:search FOLDER pages` measures only that.
  */
 
 const folder = process.argv[2] ?? '../shared/data/search'
@@ -89,7 +90,7 @@ function measure({ corpus, edges, queries }: Collection): Record<string, string 
   }
 }
 
-/** The ids of each answer, and the median of the times it took to get it, in milliseconds. */
+/** Returns the ids of each answer, and the median time of an answer in milliseconds. */
 function askAll<T>(queries: Asked[], ask: (text: string) => T, idsOf: (answer: T) => string[]) {
   const times: number[] = []
   const ranked = queries.map(({ text }) => {

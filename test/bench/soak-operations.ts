@@ -1,10 +1,10 @@
-/** What the clients of a soak ask, and the answers that are right. */
+/** The operations of a soak's clients, and the valid answers. */
 
-/** Every node has one client that writes to it, so that each answer to a write is known beforehand. */
+/** A node that only one client writes to, so that the answer to each write is known in advance. */
 interface OwnNode {
   readonly id: string
   readonly at: string
-  /** Those with commits of their own and no request. */
+  /** Branches that have commits but no pull request. */
   readonly proposals: string[]
   readonly open: { readonly number: number; readonly branch: string }[]
   readonly connections: string[]
@@ -12,7 +12,7 @@ interface OwnNode {
 
 export interface Reply {
   readonly status: number
-  // biome-ignore lint/suspicious/noExplicitAny: each operation names the members that it reads
+  // biome-ignore lint/suspicious/noExplicitAny: each operation names the fields that it reads
   readonly body: any // of any shape: the spec has one for each operation
   readonly etag: string
 }
@@ -27,7 +27,7 @@ export interface Actor {
   etag: string
 }
 
-/** What was asked, and the answers that are right. */
+/** The reply to an operation, and the valid statuses. */
 export interface Asked {
   readonly reply: Reply
   readonly expected: readonly number[]
@@ -35,13 +35,13 @@ export interface Asked {
 
 export interface Operation {
   readonly name: string
-  /** How often, compared with others. */
+  /** How often, relative to other operations. */
   readonly weight: number
-  /** Undefined where the actor has nothing to do it to. */
+  /** Undefined if the actor has nothing to apply it to. */
   readonly act: (actor: Actor) => Promise<Asked | undefined>
 }
 
-/** Nodes that a client has at most; it deletes the oldest for a new one. */
+/** The limit of a client's nodes. It deletes the oldest for a new one. */
 const ownAtMost = 5
 
 function pick<T>(items: readonly T[], random: () => number): T | undefined {
@@ -134,7 +134,7 @@ export function writes(ask: Ask, org: string, common: string): Operation[] {
   ]
 }
 
-/** A branch, a commit on it, a request, then a merge or not, then no branch any more. */
+/** Makes a branch and a commit, opens a pull request, merges or closes it, and deletes the branch. */
 function proposals(
   ask: Ask,
   commit: (at: string, branch: string, path: string, content: string) => Promise<Reply>,
@@ -156,7 +156,7 @@ function proposals(
       },
     },
     {
-      name: 'open a request',
+      name: 'open a pull request',
       weight: 2,
       act: async (actor) => {
         const node = ownNode(actor)
@@ -168,7 +168,7 @@ function proposals(
       },
     },
     {
-      name: 'rebase and merge a request',
+      name: 'rebase and merge a pull request',
       weight: 1,
       act: async (actor) => {
         const node = ownNode(actor)
@@ -183,7 +183,7 @@ function proposals(
       },
     },
     {
-      name: 'close a request',
+      name: 'close a pull request',
       weight: 1,
       act: async (actor) => {
         const node = ownNode(actor)
@@ -197,7 +197,7 @@ function proposals(
   ]
 }
 
-/** Reads of every kind, of the nodes of all writers: 404 is right for what its writer deletes meanwhile. */
+/** Reads of every kind, of all writers' nodes. 404 is valid, because a writer may have deleted the node. */
 export function reads(ask: Ask, orgId: string, common: string, actors: readonly Actor[]): Operation[] {
   const org = `/orgs/${orgId}`
   const get = (path: string, headers?: Record<string, string>) => ask('GET', path, undefined, headers)
@@ -236,10 +236,10 @@ export function reads(ask: Ask, orgId: string, common: string, actors: readonly 
     ofAnyNode('read a file', 3, () => '/tree/main/files/content.md'),
     ofAnyNode('page of history', 6, () => '/tree/main/commits?limit=20'),
     ofAnyNode('compare', 2, ({ open }) => open[0] && `/compare?base=main&head=${open[0].branch}`),
-    ofAnyNode('list requests', 3, () => '/pull-requests?status=all'),
-    ofPull('read a request', ''),
-    ofPull('commits of a request', '/commits'),
-    ofPull('changes of a request', '/changes'),
+    ofAnyNode('list pull requests', 3, () => '/pull-requests?status=all'),
+    ofPull('read a pull request', ''),
+    ofPull('commits of a pull request', '/commits'),
+    ofPull('changes of a pull request', '/changes'),
     {
       name: 'read a commit',
       weight: 4,
@@ -271,7 +271,7 @@ export function reads(ask: Ask, orgId: string, common: string, actors: readonly 
     always('who am I', 1, '/auth/me'),
     always('healthz', 2, '/healthz'),
     always('readyz', 1, '/readyz'),
-    always('what is not there', 1, `${org}/nodes/00000000-0000-7000-8000-000000000000`, 404),
-    always('what cannot be', 1, `${org}/nodes?limit=0`, 422),
+    always('missing node', 1, `${org}/nodes/00000000-0000-7000-8000-000000000000`, 404),
+    always('invalid limit', 1, `${org}/nodes?limit=0`, 422),
   ]
 }

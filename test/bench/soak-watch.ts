@@ -1,4 +1,4 @@
-/** Memory and open files of a service over time, and whether they have grown. */
+/** Samples the memory and open files of a service, and checks if they have grown. */
 
 import { nodeProcesses, openFiles, residentMemory } from './processes.ts'
 
@@ -9,7 +9,7 @@ export interface Sample {
   readonly files: readonly string[]
 }
 
-/** One of each process of the service. */
+/** Takes one sample of each process of the service. */
 export async function sample(pid: number): Promise<Sample[]> {
   const pids = await nodeProcesses(pid)
   return Promise.all(
@@ -23,11 +23,11 @@ export async function sample(pid: number): Promise<Sample[]> {
 
 export interface Memory {
   readonly pid: number
-  /** MiB, the least of each third. */
+  /** MiB, the minimum of each third. */
   readonly thirds: readonly number[]
 }
 
-/** By process, of samples in equal distances. */
+/** Memory by process, from samples at equal intervals. */
 export function memoryOf(samples: readonly (readonly Sample[])[]): Memory[] {
   const last = samples.at(-1) ?? []
   const third = samples.length / 3
@@ -40,7 +40,7 @@ export function memoryOf(samples: readonly (readonly Sample[])[]): Memory[] {
   }))
 }
 
-/** What has grown too much: a line for each process. */
+/** Describes memory that has grown too much, with a line for each process. */
 export function grownMemory(memory: readonly Memory[], bound: { readonly mib: number; readonly share: number }) {
   return memory.flatMap(({ pid, thirds: [, second = 0, third = 0] }) => {
     const allowed = Math.max(bound.mib, second * bound.share)
@@ -51,7 +51,7 @@ export function grownMemory(memory: readonly Memory[], bound: { readonly mib: nu
   })
 }
 
-/** The processes with more open files than `before`, and which those are. */
+/** Describes the processes with more open files than `before`, and names the files. */
 export function grownFiles(before: readonly Sample[], now: readonly Sample[]): string[] {
   return now.flatMap(({ pid, files }) => {
     const known = before.find((one) => one.pid === pid)?.files ?? []

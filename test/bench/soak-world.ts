@@ -1,4 +1,4 @@
-/** The clients of a soak: who they are, how they choose, and how an answer is judged. */
+/** The clients of a soak: their identity, their choices, and how they check answers. */
 
 import { Agent } from 'node:http'
 import type { components } from '../../spec/types.ts'
@@ -11,18 +11,18 @@ import { type Actor, type Ask, type Asked, type Operation, reads, writes } from 
 export interface Outcome {
   readonly operation: string
   readonly ms: number
-  /** What is wrong with the answer, if anything is. */
+  /** The fault of the answer, if there is one. */
   readonly wrong?: string
-  /** 503 `busy`: a lock was held for over a second. Right, but it must stay rare. */
+  /** 503 `busy`: a lock was held for over a second. It is a valid answer, but must stay rare. */
   readonly busy: boolean
 }
 
 export interface World {
-  /** One operation of client `at`, from the first byte to the last. */
+  /** Runs one operation of client `at`, from the first byte to the last. */
   step(at: number): Promise<Outcome>
   /** Ends every socket. */
   disconnect(): void
-  /** A token lives 15 minutes. */
+  /** Gets a new token. A token is valid for 15 minutes. */
   logIn(): Promise<void>
 }
 

@@ -1,4 +1,7 @@
-/** Mixed load on two workers: memory flat, no wrong answer, no file left open. `npm run soak [-- SECONDS]`, 600 unless said. */
+/**
+ * Runs mixed load on two workers: flat memory, no wrong answer, no file left open. `npm run soak [-- SECONDS]`, by
+ * default 600.
+ */
 
 import { rm } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -10,30 +13,30 @@ import { grownFiles, grownMemory, memoryOf, type Sample, sample } from './soak-w
 import { createWorld, type Outcome, type World } from './soak-world.ts'
 
 const clients = 6
-/** Parts of the run, with a pause after each in which memory and files are counted; the first third is warm-up. */
+/** Parts of the run. A pause after each part counts memory and files. The first third is warm-up. */
 const parts = 18
-/** Answers of 503 `busy` that are borne with, of all. */
+/** The tolerated share of answers that are 503 `busy`. */
 const busyAtMost = 0.001
-/** Milliseconds for what is open to be closed, after the last request. */
+/** Milliseconds in which everything open must be closed, after the last request. */
 const patience = 20_000
 
 const seconds = Number(process.argv[2] ?? 600)
 if (!(seconds >= 10)) {
-  console.error('npm run soak [-- SECONDS], 10 at least')
+  console.error('npm run soak [-- SECONDS], at least 10')
   process.exit(2)
 }
-/** By what the last third may be above the second, whichever is more; a short run has its caches still to fill. */
+/** How much the last third may exceed the second. The larger bound counts. A short run still has to fill its caches. */
 const bound = seconds >= 300 ? { mib: 24, share: 0.1 } : { mib: 128, share: 0.5 }
-/** MiB of a process with all its garbage, at most. */
+/** The limit in MiB of a process with all its garbage. */
 const most = 512
 
 interface Run {
   readonly outcomes: ReadonlyMap<string, number[]>
-  /** Each after a full collection of garbage. */
+  /** Each sample follows a full garbage collection. */
   readonly samples: readonly (readonly Sample[])[]
-  /** MiB, the most that any process had before one. */
+  /** MiB: the maximum of any process before a collection. */
   readonly highest: number
-  /** The most of each process in the first third. */
+  /** The maximum of each process in the first third. */
   readonly warm: readonly Sample[]
   readonly wrong: readonly string[]
   readonly busy: number
@@ -53,14 +56,14 @@ try {
   const run = await soak(world)
   printOperations(run)
   problems.push(...run.wrong.slice(0, 20), ...judgeBusy(run), ...judgeMemory(run), ...(await judgeFiles(run)))
-  await expectSound(dataDir).catch((error: unknown) => problems.push(`A repository is not sound: ${error}`))
+  await expectSound(dataDir).catch((error: unknown) => problems.push(`A repository is damaged: ${error}`))
 } finally {
   const code = await grove.stop()
   if (code !== 0) problems.push(`The service ended with exit code ${code}`)
   problems.push(...errorsIn(grove.output().stderr))
   await rm(dataDir, { recursive: true, force: true })
 }
-console.log(problems.length === 0 ? '\nNothing is wrong.' : `\n${problems.join('\n')}`)
+console.log(problems.length === 0 ? '\nOK: no problems found' : `\n${problems.join('\n')}`)
 process.exit(problems.length === 0 ? 0 : 1)
 
 async function soak(world: World): Promise<Run> {
@@ -78,7 +81,7 @@ async function soak(world: World): Promise<Run> {
     if (outcome.wrong !== undefined) wrong.push(`${outcome.operation}: ${outcome.wrong}`)
   }
   for (let part = 0; part < parts; part++) {
-    // In the warm-up each worker checks a password, for which argon2 takes 19 MiB that it keeps.
+    // In the warm-up each worker checks a password. argon2 takes 19 MiB for that and keeps it.
     const logIns = part < parts / 3 ? 4 : performance.now() - loggedIn > 300_000 ? 1 : 0
     for (let n = 0; n < logIns; n++) {
       await world.logIn()
@@ -100,7 +103,7 @@ async function soak(world: World): Promise<Run> {
   return { outcomes, samples, highest, warm: mostFiles(samples.slice(0, parts / 3)), wrong, busy }
 }
 
-/** Of each process the sample with the most files. */
+/** Returns the sample of each process with the most files. */
 function mostFiles(samples: readonly (readonly Sample[])[]): Sample[] {
   const most = new Map<number, Sample>()
   for (const one of samples.flat()) {
@@ -151,7 +154,7 @@ function judgeMemory({ samples, warm, highest }: Run): string[] {
   ]
 }
 
-/** Waits until what was open is closed. */
+/** Waits until open files are closed. */
 async function judgeFiles({ warm }: Run): Promise<string[]> {
   for (let waited = 0; ; waited += 500) {
     const grown = grownFiles(warm, await sample(grove.pid))
@@ -160,7 +163,7 @@ async function judgeFiles({ warm }: Run): Promise<string[]> {
   }
 }
 
-/** What the service has logged as an error; each line is one JSON object. */
+/** The errors in the service's log. Each line is one JSON object. */
 function errorsIn(log: string): string[] {
   return log.split('\n').filter((line) => /"level":[56]0/.test(line))
 }

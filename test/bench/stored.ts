@@ -1,4 +1,7 @@
-/** What 20,000 repositories cost that no request needs: a start, a crash, the background, a backup in which nothing has changed. */
+/**
+ * Measures costs of 20,000 repositories that no request causes: a start, a crash, the background, a backup without
+ * changes.
+ */
 
 import { cp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -46,7 +49,7 @@ export async function benchStored(report: Report): Promise<void> {
     const crashMs = await timeOf(() => scene.restart())
     report.say(`\n${written} commits, kill -9, start until it listens: ${crashMs.toFixed(0)} ms`)
     const sweptMs = await timeOf(() => ended(scene, 'index'))
-    report.say(`until every repository is compared with the index: ${((crashMs + sweptMs) / 1_000).toFixed(1)} s`)
+    report.say(`until every repository has been compared with the index: ${((crashMs + sweptMs) / 1_000).toFixed(1)} s`)
     await watch(report, scene, 'after a crash')
 
     await scene.restart(1, () => makeMirrors(scene.dataDir, backup))
@@ -63,7 +66,7 @@ export async function benchStored(report: Report): Promise<void> {
   }
 }
 
-/** What a backup leaves, by a copy of the files: git takes 0.15 s for each mirror. */
+/** Makes the files of a backup by copying, because Git takes 0.15 s for each mirror. */
 async function makeMirrors(root: string, dir: string): Promise<void> {
   const checkedAt = new Date().toISOString()
   const repositories: MirrorEntry[] = []
@@ -83,7 +86,7 @@ async function fill(ann: PersonClient, n: number): Promise<Target[]> {
   return body.nodes.map(({ id }: { id: string }) => ({ org, node: id }))
 }
 
-/** What the service does of itself for a minute, and how late it answers meanwhile. */
+/** Measures the service's background work for a minute, and how late it answers during that time. */
 async function watch(report: Report, scene: Scene, when: string): Promise<void> {
   const before = await computing(scene.grove.pid)
   const seconds: number[] = []
@@ -99,13 +102,13 @@ async function watch(report: Report, scene: Scene, when: string): Promise<void> 
   }
   const total = ((await computing(scene.grove.pid)) - before) / 1e6
   report.say(
-    `${when}, ${watchedSeconds} s: ${total.toFixed(1)} s of computing, ${Math.max(...seconds).toFixed(2)} s in the busiest second; slowest /healthz ${slowestMs.toFixed(0)} ms`,
+    `${when}, ${watchedSeconds} s: ${total.toFixed(1)} s of CPU time, ${Math.max(...seconds).toFixed(2)} s in the busiest second; slowest /healthz ${slowestMs.toFixed(0)} ms`,
   )
   const jobs = (await scrape(scene)).get('grove_sweep_duration_seconds') ?? []
   report.say(`  last run of: ${jobs.map(({ labels, value }) => `${labels.chore} ${value.toFixed(2)} s`).join(', ')}`)
 }
 
-/** How many commits were answered before the process was killed. */
+/** Returns how many commits were acknowledged before the process was killed. */
 async function writeUntilKilled({ ann, grove }: Scene, targets: readonly Target[]): Promise<number> {
   let answered = 0
   let isOver = false

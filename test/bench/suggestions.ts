@@ -1,4 +1,4 @@
-/** Suggestions among 100,000 titles: English ones while they are typed, and Chinese ones by one character. */
+/** Measures suggestions among 100,000 titles. English titles are typed letter by letter, Chinese ones by character. */
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { suggest } from '../../index/search/answers/suggest.ts'
@@ -14,10 +14,10 @@ const collectGarbage: () => void = runInNewContext('gc')
 
 const memoryBytes = 2 ** 30
 const times = 300
-/** Milliseconds, p99. */
+/** The limit of p99 in milliseconds. */
 const limit = 10
 const hanCount = 100_000
-/** Of 400 characters, the first of which is at the beginning of a tenth of the titles. */
+/** 400 characters. The first begins a tenth of the titles. */
 const hanCharacters = Array.from({ length: 400 }, (_, n) => String.fromCodePoint(0x4e00 + 7 * n))
 
 export async function benchTitles(report: Report, place: Place, texts: readonly Text[]): Promise<void> {
@@ -33,7 +33,7 @@ export async function benchTitles(report: Report, place: Place, texts: readonly 
   ])
 }
 
-/** Titles of one to six characters. */
+/** Measures titles of one to six characters. */
 export async function benchHanTitles(report: Report, place: Place): Promise<void> {
   const random = randomFrom(7)
   const draw = () => hanCharacters[Math.floor(random() ** 3 * hanCharacters.length)] ?? ''
@@ -45,7 +45,7 @@ export async function benchHanTitles(report: Report, place: Place): Promise<void
   await createIndexFile(place.file)
   fillOrg(place.file, place.orgId, texts, [])
   await benchTyped(report, place, `${hanCount.toLocaleString('en')} Chinese titles`, [
-    ['the character of most', [hanCharacters[0] ?? '']],
+    ['the most frequent character', [hanCharacters[0] ?? '']],
     ['one character', hanCharacters.slice(0, times)],
     ['two characters', texts.slice(0, times).map(({ title }) => title.slice(0, 2))],
   ])
@@ -61,7 +61,7 @@ async function benchTyped(
   const indexes = openIndexes(openSnapshots(file), folder, memoryBytes, languageOf, (error) => console.error(error))
   const ask = (query: string) => indexes.ask(orgId, ({ texts }, rows) => suggest(texts, rows, { query, limit: 10 }))
   await ask('a')
-  // MiniSearch's hundred thousand texts, which a search thread does not hold, were there a moment before.
+  // MiniSearch's hundred thousand texts existed until just before. A search thread does not hold them.
   collectGarbage()
   const rows = await interleave(
     times,

@@ -1,4 +1,4 @@
-/** Preloaded into a service: a module is replaced by another one, as `GROVE_BENCH_SWAP` says, `{"end of its URL": URL}`. */
+/** Preloaded into a service to replace a module. `GROVE_BENCH_SWAP` says which: `{"end of its URL": URL}`. */
 
 import { register } from 'node:module'
 

@@ -1,10 +1,10 @@
-/** Watches the calls by which gitstore writes to the file system: which path, from when to when. */
+/** Traces gitstore's writing calls to the file system: path, start and end. */
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 
 export interface Call {
   readonly call: keyof typeof watched
-  /** Of a rename or link the new name; of an open file the name it was opened by. */
+  /** The new name of a rename or link. For an open file, the name with which it was opened. */
   readonly path: string
   /** Milliseconds, as `performance.now()` counts. */
   readonly from: number
@@ -13,7 +13,7 @@ export interface Call {
 
 type AnyCall = (...args: unknown[]) => unknown
 
-/** Which argument is the path, or the number of an open file. */
+/** The argument that is the path, or the number of an open file. */
 const watched = {
   openSync: 0,
   writeFileSync: 0,
@@ -25,11 +25,11 @@ const watched = {
   unlinkSync: 0,
 } as const
 
-/** Everything else that goes on in this process meanwhile is recorded too. */
+/** Traces `work`, and all other work in this process during that time. */
 export async function traced(work: () => Promise<unknown>): Promise<{ ms: number; calls: Call[] }> {
   const calls: Call[] = []
   const paths = new Map<unknown, string>()
-  const functions = fs as unknown as Record<string, AnyCall> // their overloads, all of which are calls
+  const functions = fs as unknown as Record<string, AnyCall> // their overloads are all calls
   const shipped = { ...functions }
   for (const name of Object.keys(watched) as (keyof typeof watched)[]) {
     // its keys are these
