@@ -13,7 +13,7 @@ interface OwnNode {
 export interface Reply {
   readonly status: number
   // biome-ignore lint/suspicious/noExplicitAny: each operation names the fields that it reads
-  readonly body: any // of any shape: the spec has one for each operation
+  readonly body: any // any shape: the spec has one for each operation
   readonly etag: string
 }
 

@@ -1,4 +1,4 @@
-/** Everything that an iterator yields. */
+/** Collects all items of an iterator. */
 export async function allOf<T>(items: AsyncIterable<T>): Promise<T[]> {
   const all: T[] = []
   for await (const item of items) all.push(item)

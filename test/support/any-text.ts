@@ -1,11 +1,11 @@
-/** Characters of texts that fast-check invents. */
+/** Random characters for fast-check. */
 import fc from 'fast-check'
 
 const surrogates = { first: 0xd800, count: 0x800 }
 
 /**
- * Any code point but a half of a surrogate pair, which shrinks to 'a'. fast-check's own `binary` is the same, but keeps a map of
- * all million, which takes a second and 110 MB in each process.
+ * Any code point except half of a surrogate pair. It shrinks to 'a'. fast-check's own `binary` is equivalent, but keeps
+ * a map of all million code points. That takes a second and 110 MB in each process.
  */
 export const anyCharacter = fc.integer({ min: 0, max: 0x10ffff - surrogates.count }).map(
   (n) => {
@@ -18,7 +18,7 @@ export const anyCharacter = fc.integer({ min: 0, max: 0x10ffff - surrogates.coun
   },
 )
 
-/** @throws Error where fast-check asks what is no such character */
+/** @throws Error if fast-check passes a string that is not such a character */
 function codePointOf(text: unknown): number {
   const [codePoint, ...more] = typeof text === 'string' ? [...text].map((character) => character.codePointAt(0)) : []
   const isHalf =

@@ -1,4 +1,4 @@
-/** How to ask for each operation of the spec so that it can succeed, and who may (contract §4): a row for each. */
+/** A row for each operation: a call that succeeds, and who may make it. */
 
 import { randomUUID } from 'node:crypto'
 import type { operations } from '../../spec/types.ts'
@@ -17,10 +17,16 @@ import {
 import { type Client, password, signUp } from './people.ts'
 
 /**
- * `anyone`: Authorization is not even looked at; `published`: the same, once the organisation is published; `public`:
- * members always, anyone once it is published; `person`: every account; `own`: the owner alone, others get 404;
- * `administrator`: those of the service; `operator`: who knows METRICS_TOKEN, which is set, and no account; else the least
- * role. To an administrator of the service, what lies in an organisation is what it is to a stranger.
+ * The permission that an operation needs. Roles name the least role.
+ * - `anyone`: Authorization is ignored.
+ * - `published`: Authorization is ignored, and the organisation must be published.
+ * - `public`: members always, and anyone if the organisation is published.
+ * - `person`: every account.
+ * - `own`: only the owner. Other users get 404.
+ * - `administrator`: administrators of the service.
+ * - `operator`: callers that know METRICS_TOKEN, which is set. Accounts do not matter.
+ *
+ * An administrator of the service has the rights of a stranger in an organisation.
  */
 export type Need =
   | 'anyone'
@@ -35,20 +41,20 @@ export type Need =
   | 'maintainer'
   | 'owner'
 
-/** What stands for the path's parameters, the query and the body. */
+/** Values for the path's parameters, the query and the body. */
 export interface Attempt {
-  /** Default: the world's. */
+  /** Default: the organisation of the world. */
   readonly org?: string
   readonly params?: Readonly<Record<string, string>>
   readonly query?: string
   readonly body?: unknown
-  /** Asks in the place of each caller who is signed in: the operation uses its person up. */
+  /** Sends the request instead of each signed-in caller, because the operation consumes its user. */
   readonly instead?: Client
 }
 
 interface Row {
   readonly need: Need
-  /** Makes what the request needs, anew wherever the request uses it up. */
+  /** Makes the objects that the request needs. Makes new ones each time if the request consumes them. */
   attempt(world: World): Attempt | Promise<Attempt>
 }
 
@@ -133,7 +139,7 @@ export const table: Readonly<Record<keyof operations, Row>> = {
   },
   acceptInvitation: {
     need: 'person',
-    // Of an organisation of its own, so that who accepts gets no role in that of the world.
+    // It uses a separate organisation, so that the caller gets no role in the world's.
     attempt: async (world) => {
       const { token } = await makeInvitation({ ...world, org: await makeOrg(world, false) })
       return { body: { token } }

@@ -1,4 +1,7 @@
-/** A service with its limits on, behind a proxy on this machine: an address in X-Forwarded-For is the caller's. */
+/**
+ * Starts a service with its limits on, behind a proxy on this machine. An IP address in X-Forwarded-For is the
+ * caller's.
+ */
 
 import { rm } from 'node:fs/promises'
 import { pino } from 'pino'
@@ -46,7 +49,7 @@ export function login(grove: Grove, address: string, email: string, secret = pas
   return client(grove).post('/auth/login', { email, password: secret }, from(address))
 }
 
-/** As many wrong guesses, one after the other; the statuses of the answers. */
+/** Sends wrong guesses one after the other. Returns the statuses of the answers. */
 export async function guess(grove: Grove, address: string, email: string, times: number): Promise<number[]> {
   const statuses: number[] = []
   for (let turn = 0; turn < times; turn++) statuses.push((await login(grove, address, email, 'a wrong guess')).status)

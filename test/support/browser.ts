@@ -1,7 +1,10 @@
-/** Debian's Chromium: `apt-get install chromium-headless-shell`, which has no windows and computes a third less than `chromium`. */
+/**
+ * Debian's Chromium: `apt-get install chromium-headless-shell`. It has no windows, and uses a third less CPU time than
+ * `chromium`.
+ */
 import { type Browser, chromium } from 'playwright-core'
 
-/** Milliseconds for which a browser or a page is waited for, on a machine that does much else. */
+/** Milliseconds to wait for a browser or a page, on a busy machine. */
 export const patience = 120_000
 
 export function launchBrowser(): Promise<Browser> {

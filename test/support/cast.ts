@@ -1,11 +1,11 @@
-/** People with every role, and organisations and nodes to try their rights on. */
+/** Users with every role, and organisations and nodes to test their rights on. */
 
 import { type AccountChange, changeManagedAccount } from '../../server/domain/accounts/administration.ts'
 import { operator } from '../../server/domain/actor.ts'
 import type { Grove } from './grove.ts'
 import { type Answer, type Client, client, type PersonClient, signUp } from './people.ts'
 
-/** Of the roles the least first: a later role may do what those before it may. */
+/** The roles come last, the least first. A later role has the rights of the roles before it. */
 export const callers = [
   'anonymous',
   'disabled',
@@ -18,21 +18,21 @@ export const callers = [
 ] as const
 export type Caller = (typeof callers)[number]
 
-/** Who is who. */
+/** The users of a test, by name. */
 export interface Cast {
   readonly grove: Pick<Grove, 'url'>
   readonly people: Readonly<Record<Caller, Client>>
   readonly owner: PersonClient
   readonly members: Readonly<Record<'reader' | 'editor' | 'maintainer', PersonClient>>
-  /** Has an account and is no member. */
+  /** Has an account but is not a member. */
   readonly guest: PersonClient
 }
 
-/** An organisation with a member of each role, and a node that reads may share. */
+/** An organisation with a member of each role, and a node for tests of reads. */
 export interface World extends Cast {
   readonly org: string
   readonly published: boolean
-  /** A node with the branch `draft`, one commit ahead of main, and the pull request 1 for it. */
+  /** A node with pull request 1, for its branch `draft`, one commit ahead of main. */
   readonly node: string
   readonly head: string
   /** The blob of content.md on main. */
@@ -68,7 +68,7 @@ export async function worldOf(cast: Cast, published: boolean): Promise<World> {
   return { ...world, node, head: entities.commit_id, blob: text.object_id }
 }
 
-/** An organisation of the owner's, the others members by their roles. */
+/** Creates an organisation of the owner. The other members get their roles. */
 export async function makeOrg(
   { owner, members }: Pick<Cast, 'owner' | 'members'>,
   published: boolean,
@@ -80,7 +80,7 @@ export async function makeOrg(
   return id
 }
 
-/** The body of an answer that must be a success. @throws Error */
+/** Returns the body of an answer that must be a success. @throws Error for any other answer */
 // biome-ignore lint/suspicious/noExplicitAny: a test says what it expects
 export async function made(sent: Promise<Answer>): Promise<any> {
   const { status, body } = await sent
@@ -95,7 +95,7 @@ export async function makeNode({ org, owner }: Makers, fields: object = {}): Pro
   return (await made(owner.post(`/orgs/${org}/nodes`, { title: 'Whales', text_content, ...fields }))).id
 }
 
-/** The answer to its creation. */
+/** Creates an invitation and returns the answer. */
 export async function makeInvitation(
   { org, owner }: Makers,
   fields: object = {},
@@ -103,7 +103,7 @@ export async function makeInvitation(
   return made(owner.post(`/orgs/${org}/invitations`, { role: 'reader', ...fields }))
 }
 
-/** A node whose branch `draft` is one commit ahead of main. */
+/** Creates a node whose branch `draft` is one commit ahead of main. */
 export async function makeDraft(world: Makers): Promise<string> {
   const node = await makeNode(world)
   const at = `/orgs/${world.org}/nodes/${node}`
@@ -112,7 +112,7 @@ export async function makeDraft(world: Makers): Promise<string> {
   return node
 }
 
-/** The same, with the pull request 1 for it. */
+/** Creates a draft, and pull request 1 for it. */
 export async function makeProposal(world: Makers): Promise<string> {
   const node = await makeDraft(world)
   await made(world.owner.post(`/orgs/${world.org}/nodes/${node}/pull-requests`, proposal))

@@ -1,4 +1,5 @@
-// Preloaded, adds to the wall clock of a process the milliseconds that the file GROVE_CLOCK holds, eight bytes, at each look.
+// Preloaded, adds milliseconds to the wall clock of a process. Each read takes them from the eight bytes of the file
+// GROVE_CLOCK.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>

@@ -1,6 +1,6 @@
 /**
- * A thread in which commands of `grove` run, one after the other, as support/command.ts asks: the bundle is loaded once. What
- * a command writes is kept, and its environment is its own.
+ * Runs commands of `grove` in a thread, one after the other, as support/command.ts asks. The bundle is loaded once. The
+ * output of each command is kept, and its environment is separate.
  */
 
 const { parentPort, workerData } = require('node:worker_threads')

@@ -1,4 +1,4 @@
-/** `grove` as an operator runs it: its exit code, and what it says. */
+/** Runs `grove` as an operator does, and returns its exit code and output. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { resolve } from 'node:path'
@@ -6,10 +6,10 @@ import { Worker } from 'node:worker_threads'
 import { databaseEnvironment } from './postgres.ts'
 
 export interface Finished {
-  /** Null: ended by a signal. */
+  /** Null if a signal ended it. */
   readonly code: number | null
   readonly stdout: string
-  /** Of commands that are given a data folder, without the progress. */
+  /** Without the progress lines, for commands that get a data folder. */
   readonly stderr: string
 }
 
@@ -18,12 +18,12 @@ export interface Running {
   readonly finished: Promise<Finished>
 }
 
-/** Milliseconds after which a command that hangs is killed, for its test to fail and nothing of it to stay. */
+/** Milliseconds after which a hung command is killed. Its test then fails, and no process remains. */
 const hangsAfterMs = 400_000
 
 const program = resolve('dist/cli.js')
 
-/** To its end. */
+/** Runs a command to its end. */
 export async function grove(dataDir: string, ...args: string[]): Promise<Finished> {
   return withoutProgress(await runCommand(args, environmentOf(dataDir, await databaseEnvironment(dataDir))))
 }
@@ -32,8 +32,9 @@ export async function grove(dataDir: string, ...args: string[]): Promise<Finishe
 const idle: Worker[] = []
 
 /**
- * To its end, in a thread that loads the program once for all commands of a process: a process of its own costs four times
- * as much (test/README.md), and is for what is interrupted, killed or preloaded, and for what writes to the log.
+ * Runs a command to its end, in a thread. The thread loads the program once for all commands of a process. A separate
+ * process costs four times as much (test/README.md). It is for commands that are interrupted, killed or preloaded, or
+ * that write to the log.
  */
 export async function runCommand(args: readonly string[], env: NodeJS.ProcessEnv): Promise<Finished> {
   const thread = idle.pop() ?? startThread()
@@ -49,7 +50,10 @@ function startThread(): Worker {
   return thread
 }
 
-/** With the database of the data folder, where all tests of the run are to use PostgreSQL and `environment` names none. */
+/**
+ * Starts a command as a process. It uses the data folder's database if the run uses PostgreSQL and `environment` names
+ * none.
+ */
 export async function startGroveCommand(
   dataDir: string,
   args: readonly string[],
@@ -69,12 +73,12 @@ function environmentOf(dataDir: string, more: Record<string, string>): NodeJS.Pr
   return { ...process.env, DATA_DIR: dataDir, LOG_LEVEL: 'warn', UV_THREADPOOL_SIZE: '16', ...more }
 }
 
-/** To its end, as a process of its own. */
+/** Runs a command to its end, as a separate process. */
 export async function runGroveCommand(...call: Parameters<typeof startGroveCommand>): Promise<Finished> {
   return (await startGroveCommand(...call)).finished
 }
 
-/** To its end; what the child says is in `said` as it comes. */
+/** Waits for the child to end. Its output appears in `said` as it arrives. */
 export function outcomeOf(child: ChildProcess, said = { stdout: '', stderr: '' }): Promise<Finished> {
   child.stdout?.on('data', (chunk) => {
     said.stdout += chunk

@@ -1,4 +1,4 @@
-/** What holds when native git writes to a repository at the same time: clients who push, and operators at work. */
+/** Rules that hold while native Git writes: clients that push, and operators at work. */
 
 import { expect } from 'chai'
 import type { Doors } from './concurrency-rules.ts'
@@ -11,13 +11,13 @@ import type { Answer, Client, PersonClient } from './people.ts'
 interface Place {
   readonly doors: Doors
   readonly ann: PersonClient
-  /** Ann at the `n`th door. */
+  /** Ann's client for the URL number `n`, modulo their count. */
   readonly at: (n: number) => Client
 }
 
-/** The rules as tests. */
+/** Defines the rules as tests. */
 export function rulesBesideGit(place: () => Place): void {
-  it('has one winner for each head where some push over HTTP and some commit over REST, and loses neither', async () => {
+  it('has one winner for each head while clients push over HTTP and commit over REST, and loses neither', async () => {
     const { doors, ann, at } = place()
     const node = await newNode(doors, ann)
     const root = node.git.head()
@@ -56,7 +56,7 @@ export function rulesBesideGit(place: () => Place): void {
     await desk.remove()
   })
 
-  it('loses no commit beside a git update-ref that compares the old value', async () => {
+  it('loses no commit while git update-ref runs, which compares the old value', async () => {
     const { doors, ann, at } = place()
     const node = await newNode(doors, ann)
     const root = node.git.head()

@@ -1,4 +1,4 @@
-/** What holds when many write at once, whether they come through one process or through several over one data folder. */
+/** Rules that hold under concurrent writes, through one process or several over one data folder. */
 
 import { expect } from 'chai'
 import { rulesBesideGit } from './concurrency-beside-git.ts'
@@ -12,7 +12,7 @@ export { commitOf, created, times }
 
 export interface Doors {
   readonly dataDir: string
-  /** One for each process. */
+  /** One URL for each process. */
   readonly urls: readonly string[]
   close(): Promise<void>
 }
@@ -20,7 +20,7 @@ export interface Doors {
 /** Commits of each of eight writers to one branch. */
 const perWriter = 4
 
-/** The rules as tests. */
+/** Defines the rules as tests. */
 export function concurrencyRules(open: () => Promise<Doors>): void {
   let doors: Doors
   let ann: PersonClient
@@ -38,11 +38,11 @@ export function concurrencyRules(open: () => Promise<Doors>): void {
     }
   })
 
-  /** Ann at the `n`th door, around and around. */
+  /** Ann's client for the URL number `n`, modulo their count. */
   const at = (n: number): Client =>
     patiently(client({ url: doors.urls[n % doors.urls.length] ?? '' }, ann.session.accessToken))
 
-  it('lets one of 50 commits with the same expected head through and tells the others where the branch is', async () => {
+  it('accepts one of 50 commits with the same expected head and returns the head of the branch to the others', async () => {
     const node = await newNode(doors, ann)
     const root = node.git.head()
     const answers = await times(50, (n) =>
@@ -62,7 +62,7 @@ export function concurrencyRules(open: () => Promise<Doors>): void {
     expect(await gitLines(node.git.dir, 'rev-list', 'main')).to.deep.equal([winner, root])
   })
 
-  it('keeps every commit of eight writers who try again when the head has moved, one after the other', async () => {
+  it('keeps every commit of eight writers who retry when the head has moved, one after the other', async () => {
     const node = await newNode(doors, ann)
     const root = node.git.head()
     const written = await times(8, async (writer) => {
@@ -85,7 +85,7 @@ export function concurrencyRules(open: () => Promise<Doors>): void {
     expect([...oids].sort()).to.deep.equal([root, ...written.flat()].sort())
   })
 
-  it('merges a request once when 20 ask for it at the same time, and says yes to all of them', async () => {
+  it('merges a pull request once when 20 clients merge it at the same time, and confirms it to all of them', async () => {
     const node = await newNode(doors, ann)
     const head = await node.proposal('dolphins')
     await node.open('dolphins')
@@ -99,7 +99,7 @@ export function concurrencyRules(open: () => Promise<Doors>): void {
     ])
   })
 
-  it('numbers 50 requests that are opened at the same time from 1 to 50', async () => {
+  it('numbers 50 pull requests that are opened at the same time from 1 to 50', async () => {
     const node = await newNode(doors, ann)
     await times(50, async (n) => created(await at(n).post(`${node.at}/branches`, { name: `b${n}` })))
     const answers = await times(50, (n) =>
@@ -115,7 +115,7 @@ export function concurrencyRules(open: () => Promise<Doors>): void {
     }
   })
 
-  it('leaves every request open that nobody has merged or closed, while branches and requests are made', async () => {
+  it('leaves every pull request open that is not merged or closed, while branches and pull requests are made', async () => {
     const node = await newNode(doors, ann)
     await times(8, async (writer) => {
       for (let turn = 0; turn < 5; turn++) {
@@ -130,7 +130,7 @@ export function concurrencyRules(open: () => Promise<Doors>): void {
     expect(await gitLines(node.git.dir, 'rev-list', 'refs/grove/ledger')).to.have.lengthOf(41)
   })
 
-  it('makes exactly one of the branches a and a/b, which git cannot have both', async () => {
+  it('makes exactly one of the branches a and a/b, which Git cannot have both', async () => {
     const node = await newNode(doors, ann)
     for (let round = 0; round < 10; round++) {
       const names = [`a${round}`, `a${round}/b`]
@@ -170,7 +170,7 @@ export function concurrencyRules(open: () => Promise<Doors>): void {
     expect((await at(1).post('/auth/refresh', { refreshToken: one })).status).to.equal(200)
   })
 
-  it('shows the graph of an organisation to nobody any more once it says that it is unpublished', async () => {
+  it('shows the graph of an organisation to nobody after it has answered that it is unpublished', async () => {
     await newNode(doors, ann)
     const graph = `/public/orgs/${ann.org}/graph`
     for (let round = 0; round < 3; round++) {
@@ -201,7 +201,7 @@ export function concurrencyRules(open: () => Promise<Doors>): void {
   })
 }
 
-/** A request's time in which others get on. */
+/** Sends a request, so that other requests get time. */
 async function anyOf(someone: Client): Promise<void> {
   await someone.get('/auth/me')
 }

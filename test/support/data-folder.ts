@@ -1,4 +1,4 @@
-/** A data folder as native git and the file system see it. */
+/** Inspects a data folder with native Git and the file system. */
 
 import { execFile } from 'node:child_process'
 import { mkdtemp, readdir, readFile } from 'node:fs/promises'
@@ -15,13 +15,17 @@ export function newDataDir(): Promise<string> {
   return mkdtemp(join(tmpdir(), 'grove-test-'))
 }
 
-/** What git prints about the bare repository, without the line break at its end, while others get on. @throws Error with git's own words */
+/**
+ * Runs Git in the bare repository, while other work continues. Returns its output without the final line break.
+ *
+ * @throws Error with Git's own words
+ */
 export async function git(repo: string, ...args: string[]): Promise<string> {
   const { stdout } = await run('git', args, { env: environment(repo), maxBuffer: 64 * 1024 * 1024 })
   return stdout.trimEnd()
 }
 
-/** Whether git did it: another may hold the lock, or have moved the ref. */
+/** Returns true if Git succeeded. Another process may hold the lock, or have moved the ref. */
 export async function gitDid(repo: string, ...args: string[]): Promise<boolean> {
   return git(repo, ...args).then(
     () => true,
@@ -29,13 +33,13 @@ export async function gitDid(repo: string, ...args: string[]): Promise<boolean> 
   )
 }
 
-/** The lines that git prints; none for nothing. */
+/** Returns the lines of Git's output. Empty for no output. */
 export async function gitLines(repo: string, ...args: string[]): Promise<string[]> {
   const text = await git(repo, ...args)
   return text === '' ? [] : text.split('\n')
 }
 
-/** Every repository that is served: the nodes' and the organisations' own. */
+/** Lists every repository that is served: those of nodes and those of organisations. */
 export async function repositoriesIn(dataDir: string): Promise<string[]> {
   const orgs = (await readdir(dataDir)).filter((name) => /^[0-9a-f-]{36}$/.test(name))
   const found = await Promise.all(
@@ -44,7 +48,7 @@ export async function repositoriesIn(dataDir: string): Promise<string[]> {
   return found.flat().filter((path) => /\/[\w-]+\.git$/.test(path) && !path.includes('/tmp-'))
 }
 
-/** Git finds nothing wrong in any repository, and no lock, empty ref or transaction is left. */
+/** Checks that Git finds no fault in any repository. Also checks that no lock, empty ref or transaction is left. */
 export async function expectSound(dataDir: string): Promise<void> {
   for (const repo of await repositoriesIn(dataDir)) {
     expect(await git(repo, ...fsckWords(repo)), repo).to.equal('')
@@ -53,13 +57,13 @@ export async function expectSound(dataDir: string): Promise<void> {
   await expectSettled(dataDir)
 }
 
-/** No lock or transaction is left: as much of `expectSound` as costs no process. */
+/** Checks that no lock or transaction is left. This is the part of `expectSound` that needs no process. */
 export async function expectSettled(dataDir: string): Promise<void> {
   await expectNone(() => locksIn(dataDir))
   await expectNone(() => transactionsIn(dataDir))
 }
 
-/** What is left takes a moment to go: the sweep may be at work, and folders are removed after the answer. */
+/** Waits, because the sweep may be at work, and folders are removed after the answer. */
 async function expectNone(look: () => Promise<string[]>): Promise<void> {
   await until(async () => (await look()).length === 0)
 }
@@ -69,7 +73,7 @@ export async function locksIn(dataDir: string): Promise<string[]> {
   return files.flat().filter((path) => path.endsWith('.lock'))
 }
 
-/** Folders of ref transactions, of the living and of the dead. */
+/** Lists the folders of ref transactions, of live and dead processes. */
 export async function transactionsIn(dataDir: string): Promise<string[]> {
   const processes = await readdir(join(dataDir, 'run'))
   const found = await Promise.all(

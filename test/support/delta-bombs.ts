@@ -1,12 +1,18 @@
-/** Packs that are small and inflate to much: one blob of zeros, and deltas that each make another blob of its size. */
+/**
+ * Makes small packs that inflate to much data. They have one blob of zeros, and deltas that each make another blob of
+ * its size.
+ */
 
 import { createHash } from 'node:crypto'
 import { constants, deflateSync } from 'node:zlib'
 
-/** The most that one copy of a delta takes. */
+/** The most bytes that one copy instruction of a delta can copy. */
 const copiedBytes = 0xff_ff_ff
 
-/** `deltas` blobs of `size` bytes that are deltas of one of zeros, by its offset or by its id. */
+/**
+ * Makes a pack of `deltas` blobs of `size` bytes. They are deltas of one blob of zeros, which they name by offset or
+ * id.
+ */
 export function deltaBomb(size: number, deltas: number, base: 'offset' | 'id' = 'offset'): Buffer {
   const zeros = Buffer.alloc(size)
   const id = createHash('sha1').update(`blob ${size}\0`).update(zeros).digest()
@@ -28,7 +34,7 @@ export function deltaBomb(size: number, deltas: number, base: 'offset' | 'id' = 
   return Buffer.concat([pack, createHash('sha1').update(pack).digest()])
 }
 
-/** Four bytes that say which one it is, and zeros. */
+/** Encodes a blob of four bytes with its number, and zeros. */
 function deltaOf(size: number, n: number): Buffer {
   const mark = Buffer.alloc(5)
   mark[0] = 4
@@ -41,7 +47,7 @@ function deltaOf(size: number, n: number): Buffer {
   return Buffer.concat([lowFirst(size), lowFirst(size), mark, ...copies])
 }
 
-/** The type, and the size: four bits of it, then seven a byte, the lowest first. */
+/** Encodes the type and the size. The first byte has four bits of the size, and each other byte seven, lowest first. */
 function entryHeader(type: number, size: number): Buffer {
   const more = Math.floor(size / 16)
   const first = (type << 4) | (size % 16)
@@ -56,7 +62,7 @@ function lowFirst(value: number): Buffer {
   }
 }
 
-/** How far in front the base begins (gitformat-pack(5), OBJ_OFS_DELTA). */
+/** Encodes the distance back to the base (gitformat-pack(5), OBJ_OFS_DELTA). */
 function backwards(distance: number): Buffer {
   const bytes = [distance % 128]
   for (let rest = Math.floor(distance / 128); rest > 0; rest = Math.floor(rest / 128)) {

@@ -1,4 +1,4 @@
-/** A desk with git on it: a folder of its own in which a person plays a story, as shell. */
+/** A folder with Git in which a test plays a user's story as shell scripts. */
 
 import { mkdtemp, rm } from 'node:fs/promises'
 import { Agent, type ClientRequest, request } from 'node:http'
@@ -7,22 +7,25 @@ import { join } from 'node:path'
 import { startShell } from './processes.ts'
 
 interface Said {
-  /** Of the last command; the first that fails is the last. */
+  /** The exit code of the last command. A command that fails is the last one. */
   readonly code: number
-  /** Standard output and standard error, as a terminal shows them, without what git pads its lines with. */
+  /** Standard output and standard error, as a terminal shows them, without Git's padding. */
   readonly text: string
 }
 
 export interface Desk {
   readonly dir: string
-  /** Runs a script of bash in `dir`; $NAME and $EMAIL are the person's. */
+  /** Runs a script of bash in `dir`. */
   sh(script: string, environment?: Readonly<Record<string, string>>): Promise<Said>
-  /** As `sh`, what was said. @throws Error where it did not end with 0 */
+  /** Runs a script as `sh` does, and returns its text. @throws Error if it did not end with 0 */
   done(script: string, environment?: Readonly<Record<string, string>>): Promise<string>
   remove(): Promise<void>
 }
 
-/** Git there knows nothing of the machine's or its user's configuration, asks for no password, and has one author. */
+/**
+ * Creates a desk. Git there ignores the configuration of the machine and its user, asks for no password, and has one
+ * author.
+ */
 export async function newDesk(name = 'Ann'): Promise<Desk> {
   const dir = await mkdtemp(join(tmpdir(), 'grove-desk-'))
   const email = `${name.toLowerCase()}@example.org`
@@ -62,15 +65,14 @@ function trimmed(text: string): string {
   return text.replace(/ +$/gm, '')
 }
 
-/** Where git finds the node; with a token, the address holds it as the password. */
+/** The URL of the node for Git. A token is in it as the password. */
 export function remoteUrl(grove: { readonly url: string }, org: string, node: string, token?: string): string {
   const { host } = new URL(grove.url)
   return `http://${token === undefined ? '' : `git:${token}@`}${host}/git/${org}/${node}.git`
 }
 
 /**
- * A request of one of git's services that is under way, on a connection of its own: its body is the caller's to write, its
- * answer the caller's to read.
+ * Opens a request to one of Git's services, on a separate connection. The caller writes its body and reads its answer.
  */
 export function openService(
   grove: { readonly url: string },

@@ -1,6 +1,6 @@
-// Ends a process with the one that started it, however that one ends: its standard input is a pipe, which closes then.
-// Nothing that tests start reads its standard input. A worker of cluster has its own way: it stops when it loses the first
-// process, once it has answered what is in flight. A thread has no standard input.
+// Ends a process with the one that started it, even if that is killed. Its standard input is a pipe, which then closes. No
+// program that tests start reads its standard input. A worker of cluster has another way. It stops when it loses the first
+// process, after it has answered requests in flight. A thread has no standard input.
 const { isWorker } = require('node:cluster')
 const { isMainThread } = require('node:worker_threads')
 

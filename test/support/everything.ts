@@ -1,9 +1,14 @@
-/** Every answer that reading can get out of a service, so that two services can be compared. */
+/** Reads every answer of a service, so that two services can be compared. */
 
 import { exchange } from './exchange.ts'
 import type { Answer } from './people.ts'
 
-/** What a person may read of these organisations, text by request, without the service's own address. @throws Error that shows any answer of 500 or above */
+/**
+ * Reads everything in these organisations that a user may read. The texts, without the service's own URL, are keyed by
+ * request.
+ *
+ * @throws Error with any answer of 500 or above
+ */
 export async function everythingIn(
   { url }: { readonly url: string },
   token: string,
@@ -23,7 +28,7 @@ export async function everythingIn(
     answers[request] = `${response.status} ${text}`
     return response.status === 200 && /json/.test(response.headers['content-type'] ?? '') ? JSON.parse(text) : {}
   }
-  /** All of a list: a test makes fewer than a page of anything. */
+  /** Reads a whole list. A test makes less than a page of anything. */
   const list = async (path: string, name: string): Promise<Answer['body'][]> =>
     (await ask(`${path}${path.includes('?') ? '&' : '?'}limit=200`))[name] ?? []
 

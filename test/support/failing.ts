@@ -1,18 +1,18 @@
-/** File system calls that fail, as they do where files are short or a disk is ill, in this process. */
+/** Makes file system calls of this process fail, as on a faulty disk. */
 import fs from 'node:fs'
 import promises from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
 
 type AnyCall = (...args: unknown[]) => unknown
 
-/** Lets `name`, and its synchronous sister, fail with `code` for the one path while `work` runs. */
+/** Lets `name` and its synchronous variant fail with `code` for one path while `work` runs. */
 export async function failing<T>(
   name: 'readdir' | 'stat',
   path: string,
   code: 'EMFILE' | 'EIO' | 'EACCES' | 'ENOENT',
   work: () => Promise<T>,
 ): Promise<T> {
-  const asynchronous = promises as unknown as Record<string, AnyCall> // their overloads, all of which are calls
+  const asynchronous = promises as unknown as Record<string, AnyCall> // their overloads are all calls
   const synchronous = fs as unknown as Record<string, AnyCall> // the same
   const sister = `${name}Sync`
   const [first, second] = [asynchronous[name], synchronous[sister]]

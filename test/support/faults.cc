@@ -1,15 +1,15 @@
-// A file system that fails on demand, preloaded into the service under test. The file that GROVE_FAULTS names says what is
-// to happen; while there is none, nothing does. A step is a call that changes names or waits for the disk: fsync, fdatasync,
-// rename, link, unlink, mkdir, rmdir.
-//   EIO n          the n-th step from now fails, and is written down, in <file>.log
-//   KILL n         the process dies in the place of the n-th step
+// A file system that fails on demand, preloaded into the service under test. The file in GROVE_FAULTS says which fault is
+// due. Without the file, nothing fails. A step is a call that changes names or waits for the disk: fsync, fdatasync, rename,
+// link, unlink, mkdir, rmdir.
+//   EIO n          the n-th step from now fails, and is recorded in <file>.log
+//   KILL n         the process dies instead of the n-th step
 //   … between      counts only renames of the second and further moves of a ref transaction, run/<process>/<n>/<move>
-//   … ID           counts what happens in that node's repository and outside of repositories, so that what the service does
-//                  with others in the background is not taken for a step of the operation
-//   LOG 0          each step is written down, with its (first) path
+//   … ID           counts steps in that node's repository and outside repositories, so that the service's background work on
+//                  other repositories does not count as a step of the operation
+//   LOG 0          each step is recorded with its (first) path
 //   SYNC 0         every sync fails
-//   FULL 0         what needs room fails with ENOSPC: new files and folders, links, writes
-//   READONLY 0     what changes anything fails with EROFS
+//   FULL 0         calls that need room fail with ENOSPC: new files and folders, links, writes
+//   READONLY 0     calls that change anything fail with EROFS
 #include <cerrno>
 #include <csignal>
 #include <cstdarg>
@@ -29,7 +29,7 @@ namespace {
 std::mutex turn;
 std::string asked;
 long calls = 0;
-// What this file itself calls is not counted.
+// Calls of this file itself are not counted.
 thread_local bool inside = false;
 
 struct Question {
@@ -42,7 +42,7 @@ template <typename Function> Function next(const char *name) {
   return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
 }
 
-/** Under `turn`. */
+/** Reads the requested fault. The caller holds `turn`. */
 Question question(const char *file) {
   char text[96] = {0};
   int descriptor = open(file, O_RDONLY | O_CLOEXEC);
@@ -109,14 +109,14 @@ bool stepFails(const char *name, const char *path = "", bool needsRoom = false) 
   return fails(faultOf(name, path, true, needsRoom));
 }
 
-/** A log that is flushed syncs its pipe or socket, which has no path. */
+/** Flushing a log syncs its pipe or socket, which has no path and does not count. */
 bool syncFails(const char *name, int descriptor) {
   char path[4096] = {0};
   if (readlink(("/proc/self/fd/" + std::to_string(descriptor)).c_str(), path, sizeof path - 1) < 0) path[0] = 0;
   return path[0] == '/' && stepFails(name, path);
 }
 
-/** Not of sockets and pipes. */
+/** True if a write to a regular file fails. Sockets and pipes never do. */
 bool writeFails(int descriptor) {
   struct stat found;
   if (inside || fstat(descriptor, &found) != 0 || !S_ISREG(found.st_mode)) return false;

@@ -1,4 +1,4 @@
-/** Faults of the file system at a chosen call, in a service that runs as a child (faults.cc says which calls are steps). */
+/** Injects faults of the file system at a chosen call of a spawned service. `faults.cc` says which calls are steps. */
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { readFile, rename, rm, writeFile } from 'node:fs/promises'
@@ -10,21 +10,26 @@ type Fault =
   | `${'EIO' | 'KILL' | 'LOG'} ${number} ${string}`
 
 export interface Faults {
-  /** For `spawnGrove`. */
+  /** The environment for `spawnGrove`. */
   readonly environment: Record<string, string>
   /**
-   * `EIO n`, `KILL n`: the n-th step from now fails, or kills the process; with `between` only the second and further moves
-   * of a ref transaction count, with a node's id nothing in the repositories of others. `SYNC 0`: every sync fails; `FULL 0`: there is no room; `READONLY 0`: nothing may change;
-   * `LOG 0`: steps are written down.
+   * Requests a fault.
+   * - `EIO n`, `KILL n`: the n-th step from now fails, or kills the process.
+   * - `… between`: counts only the second and further moves of a ref transaction.
+   * - `… <node id>`: does not count steps in the repositories of other nodes.
+   * - `SYNC 0`: every sync fails.
+   * - `FULL 0`: the disk is full.
+   * - `READONLY 0`: nothing can be changed.
+   * - `LOG 0`: records the steps.
    */
   ask(what: Fault): Promise<void>
   none(): Promise<void>
-  /** The steps that were written down since the last question: with `EIO n` the one that failed. */
+  /** Returns the steps recorded since the last `ask`. After `EIO n` that is the step that failed. */
   logged(): Promise<string[]>
   remove(): Promise<void>
 }
 
-/** The library is compiled with the C++ compiler that the installation of the service needs too. */
+/** Compiles the library. It uses the C++ compiler that the installation of the service also needs. */
 export function prepareFaults(): Faults {
   const folder = mkdtempSync(join(tmpdir(), 'grove-faults-'))
   const library = compiled('faults.cc', '-shared', '-fPIC', '-ldl')
@@ -33,7 +38,8 @@ export function prepareFaults(): Faults {
     environment: { LD_PRELOAD: library, GROVE_FAULTS: file },
     ask: async (what) => {
       await rm(`${file}.log`, { force: true })
-      // The number of the question makes it another one, though it may ask the same; in place at once, so that none is half read.
+      // The number makes each fault distinct, even if it repeats the last one. The rename makes sure that it is never
+      // half read.
       await writeFile(`${file}.next`, `${what} ${what.split(' ').length < 3 ? '*' : ''} ${++questions}\n`)
       await rename(`${file}.next`, file)
     },
@@ -45,7 +51,10 @@ export function prepareFaults(): Faults {
 
 let questions = 0
 
-/** The path of what a file of C++ beside this one compiles to, once for each run of the tests, or of this process. */
+/**
+ * Compiles a C++ file of this folder and returns the path of the result. Compiles once for each run of the tests, or
+ * once for this process.
+ */
 export function compiled(source: string, ...options: readonly string[]): string {
   const made = join(runFolder(), `${source}.built`)
   if (!existsSync(made)) {
@@ -58,7 +67,7 @@ export function compiled(source: string, ...options: readonly string[]): string 
 
 let ownFolder: string | undefined
 
-/** Where no run of mocha has made one, this process has one of its own. */
+/** Returns the run's folder. If mocha has made none, this process makes one. */
 function runFolder(): string {
   if (process.env.GROVE_RUN_FOLDER !== undefined) return process.env.GROVE_RUN_FOLDER
   if (ownFolder === undefined) {

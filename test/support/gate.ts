@@ -1,4 +1,4 @@
-/** What some wait for until it is opened. */
+/** A gate that others wait for until it is opened. */
 export interface Gate {
   readonly opened: Promise<void>
   open(): void

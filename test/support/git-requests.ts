@@ -1,4 +1,4 @@
-/** Requests to git's services, frame by frame, as a client that git itself would never be can send them. */
+/** Sends requests to Git's services frame by frame. Git itself would never send some of them. */
 
 import { pktLine } from '../../gitstore/transfer/pkt-line.ts'
 
@@ -14,7 +14,7 @@ export interface GitAnswer {
   readonly body: Buffer
 }
 
-/** Texts become frames, bytes go as they are. */
+/** Sends a request. Strings become frames, and bytes are sent unchanged. */
 export async function askGit(
   grove: { readonly url: string },
   node: { readonly org: string; readonly id: string },

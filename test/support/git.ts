@@ -1,4 +1,4 @@
-/** Native git in a repository of the service under test, as an operator runs it by hand on the server. */
+/** Runs native Git in a repository of the tested service, as an operator does. */
 
 import { execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
@@ -11,44 +11,44 @@ interface GitOptions {
   readonly env?: Readonly<Record<string, string>>
 }
 
-/** A file to write, null to remove one; `oid` names an object that is there (or a commit, of mode 160000). */
+/** A file to write, or null to remove one. `oid` names an existing object, or a commit if the mode is 160000. */
 type HandFile = string | Buffer | null | { readonly mode: string; readonly content?: string; readonly oid?: string }
 
 interface HandCommit {
-  /** By path, on top of the first parent's tree. */
+  /** Files by path, on top of the first parent's tree. */
   readonly files?: Readonly<Record<string, HandFile>>
   readonly parents?: readonly string[]
   readonly message?: string
-  /** Seconds since 1970, of author and committer; default: 1,700,000,000. */
+  /** Seconds since 1970 of author and committer. Default: 1,700,000,000. */
   readonly at?: number
   readonly author?: string
 }
 
 export interface Git {
   readonly dir: string
-  /** What git says, without the newline at the end. @throws Error with git's words where it does not end with 0 */
+  /** Returns Git's output, without the final newline. @throws Error with Git's words if it does not end with 0 */
   say(...args: readonly string[]): string
   lines(...args: readonly string[]): string[]
   run(args: readonly string[], options?: GitOptions): Buffer
-  /** The id of a new commit that no ref names yet. */
+  /** Creates a commit that no ref names yet, and returns its id. */
   commit(commit: HandCommit): string
-  /** Moves `refs/heads/<branch>` by `git update-ref`; null deletes it. */
+  /** Moves `refs/heads/<branch>` with `git update-ref`. null deletes it. */
   point(branch: string, oid: string | null): void
   head(branch?: string): string
-  /** Every id that `git log` shows of `branch`, in its order. */
+  /** Returns every id that `git log` shows of `branch`, in its order. */
   log(branch?: string): string[]
-  /** Objects and refs as files of their own, as commits leave them: a new repository has all of them packed. */
+  /** Makes all objects and refs loose, as commits leave them. In a new repository all of them are packed. */
   loosen(): void
-  /** @throws Error unless `git fsck --full --strict` has nothing to say but what dangles. */
+  /** @throws Error if `git fsck --full --strict` reports anything except dangling objects */
   fsck(): void
 }
 
-/** Where an object of a bare repository lies that is a file of its own. */
+/** The path of a loose object in a bare repository. */
 export function looseFile({ dir }: { readonly dir: string }, oid: string): string {
   return join(dir, 'objects', oid.slice(0, 2), oid.slice(2))
 }
 
-/** The bare repository of a node. */
+/** Opens the bare repository of a node. */
 export function gitIn({ dataDir }: { readonly dataDir: string }, org: string, node: string): Git {
   const dir = join(dataDir, org, `${node}.git`)
   const run = (args: readonly string[], { input = '', env = {} }: GitOptions = {}) =>
@@ -93,8 +93,8 @@ export function gitIn({ dataDir }: { readonly dataDir: string }, org: string, no
 }
 
 /**
- * `git fsck` starts a git for the commit-graph and one for the multi-pack-index, also where there are none: here it starts
- * them only where there are.
+ * Returns the words of `git fsck` that check only existing indexes. Otherwise it starts a Git process for the
+ * commit-graph and one for the multi-pack-index, even if these do not exist.
  */
 export function fsckWords(dir: string): string[] {
   const without = (setting: string, ...files: string[]) =>
@@ -104,7 +104,7 @@ export function fsckWords(dir: string): string[] {
   return [...graph, ...packs, 'fsck', '--full', '--strict', '--no-dangling', '--no-progress']
 }
 
-/** What git may know of the machine: nothing, and which repository is meant. */
+/** The environment of Git: the repository, and nothing of the machine. */
 export function environment(dir: string): Record<string, string> {
   return {
     PATH: process.env.PATH ?? '',
@@ -142,7 +142,7 @@ function commitByHand(run: Git['run'], commit: HandCommit): string {
   }
 }
 
-/** The ids of new contents, all written by one process. */
+/** Writes all new contents with one process, and returns their ids. */
 function blobsOf(run: Git['run'], files: readonly HandFile[]): Map<string | Buffer, string> {
   const given = files.filter((file) => file !== null).map(partsOf)
   const contents = [...new Set(given.filter(({ oid }) => oid === undefined).map(({ content }) => content))]
@@ -164,7 +164,7 @@ function partsOf(file: NonNullable<HandFile>): { mode: string; content: string |
   return { ...file, content: file.content ?? '' }
 }
 
-/** The mode and id of a file; mode 0 removes. */
+/** Returns the mode and id of a file. Mode 0 removes it. */
 function entryOf(file: HandFile, oids: ReadonlyMap<string | Buffer, string>): string {
   if (file === null) return `0 ${'0'.repeat(40)}`
   const { mode, content, oid = oids.get(content) } = partsOf(file)

@@ -1,4 +1,4 @@
-/** A service to test in this process, over a data folder of its own; spawned-grove.ts has one that is a child. */
+/** A service to test in this process, with its own data folder. `spawned-grove.ts` starts one as a child process. */
 
 import { rm } from 'node:fs/promises'
 import { pino } from 'pino'
@@ -13,39 +13,39 @@ export interface Grove {
   readonly url: string
   readonly dataDir: string
   readonly deps: Deps
-  /** What it has logged so far, where `logLevel` was given. */
+  /** The log so far, if `logLevel` was given. */
   logged(): string
-  /** Stops the service and removes the data folder, unless it was given. */
+  /** Stops the service. Removes the data folder unless it was given. */
   close(): Promise<void>
 }
 
 export interface GroveOptions {
-  /** Default: a fresh one in the system's folder for temporary files. */
+  /** Default: a new folder in the system's folder for temporary files. */
   readonly dataDir?: string
   readonly rateLimit?: boolean
   readonly now?: () => Date
   readonly publicUrl?: string
-  /** Default: errors, and these go to standard error. */
+  /** Default: errors, which go to standard error. */
   readonly logLevel?: Config['logLevel']
   readonly logRequests?: Config['logRequests']
   readonly metricsToken?: string
-  /** False: nothing is mended in the background. */
+  /** False: nothing is repaired in the background. */
   readonly sweeps?: boolean
   readonly signup?: Config['signup']
-  /** True: credentials are in PostgreSQL, in a database of this data folder; a text: in the one of that address. */
+  /** True: credentials are in PostgreSQL, in a database of this data folder. A string: in the database of that URL. */
   readonly postgres?: boolean | string
-  /** One of several services on one database: `postgres` must name it. */
+  /** Makes it one of several services on one database, which `postgres` must name. */
   readonly cell?: Config['cell']
-  /** True: passwords cost what they cost in production, 40 ms each. */
+  /** True: passwords cost as much as in production, 40 ms each. */
   readonly slowPasswords?: boolean
   /** Seconds; default: 60. */
   readonly pushCpuSeconds?: number
 }
 
-/** The least that argon2 takes. */
+/** The minimum that argon2 accepts. */
 export const passwordCost = { memoryKib: 1024, passes: 2 }
 
-/** Takes 20 ms, where a child takes a second. Answers are checked against the spec. */
+/** Starts a service in 20 ms. A child process would take a second. Answers are checked against the spec. */
 export async function startGrove(options: GroveOptions = {}): Promise<Grove> {
   const dataDir = options.dataDir ?? (await newDataDir())
   const {

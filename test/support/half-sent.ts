@@ -1,10 +1,10 @@
-/** Requests of which only half has been sent: in flight for as long as a test likes. */
+/** Sends only half of a request. It is then in flight for as long as a test needs. */
 
 import { once } from 'node:events'
 import { type Agent, type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http'
 import { password } from './people.ts'
 
-/** What is asked, and where. */
+/** The request and its URL. */
 interface Asked {
   readonly url: string
   readonly method: string
@@ -15,10 +15,10 @@ interface Asked {
   readonly agent?: Agent
 }
 
-/** Of each request the answer, or what ended it: either may come before the rest is sent. */
+/** The answer to each request, or the error that ended it. Either may come before the rest is sent. */
 const answers = new WeakMap<ClientRequest, Promise<IncomingMessage>>()
 
-/** Resolves once the service reads the body: it has asked for it. */
+/** Sends the first half. Resolves when the service asks for the body (100 Continue), or answers. */
 export async function started({ url, method, path, half, headers = {}, agent }: Asked): Promise<ClientRequest> {
   const { hostname, port } = new URL(url)
   const all = { 'content-type': 'application/json', expect: '100-continue', ...headers }
@@ -34,7 +34,7 @@ export async function started({ url, method, path, half, headers = {}, agent }: 
   return sent
 }
 
-/** Sends the rest; the answer. */
+/** Sends the rest and returns the answer. */
 export async function finished(
   sent: ClientRequest,
   rest: string | Buffer,
@@ -51,7 +51,7 @@ export function startedLogin(url: string, agent: Agent): Promise<ClientRequest> 
   return started({ url, method: 'POST', path: '/auth/login', half: '{"email":"nobody@example.org","passwor', agent })
 }
 
-/** The status of the answer. */
+/** Sends the rest of a login and returns the status of the answer. */
 export async function finishLogin(sent: ClientRequest): Promise<number> {
   return (await finished(sent, `d":"${password}"}`)).status
 }

@@ -1,8 +1,8 @@
-/** Counts password hashes, which cost 20 ms each, by the jobs that argon2 gives to libuv's threads. */
+/** Counts password hashes, which cost 20 ms each, by argon2's jobs on libuv's threads. */
 
 import { createHook } from 'node:async_hooks'
 
-/** How many hashes were begun in this process until `work` had ended. */
+/** Counts the hashes that begin in this process before `work` ends. */
 export async function hashesOf(work: () => Promise<unknown>): Promise<number> {
   let begun = 0
   const hook = createHook({

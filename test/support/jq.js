@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** `jq` for the tour's test, so that a machine without it runs the tour too: jq [FLAG…] FILTER [FILE], as WebAssembly. */
+/** `jq` as WebAssembly for the tour's test: jq [FLAG…] FILTER [FILE]. A machine without jq can then run the tour. */
 import { readFileSync } from 'node:fs'
 import jq from 'jq-wasm'
 

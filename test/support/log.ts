@@ -1,6 +1,9 @@
-/** What a service has logged. */
+/** Reads the log of a service. */
 
-/** The lines that tell of a fault. 503 `busy` and a refused push are answers like any other, which the test that asked has judged. */
+/**
+ * Returns the lines that report a fault. 503 `busy` and a refused push are ordinary answers, which the test that caused
+ * them has checked.
+ */
 export function faultsIn(log: string): string[] {
   const isAnswer = (line: string) => /"code":"busy"|"statusCode":503|"a push was refused"/.test(line)
   return log.split('\n').filter((line) => line !== '' && !isAnswer(line))

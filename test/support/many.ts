@@ -1,4 +1,4 @@
-/** Many requests at the same time. */
+/** Sends many requests at the same time. */
 
 import { expecting } from './node.ts'
 import type { Answer } from './people.ts'
@@ -7,12 +7,12 @@ export function commitOf(message: string, path = `${message}.txt`, content = mes
   return { message, changes: [{ action: 'put', path, content }] }
 }
 
-/** The body of a 201. @throws Error with any other answer */
+/** Returns the body of a 201. @throws Error for any other answer */
 export function created(answer: Answer): Answer['body'] {
   return expecting(201)(answer).body
 }
 
-/** `count` at the same time. */
+/** Runs `work` `count` times at once. */
 export function times<T>(count: number, work: (n: number) => Promise<T>): Promise<T[]> {
   return Promise.all(Array.from({ length: count }, (_, n) => work(n)))
 }

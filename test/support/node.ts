@@ -1,4 +1,4 @@
-/** A node to try things on: its addresses, its repository, and the shortest ways to fill it. */
+/** A node for tests: its paths, its repository, and short ways to fill it. */
 
 import { type Git, gitIn } from './git.ts'
 import type { Answer, PersonClient } from './people.ts'
@@ -9,19 +9,19 @@ export interface TestNode {
   /** `/orgs/…/nodes/…` */
   readonly at: string
   readonly git: Git
-  /** Commits over REST, null deletes a file; the new head. */
+  /** Commits over REST and returns the new head. null deletes a file. */
   commit(branch: string, files: Readonly<Record<string, string | null>>, message?: string): Promise<string>
-  /** Makes a branch over REST; its head. */
+  /** Makes a branch over REST and returns its head. */
   branch(name: string, from?: string): Promise<string>
-  /** A branch from main with one commit of one file, `<name>.txt`; its head. */
+  /** Makes a branch from main with one commit of one file, `<name>.txt`. Returns its head. */
   proposal(name: string): Promise<string>
-  /** Opens a request; the `pr` of the answer. */
+  /** Opens a pull request and returns the `pr` of the answer. */
   open(source: string, more?: object): Promise<Answer['body']>
-  /** The `pr` as it reads now. */
+  /** Returns the `pr` as it reads now. */
   pull(number: number): Promise<Answer['body']>
 }
 
-/** A new node in the organisation of `person`, who does everything. */
+/** Creates a node in the organisation of `person`, who does everything. */
 export async function newNode(
   grove: { readonly dataDir: string },
   person: PersonClient,
@@ -60,7 +60,7 @@ export async function newNode(
   }
 }
 
-/** Hands on an answer of that status. @throws Error with any other answer */
+/** Passes on an answer of that status. @throws Error for any other answer */
 export function expecting(status: number): (answer: Answer) => Answer {
   return (answer) => {
     if (answer.status === status) return answer

@@ -1,4 +1,4 @@
-/** The package as `npm pack` makes it. */
+/** Makes the package as `npm pack` does. */
 import { execFile } from 'node:child_process'
 import { cp, mkdir, readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -11,7 +11,10 @@ export interface Package {
   readonly tarball: string
 }
 
-/** Packs in `folder`, with what `prepack` makes of the checkout. Not in the checkout: dist/ is built already, and others run it. */
+/**
+ * Packs a copy of the checkout in `folder`, with the files that `prepack` makes. Other tests run the checkout's dist/,
+ * which is already built.
+ */
 export async function pack(folder: string): Promise<Package> {
   const { files } = JSON.parse(await readFile('package.json', 'utf8'))
   // The shrinkwrap is made below.
@@ -35,7 +38,7 @@ export async function pack(folder: string): Promise<Package> {
   return { paths: packed.files.map(({ path }: { path: string }) => path), tarball: join(folder, packed.filename) }
 }
 
-/** To `home`, where npm would install it. */
+/** Unpacks to `home`, where npm would install it. */
 export async function unpack({ tarball }: Package, home: string): Promise<void> {
   await mkdir(home, { recursive: true })
   await run('tar', ['-xzf', tarball, '-C', home, '--strip-components=1'])

@@ -1,9 +1,12 @@
-/** A client that asks again where the service says 503 busy, which changes nothing: others hold the locks, native git among them. */
+/**
+ * A client that retries when the service answers 503 busy. Such an answer changes nothing. Other processes hold the
+ * locks, for example native Git.
+ */
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Answer, Client } from './people.ts'
 
-/** Milliseconds after which `busy` is the answer. */
+/** Milliseconds after which `busy` is returned. */
 const patience = 300_000
 
 export function patiently(someone: Client): Client {

@@ -1,14 +1,14 @@
-/** People who use a service over HTTP. */
+/** Users of a service over HTTP. */
 
 import type { components } from '../../spec/types.ts'
 import { type Exchanged, exchange, type Headers } from './exchange.ts'
 
-/** `headers` is there but not enumerable, so that `deep.equal({ status, body })` compares what matters. */
+/** An answer. `headers` is not enumerable, so that `deep.equal({ status, body })` compares only these two. */
 export interface Answer {
   readonly status: number
-  /** The JSON without `request_id` and `link`, the text of what is no JSON, undefined for nothing. */
+  /** JSON without its `request_id` and `link`, or the text if it is not JSON. Undefined if empty. */
   // biome-ignore lint/suspicious/noExplicitAny: a test says what it expects
-  readonly body: any // of any shape: the spec has one for each operation
+  readonly body: any // any shape: the spec has one for each operation
   readonly headers: Headers
 }
 
@@ -21,8 +21,9 @@ export interface Client {
 }
 
 /**
- * A string is sent as it is, anything else as JSON; always as application/json unless `headers` say otherwise. A client that
- * changes its password goes on in the session that this opens, since its own has ended.
+ * Creates a client. Strings are sent unchanged, and other bodies as JSON. The type is application/json unless `headers`
+ * names another. A client that changes its password continues in the session that this opens, because its own has
+ * ended.
  */
 export function client({ url }: { readonly url: string }, first?: string): Client {
   let token = first
@@ -51,7 +52,7 @@ export function client({ url }: { readonly url: string }, first?: string): Clien
 }
 
 function sessionIn({ body }: { readonly body: unknown }): Session {
-  return body as Session // the spec says so of this answer
+  return body as Session // the spec defines this answer so
 }
 
 function read({ headers, text }: Exchanged): unknown {
@@ -76,7 +77,7 @@ export interface PersonClient extends Client {
 
 export const password = 'correct horse battery'
 
-/** Makes the account `<name>@example.org` with `password`; the client speaks for it. */
+/** Makes the account `<name>@example.org` with `password`, and returns a client for it. */
 export async function signUp(grove: { readonly url: string }, name: string): Promise<PersonClient> {
   const email = `${name.toLowerCase().replaceAll(' ', '.')}@example.org`
   const { status, body } = await client(grove).post('/auth/signup', { email, password, name })

@@ -1,4 +1,4 @@
-/** Who may do what (contract §4): what each caller gets, by the rows of attempts.ts, and the operations of the spec. */
+/** Permissions of each caller, from the rows of attempts.ts and the spec's operations. */
 
 import document from '../../spec/openapi.json' with { type: 'json' }
 import type { operations } from '../../spec/types.ts'
@@ -6,7 +6,7 @@ import { type Attempt, type Need, table } from './attempts.ts'
 import { type Caller, callers, type World } from './cast.ts'
 import type { Answer, Client } from './people.ts'
 
-/** What the contract says that the operation answers; `success` is the 2xx of the spec. */
+/** The status that a caller gets. `success` is the 2xx of the spec. */
 export function expectedStatus(need: Need, caller: Caller, published: boolean, success: number): number {
   if (need === 'anyone') return success
   if (need === 'operator') return 401
@@ -21,7 +21,7 @@ export function expectedStatus(need: Need, caller: Caller, published: boolean, s
   return callers.indexOf(caller) >= callers.indexOf(need) ? success : 403
 }
 
-/** Which of the spec's three kinds of `security` the row means. */
+/** The kind of `security` that the spec must have for the row. */
 export function expectedSecurity(id: keyof operations): Operation['security'] {
   const { need } = table[id]
   if (need === 'anyone' || need === 'published') return 'none'
@@ -34,7 +34,7 @@ export interface Operation {
   readonly method: string
   readonly path: string
   readonly security: 'none' | 'optional' | 'required' | 'metrics'
-  /** `read`, `write`, or `none`: which personal access token the spec says that it takes. */
+  /** The access that a personal access token needs: `read` or `write`. `none` if the operation accepts none. */
   readonly token: string
   readonly success: number
 }
@@ -46,7 +46,7 @@ interface SpecOperation {
 }
 
 export const specOperations: readonly Operation[] = Object.entries(document.paths).flatMap(([path, item]) =>
-  Object.entries(item as Record<string, SpecOperation>) // each path has a type of its own
+  Object.entries(item as Record<string, SpecOperation>) // each path has its own type
     .filter(([method]) => method !== 'parameters')
     .map(([method, { operationId, security, responses }]) => ({
       id: operationId as keyof operations, // both are generated from openapi.yaml
@@ -64,7 +64,7 @@ function securityOf(security: SpecOperation['security']): Operation['security'] 
   return security?.some((way) => Object.keys(way).length === 0) === true ? 'optional' : 'required'
 }
 
-/** What stays of the template is a parameter that the attempt forgot. */
+/** Sends an attempt. A part of the template that remains is a parameter that the attempt lacks. */
 export function send(who: Client, { method, path }: Operation, attempt: Attempt): Promise<Answer> {
   const { org, params = {}, query = '', body } = attempt
   const given: Readonly<Record<string, string | undefined>> = { ...params, org_id: org }
@@ -75,13 +75,13 @@ export function send(who: Client, { method, path }: Operation, attempt: Attempt)
   return method === 'PATCH' ? who.patch(url + query, body) : who.post(url + query, body)
 }
 
-/** Who sends the attempt when it is that caller's turn. */
+/** The client that sends the attempt for that caller. */
 export function senderOf({ people }: World, caller: Caller, { instead }: Attempt): Client {
   const isSignedIn = caller !== 'anonymous' && caller !== 'disabled'
   return isSignedIn && instead !== undefined ? instead : people[caller]
 }
 
-/** The attempt of that operation in that world, complete. */
+/** The complete attempt of that operation in that world. */
 export async function attemptOf(id: keyof operations, world: World): Promise<Attempt> {
   return { org: world.org, ...(await table[id].attempt(world)) }
 }

@@ -8,8 +8,8 @@ import { until } from './until.ts'
 const program = '/usr/sbin/pgbouncer'
 
 /**
- * The same address behind a pooler, which leads to every database of its server, to each by two connections for all: a
- * service soon gets a session in which another one has left something. Ends with the run.
+ * Returns a URL for the same server through PgBouncer. It serves every database with two connections each. A service
+ * therefore soon gets a session in which another service has left something. Ends with the run.
  */
 export async function pooled(url: string): Promise<string> {
   if (!existsSync(program)) throw new Error('PgBouncer is missing: apt-get install pgbouncer')
@@ -19,7 +19,7 @@ export async function pooled(url: string): Promise<string> {
   await mkdir(folder)
   const [file, users, log] = [join(folder, 'pgbouncer.ini'), join(folder, 'users'), join(folder, 'log')]
   await writeFile(users, `"${username}" ""\n`)
-  // A run has more databases than its server has connections: unused ones are closed soon.
+  // A run has more databases than its server has connections, so unused ones are closed soon.
   await writeFile(
     file,
     `[databases]
@@ -38,7 +38,7 @@ max_client_conn = 1000
   )
   await chmod(folder, 0o755)
   for (const path of [file, users]) await chmod(path, 0o644)
-  // It refuses to run as root.
+  // PgBouncer refuses to run as root.
   const user = process.getuid?.() === 0 ? ['-u', 'postgres'] : []
   let hasEnded = false
   void startBesideRun([program, ...user, file], log, [folder], 'KILL').then(() => {

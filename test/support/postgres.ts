@@ -1,6 +1,7 @@
 /**
- * PostgreSQL for tests: one server for a run, started by the first test that needs it, a database for each data folder; and servers of
- * their own for tests that stop them. They lie in the run's folder and end with the run, however it ends.
+ * PostgreSQL for tests. The first test that needs it starts one server for the run, with a database for each data
+ * folder. Tests that stop a server have their own. The servers are in the run's folder and end with the run, even if it
+ * is killed.
  */
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -15,7 +16,7 @@ import { until } from './until.ts'
 
 const run = promisify(execFile)
 
-/** Where Debian has the programs; the newest. */
+/** The folder of Debian's programs. The newest version is used. */
 const debian = '/usr/lib/postgresql'
 
 function programs(): string | undefined {
@@ -28,20 +29,20 @@ function programs(): string | undefined {
 }
 
 export interface PostgresServer {
-  /** Its certificate, where it has one. */
+  /** The path of its certificate, if it has one. */
   readonly certificate: string
-  /** Of the database `postgres`, as a superuser. */
+  /** The URL of the database `postgres`, as a superuser. */
   readonly url: string
-  /** `immediate`: as a crash. Resolves when it has ended. */
+  /** Stops the server, and resolves when it has ended. `immediate` is like a crash. */
   stop(mode: 'fast' | 'immediate'): Promise<void>
   start(): Promise<void>
-  /** Of one that has ended: otherwise its files go with the run's folder, which only mocha has. */
+  /** Removes a server that has ended. Otherwise its files are removed with the run's folder, which only mocha has. */
   remove(): Promise<void>
 }
 
 /**
- * The address of the run's server, which is started by the first call of all processes; of PgBouncer before it, where
- * GROVE_TEST_DATABASE_URL is `start-pgbouncer`.
+ * The URL of the run's server. The first call of all processes starts it. If GROVE_TEST_DATABASE_URL is
+ * `start-pgbouncer`, it is the URL of PgBouncer in front of it.
  */
 async function sharedServer(): Promise<string> {
   const given = process.env.GROVE_TEST_DATABASE_URL
@@ -61,12 +62,14 @@ async function sharedServer(): Promise<string> {
   return url
 }
 
-/** A server that no other test uses; with a certificate of its own for localhost, where `tls` is set. Costs a second. */
+/** Starts a server that no other test uses. With `tls`, it has a certificate for localhost. Takes a second. */
 export function ownServer({ tls = false } = {}): Promise<PostgresServer> {
   return newServer(`own-${process.pid}-${Date.now()}`, tls)
 }
 
-/** An empty database, whose name follows from `key`: asked again, the same one. */
+/**
+ * Creates an empty database and returns its URL. Its name follows from `key`; the same key returns the same database.
+ */
 export async function databaseFor(key: string, server?: PostgresServer): Promise<string> {
   const name = `grove_${createHash('sha256').update(key).digest('hex').slice(0, 16)}`
   const url = server?.url ?? (await sharedServer())
@@ -85,7 +88,7 @@ export async function databaseFor(key: string, server?: PostgresServer): Promise
   return own.href
 }
 
-/** For services and commands over that data folder: empty, unless all tests of the run are to use PostgreSQL. */
+/** The environment for services and commands over that data folder. It is empty unless the run uses PostgreSQL. */
 export async function databaseEnvironment(dataDir: string): Promise<Record<string, string>> {
   if (process.env.GROVE_TEST_DATABASE_URL === undefined) return {}
   return { DATABASE_URL: await databaseFor(dataDir) }
@@ -97,7 +100,7 @@ async function newServer(name: string, tls = false): Promise<PostgresServer> {
   const data = join(runFolder(), `postgres-${name}`)
   await mkdir(data)
   await chmod(data, 0o700)
-  // It refuses to run as root.
+  // PostgreSQL refuses to run as root.
   const as = await unprivileged()
   if (as !== undefined) await chown(data, as.uid, as.gid)
   // In some containers only root may write to /dev/null, as initdb does.
@@ -147,7 +150,7 @@ async function newServer(name: string, tls = false): Promise<PostgresServer> {
     stop: async (mode) => {
       const [pid] = (await readFile(join(data, 'postmaster.pid'), 'utf8')).split('\n')
       process.kill(Number(pid), mode === 'fast' ? 'SIGINT' : 'SIGQUIT')
-      // The shell alone does not keep this process alive.
+      // The shell does not keep this process alive.
       const awake = setInterval(() => {}, 1_000)
       await ended.finally(() => clearInterval(awake))
     },
@@ -157,7 +160,7 @@ async function newServer(name: string, tls = false): Promise<PostgresServer> {
   }
 }
 
-/** Where PostgreSQL looks for it, and a copy for clients. */
+/** Writes the certificate where PostgreSQL reads it, and a copy for clients. */
 async function makeCertificate(data: string, copy: string, owner: { uid: number; gid: number } | undefined) {
   const [key, file] = [join(data, 'server.key'), join(data, 'server.crt')]
   const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost']

@@ -1,24 +1,27 @@
-/** What a child is to run before anything else. */
+/** Scripts that a child process runs before anything else. */
 
 import { rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** For the environment of a child of node: runs this script, a module, first. */
+/** The environment of a Node child process that first runs this script, a module. */
 export function preload(script: string): Record<string, string> {
   return { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(script)}` }
 }
 
 export interface HeldChecks {
-  /** For `spawnGrove`. */
+  /** The environment for `spawnGrove`. */
   readonly environment: Record<string, string>
-  /** From now on no repository whose sync has failed is checked, however long that takes. */
+  /** Stops all checks of repositories whose sync has failed, for as long as necessary. */
   hold(): void
-  /** All are checked at once. */
+  /** Runs all checks at once. */
   release(): void
 }
 
-/** Says when the service checks what a failed sync has made suspect: server/domain/background/read-only.ts waits a second. */
+/**
+ * Controls when the service checks repositories after a failed sync. Without it, server/domain/background/read-only.ts
+ * waits a second.
+ */
 export function heldChecks(): HeldChecks {
   const file = join(tmpdir(), `grove-held-${process.pid}-${made++}`)
   return {

@@ -1,4 +1,4 @@
-/** Requests as bytes, for what no client library would send. */
+/** Sends requests as bytes, for requests that no client library would send. */
 
 import { connect, type Socket } from 'node:net'
 
@@ -13,7 +13,10 @@ export function connectTo({ url }: { readonly url: string }): Socket {
   return connect({ port: Number(port), host: hostname, allowHalfOpen: true })
 }
 
-/** Sends `request`, and answers all that comes until the service closes. `ends`: this side of the connection ends too. */
+/**
+ * Sends `request`, and returns all answers until the service closes. With `ends`, this side of the connection also
+ * ends.
+ */
 export async function sendRaw(
   grove: { readonly url: string },
   request: string | readonly string[],
@@ -28,7 +31,7 @@ export async function sendRaw(
   return parse(bytes)
 }
 
-/** Until the other side ends. A connection that breaks has ended too. */
+/** Reads until the other side ends. A connection that breaks has also ended. */
 export async function read(socket: Socket): Promise<Buffer> {
   const parts: Buffer[] = []
   socket.on('data', (part: Buffer) => parts.push(part)).on('error', () => {})
@@ -36,12 +39,12 @@ export async function read(socket: Socket): Promise<Buffer> {
   return Buffer.concat(parts)
 }
 
-/** Answers one after the other; each says its length, or has no body. */
+/** Parses consecutive answers. Each has a length, or has no body. */
 export function parse(bytes: Buffer): RawAnswer[] {
   const answers: RawAnswer[] = []
   for (let rest = bytes; rest.length > 0; ) {
     const end = rest.indexOf('\r\n\r\n')
-    if (end < 0) throw new Error(`This is no answer: ${rest}`)
+    if (end < 0) throw new Error(`This is not an answer: ${rest}`)
     const [first = '', ...lines] = rest.subarray(0, end).toString().split('\r\n')
     const headers = Object.fromEntries(
       lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]),

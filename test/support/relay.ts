@@ -1,9 +1,9 @@
-/** A way to PostgreSQL that can be cut, or that keeps connections open. */
+/** A relay to PostgreSQL that can be cut, or that keeps connections open. */
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 
 export interface Relay {
-  /** The database, by way of the relay. */
+  /** The URL of the database through the relay. */
   readonly url: string
   /** Stops all bytes; connections stay open. */
   cut(): void
@@ -12,9 +12,9 @@ export interface Relay {
 }
 
 interface RelayOptions {
-  /** Of this machine, where the relay listens. Default: loopback. */
+  /** The IP address of this machine on which the relay listens. Default: loopback. */
   readonly address?: string
-  /** True: the end of a connection is not handed on. */
+  /** True: the end of a connection is not passed on. */
   readonly holdsOpen?: boolean
 }
 

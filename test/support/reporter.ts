@@ -1,6 +1,7 @@
 /**
- * What mocha prints; and in the file that GROVE_TEST_RESULTS names, as JSON, its counts and what failed, which `.ci/run`
- * prints again as its last lines, and the milliseconds of each file's tests, the longest first.
+ * Prints mocha's report, and writes results as JSON to the file in GROVE_TEST_RESULTS. They are the counts, the
+ * failures, which `.ci/run` prints again as its last lines, and the milliseconds of each file's tests. The longest file
+ * comes first.
  */
 
 import { writeFileSync } from 'node:fs'

@@ -1,6 +1,7 @@
 /**
- * What one run of the tests is given: a folder for everything temporary, which goes when the run ends. It lies in memory
- * where there is room, because syncs cost nothing there: 100,000 of them are half of a run on a disk. Mocha loads this file.
+ * Sets up one run of the tests with a folder for everything temporary. It is removed when the run ends. It is in memory
+ * if there is room, because syncs cost nothing there. The 100,000 syncs take half of a run on a disk. Mocha loads this
+ * file.
  */
 
 import { existsSync, mkdirSync, readdirSync, rmSync, statfsSync, symlinkSync } from 'node:fs'
@@ -10,14 +11,14 @@ import { endAll } from './processes.ts'
 import { preloadVfork } from './vfork.ts'
 
 const memory = '/dev/shm'
-/** What the largest files of tests take at the same time, doubled. */
+/** Twice the size of the largest files that tests have at the same time. */
 const neededBytes = 4 * 1024 ** 3
 const prefix = 'grove-run-'
 
-/** Its types do not know the method. */
+/** Adds a method that mocha's types lack. */
 type ParallelRunner = Mocha.Runner & { isParallelMode(): boolean }
 
-/** In the first process only; the workers that it starts inherit TMPDIR. */
+/** Runs only in the first process. The workers that it starts inherit TMPDIR. */
 export function mochaGlobalSetup(this: ParallelRunner): void {
   const base = process.env.GROVE_TEST_DISK === 'yes' || !hasRoom() ? tmpdir() : memory
   removeStale(base)
@@ -27,13 +28,13 @@ export function mochaGlobalSetup(this: ParallelRunner): void {
   process.env.TMPDIR = folder
   process.env.GROVE_RUN_FOLDER = folder
   if (this.isParallelMode()) preloadVfork()
-  // However the run ends; where it is killed, the next run removes the folder.
+  // This runs at every end of the run. If the run is killed, the next one removes the folder.
   process.once('exit', () => remove(folder))
 }
 
 export const mochaHooks = { afterAll: endAll }
 
-/** What tsx has transpiled in earlier runs, which it looks for in the folder for everything temporary. */
+/** Keeps files that tsx transpiled in earlier runs. `tsx` searches them in the folder for everything temporary. */
 function keepTranspiled(folder: string): void {
   const name = `tsx-${process.getuid?.()}`
   const kept = join(tmpdir(), name)
@@ -49,7 +50,7 @@ function hasRoom(): boolean {
   }
 }
 
-/** The folders of runs that were killed. */
+/** Removes the folders of runs that were killed. */
 function removeStale(base: string): void {
   for (const name of readdirSync(base)) {
     const pid = Number(name.startsWith(prefix) ? name.slice(prefix.length) : NaN)
@@ -66,7 +67,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Retried: a process that is being killed may still write. */
+/** Removes a folder. Retries, because a process that is being killed may still write. */
 function remove(folder: string): void {
   rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })
 }

@@ -1,4 +1,4 @@
-/** Metrics as Prometheus reads them. */
+/** Reads metrics as Prometheus does. */
 
 export const metricsToken = 'metrics-of-the-tests'
 
@@ -10,7 +10,7 @@ interface Sample {
   readonly value: number
 }
 
-/** @throws Error where a line is none of the text format, or a metric is described twice */
+/** @throws Error for a line of another format, or a metric that is described twice */
 export function parseScrape(text: string): Scrape {
   const scrape = new Map<string, Sample[]>()
   for (const line of text.split('\n').filter((one) => one !== '')) {
@@ -21,7 +21,7 @@ export function parseScrape(text: string): Scrape {
     const [, series = '', labels = '', value = ''] = /^(\w+)\{(.*)\} (\S+)$/.exec(line) ?? []
     const name = scrape.has(series) ? series : series.replace(/_(bucket|sum|count)$/, '')
     const samples = scrape.get(name)
-    if (samples === undefined) throw new Error(`this is no series of a described metric: ${line}`)
+    if (samples === undefined) throw new Error(`This is not a series of a described metric: ${line}`)
     samples.push({ labels: { ...labelsOf(labels), series }, value: Number(value) })
   }
   return scrape

@@ -1,4 +1,7 @@
-/** Servers of other programs beside a run of tests: each ends with the run, however that ends, and its files go with it. */
+/**
+ * Starts servers of other programs for a run of tests. Each ends with the run, even if that is killed, and its files
+ * are removed.
+ */
 import { execFile, spawn } from 'node:child_process'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -6,8 +9,9 @@ import { basename } from 'node:path'
 import { promisify } from 'node:util'
 
 /**
- * Ends with the run, whose process may be killed; `files` go then. Resolves when the program has ended; what it says is
- * in `log`. By SIGQUIT where the program has processes of its own to end: others ignore it in the background of a shell.
+ * Starts a program that ends with the run, whose process may be killed. `files` are removed then. Resolves when the
+ * program has ended. Its output is in `log`. SIGQUIT is for programs that must end their own processes. Other programs
+ * ignore it in the background of a shell.
  */
 export function startBesideRun(
   words: readonly string[],
@@ -25,7 +29,9 @@ kill -${signal} $server $watch 2> /dev/null; wait $server; kill -0 ${runProcess(
   return new Promise((done) => shell.once('exit', () => done()))
 }
 
-/** The user of Debian's package of PostgreSQL, for root, as whom it does not run; undefined: the present user will do. */
+/**
+ * The user of Debian's PostgreSQL package. PostgreSQL refuses to run as root. Undefined if this process is not root.
+ */
 export async function unprivileged(): Promise<{ readonly uid: number; readonly gid: number } | undefined> {
   if (process.getuid?.() !== 0) return undefined
   const idOf = async (kind: string) => Number((await promisify(execFile)('id', [kind, 'postgres'])).stdout)
@@ -48,7 +54,7 @@ export function runFolder(): string {
   return process.env.GROVE_RUN_FOLDER ?? tmpdir()
 }
 
-/** Its number is in the name of the run's folder: run.ts. */
+/** The process of the run. Its number is in the name of the run's folder: run.ts. */
 function runProcess(): number {
   return Number(/\d+$/.exec(basename(runFolder()))?.[0] ?? process.pid)
 }

@@ -1,5 +1,5 @@
-// Cuts the power of a file system: nothing that its journal has not written by now will be on the disk, and every call fails
-// from here on. Source: the kernel's fs/ext4/ext4.h, EXT4_IOC_SHUTDOWN with EXT4_GOING_FLAGS_NOLOGFLUSH.
+// Cuts the power of a file system. Nothing that its journal has not written by now will be on the disk, and every call fails
+// after this. Source: the kernel's fs/ext4/ext4.h, EXT4_IOC_SHUTDOWN with EXT4_GOING_FLAGS_NOLOGFLUSH.
 #include <cstdint>
 #include <cstdio>
 #include <fcntl.h>

@@ -1,4 +1,7 @@
-/** A service to test as a child, as `npm start` runs it: to be signalled, killed and measured. Loads nothing of the service. */
+/**
+ * A service to test as a child process, as `npm start` runs it. It can be signalled, killed and measured. This file
+ * loads nothing of the service.
+ */
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -11,20 +14,20 @@ export interface SpawnedGrove {
   readonly url: string
   readonly dataDir: string
   readonly pid: number
-  /** What it has written to standard output and standard error so far. */
+  /** The output to standard output and standard error so far. */
   output(): { stdout: string; stderr: string }
-  /** Once it has ended, for whatever reason: the exit code, null after a signal. */
+  /** Resolves when it has ended for any reason. The exit code is null after a signal. */
   readonly exited: Promise<number | null>
-  /** SIGTERM; the exit code. */
+  /** Sends SIGTERM and returns the exit code. */
   stop(): Promise<number | null>
-  /** SIGKILL, as a power cut to the process. */
+  /** Sends SIGKILL, which is like a power cut for the process. */
   kill(): Promise<void>
 }
 
 /**
- * What `npm start` runs, on any free port; resolves once it says that it listens.
+ * Starts the service as `npm start` does, on any free port. Resolves when it says that it listens.
  *
- * @param through what stands before the command, and becomes it
+ * @param through words before the command, of a program that becomes the command
  * @throws Error with its output if it ends
  */
 export async function spawnGrove(
@@ -75,7 +78,10 @@ export async function spawnGrove(
   }
 }
 
-/** Once it has ended and what it wrote has been read; what it started may hold its pipes open, so these are waited for a while. */
+/**
+ * Resolves when the child has ended and its output has been read. Processes that it started may hold its pipes open, so
+ * this waits only a while.
+ */
 async function endOf(child: ChildProcess): Promise<number | null> {
   const read = new Promise<void>((resolve) => child.once('close', () => resolve()))
   const code = await new Promise<number | null>((resolve) => child.once('exit', resolve))
@@ -99,7 +105,7 @@ async function listening(
   return url
 }
 
-/** Until everything is in the index: one that is made anew for long answers 503 busy meanwhile. */
+/** Waits until everything is in the index. While a rebuild takes long, the service answers 503 busy. */
 export async function untilReady(grove: { readonly url: string }): Promise<void> {
   await until(async () => (await client(grove).get('/readyz')).body?.status === 'ready')
 }

@@ -1,17 +1,17 @@
-/** A program that swaps a folder with a link to another one, at the worst moment: within the command under test. */
+/** Swaps a folder with a link to another one, at the worst moment. */
 import { preload } from './preload.ts'
 
 interface Swap {
   readonly folder: string
-  /** What the link leads to. */
+  /** The target of the link. */
   readonly outside: string
 }
 
 /**
- * For the environment of a command: the folder is a link while files in it are opened, or while it is listed itself, and a
- * folder at all other times.
+ * The environment of a command during which a folder is swapped. The folder is a link while files in it are opened, or
+ * while it is listed. It is a folder at all other times.
  *
- * @param hasPlaces false: as on a system without /proc
+ * @param hasPlaces false to behave as on a system without /proc
  */
 export function swappedDuring(what: 'files' | 'listing', swap: Swap, hasPlaces = true) {
   return preload(`
@@ -33,7 +33,10 @@ export function swappedDuring(what: 'files' | 'listing', swap: Swap, hasPlaces =
     syncBuiltinESMExports()`)
 }
 
-/** For the environment of a command: once it opens a file of this name, the folder is a link for good. */
+/**
+ * The environment of a command that permanently replaces the folder by a link. That happens when it opens a file of
+ * this name.
+ */
 export function swappedBeforeOpen(name: RegExp, swap: Swap) {
   return preload(`
     ${swapScript(swap)}

@@ -1,8 +1,8 @@
-/** Names of types that a program has before it imports anything, or nearly always imports, in languages with generators. */
+/** Names of types that programs already have in languages with generators. Most are known before any import. */
 
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** Of the browser and of JavaScript, as TypeScript declares them. */
+/** The names of browsers and JavaScript, as TypeScript declares them. */
 function ofTypeScript(): string[] {
   const folder = 'node_modules/typescript/lib'
   const files = readdirSync(folder).filter((file) => /^lib\.(dom|es).*\.d\.ts$/.test(file))

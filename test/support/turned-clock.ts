@@ -1,13 +1,13 @@
-/** The wall clock of a service that runs as a child, which a test sets while it runs; its monotonic clock goes on. */
+/** Sets the wall clock of a running service that is a child process. Its monotonic clock does not change. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { compiled } from './faults.ts'
 
 export interface TurnedClock {
-  /** For `spawnGrove`. */
+  /** The environment for `spawnGrove`. */
   readonly environment: Record<string, string>
-  /** Milliseconds before (negative) or after the clock of the machine. */
+  /** Sets the milliseconds before (negative) or after the machine's clock. */
   set(ms: number): void
   remove(): void
 }
@@ -18,7 +18,7 @@ export function turnedClock(): TurnedClock {
   const set = (ms: number) => {
     const bytes = Buffer.alloc(8)
     bytes.writeBigInt64LE(BigInt(ms))
-    // Written in place: the process has mapped it.
+    // Written in place, because the process has mapped it.
     writeFileSync(file, bytes, { flag: 'r+' })
   }
   writeFileSync(file, Buffer.alloc(8))

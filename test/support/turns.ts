@@ -1,4 +1,4 @@
-/** Turns of the event loop that others get while something works: that it yields is seen without a clock. */
+/** Counts turns of the event loop during other work. This shows without a clock that the work yields. */
 
 export async function countTurns<T>(work: () => Promise<T>): Promise<{ readonly result: T; readonly turns: number }> {
   let turns = 0

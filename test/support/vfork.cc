@@ -1,8 +1,9 @@
 // Preloaded into the processes that run tests, where libuv calls fork() to start a program. Fork copies the page tables of
 // the process, 4 ms for 500 MB, and makes it fault in every page that it writes next. vfork() lends the memory to the child
-// until this executes its program, and stops the calling thread until then. libuv's child (src/unix/process.c) does little
-// before: it sets `environ` and writes to the stack frame of uv_spawn; both are put back for the parent. `environ` is one for
-// all threads, and the main thread reads it (process.env) where others have copies of their own: so these others fork.
+// until the child executes its program, and stops the calling thread until then. libuv's child (src/unix/process.c) does
+// little before that: it sets `environ` and writes to the stack frame of uv_spawn. Both are restored for the parent. All
+// threads share one `environ`, and the main thread reads it (process.env), while other threads have their own copies. Other
+// threads therefore fork.
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -19,11 +20,11 @@ namespace {
 
 __attribute__((constructor)) void preloadThisProcessAlone() {
   nextFork = reinterpret_cast<pid_t (*)()>(dlsym(RTLD_NEXT, "fork"));
-  // What this process starts is preloaded nothing: git and shells go on in the child of a fork.
+  // Programs that this process starts must not be preloaded: Git and shells continue in the child of a fork.
   unsetenv("LD_PRELOAD");
 }
 
-// The frame of uv_spawn has 560 bytes in Node 20; what of its callers lies above does not change meanwhile.
+// The frame of uv_spawn has 560 bytes in Node 20. The frames of its callers above it do not change during this time.
 struct Kept {
   char **environment;
   char frame[1024];
@@ -33,7 +34,7 @@ struct Kept {
 
 extern "C" {
 
-// Null: not the main thread.
+// Null if this is not the main thread.
 __attribute__((visibility("hidden"))) Kept *keepFrame(const char *frame) {
   if (gettid() != getpid()) return nullptr;
   auto kept = static_cast<Kept *>(malloc(sizeof(Kept)));
@@ -54,8 +55,8 @@ __attribute__((visibility("hidden"))) pid_t restoreFrame(Kept *kept, char *frame
 
 }
 
-// No frame of its own may lie below the caller's when the child returns, so this is assembly: the return address waits in a
-// register, and registers survive the system call. 58 is vfork.
+// When the child returns, no frame of this function may be below the caller's, so this is assembly. The return address waits
+// in a register, and registers survive the system call. 58 is vfork.
 asm(R"(
   .text
   .globl fork

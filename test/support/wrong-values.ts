@@ -1,4 +1,4 @@
-/** Requests that break the spec in one place, invented from the spec itself. */
+/** Generates requests that break the spec in one place, from the spec itself. */
 
 import { type Schema, schemaOf } from '../../server/http/contract/schemas.ts'
 
@@ -6,7 +6,7 @@ export type { Schema }
 
 type Steps = readonly (string | number)[]
 
-/** A value that is wrong at `loc`, which is at most a member of what lies at `at`. */
+/** A value at `at` that is wrong at `loc`. `loc` is the same place, or a field of it. */
 export interface Wrong {
   readonly what: string
   readonly at: Steps
@@ -14,13 +14,13 @@ export interface Wrong {
   readonly loc: Steps
 }
 
-/** The schema with what its references lead to; of alternatives the first. */
+/** Resolves the references of a schema. Takes the first of several alternatives. */
 export function resolved(given: Schema): Schema {
   const schema = schemaOf(given)
   return schema.anyOf === undefined ? schema : { ...resolved(schema.anyOf[0] ?? {}), anyOf: schema.anyOf }
 }
 
-/** Everything that a JSON value of the schema may not be, one at a time, further in too. */
+/** Lists wrong JSON values of a schema, including wrong nested values. Each has one fault. */
 export function wrongValues(given: Schema, at: Steps = [], optional = false): Wrong[] {
   const schema = resolved(given)
   const types = typeof schema.type === 'string' ? [schema.type] : (schema.type ?? [])
@@ -85,7 +85,7 @@ function wrongNumbers({ minimum, maximum }: Schema): [string, unknown][] {
   return found
 }
 
-/** Texts that a parameter of the schema may not be. */
+/** Lists wrong values of a parameter. */
 export function wrongParameters(given: Schema): string[] {
   const { type, format, enum: values, minimum, maximum } = resolved(given)
   if (type === 'integer') {
@@ -98,7 +98,7 @@ export function wrongParameters(given: Schema): string[] {
   return []
 }
 
-/** A copy of the value in which another stands at the steps; what is missing on the way is made. */
+/** Copies the value with another one at `steps`. Makes values that are missing on the way. */
 export function withValue(value: unknown, [step, ...rest]: Steps, other: unknown): unknown {
   if (step === undefined) return other
   if (typeof step === 'number') {
