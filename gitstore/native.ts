@@ -162,7 +162,7 @@ interface RunOptions extends Pick<SpawnOptions, 'env' | 'priority'> {
   readonly timeoutMs?: number
   /** Default: 256 MiB. */
   readonly maxOutputBytes?: number
-  /** Kills git when it is aborted. */
+  /** Kills Git when it is aborted. */
   readonly signal?: AbortSignal
   /** Receives the output, piece by piece, instead of `stdout`. Returning false ends Git early. */
   readonly take?: (chunk: Buffer) => boolean

@@ -20,7 +20,7 @@ export interface StoreObserver {
   ended(outcome: TransactionOutcome): void
   /** A transaction was finished or undone after a fault or the death of its process. */
   recovered(): void
-  /** A lock was held by another process, or by git. */
+  /** A lock was held by another process, or by Git. */
   waitedForLock(seconds: number): void
 }
 

@@ -136,7 +136,7 @@ export class CatFile {
     if (this.isIdle) this.end()
   }
 
-  /** Waits until git has written all its output. */
+  /** Waits until Git has written all its output. */
   async finish(): Promise<void> {
     this.#wake()
     this.#child.stdin.end()

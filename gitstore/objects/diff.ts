@@ -65,7 +65,7 @@ export async function diffTrees(
   }
 }
 
-/** Pairs entries of the same name and kind (file or directory), in git's order. */
+/** Pairs entries of the same name and kind (file or directory), in Git's order. */
 function* pairs(
   before: readonly TreeEntry[],
   after: readonly TreeEntry[],

@@ -147,7 +147,7 @@ const headerLine =
 
 const [space, plus, minus, backslash] = [0x20, 0x2b, 0x2d, 0x5c]
 
-/** Parses what `git diff-tree -z --raw --patch` writes. */
+/** Parses the output of `git diff-tree -z --raw --patch`. */
 export class PatchReader {
   readonly files: FileDiff[] = []
   /** The number of all files, including those beyond the limit. */

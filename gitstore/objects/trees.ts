@@ -130,7 +130,7 @@ function keyOf({ name, mode }: TreeEntry): string {
   return mode === '040000' ? `${name}/` : name
 }
 
-/** Source: git's canon_mode, object.h. */
+/** Source: Git's canon_mode, object.h. */
 function modeOf(bits: number): Mode {
   const kind = bits & 0o170000
   if (kind === 0o100000) return bits & 0o100 ? '100755' : '100644'

@@ -157,7 +157,7 @@ export async function recoverTransaction(store: Store, broken: UnfinishedTransac
 }
 
 async function finish(store: Store, folder: string, due: readonly StagedMove[]): Promise<void> {
-  // Native git may have created `a/b` where the plan has `a`: that move is no longer possible.
+  // Native Git may have created `a/b` although the plan has `a`: that move is no longer possible.
   const possible = due.filter((step) => step.to === null || readRef(step.repo, step.ref) || !findNameConflict(step))
   const released = await withPackedRefsLock(store, recoverFor(store), ownerPath(folder), possible, async () => {
     for (const { value } of possible) await rm(value, { force: true })

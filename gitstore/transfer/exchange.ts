@@ -26,7 +26,7 @@ export interface Exchange {
 }
 
 interface RelayOptions {
-  /** Sent before git's output. */
+  /** Sent before Git's output. */
   readonly opening?: Buffer
   /** True if the client understands a message in the middle of the answer. */
   readonly bands?: boolean

@@ -117,7 +117,7 @@ async function nativeCommit(folder: string): Promise<Work> {
   })
 }
 
-/** Commits to main of a bare repository with git's own commands, one process each. */
+/** Commits to main of a bare repository with Git's own commands, one process each. */
 function nativeCommitter(dir: string): (text: string) => Promise<void> {
   const who = ['AUTHOR', 'COMMITTER'].flatMap((role) => [
     [`GIT_${role}_NAME`, 'Ann'],
