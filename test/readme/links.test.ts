@@ -45,8 +45,10 @@ describe('the pages of this repository', () => {
     const missing: string[] = []
     for (const [page, text] of pages)
       for (const [, name = ''] of withoutBlocks(text).matchAll(/`([\w./-]+\.(?:ts|tsx|js|cjs))`/g))
-        if (!files.some((file) => `/${file}`.endsWith(`/${name}`))) missing.push(`${page}: ${name}`)
-    expect(missing.filter((one) => !one.startsWith('CHANGELOG.md'))).to.deep.equal([])
+        if (!name.startsWith('dist/') && !files.some((file) => `/${file}`.endsWith(`/${name}`)))
+          missing.push(`${page}: ${name}`)
+    // The reader of CONTRIBUTING.md writes that file.
+    expect(missing).to.deep.equal(['CONTRIBUTING.md: test/pulls/titles.test.ts'])
   })
 
   it('name scripts of package.json', async () => {
