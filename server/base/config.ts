@@ -13,17 +13,17 @@ export interface Config {
   readonly host: string
   /** Absolute. */
   readonly dataDir: string
-  /** Without a slash at its end. Also the issuer and audience of tokens. */
+  /** Without a trailing slash. Also the issuer and audience of tokens. */
   readonly publicUrl?: string
-  /** Proxies whose X-Forwarded headers are trusted, as addresses or networks; absent: none. */
+  /** IP addresses or networks of proxies whose X-Forwarded headers are trusted. Absent: none. */
   readonly trustProxy?: readonly string[]
   readonly logLevel: LogLevel
-  /** Which requests have a line in the log; `errors`: those that were refused, failed or broke off. */
+  /** The requests that get a log line. `errors`: only those that were refused, failed or broke off. */
   readonly logRequests: LogRequests
   readonly rateLimit: boolean
-  /** The secret with which metrics are read; absent: they are not served. */
+  /** The bearer token for metrics. Absent: they are not served. */
   readonly metricsToken?: string
-  /** Whether new accounts hide their e-mail from Git unless they ask otherwise. */
+  /** True if new accounts hide their e-mail address from Git by default. */
   readonly hideEmail?: boolean
   /** Processes that share the port; 1: a single process. */
   readonly workers: number
@@ -31,22 +31,25 @@ export interface Config {
   readonly signup: (typeof signupModes)[number]
   /** Bytes of memory for the search indexes of each process. */
   readonly searchMemory: number
-  /** CPU time that git may take for one push before its refs move; a large one has more. */
+  /** CPU time that Git may use for one push before its refs move. Large pushes get more. */
   readonly pushCpuSeconds: number
-  /** `postgres://…`: accounts, sessions, invitations and keys are there; absent: in credentials.sqlite. Holds a password. */
+  /**
+   * `postgres://…`, perhaps with a password. Holds accounts, sessions, invitations and keys. Absent:
+   * credentials.sqlite.
+   */
   readonly databaseUrl?: string
-  /** Connections of each process to it. */
+  /** Connections that each process opens to it. */
   readonly databasePool?: number
-  /** Which of several services on one database this is; absent: the only one. */
+  /** This service among several on one database. Absent: it is the only one. */
   readonly cell?: CellConfig
   /** The cost of new password hashes, for tests. No environment variable sets it. */
   readonly passwordCost?: PasswordCost
 }
 
 interface CellConfig {
-  /** Of its data folder among all cells. */
+  /** The name of its data folder, unique among all cells. */
   readonly name: string
-  /** Where the other cells reach it, without a slash at its end. */
+  /** The URL at which other cells reach it, without a trailing slash. */
   readonly url: string
 }
 
@@ -69,7 +72,7 @@ const signupModes = ['open', 'invite', 'closed'] as const
 /** Connections to PostgreSQL. */
 const defaultPool = 8
 
-/** Others would be taken for less than they say. */
+/** The accepted values of `sslmode`. Any other would be weaker than its name says. */
 const tlsModes: readonly (string | null)[] = [null, 'disable', 'require', 'verify-ca', 'verify-full']
 
 const namedNetworks = ['loopback', 'linklocal', 'uniquelocal']
@@ -123,24 +126,24 @@ function oneOf<const Values extends readonly string[]>(values: Values) {
   return z.enum(values, otherwise(`is one of ${values.join(', ')}`))
 }
 
-/** Quotes the value: not for addresses, which may hold a password. */
+/** Quotes the value. Not for URLs, which may hold a password. */
 function otherwise(allowed: string) {
   return { error: ({ input }: { input?: unknown }) => `${allowed}, not ${JSON.stringify(excerpt(String(input)))}` }
 }
 
-/** @param allowed one sentence for all that it may not be */
+/** @param allowed the message for every kind of invalid URL */
 function webAddress(isAllowed: (address: string) => boolean, allowed: string) {
   return z.url({ protocol: /^https?$/, error: allowed, abort: true }).refine(isAllowed, allowed)
 }
 
-/** A base URL; paths are appended. */
+/** True for a base URL, to which paths can be appended. */
 function isBaseUrl(address: string): boolean {
   if (!URL.canParse(address)) return false
   const { username, password } = new URL(address)
   return username === '' && password === '' && !/[?#]/.test(address)
 }
 
-/** The service itself, not what a proxy makes of its paths. */
+/** True if the URL has no path. Cells call the service itself, not a path on a proxy. */
 function isOrigin(address: string): boolean {
   return isBaseUrl(address) && new URL(address).pathname === '/'
 }
@@ -215,15 +218,15 @@ function cellOf({ CELL: name, CELL_URL: url, DATABASE_URL: database }: ReturnTyp
   return { cell: { name, url: url.replace(/\/+$/, '') } }
 }
 
-/** The database that has accounts; undefined: credentials.sqlite has them. */
+/** Returns the database that holds accounts. Undefined: credentials.sqlite holds them. */
 export function postgresOf({ databaseUrl, databasePool = defaultPool }: Config): PostgresAddress | undefined {
   return databaseUrl === undefined ? undefined : { url: databaseUrl, connections: databasePool }
 }
 
-/** Variables that hold secrets. Each may be given as the path of a file that holds it, in a variable with `_FILE` at its end. */
+/** Variables that hold secrets. `<NAME>_FILE` may name a file with the secret instead. */
 const secretVariables = ['METRICS_TOKEN', 'DATABASE_URL'] as const
 
-/** Every variable that means something to the service. */
+/** Every variable that the service reads. */
 export const variableNames: readonly string[] = [
   ...Object.keys(environment.shape),
   ...secretVariables.map((name) => `${name}_FILE`),
@@ -231,12 +234,12 @@ export const variableNames: readonly string[] = [
 
 export interface EffectiveVariable {
   readonly name: string
-  /** Of a secret `set`, of an address without its password; empty where it is not set and has no default. */
+  /** `set` for a secret. A database URL has no password. Empty if unset and without a default. */
   readonly value: string
   readonly isDefault: boolean
 }
 
-/** What the service takes each variable to be. @throws ConfigError */
+/** Returns the value that the service uses for each variable. @throws ConfigError */
 export function effectiveVariables(variables: NodeJS.ProcessEnv = process.env): EffectiveVariable[] {
   const given = withSecrets(givenOf(variables))
   const parsed: Readonly<Record<string, unknown>> = parse(given)
@@ -248,7 +251,7 @@ export function effectiveVariables(variables: NodeJS.ProcessEnv = process.env): 
   })
 }
 
-/** Its query may hold a password, too. */
+/** Hides a secret. The query of a database URL may also hold a password. */
 function shown(name: string, value: string): string {
   if (name !== 'DATABASE_URL') return 'set'
   const { protocol, username, host, pathname } = new URL(value)
@@ -260,7 +263,7 @@ function givenOf(variables: NodeJS.ProcessEnv): Record<string, string | undefine
   return Object.fromEntries(Object.entries(variables).filter(([, value]) => value !== ''))
 }
 
-/** The same variables, with the secrets in the files. @throws ConfigError */
+/** Returns the variables with the secrets that their files hold. @throws ConfigError */
 function withSecrets(given: Readonly<Record<string, string | undefined>>): Record<string, string | undefined> {
   const all = { ...given }
   for (const name of secretVariables) {
@@ -276,13 +279,13 @@ function withSecrets(given: Readonly<Record<string, string | undefined>>): Recor
   return all
 }
 
-/** Variables by which the first process configures its workers; not for operators. */
+/** Variables with which the first process configures its workers. Not for operators. */
 export interface WorkerOrders {
-  /** From 1; a worker that replaces another has its number. */
+  /** From 1. A replacement gets the number of the dead worker. */
   readonly worker: number
   /** The shared port; 0 until the first worker has chosen one. */
   readonly port: number
-  /** Whether this worker runs the background jobs; exactly one does. */
+  /** True if this worker runs the background jobs. Exactly one does. */
   readonly sweeps: boolean
 }
 
@@ -290,17 +293,17 @@ export function workerEnvironment({ worker, port, sweeps }: WorkerOrders): Recor
   return { PORT: String(port), GROVE_WORKER: String(worker), GROVE_WORKER_SWEEPS: sweeps ? 'yes' : 'no' }
 }
 
-/** The number of this worker; 1 in a process without `workerEnvironment`. */
+/** Returns the number of this worker, or 1 in a process without `workerEnvironment`. */
 export function workerNumber(variables: NodeJS.ProcessEnv = process.env): number {
   return Number(variables.GROVE_WORKER ?? 1)
 }
 
-/** Reads `workerEnvironment`; a process without it runs the background jobs. */
+/** True if this process runs the background jobs, as one without `workerEnvironment` does. */
 export function isSweeper(variables: NodeJS.ProcessEnv = process.env): boolean {
   return variables.GROVE_WORKER_SWEEPS !== 'no'
 }
 
-/** The Grove elsewhere that `grove mcp` speaks to; the service itself reads neither. */
+/** Returns the remote Grove that `grove mcp` uses. The service itself reads neither variable. */
 export function readRemote(variables: NodeJS.ProcessEnv = process.env): {
   readonly to?: string
   readonly token?: string

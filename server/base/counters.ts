@@ -1,4 +1,8 @@
-/** Rate counters: in memory, per process or shared by the first process for all workers, or in PostgreSQL, shared by all cells. */
+/**
+ * Rate counters, in memory or in PostgreSQL.
+ *
+ * In memory, they belong to one process, or to the first process for all workers. In PostgreSQL, all cells share them.
+ */
 
 import {
   type RateLimiterAbstract,
@@ -12,19 +16,19 @@ import type { CredentialsSchema } from '../../index/credentials/schema.ts'
 import type { Database } from '../../index/sqlite/database.ts'
 
 export interface Limit {
-  /** As named in response headers. */
+  /** The name in response headers. */
   readonly name: string
   /** Per key and window. */
   readonly quota: number
   readonly windowSeconds: number
 }
 
-/** A count after one was taken. */
+/** A count after a `take`. */
 export interface Count {
   readonly limit: Limit
-  /** In this window; above the quota it is too many. */
+  /** The count of this window. More than the quota is too many. */
   readonly taken: number
-  /** Until the next window. */
+  /** The time until the next window. */
   readonly waitMs: number
 }
 
@@ -32,24 +36,24 @@ export interface Counter {
   take(key: string): Promise<Count>
   /** Undoes one `take`. */
   giveBack(key: string): Promise<void>
-  /** Refuses the key for so many seconds. */
+  /** Refuses the key for this time. */
   close(key: string, seconds: number): Promise<void>
 }
 
 /** `id`: unique per counter. */
 export type NewCounter = (id: string, limit: Limit) => Counter
 
-/** A count above any quota, even after `giveBack`: the counter is closed. */
+/** The count of a closed counter: above any quota, even after `giveBack`. */
 const closedPoints = 1_000_000
 
-/** `shared`: counted by the first process. A worker counts by itself if that process is gone, until it ends too. */
+/** Creates counters in memory. `shared`: the first process counts. If it is gone, each worker counts until it ends. */
 export function counters(shared: boolean): NewCounter {
   return (id, limit) => counterOf(limit, newLimiter(shared, optionsOf(id, limit)))
 }
 
 /**
- * Counted by all cells of the database together, by the clocks of their machines. Where PostgreSQL is away `take` fails: what
- * cannot be counted is refused.
+ * Creates counters that all cells of the database share, by the clocks of their machines. If PostgreSQL is unavailable,
+ * `take` fails, so that nothing is allowed uncounted.
  */
 export function countersOfCells(credentials: Database<CredentialsSchema>): NewCounter {
   const store = {
@@ -57,12 +61,12 @@ export function countersOfCells(credentials: Database<CredentialsSchema>): NewCo
     storeType: 'client',
     tableName: rateCountTable,
     tableCreated: true,
-    // The sweep removes what has ended.
+    // The sweep removes counts whose window has ended.
     clearExpiredByTimeout: false,
   }
   return (id, limit) => {
     const counter = counterOf(limit, new RateLimiterPostgres({ ...optionsOf(id, limit), ...store }))
-    // What was done is done: where the count cannot be given back it stays, until its window ends.
+    // The work is done. A count that cannot be given back stays until its window ends.
     return { ...counter, giveBack: (key) => counter.giveBack(key).catch(() => {}) }
   }
 }
@@ -105,16 +109,16 @@ function newLimiter(shared: boolean, options: { keyPrefix: string; points: numbe
 
 /** The keys of an attempt. */
 export interface Attempt {
-  /** The caller's address, or network. */
+  /** The caller's IP address, or its network. */
   readonly from: string
-  /** The account; absent if it is unknown before the attempt succeeds. */
+  /** The account. Absent if it is unknown before the attempt succeeds. */
   readonly account?: { readonly key: string; readonly isKnownFrom: boolean }
 }
 
 /**
- * Runs `work` unless the attempt exceeds a limit. An attempt counts from its start, so that parallel attempts do not exceed
- * the limit, and stops counting once `work` succeeds or fails for a reason other than a wrong secret.
+ * Runs `work` unless the attempt exceeds a limit. An attempt counts from its start, so that parallel attempts cannot
+ * exceed the limit. It stops counting if `work` succeeds, or fails for a reason other than a wrong secret.
  *
- * @throws AppError rate_limited, what `work` throws
+ * @throws AppError rate_limited; errors of `work`
  */
 export type LimitSignIn = <T>(attempt: Attempt, work: () => Promise<T>) => Promise<T>

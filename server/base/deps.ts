@@ -22,7 +22,7 @@ export interface Deps {
   readonly credentials: Database<CredentialsSchema>
   /** Derived from the repositories. */
   readonly index: Database<IndexSchema>
-  /** In a request of one organisation, whose index may be whole before the others': what is asked of all of them. */
+  /** The index for queries of all organisations. Set if `index` may be complete only for the one of the request. */
   readonly wholeIndex?: Database<IndexSchema>
   /** Absent in a command. */
   readonly partialIndex?: PartialIndex
@@ -30,14 +30,14 @@ export interface Deps {
   readonly keys: Keys
   readonly search: SearchThread
   readonly metrics: Metrics
-  /** Where organisations are, and whether this process may write. */
+  /** Knows the cell of each organisation, and whether this process may write. */
   readonly placement: Placement
   /** Limits failed sign-ins. */
   readonly limitSignIn: LimitSignIn
   /** Aborted when the service stops accepting requests. */
   readonly draining: AbortSignal
-  /** What this service measures, in all its processes, as text for Prometheus; absent in a command. */
+  /** Returns the metrics of all processes of this service as Prometheus text. Absent in a command. */
   scrape?(): Promise<string>
-  /** Called with the milliseconds for which the request waited for a queue; absent outside of a request. */
+  /** Notes how long the request waited for a queue. Absent outside a request. */
   waited?(ms: number): void
 }

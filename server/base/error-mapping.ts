@@ -1,4 +1,4 @@
-/** What faults of repositories and databases mean to callers: one table for REST and for pushes. */
+/** Maps faults of repositories and databases to answers, in one table for REST and pushes. */
 import { asStorageError, GitError, type GitErrorCode } from '../../gitstore/errors.ts'
 import { DatabaseError } from '../../index/sqlite/database.ts'
 import { AppError, invalid, ValidationError } from './errors.ts'
@@ -10,7 +10,7 @@ interface Meaning {
   readonly answer: (error: GitError) => Answer | undefined
   /** The line in git's report for a refused ref. Undefined: the service failed. */
   readonly pushed?: string
-  /** Whether it is logged as an error when a push fails with it. */
+  /** Set if a push that fails with it is logged as an error. */
   readonly isLogged?: true
 }
 
@@ -69,7 +69,7 @@ const meanings: Readonly<Record<GitErrorCode, Meaning>> = {
   },
 }
 
-/** The response of REST; undefined: an internal fault. */
+/** Returns the response of REST. Undefined: an internal fault. */
 export function answerOf(error: unknown): Answer | undefined {
   if (error instanceof AppError || error instanceof ValidationError) return error
   if (error instanceof DatabaseError) {
@@ -82,12 +82,12 @@ export function answerOf(error: unknown): Answer | undefined {
 
 export interface PushAnswer {
   readonly reason: string
-  /** What REST would answer. */
+  /** The response that REST would send. */
   readonly answer: Answer | undefined
   readonly isLogged: boolean
 }
 
-/** The line in the report of a push for a refused ref. */
+/** Returns the line in a push's report for a refused ref. */
 export function pushAnswerOf(error: unknown): PushAnswer {
   if (error instanceof AppError || error instanceof ValidationError)
     return { reason: error.message, answer: error, isLogged: false }

@@ -3,7 +3,7 @@
 import type { Limit } from './counters.ts'
 import { plural } from './plural.ts'
 
-/** Why a pull request cannot merge, with the status of a merge; its `code` is the first reason. */
+/** Reasons why a pull request cannot merge, with the status of a merge. An error's `code` is the first reason. */
 const mergeRefusals = {
   already_merged: 409,
   closed: 409,
@@ -88,7 +88,8 @@ export type RefusalCode = Exclude<ErrorCode, 'headers_too_large' | 'internal_err
 export type MergeRefusal = keyof typeof mergeRefusals
 
 /**
- * `detail` is a sentence for people. `facts` are further members of the response; `location` becomes its header.
+ * A refusal. `detail` is a sentence for people. `facts` are further fields of the response; `location` becomes its
+ * header.
  */
 export class AppError extends Error {
   readonly code: RefusalCode
@@ -126,7 +127,7 @@ type ProblemType =
   | 'scope_too_large'
   | 'value_error'
 
-/** A rate limit is exceeded; retry after so many seconds. */
+/** A rate limit is exceeded. Retry after `waitSeconds`. */
 export class RateLimitedError extends AppError {
   readonly limit: Limit
   readonly waitSeconds: number
@@ -138,7 +139,10 @@ export class RateLimitedError extends AppError {
   }
 }
 
-/** A problem of a request. `type` uses pydantic's names; `loc` begins with body, query, path or header. */
+/**
+ * A problem of a request. `type` uses pydantic's names. `loc` begins with body, query, path or header. `msg` is a
+ * sentence that is right without `loc`.
+ */
 export interface Problem {
   readonly loc: readonly (string | number)[]
   readonly msg: string
@@ -158,12 +162,12 @@ export class ValidationError extends Error {
   }
 }
 
-/** A problem of type `value_error` at `loc`. */
+/** Returns an error with one problem of type `value_error` at `loc`. */
 export function invalid(loc: readonly (string | number)[], msg: string, input?: unknown): ValidationError {
   return new ValidationError([{ loc, msg, type: 'value_error', ...(input === undefined ? {} : { input }) }])
 }
 
-/** The client has disconnected; work that stops for this reason has not failed. */
+/** The client has disconnected. Work that stops for this reason has not failed. */
 export class ClientDisconnectedError extends Error {
   constructor() {
     super('The client has gone')

@@ -1,30 +1,30 @@
-/** Bounds what parsed JSON would take, before it is parsed: 16 MiB of `{},` take 2 s and 500 MiB. */
+/** Bounds the cost of JSON before it is parsed. 16 MiB of `{},` take 2 s and 500 MiB. */
 
 export interface JsonBounds {
-  /** Levels of objects and arrays within each other. Default: no bound. */
+  /** Levels of nested objects and arrays. Default: no bound. */
   readonly levels?: number
   /** Objects and arrays. Default: no bound. */
   readonly containers?: number
-  /** Objects, arrays and commas: as many as there are values, and at most twice as many. Default: no bound. */
+  /** Objects, arrays and commas: one to two for each value. Default: no bound. */
   readonly values?: number
 }
 
-/** Levels of JSON: deeper JSON overflows the stack of recursive readers. */
+/** Levels of JSON. Deeper JSON overflows the stack of recursive readers. */
 export const depthLimit = 100
 
 /**
  * Bounds of the JSON that another Grove answers with. A node with properties of 1 MiB and 10,000 edges of each kind has
- * 700,000 values; a few levels stand around it.
+ * 700,000 values, nested in a few more levels.
  */
 export const answerBounds = { levels: depthLimit + 10, values: 1_000_000 } as const satisfies JsonBounds
 
 const [quote, backslash, comma] = [0x22, 0x5c, 0x2c]
 const [openBracket, closeBracket, openBrace, closeBrace] = [0x5b, 0x5d, 0x7b, 0x7d]
 
-/** Which of the bounds the text exceeds; undefined for neither. The bytes may not be JSON. Takes about 2 ms a MiB. */
+/** Returns a bound that the bytes exceed, if any. They need not be valid JSON. Takes about 2 ms per MiB. */
 export function exceededBound(json: Buffer, bounds: JsonBounds): keyof JsonBounds | undefined {
   const { levels = Infinity, containers = Infinity, values = Infinity } = bounds
-  // Each of them takes a byte at least.
+  // Each level, container or value takes at least one byte.
   if (json.length <= Math.min(levels, containers, values)) return undefined
   let level = 0
   let opened = 0
@@ -42,7 +42,7 @@ export function exceededBound(json: Buffer, bounds: JsonBounds): keyof JsonBound
   return undefined
 }
 
-/** The place of the closing quotation mark, or the end of the text. */
+/** Returns the offset of the closing quotation mark, or the length of the text. */
 function endOfString(json: Buffer, start: number): number {
   for (let at = start + 1; at < json.length; at++) {
     if (json[at] === backslash) at++

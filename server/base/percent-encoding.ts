@@ -1,6 +1,6 @@
-/** Percent-encoding of URLs, which anyone may write wrongly. */
+/** Decodes the percent-encoding of URLs, which may be malformed. */
 
-/** The decoded text; undefined if it is not percent-encoded UTF-8. */
+/** Returns the decoded text, or undefined if it is not percent-encoded UTF-8. */
 export function decodePercent(text: string): string | undefined {
   try {
     return decodeURIComponent(text)

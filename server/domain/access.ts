@@ -1,4 +1,8 @@
-/** Access: which organisations and nodes the caller may see, and with which role. Each use case asks once and passes it on. */
+/**
+ * Access: the organisations and nodes that the caller may see, and their role in them.
+ *
+ * Each use case asks once and passes the result on.
+ */
 
 import { isGitError, isStorageError } from '../../gitstore/errors.ts'
 import type { History } from '../../gitstore/history/history.ts'
@@ -21,12 +25,12 @@ import { indexedBranches, matchesIndexed } from './indexing/indexed-branches.ts'
 import { branchRefs, isId, ledgerRef, main, nodeRepo, orgRepo } from './layout.ts'
 import type { NodeAt, OrgAt } from './targets.ts'
 
-/** The role a use case requires. `public`: what anyone may read once the organisation is published. */
+/** The role that a use case requires. `public`: none, if the organisation is published. */
 export type Need = 'public' | Role
 
 export interface OrgAccess {
   readonly org: OrgRow
-  /** Null: the caller reads as the public does. */
+  /** Null: the caller reads as anonymous callers do. */
   readonly role: Role | null
   /** Copied from the caller's token. */
   readonly onlyNode?: string
@@ -39,9 +43,9 @@ export interface NodeAccess extends OrgAccess {
 }
 
 /**
- * The organisation, if the caller may see it and has the required role.
+ * Returns the organisation, if the caller may see it and has the required role.
  *
- * @throws AppError unauthenticated (anonymous, not published or unknown), org_not_found, forbidden
+ * @throws AppError unauthenticated (anonymous caller; organisation unknown or not published), org_not_found, forbidden
  */
 export async function authorizeOrg(deps: Deps, actor: Actor, at: OrgAt, need: Need): Promise<OrgAccess> {
   const access = await visibleOrg(deps, actor, at.orgId)
@@ -50,18 +54,19 @@ export async function authorizeOrg(deps: Deps, actor: Actor, at: OrgAt, need: Ne
 }
 
 /**
- * The node, its repository and the caller's access. The index is up to date with the repository's refs when this returns.
+ * Returns the node, its repository and the caller's access. The index then matches the repository's refs.
  *
- * @throws AppError as authorizeOrg, node_not_found before forbidden; GitError repo_missing, ref_damaged
+ * @throws errors of `authorizeOrg`; AppError node_not_found, before forbidden
+ * @throws GitError repo_missing, ref_damaged
  */
 export async function authorizeNode(deps: Deps, actor: Actor, at: NodeAt, need: Need): Promise<NodeAccess> {
   return authorizeNodeInOrg(deps, await visibleOrg(deps, actor, at.orgId), at.nodeId, need)
 }
 
 /**
- * A node of an organisation to which the access is known: a new node, or the same node after a change.
+ * Returns a node of an organisation to which the access is known. It may be new, or have changed.
  *
- * @throws as authorizeNode, but for the organisation's refusals
+ * @throws errors of `authorizeNode`, except those about the organisation
  */
 export async function authorizeNodeInOrg(
   deps: Deps,
@@ -78,14 +83,14 @@ export async function authorizeNodeInOrg(
   return { ...seen, node, repo, history: historyOf(deps, nodeId, repo) }
 }
 
-/** The access with the node's current row; the index is up to date. @throws as authorizeNodeInOrg */
+/** Returns the access with the node's current row. The index is up to date. @throws errors of `authorizeNodeInOrg` */
 export function reloadNode(deps: Deps, access: NodeAccess, need: Need): Promise<NodeAccess> {
   return authorizeNodeInOrg(deps, access, access.node.id, need)
 }
 
 /**
- * Checks that the caller is still who they were at the beginning of the request: the session or the token may have ended, the
- * account may have been disabled or deleted while a long body arrived.
+ * Checks that the caller is still signed in. While a long body arrived, the session or the token may have ended, or the
+ * account may have been disabled or deleted.
  *
  * @throws AppError invalid_token
  */
@@ -99,14 +104,14 @@ export function invalidTokenError(): AppError {
   return new AppError('invalid_token', 'The token is bad, expired or revoked')
 }
 
-/** Checks caller and role again under a lock. @throws AppError invalid_token, forbidden */
+/** Checks the caller and their role again, under a lock. @throws AppError invalid_token, forbidden */
 export async function recheckAccess(deps: Deps, person: Person, orgId: string, need: Role): Promise<void> {
   await requireSignedIn(deps.credentials.read, person)
   const role = await findRole(deps.index.read, orgId, person.id)
   if (!role || !includesRole(role, need)) throw new AppError('forbidden', `This needs the role ${need}`)
 }
 
-/** Whether who has `role` may do what `need` allows. */
+/** True if `role` includes the rights of `need`. */
 export function includesRole(role: Role, need: Role): boolean {
   return roles.indexOf(role) >= roles.indexOf(need)
 }
@@ -124,7 +129,7 @@ async function visibleOrg(deps: Deps, actor: Actor, orgId: string): Promise<OrgA
   return actor.onlyNode === undefined ? found : { ...found, onlyNode: actor.onlyNode }
 }
 
-/** The organisation and the person's role in it, from one snapshot. */
+/** Returns the organisation and the user's role in it, from one snapshot. */
 async function findSeen(deps: Deps, orgId: string, userId: string): Promise<OrgAccess | undefined> {
   const known = () => findOrgWithRole(deps.index.read, orgId, userId)
   const seen = isId(orgId) ? await known() : undefined
@@ -141,7 +146,7 @@ export function requireRole({ role }: OrgAccess, need: Need): void {
   )
 }
 
-/** The organisation's row. An organisation that a crash left out of the index is found by its repository. */
+/** Returns the organisation's row. If a crash left it out of the index, its repository is indexed first. */
 export async function findOrg(deps: Deps, orgId: string): Promise<OrgRow | undefined> {
   if (!isId(orgId)) return undefined
   const row = await findOrgRow(deps.index.read, orgId)
@@ -150,7 +155,7 @@ export async function findOrg(deps: Deps, orgId: string): Promise<OrgRow | undef
   return findOrgRow(deps.index.read, orgId)
 }
 
-/** If storage fails while indexing, reads use the row as it is. */
+/** Returns the node's row after indexing it. If storage fails while indexing, reads use the row as it is. */
 async function findIndexed(deps: Deps, org: OrgRow, nodeId: string, need: Need): Promise<NodeRow | undefined> {
   const orgId = org.id
   if (!isId(nodeId)) return undefined
@@ -170,14 +175,14 @@ async function findIndexed(deps: Deps, org: OrgRow, nodeId: string, need: Need):
   return row
 }
 
-/** A cell without its lease settles no requests. */
+/** True for the error of a cell without its lease, which cannot settle pull requests. */
 function isReadOnly(error: unknown): boolean {
   return error instanceof AppError && error.code === 'storage_readonly'
 }
 
 /**
- * Whether the refs are the indexed ones. Reads the ledger and main; for the other branches, asks only whether anything
- * moved since the last comparison.
+ * True if the refs are the indexed ones. Reads the ledger and main. For the other branches, it only checks whether
+ * anything moved since the last comparison.
  */
 async function isIndexed(deps: Deps, repo: Repo, row: NodeRow & { readonly epoch: string }): Promise<boolean> {
   try {

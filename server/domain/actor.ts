@@ -3,16 +3,19 @@
 export interface Person {
   readonly kind: 'person'
   readonly id: string
-  /** As Git has it: the account's, or one that receives no mail where the person hides theirs. */
+  /** The e-mail address for Git. If the user hides theirs, it receives no mail. */
   readonly email: string
   readonly name: string
-  /** Manages accounts; gives no access to content. */
+  /** May manage accounts. Gives no access to content. */
   readonly isAdmin: boolean
-  /** The session of the request; absent with a personal access token. */
+  /** The session of the request. Absent with a personal access token. */
   readonly sessionId?: string
-  /** The personal access token of the request; absent with the access token of a session. */
+  /** The personal access token of the request. Absent with the access token of a session. */
   readonly tokenId?: string
-  /** The only node that this token reaches. Of others it learns no title, and no id that the node's own files do not have. */
+  /**
+   * The only node that this token reaches. It shows no title of another node, and no id that is not in this node's
+   * files.
+   */
   readonly onlyNode?: string
 }
 
@@ -20,7 +23,7 @@ export interface Anonymous {
   readonly kind: 'anonymous'
 }
 
-/** The operator, who runs a command on the data folder: has no account, and needs no role. */
+/** The operator, who runs a command on the data folder. Has no account, and needs no role. */
 export interface Operator {
   readonly kind: 'operator'
   readonly name: string
@@ -29,18 +32,18 @@ export interface Operator {
 
 export type Actor = Person | Anonymous
 
-/** Who asks, and until when they wait. */
+/** The caller of a request, and the signal that ends it. */
 export interface RequestContext<A extends Actor = Actor> {
   readonly actor: A
   /** Aborted with `ClientDisconnectedError` when the client disconnects. */
   readonly signal: AbortSignal
-  /** The network address, as trusted proxies report it. */
+  /** The IP address, as trusted proxies report it. */
   readonly from: string
 }
 
-/** A caller as limits count them: one of these has a share of what a process can do. */
+/** A caller, as limits count them. Each has a share of what a process can do. */
 export interface Caller {
-  /** A person, or the address of an anonymous caller. */
+  /** A user, or the IP address of an anonymous caller. */
   readonly key: string
   readonly isAnonymous: boolean
 }
@@ -53,5 +56,5 @@ export function callerOf({ actor, from }: Pick<RequestContext, 'actor' | 'from'>
 
 export const anonymous: Anonymous = { kind: 'anonymous' }
 
-/** As commits of org.git have it. */
+/** The author of the operator's commits in org.git. */
 export const operator: Operator = { kind: 'operator', name: 'operator', email: 'operator@grove.invalid' }

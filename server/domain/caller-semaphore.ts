@@ -1,10 +1,10 @@
-/** Semaphores for expensive work that give each caller a share; callers take turns, and each by organisation. */
+/** Semaphores for expensive work. Callers take turns, and each caller's work takes turns by organisation. */
 import { createQuota, type Share } from '../../gitstore/concurrency/quota.ts'
 import { createSemaphore, type Semaphore, type Turn } from '../../gitstore/concurrency/semaphore.ts'
 import { AppError } from '../base/errors.ts'
 import type { Caller } from './actor.ts'
 
-/** What runs, and what waits beside that. */
+/** How many may run, and how many more may wait. */
 interface Amounts {
   readonly running: number
   readonly waiting: number
@@ -12,16 +12,16 @@ interface Amounts {
 
 export interface CallerLimits {
   readonly all: Amounts
-  /** Each person. */
+  /** Per user. */
   readonly person: Amounts
-  /** Each address of anonymous callers. Default: as a person. */
+  /** Per IP address of anonymous callers. Default: as per user. */
   readonly address?: Amounts
-  /** All anonymous callers together. Default: no share of their own. */
+  /** All anonymous callers together. Default: as `all`. */
   readonly anonymous?: Amounts
-  /** Of one organisation, if callers name it. Default: no limit. */
+  /** Per organisation, if the turn names one. Default: no limit. */
   readonly runningInOrg?: number
   readonly waitTimeoutMs: number
-  /** The message of a refusal. */
+  /** The message of a refusal. It must be right whether the caller or others filled the queue. */
   readonly refusal: string
 }
 
@@ -31,7 +31,7 @@ interface CallerTurn extends Turn {
   readonly orgId?: string
 }
 
-/** Its `acquire` and `run` @throws AppError busy; the signal's reason */
+/** Creates a semaphore whose `acquire` and `run` throw AppError busy, or the signal's reason. */
 export function createCallerSemaphore(limits: CallerLimits): Semaphore<CallerTurn> {
   const { waitTimeoutMs: timeoutMs, refusal } = limits
   return createSemaphore({

@@ -1,4 +1,4 @@
-/** The names of files in the data folder, and of the refs with a meaning. */
+/** Names of files in the data folder, and of refs with a meaning. */
 import { join } from 'node:path'
 import type { Repo } from '../../gitstore/repo.ts'
 import { branchRefs, main } from '../../gitstore/repo-folders.ts'
@@ -7,56 +7,56 @@ import type { Store } from '../../gitstore/store.ts'
 /** The databases, below the data folder. */
 export const indexFile = 'index.sqlite'
 export const credentialsFile = 'credentials.sqlite'
-/** As it was when `credentials-to-postgres` had moved its rows. */
+/** The file after `credentials-to-postgres` has moved its rows. */
 export const movedCredentialsFile = 'credentials.sqlite.moved'
 
-/** The name of the cell that the data folder is, below it. */
+/** Holds the name of the data folder's cell. */
 export const cellFile = 'cell'
 
-/** A folder for each live process, below the data folder. */
+/** Returns the folder that has one folder for each live process. */
 export function runFolder(root: string): string {
   return join(root, 'run')
 }
 
-/** The segments of search indexes, a folder for each organisation. They follow from the index and may be deleted at any time. */
+/** Returns the folder of search segments, one folder per organisation. It may be deleted at any time. */
 export function searchFolder(root: string): string {
   return join(root, 'search')
 }
 
-/** What imports have found unchanged, a file for each organisation. They may be deleted at any time. */
+/** Returns the folder of remembered imports, one file per organisation. It may be deleted at any time. */
 export function importsFolder(root: string): string {
   return join(root, 'imports')
 }
 
-/** Below the folder of an organisation that moves to another cell: it takes no changes. */
+/** Marks the folder of an organisation that is moving to another cell. It takes no changes. */
 export const closedFile = 'closed'
-/** Below the folder of an organisation that came from another cell: how often it has moved. */
+/** In the folder of an organisation that came from another cell. Holds how often it has moved. */
 export const epochFile = 'epoch'
 
-/** Organisations that other cells are sending, one folder each. Nothing in it is served. */
+/** Returns the folder of organisations that other cells are sending. Nothing in it is served. */
 export function arrivingFolder(root: string): string {
   return join(root, 'arriving')
 }
 
-/** Mirrors that `grove restore` has copied and not put in place yet. No process reads it; only one restore runs at a time. */
+/** Mirrors that `grove restore` has not put in place yet. Only the restore reads it, and only one runs at a time. */
 export const stagingFolder = 'restoring'
 
-/** The repository of an organisation itself, below its folder. */
+/** An organisation's own repository, in its folder. */
 export const orgRepository = 'org.git'
 
 export { branchRefs, main }
 export const tagRefs = 'refs/tags/'
 export const ledgerRef = 'refs/grove/ledger'
-/** Locked, never moved, while a parent edge is added on main: two commits must not close a cycle together. */
+/** Locked, never moved, while a parent edge is added on main. Two commits must not close a cycle together. */
 export const graphRef = 'refs/grove/graph'
-/** Locked, never moved: only one process at a time maintains a repository. */
+/** Locked, never moved, during maintenance. Only one process at a time maintains a repository. */
 export const maintenanceRef = 'refs/grove/maintenance'
 
 export function branchRef(name: string): string {
   return branchRefs + name
 }
 
-/** Of a ref below `branchRefs`. */
+/** Returns the branch of a ref below `branchRefs`. */
 export function branchName(ref: string): string {
   return ref.slice(branchRefs.length)
 }
@@ -65,7 +65,7 @@ export function orgFolder(store: Pick<Store, 'root'>, orgId: string): string {
   return join(store.root, orgId)
 }
 
-/** Of an organisation whose place is another cell: nothing serves it. */
+/** Returns the folder of an organisation that another cell has. Nothing serves it. */
 export function foreignOrgFolder(store: Store, orgId: string): string {
   return join(store.root, `foreign-${orgId}`)
 }
@@ -78,23 +78,29 @@ export function nodeRepo(store: Store, orgId: string, nodeId: string): Repo {
   return { dir: join(store.root, orgId, `${nodeId}.git`) }
 }
 
-/** The clone URL of a node by its id alone, or of the organisation's own repository. `base` has no slash at its end. */
+/**
+ * Returns the clone URL of a node by its id, or of the organisation's repository.
+ *
+ * @param base without a trailing slash
+ */
 export function cloneUrl(base: string, orgId: string, nodeId = 'org'): string {
   return `${base}/git/${orgId}/${nodeId}.git`
 }
 
 /**
- * The same node; git names its folder by the slug. Not percent-encoded: git decodes no folder's name, and encodes the request
- * itself.
+ * Returns a node's clone URL with its slug, which becomes the folder's name. It is not percent-encoded, because
+ * git encodes the request itself and does not decode the folder's name.
  */
 export function readableCloneUrl(base: string, orgId: string, { id, slug }: { id: string; slug: string }): string {
   return `${base}/git/${orgId}/${id}/${slug}.git`
 }
 
-/** Of the folder of what is deleted; an organisation that moves to another cell has its deleted nodes in one of that name. */
+/**
+ * The folder of deleted items. An organisation that moves to another cell has its deleted nodes in one of this name.
+ */
 export const trashName = 'trash'
 
-/** Holds deleted organisations as `<org>.<ms>` and deleted nodes as `<org>/<node>.<ms>.git`. */
+/** Returns the folder of deleted organisations (`<org>.<ms>`) and deleted nodes (`<org>/<node>.<ms>.git`). */
 export function trashFolder(store: Store): string {
   return join(store.root, trashName)
 }
@@ -103,7 +109,10 @@ export function trashedOrgFolder(store: Store, orgId: string, at: Date): string 
   return join(trashFolder(store), `${orgId}.${at.getTime()}`)
 }
 
-/** Of an organisation that another cell has now. No part of what may be restored: its name begins with no id. */
+/**
+ * Returns the trash folder of an organisation that has moved. Its name does not begin with an id, so it is not
+ * restored.
+ */
 export function movedOrgFolder(store: Store, orgId: string, at: Date): string {
   return join(trashFolder(store), `moved-${orgId}.${at.getTime()}`)
 }
@@ -112,7 +121,7 @@ export function trashedNodeRepo(store: Store, orgId: string, nodeId: string, at:
   return { dir: join(trashFolder(store), orgId, `${nodeId}.${at.getTime()}.git`) }
 }
 
-/** The refs that keep the heads of closed, unmerged requests from garbage collection. */
+/** Refs that keep the heads of closed, unmerged pull requests from garbage collection. */
 export const pinRefs = 'refs/grove/pulls/'
 
 export function pinRef(number: number): string {
@@ -121,12 +130,12 @@ export function pinRef(number: number): string {
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
-/** Ids are folder names: only text of this form is used in a path. */
+/** True for a UUID in lower case. Ids are folder names, so only these are used in a path. */
 export function isId(text: string): boolean {
   return uuid.test(text)
 }
 
-/** The id as stored: UUIDs are accepted in upper case. Other text is returned unchanged. */
+/** Returns the id as stored, because UUIDs are accepted in upper case. Other text is returned unchanged. */
 export function canonicalId(text: string): string {
   const lower = text.toLowerCase()
   return isId(lower) ? lower : text

@@ -1,10 +1,12 @@
-/** The processes that use a data folder now. */
+/** The live processes of a data folder. */
 import { join } from 'node:path'
 import { lexists, listNames } from '../../gitstore/fs-exists.ts'
 import { claimDeadProcess, lockFileIn } from '../../index/sqlite/file-lock.ts'
 
 /**
- * The ids of all processes that hold their lock below `run`, without `own`, whose lock this process must not open twice.
+ * Returns the ids of all processes that hold their lock below `run`.
+ *
+ * @param own this process, which is left out: it must not open its lock twice
  *
  * @throws system errors; DatabaseError busy, storage_error
  */
@@ -14,7 +16,7 @@ export async function listLiveProcesses(run: string, own?: string): Promise<stri
     if (process === own) continue
     const claim = claimDeadProcess(run, process)
     claim?.release()
-    // No claim though its folder exists: the process lives. Plain files here are locks between processes.
+    // No claim although its folder exists: the process is alive. Plain files here are locks between processes.
     if (!claim && lexists(lockFileIn(join(run, process)))) live.push(process)
   }
   return live

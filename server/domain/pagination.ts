@@ -1,4 +1,4 @@
-/** Pages of lists, with the total. */
+/** Pages of lists, with their totals. */
 
 export interface Page {
   readonly limit: number
@@ -9,7 +9,7 @@ export function pageOf({ limit, offset }: Page, total: number): { total: number;
   return { total: Number(total), limit, offset }
 }
 
-/** A page of a list in memory. */
+/** Returns a page of a list in memory. */
 export function slice<T>(items: readonly T[], { limit, offset }: Page): T[] {
   return items.slice(offset, offset + limit)
 }

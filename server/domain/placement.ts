@@ -1,6 +1,8 @@
 /**
- * Where organisations are, and whether this process may write. A service that is the only one of its database answers with
- * `singleService`, a cell with `Cell` (cells/cell.ts): the code between asks nothing else about cells.
+ * The placement of organisations, and the right of this process to write.
+ *
+ * A service that is the only one of its database uses `singleService`. A cell uses `Cell` (cells/cell.ts). Other use
+ * cases know nothing more about cells.
  */
 import type { Fence, Store } from '../../gitstore/store.ts'
 import type { ChangedPlace } from '../../index/credentials/place-changes.ts'
@@ -14,24 +16,24 @@ import {
 import type { IndexDb, Role } from '../../index/derived/schema.ts'
 import type { Page } from './pagination.ts'
 
-/** Whether this process may write. */
+/** The right of this process to write. */
 export interface Lease extends Omit<Fence, 'enter'> {
   isHeld(): boolean
 }
 
-/** What the index and the directory both know of an organisation. */
+/** The columns of an organisation that the index and the directory both have. */
 export type OrgColumns = Omit<OrgRow, 'head' | 'epoch' | 'version' | 'graph_version'>
 
 type IndexedOrgs = Awaited<ReturnType<typeof listOrgsWithOwners>>
 type IndexedOrg = IndexedOrgs['rows'][number]
 
-/** As the index lists them; `nodes` is absent for the organisations of other services. */
+/** A page of the index's list. `nodes` is absent for the organisations of other services. */
 interface OrgsWithOwners extends Pick<IndexedOrgs, 'owners' | 'total'> {
   readonly rows: readonly (Omit<IndexedOrg, 'nodes'> & { readonly nodes?: IndexedOrg['nodes'] | undefined })[]
 }
 
 export interface PlaceChangesInput {
-  /** The `next` of the page before; absent: from the beginning. */
+  /** The `next` of the previous page. Absent: from the beginning. */
   readonly since?: string
   readonly limit: number
 }
@@ -47,52 +49,53 @@ export interface Placement {
   readonly lease: Lease
   /** The lease and the marks of organisations that move, for transactions of refs. */
   readonly fence: Fence
-  /** The next process need not wait for the end of the lease. */
+  /** Gives up the lease, so that the next process need not wait for its end. */
   close(): Promise<void>
-  /** Calls back with the name of the cell and the milliseconds that its lease lasts; never, if there is no lease. */
+  /** Calls back with the cell's name and the milliseconds left of its lease. Does nothing without cells. */
   reportLease(report: (cell: string, leftMs: number) => void): void
 
   /** False if the directory must be read to say which service has the organisation. */
   isHere(orgId: string): boolean
-  /** The other service that has the organisation; undefined: this one has it, or none. */
+  /** Returns the other service that has the organisation. Undefined: this one has it, or none. */
   findElsewhere(orgId: string): Promise<FoundPlace | undefined>
 
   /** @throws AppError moving: the operator has closed this service to new organisations */
   requireOpen(): Promise<void>
   /**
-   * Call it before the repository of a new organisation is made: one service alone gets an organisation of that id.
+   * Claims the id of a new organisation, before its repository is created. Only one service gets it.
    *
    * @throws GitError repo_exists: the organisation exists here or elsewhere, or was deleted; AppError storage_readonly
    */
   claim(orgId: string): Promise<void>
   /**
-   * Tells the directory that the folder has come (`here`), or is in the trash (`gone`).
+   * Records in the directory that the folder is present (`here`) or in the trash (`gone`).
    *
    * @throws AppError outcome_unknown: the directory has the organisation elsewhere
    */
   declare(orgId: string, state: 'here' | 'gone'): Promise<void>
   /**
-   * Writes to the directory what has changed in org.git.
+   * Updates the directory to match org.git.
    *
-   * @throws GitError as readOrgRecord, busy; AppError storage_readonly
+   * @throws errors of `readOrgRecord`; GitError busy
+   * @throws AppError storage_readonly
    */
   updateCard(store: Store, orgId: string): Promise<void>
 
-  /** The organisations of a person in all services, the oldest first. */
+  /** Lists the organisations of a user in all services, oldest first. */
   listOrgsOf(
     index: IndexDb,
     personId: string,
     page: Page,
   ): Promise<{ readonly rows: readonly (OrgColumns & { readonly role: Role })[]; readonly total: number }>
-  /** The organisations of all services, the oldest first. */
+  /** Lists the organisations of all services, oldest first. */
   listOrgsWithOwners(index: IndexDb, page: Page): Promise<OrgsWithOwners>
-  /** The organisations that a person has in other services only. */
+  /** Lists the organisations that a user has in other services. */
   listOrgsElsewhere(personId: string): ReturnType<typeof listOrgsWithOthers>
-  /** People without an account who are still members of organisations here, by the directory. */
+  /** Lists users without an account who are still members of organisations here, by the directory. */
   listDeletedMembers(): Promise<string[]>
-  /** Whether the directory has a member file, in any service, with another address or name of that person. */
+  /** True if any service has a member file with an old e-mail address or name. */
   isMemberBehind(person: { readonly id: string; readonly email: string; readonly name: string }): Promise<boolean>
-  /** The directory as it changes, for a proxy. */
+  /** Lists changes of the directory, for a proxy. */
   listChanges(input: PlaceChangesInput): Promise<PlaceChanges>
 }
 
@@ -100,7 +103,7 @@ const done = Promise.resolve()
 const nothing = () => {}
 const alwaysHeld: Lease = { isHeld: () => true, before: nothing, after: nothing }
 
-/** Every organisation is here, and this service may always write. */
+/** The placement without cells: every organisation is here, and this service may always write. */
 export const singleService: Placement = {
   lease: alwaysHeld,
   fence: { before: nothing, enter: nothing, after: nothing },

@@ -1,4 +1,4 @@
-/** Where a use case acts: the ids and names of its path. Each noun's place has one name. */
+/** Targets of use cases: the ids and names in an operation's path. */
 
 export interface OrgAt {
   readonly orgId: string
@@ -37,7 +37,7 @@ export interface RevisionAt extends NodeAt {
   readonly revision: string
 }
 
-/** Reads accept a tag's name as well. */
+/** For reads, `branch` may also be a tag. */
 export interface BranchAt extends NodeAt {
   readonly branch: string
 }
@@ -51,7 +51,7 @@ export interface CommitAt extends BranchAt {
   readonly commitId: string
 }
 
-/** A repository as `git` names it: by a node's id, or `org` for the organisation's own. */
+/** A repository in a Git URL. `name` is a node's id, or `org` for the organisation's own. */
 export interface RepositoryAt extends OrgAt {
   readonly name: string
 }

@@ -1,14 +1,14 @@
 /**
- * Calls into a worker thread: `WorkerClient` for the thread that asks, `serveCalls` and `notify` for the worker.
+ * Calls into a worker thread: `WorkerClient` for the caller, `serveCalls` and `notify` for the worker.
  *
- * Requests and answers are messages with ids, so answers may come in any order. Errors lose their class between threads: a
- * DatabaseError is thrown as such on the other side, any other error as text.
+ * Requests and answers are messages with ids, so answers may come in any order. Errors lose their class between
+ * threads. A DatabaseError is created again on the other side. Any other error becomes an Error with its stack as text.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parentPort, type TransferListItem, Worker } from 'node:worker_threads'
 import { DatabaseError } from '../../index/sqlite/database-fault.ts'
 
-/** The functions of a worker by name. Inputs and answers are cloned. */
+/** The functions of a worker, by name. Inputs and answers are cloned. */
 type Calls<C> = { readonly [Name in keyof C]: (input: never) => unknown }
 type InputOf<C extends Calls<C>, Name extends keyof C> = Parameters<C[Name]>[0]
 type AnswerOf<C extends Calls<C>, Name extends keyof C> = ReturnType<C[Name]>
@@ -33,39 +33,39 @@ type FromWorker<Notice> =
   | { readonly kind: 'notice'; readonly notice: Notice }
 
 export interface WorkerOptions<Notice> {
-  /** The thread in messages of errors, as in "The search thread ended". */
+  /** Names the thread in error messages, as in "The search thread ended". */
   readonly name: string
   readonly bundle: URL
   /** The worker's `workerData`. */
   readonly data?: unknown
   /** Begins the message of an error that is not a DatabaseError. */
   readonly failure: string
-  /** Milliseconds for one request, after which the thread is ended with all its requests. Default: no limit. */
+  /** Milliseconds for one request. Then the thread is ended with all its requests. Default: no limit. */
   readonly timeoutMs?: number
   /** Milliseconds without a request after which the thread ends. Default: never. */
   readonly idleMs?: number
   /**
-   * Sends a request to a new thread, once, if the thread died; the thread starts after a pause that doubles with each death in
-   * a row. Default: the request fails, and the next one starts a thread.
+   * If the thread dies, its requests are sent to a new thread, once. The new thread starts after a pause that doubles
+   * with each death in a row. Default: the requests fail, and the next one starts a thread.
    */
   readonly restartPausesMs?: { readonly shortest: number; readonly longest: number }
   /** The error of a request that lost its thread. Default: an Error with the reason. */
   readonly lost?: (reason: string) => Error
   readonly noticed?: (notice: Notice) => void
-  /** The thread has ended. @param cause undefined if the client ended it, idle or closed */
+  /** Called when the thread has ended. @param cause undefined if the client ended it, idle or closed */
   readonly ended?: (cause: Error | undefined) => void
 }
 
 interface Waiting<C extends Calls<C>> {
   readonly request: Request<C>
-  /** Threads that died with this request. */
+  /** How many threads died with this request. */
   deaths: number
   overdue?: NodeJS.Timeout
   resolve(answer: unknown): void
   reject(error: unknown): void
 }
 
-/** The first request starts the thread. It keeps the process alive only while a request waits. */
+/** A client of one thread. The first request starts it. It keeps the process alive only while a request waits. */
 export class WorkerClient<C extends Calls<C>, Notice = never> {
   readonly #options: WorkerOptions<Notice>
   readonly #waiting = new Map<number, Waiting<C>>()
@@ -81,10 +81,12 @@ export class WorkerClient<C extends Calls<C>, Notice = never> {
   }
 
   /**
-   * The worker's answer. An abort gives up the answer, not the work.
+   * Returns the worker's answer. An abort gives up the answer, not the work.
    *
-   * @throws DatabaseError of the worker; Error: the call threw something else; the error of `lost` if the thread ended, the
-   *   request took too long, or the client is closed; the signal's reason
+   * @throws DatabaseError of the worker
+   * @throws Error if the call threw another error
+   * @throws the error of `lost` if the thread ended, the request took too long, or the client is closed
+   * @throws the signal's reason
    */
   async ask<Name extends keyof C>(
     call: Name,
@@ -104,13 +106,13 @@ export class WorkerClient<C extends Calls<C>, Notice = never> {
         if (this.#worker === undefined && this.#pauseMs() > 0) this.#sendAllSoon()
         else this.#send(waiting)
       })
-      return answer as AnswerOf<C, Name> // as the worker's function of this name returns it
+      return answer as AnswerOf<C, Name> // the worker's function of this name returned it
     } finally {
       signal?.removeEventListener('abort', giveUp)
     }
   }
 
-  /** Refuses what waits and what comes, and ends the thread. */
+  /** Refuses waiting and later requests, and ends the thread. */
   async close(): Promise<void> {
     this.#isClosed = true
     for (const id of [...this.#waiting.keys()]) this.#settle(id, ({ reject }) => reject(this.#lost('is closed')))
@@ -133,7 +135,7 @@ export class WorkerClient<C extends Calls<C>, Notice = never> {
 
   #start(): Worker {
     const { name, bundle, data, ended } = this.#options
-    // Without this process's options: the bundle needs no loader.
+    // Not this process's options, because the bundle needs no loader.
     const worker = new Worker(bundle, { execArgv: [], workerData: data })
     let cause = new Error(`${name} ended`)
     worker.on('message', (message: FromWorker<Notice>) => this.#receive(message))
@@ -205,7 +207,7 @@ export class WorkerClient<C extends Calls<C>, Notice = never> {
     if (this.#worker && idleMs !== undefined) this.#idle = setTimeout(() => void this.#end(), idleMs).unref()
   }
 
-  /** A request that comes meanwhile starts another thread. */
+  /** Ends the thread. A request that comes before it has ended starts another one. */
   async #end(): Promise<void> {
     clearTimeout(this.#idle)
     const worker = this.#worker
@@ -219,7 +221,7 @@ export class WorkerClient<C extends Calls<C>, Notice = never> {
   }
 }
 
-/** A worker's bundle, beside this module's bundle; a run from source uses the same file. @param path within dist/ */
+/** Returns the URL of a worker's bundle in dist/. A run from source uses the same file. @param path within dist/ */
 export function workerBundle(path: string): URL {
   return new URL(import.meta.url.endsWith('.ts') ? `../../dist/${path}` : `./${path}`, import.meta.url)
 }
@@ -228,7 +230,7 @@ export type Handlers<C extends Calls<C>> = {
   readonly [Name in keyof C]: (input: InputOf<C, Name>) => Promise<AnswerOf<C, Name>>
 }
 
-/** Answers the requests of the client, in the worker. @param transferOf what of an answer is moved, not copied */
+/** Answers the client's requests, in the worker. @param transferOf lists the parts of an answer to move, not copy */
 export function serveCalls<C extends Calls<C>>(
   handlers: Handlers<C>,
   transferOf: (answer: AnswerOf<C, keyof C>) => readonly TransferListItem[] = () => [],
@@ -241,7 +243,7 @@ export function serveCalls<C extends Calls<C>>(
   parentPort?.on('message', (request: Request<C>) => void respond(request))
 }
 
-/** Sends the client a message that answers no request, in the worker. */
+/** Sends the client a notice, in the worker. */
 export function notify<Notice>(notice: Notice): void {
   post({ kind: 'notice', notice })
 }

@@ -56,7 +56,7 @@ export interface AppOptions {
   readonly validateResponses: boolean
   /** Undefined: no rate limits. */
   readonly newCounter: NewCounter | undefined
-  /** As `newCounter`, but counted by all cells together; default: that one. */
+  /** Creates counters that all cells share. Default: `newCounter`. */
   readonly newSharedCounter?: NewCounter | undefined
 }
 

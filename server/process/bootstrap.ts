@@ -32,7 +32,7 @@ export interface OpenOptions {
   readonly draining?: AbortSignal
   /** The number of this process among those that share the port. */
   readonly worker?: number
-  /** A cell that cannot write is not opened; otherwise it only reads. */
+  /** True: a cell that cannot write is not opened. Otherwise it is opened read-only. */
   readonly writes?: boolean
 }
 
@@ -43,7 +43,7 @@ export interface Opened {
   close(): Promise<void>
 }
 
-/** What is open, to be closed in the opposite order. */
+/** Functions that close what is open, called in reverse order. */
 type Closing = (() => unknown)[]
 
 /** Opens all dependencies and finishes or undoes the work of dead processes. Closes what is open on failure. */
@@ -99,14 +99,14 @@ async function open(config: Config, options: OpenOptions, closing: Closing): Pro
   return { deps, index }
 }
 
-/** Becomes one of the live processes of the data folder, which is created if it is missing. @throws ConfigError */
+/** Registers this process in the data folder, which it creates if necessary. @throws ConfigError */
 async function joinProcesses(config: Config, closing: Closing): Promise<LiveProcess> {
   const run = runFolder(config.dataDir)
   await makeDataFolder(config.dataDir)
   await rememberCell(config)
   const alive = await registerProcess(run)
   closing.push(() => alive.close(), endCatFiles)
-  // Synced, so that a lock that survives a power cut names a folder that survives it.
+  // A lock that survives a power cut must name a process folder that also survives it.
   await syncDirectory(run)
   await writeVersion(alive.dir)
   await refuseOtherMajor(run, alive.id)
@@ -128,7 +128,7 @@ function openIndex(
   })
 }
 
-/** @param deps returns the dependencies of which this store is one; called when a transaction is recovered or a sync has failed */
+/** @param deps returns the dependencies, to which this store belongs. Called after a recovery or a failed sync. */
 function storeOf(
   root: string,
   alive: LiveProcess,
@@ -160,7 +160,7 @@ function openSearch({ dataDir, searchMemory }: Config, log: Logger): Deps['searc
   )
 }
 
-/** @throws LeaseError: another service has the name of this cell; DatabaseError */
+/** @throws LeaseError if another service has this cell's name; DatabaseError */
 async function openPlacement(
   config: Config,
   options: OpenOptions & Pick<Deps, 'credentials'> & { readonly alive: LiveProcess },

@@ -1,4 +1,4 @@
-/** What a service has only as a cell, beside its `Placement`. Nothing else asks whether the service is one. */
+/** The parts that only a cell has, in addition to its `Placement`. Only this file asks `isCell`. */
 import type { ErrorRequestHandler, RequestHandler } from 'express'
 import { countersOfCells, type NewCounter } from '../base/counters.ts'
 import type { Deps } from '../base/deps.ts'
@@ -12,12 +12,12 @@ import { limitPlaceReads, type PlaceReadLimit } from '../http/cells/place-reads.
 interface ServiceParts {
   /** Counters that all cells share. */
   readonly newSharedCounter: NewCounter | undefined
-  /** Brings the directory of cells up to the folders, before the service listens. */
+  /** Updates the directory of cells to match the folders, before the service listens. */
   settle(): Promise<void>
   readonly jobs: readonly Job[]
 }
 
-/** @param newCounter counters of this service; undefined: no rate limits */
+/** @param newCounter creates counters of this service. Undefined: no rate limits. */
 export function servicePartsOf(deps: Deps, newCounter: NewCounter | undefined): ServiceParts {
   if (!isCell(deps)) return { newSharedCounter: newCounter, settle: async () => {}, jobs: [] }
   return {
@@ -28,7 +28,7 @@ export function servicePartsOf(deps: Deps, newCounter: NewCounter | undefined): 
 }
 
 interface HttpParts {
-  /** Steps before all that need the organisation of a request. */
+  /** Run before the steps that need the organisation of a request. */
   readonly steps: readonly RequestHandler[]
   readonly errorSteps: readonly ErrorRequestHandler[]
 }

@@ -1,4 +1,4 @@
-/** What in the configuration, and in the machine below it, will cause trouble: each a sentence. Nothing is asked over a network. */
+/** Finds problems of the configuration and of the machine. Each is a sentence. Uses no network. */
 
 import { rm, stat, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -12,14 +12,14 @@ import { isLoopback } from '../base/is-loopback.ts'
 import { openFilesLimit } from '../base/open-files.ts'
 import { credentialsFile, runFolder } from '../domain/layout.ts'
 
-/** The oldest git with what Grove asks of it. */
+/** The oldest git that Grove supports. */
 const oldestGit = [2, 39] as const
-/** Files that a service under load may have open. */
+/** Files that a service may have open under load. */
 const filesWanted = 4_096
-/** Names with at most so many other letters are taken for misspelt, in names of over five letters and in shorter ones. */
+/** How many letters a misspelt name may differ by. `long`: in names of over five letters. */
 const misspeltLetters = { long: 2, short: 1 } as const
 
-/** File systems on other machines, by the type that statfs(2) says: their locks and syncs do not hold as those of a disk. */
+/** Remote file systems, by the type from statfs(2). Their locks and syncs are not reliable. */
 const remoteTypes: Readonly<Record<number, string>> = {
   26985: 'NFS',
   20859: 'SMB',
@@ -32,12 +32,12 @@ const remoteTypes: Readonly<Record<number, string>> = {
   1397113167: 'AFS',
 }
 
-/** The part of the disk that should be free. */
+/** The fraction of the disk that should be free. */
 const freePart = 0.05
-/** Milliseconds that the clock may be behind a file that was written before. */
+/** Milliseconds that the clock may be behind the time of a file. */
 const clockToleranceMs = 60_000
 
-/** Empty where nothing is found. Writes and removes one file in the data folder, if that exists. */
+/** Returns the problems found. Writes and removes one file in the data folder, if that exists. */
 export async function checkConfig(config: Config, variables: NodeJS.ProcessEnv = process.env): Promise<string[]> {
   const checks = [
     checkNames(variables),
@@ -51,7 +51,7 @@ export async function checkConfig(config: Config, variables: NodeJS.ProcessEnv =
   return checks.flat()
 }
 
-/** A fault of the file system is a problem, too: a service that runs goes on. */
+/** Reports a fault of the file system as a problem: a running service continues. */
 async function lookedAt(check: () => Promise<string[]>): Promise<string[]> {
   try {
     return await check()
@@ -88,7 +88,7 @@ function checkProxy({ publicUrl, host, trustProxy }: Config): string[] {
   return ['TRUST_PROXY is unset behind a proxy: all clients share its address, and its rate limits. Set it to loopback']
 }
 
-/** The database is not asked. */
+/** Does not connect to the database. */
 function checkDatabase({ databaseUrl, dataDir }: Config): string[] {
   if (databaseUrl === undefined) return []
   const { hostname, searchParams } = new URL(databaseUrl)
@@ -104,7 +104,7 @@ function checkDatabase({ databaseUrl, dataDir }: Config): string[] {
   return found
 }
 
-/** The other cells are not asked. */
+/** Does not connect to other cells. */
 function checkCell({ cell, host }: Config): string[] {
   if (cell === undefined || isLoopback(new URL(cell.url).hostname) || !isLoopback(host)) return []
   return ['CELL_URL: HOST listens on this machine alone, where no other cell reaches it']
@@ -112,7 +112,7 @@ function checkCell({ cell, host }: Config): string[] {
 
 function checkFiles(): string[] {
   const limit = Number(openFilesLimit() ?? filesWanted)
-  // The report names a missing limit `unlimited`.
+  // A missing limit is reported as `unlimited`, so `limit` is NaN.
   return limit < filesWanted ? [`ulimit -n is ${limit}: a service under load needs ${filesWanted}`] : []
 }
 
@@ -125,10 +125,10 @@ async function checkGit(): Promise<string[]> {
   return isOld ? [`git is ${version}: Grove needs ${wanted} or newer`] : []
 }
 
-/** Whether the file system of the data folder keeps what Grove needs of it. Writes, syncs and removes a file where `root` exists. */
+/** Checks the data folder and its file system. If it exists, writes, syncs and removes a file. */
 async function checkFolder(root: string): Promise<string[]> {
   const found = await ignoreMissing(stat(root))
-  // The first start makes it, below the nearest folder that exists.
+  // The first start creates it below the nearest folder that exists.
   if (found === undefined) return checkFileSystem(await existingAbove(root))
   if (!found.isDirectory()) return [`DATA_DIR: ${root} is not a folder`]
   return [
@@ -154,10 +154,10 @@ async function checkFileSystem(folder: string): Promise<string[]> {
   return found
 }
 
-/** Permissions of every user of the machine: to read, write or enter; to enter alone. */
+/** Permissions of every user of the machine: any of them, and only to enter. */
 const [anyOfOthers, enteringOfOthers] = [0o007, 0o001]
 
-/** The texts of all organisations lie there. A folder above it that others cannot enter keeps them out. */
+/** Checks that other users cannot read the contents of all organisations. A closed folder above it is enough. */
 async function checkReaders(root: string, mode: number): Promise<string[]> {
   if ((mode & anyOfOthers) === 0) return []
   for (let above = dirname(root); ; above = dirname(above)) {
@@ -167,7 +167,7 @@ async function checkReaders(root: string, mode: number): Promise<string[]> {
   return [`DATA_DIR: every user of this machine may read ${root}, which holds all texts: chmod o= ${root}`]
 }
 
-/** A rename from `run/` into a repository must not cross file systems. */
+/** Checks `run/`, from which files are renamed into repositories. Renames must not cross file systems. */
 async function checkRun(root: string, device: number): Promise<string[]> {
   const found = await ignoreMissing(stat(runFolder(root)))
   return found === undefined || found.dev === device ? [] : ['DATA_DIR and its folder run/ are on two file systems']

@@ -1,4 +1,8 @@
-/** Opens the database of accounts, sessions, invitations and keys: credentials.sqlite, or the one that DATABASE_URL names. */
+/**
+ * Opens the database of accounts, sessions, invitations and keys.
+ *
+ * It is credentials.sqlite, or the one that DATABASE_URL names.
+ */
 import { chmod, open as openFile, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
@@ -23,10 +27,10 @@ export interface CredentialsOptions {
 }
 
 /**
- * Accounts cannot be rebuilt: a damaged file is never written to, what is missing is not made anew beside organisations, and of
- * two places that may have accounts none is chosen.
+ * Opens the accounts, which cannot be rebuilt. A damaged file is never written to. If there are organisations, a
+ * missing database is not created. If two places may hold accounts, neither is chosen.
  *
- * @throws DatabaseError, with a message for the operator
+ * @throws DatabaseError with a message for the operator
  */
 export async function openCredentials(
   config: Config,
@@ -34,7 +38,7 @@ export async function openCredentials(
 ): Promise<Database<CredentialsSchema>> {
   const root = config.dataDir
   const postgres = postgresOf(config)
-  // Under a lock: a copy of tables that another process has upgraded meanwhile would be of no use to the older version.
+  // Locked: the older version could not use a copy of tables that another process has just upgraded.
   const opened = await withCredentialsLock(root, draining, () => {
     return postgres ? openPostgresBeside(root, postgres, observer) : openFileIn(root, log, observer)
   })
@@ -98,18 +102,21 @@ async function hasOrganisations(root: string): Promise<boolean> {
   return (await readdir(root)).some(isId)
 }
 
-/** Bytes; -1: there is no such file. */
+/** Returns the size in bytes, or -1 if there is no such file. */
 async function sizeOf(file: string): Promise<number> {
   return (await ignoreMissing(stat(file)))?.size ?? -1
 }
 
-/** Password hashes and keys: for the user of the service alone, whatever its umask. The log gets the mode of the database. */
+/**
+ * Makes password hashes and keys readable only by the user of the service. The umask does not matter. SQLite gives a
+ * new WAL the mode of the database.
+ */
 async function keepPrivate(file: string): Promise<void> {
   const handle = await openFile(file, 'a', 0o600)
   await handle.close()
   for (const path of [file, `${file}-wal`, `${file}-shm`])
     await chmod(path, 0o600).catch((error: unknown) => {
-      // No log yet; or the file is another user's, who has to see to it.
+      // There is no WAL yet, or the file belongs to another user, who must protect it.
       if (codeOf(error) !== 'ENOENT' && codeOf(error) !== 'EPERM') throw error
     })
 }

@@ -1,4 +1,4 @@
-/** Creates the folder that `DATA_DIR` names if it is missing; explains why it cannot be used. */
+/** Creates the data folder if it is missing, or explains why it cannot be used. */
 import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeFolder, replaceFile } from '../../gitstore/durable.ts'
@@ -11,7 +11,7 @@ import { cellFile, runFolder } from '../domain/layout.ts'
 export async function makeDataFolder(root: string): Promise<void> {
   for (const path of [root, runFolder(root)]) {
     try {
-      // The repositories below are readable as the umask says: nobody else enters the folder.
+      // The umask may make the repositories in it readable, so no other user may enter the folder.
       await makeFolder(path, 0o700)
       if (!(await stat(path)).isDirectory()) throw new ConfigError(`DATA_DIR: ${path} is not a folder`)
     } catch (error) {
@@ -22,7 +22,7 @@ export async function makeDataFolder(root: string): Promise<void> {
   }
 }
 
-/** The first start with `CELL` gives the folder its name. @throws ConfigError: the folder is another cell, or one at all */
+/** Writes the cell's name to the folder at the first start with `CELL`. @throws ConfigError if it has another name */
 export async function rememberCell({ dataDir, cell }: Config): Promise<void> {
   const file = join(dataDir, cellFile)
   const known = (await ignoreMissing(readFile(file, 'utf8')))?.trim()

@@ -1,7 +1,9 @@
 /**
- * Starts the service and stops it when the system asks. Run it as `npm start` does: 16 threads for syncs; a heap whose limit
- * is below 2 GB, since V8 lets garbage grow to four times what lives where it may have more, to twice otherwise; one thread
- * that helps V8, since more of them, collecting the garbage of the search, keep the event loop waiting on two cores.
+ * Starts the service, and stops it on a signal.
+ *
+ * `npm start` has the options to run it with. They give libuv 16 threads for syncs. They limit the heap to less than 2
+ * GB: with more, V8 lets garbage grow to four times the live data instead of twice. They give V8 one helper thread: on
+ * two cores, several threads that collect the search's garbage would delay the event loop.
  */
 
 import cluster from 'node:cluster'
@@ -14,7 +16,7 @@ import { type RunningService, startService } from './service.ts'
 import { explainFault } from './start-errors.ts'
 import { startWorkers, WorkerFailedError } from './workers.ts'
 
-/** Milliseconds after which the process ends in any case; it must tolerate being killed at any moment anyway. */
+/** Milliseconds after which the process ends in any case. It must tolerate being killed at any moment. */
 const stopTimeoutMs = 14_000
 
 void start()
@@ -26,7 +28,7 @@ async function start(): Promise<void> {
     const log = createLog(config.logLevel, hasWorkers ? undefined : workerNumber())
     logWarnings(log)
     if (cluster.isWorker) {
-      // A message to a first process that has just died; 'disconnect' comes next.
+      // The first process has just died, so a message to it failed. 'disconnect' comes next.
       cluster.worker?.on('error', () => {})
       stopWhenAsked(await startService(config, { log, sweeps: isSweeper(), sharedLimits: true }))
     } else {
@@ -59,13 +61,13 @@ function stopWhenAsked(service: Pick<RunningService, 'close'>): void {
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, stop)
   const { worker } = cluster
   worker?.on('disconnect', () => {
-    // Otherwise node ends the worker at once, in the middle of requests.
+    // Otherwise Node ends the worker at once, in the middle of requests.
     worker.exitedAfterDisconnect = true
     stop()
   })
 }
 
-/** One line for expected errors. */
+/** Returns one line for an expected error. */
 function explain(error: unknown): string {
   if (error instanceof WorkerFailedError)
     return error.explained ? '' : `The service cannot start: ${printable(error.message)}\n`

@@ -1,4 +1,4 @@
-/** Starts the service; returns it as a value: main starts it, tests start it on port 0. */
+/** Starts the service and returns it as a value. Tests start it on port 0. */
 
 import cluster from 'node:cluster'
 import type { Server } from 'node:http'
@@ -25,9 +25,9 @@ import { createApp } from './app.ts'
 import { openDeps } from './bootstrap.ts'
 import { servicePartsOf } from './cell-parts.ts'
 
-/** Milliseconds for running requests to end when the service stops. */
+/** Milliseconds that running requests have to end when the service stops. */
 const closeTimeoutMs = 8_000
-/** Milliseconds that the start waits for a new index, 1,000 nodes; after that the service listens and answers 503 `busy`. */
+/** Milliseconds that the start waits for a new index: 1,000 nodes. Then the service listens and answers 503 `busy`. */
 const indexWaitMs = 5_000
 
 export interface RunningService {
@@ -44,11 +44,11 @@ export interface Overrides {
   readonly validateResponses?: boolean
   /** False if another worker runs the background jobs. */
   readonly sweeps?: boolean
-  /** Counters shared by all workers; default: counted by this process. */
+  /** True if all workers share the rate counters. Default: this process counts. */
   readonly sharedLimits?: boolean
 }
 
-/** Resolves when the service listens. The index is completed in the background. @throws as listen */
+/** Resolves when the service listens. The index is completed in the background. @throws errors of `listen` */
 export async function startService(config: Config, overrides: Overrides = {}): Promise<RunningService> {
   const {
     now,
@@ -91,7 +91,7 @@ export async function startService(config: Config, overrides: Overrides = {}): P
   const whole = index.keepWhole(() => fillIndex(deps, report))
   const waiting = new AbortController()
   try {
-    // Its timer keeps the process alive; the timers of index retries do not.
+    // The timer of `sleep` keeps the process alive, unlike the timers of index retries.
     await Promise.race([whole, sleep(indexWaitMs, undefined, { signal: waiting.signal })])
     await listen(server, config)
   } catch (error) {

@@ -1,4 +1,4 @@
-/** Errors for the operator's terminal: a sentence on one line for expected ones, the stack for others. */
+/** Formats errors for the operator's terminal. An expected error is one line; others have a stack. */
 import { codeOf, GitError } from '../../gitstore/errors.ts'
 import { SqliteNotInstalledError } from '../../index/sqlite/better-sqlite3.ts'
 import { DatabaseError } from '../../index/sqlite/database.ts'
@@ -25,7 +25,7 @@ export function explainFault(error: unknown): string {
   return isExpected ? printable(error.message) : stackOf(error)
 }
 
-/** The message, which may hold words of others, on one line; each frame on its own. */
+/** Returns the message on one line, as it may hold foreign text. Each frame has its own line. */
 function stackOf({ message, stack = message }: Error): string {
   const [head = '', ...frames] = stack.split(/\n(?= {4}at )/)
   return [head, ...frames].map(printable).join('\n')

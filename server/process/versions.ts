@@ -1,6 +1,8 @@
 /**
- * The version of Grove that each live process of a data folder runs. The file `version` in its folder below `run` has two lines:
- * the newest migration of the index that it knows, and the version of the package, which 1.0.0 had not.
+ * The version of Grove that each live process of a data folder runs.
+ *
+ * The file `version` in the process's folder below `run` has two lines. The first is the newest migration of the index
+ * that the process knows. The second is the version of the package, which 1.0.0 did not write.
  */
 
 import { readFile, writeFile } from 'node:fs/promises'
@@ -28,16 +30,16 @@ export async function writeVersion(processFolder: string): Promise<void> {
   await writeFile(join(processFolder, 'version'), `${own.schema}\n${own.release}\n`)
 }
 
-/** Whether a process of another version lives, or one that has written none. @throws as listLiveProcesses */
+/** True if a live process has another version, or has not written one. @throws errors of `listLiveProcesses` */
 export async function isOtherVersionAlive(run: string, ownProcess: string): Promise<boolean> {
   return (await versionsBeside(run, ownProcess)).some((version) => version?.schema !== own.schema)
 }
 
 /**
- * Processes of different major versions may write files that the other misreads. A process that has written no version is
- * just starting and finds this one.
+ * Refuses the folder while a process of another major version uses it. Each may misread files that the other one
+ * writes. A process that has written no version is still starting, and finds this one.
  *
- * @throws ConfigError: a process of another major version uses the folder; as listLiveProcesses
+ * @throws ConfigError; errors of `listLiveProcesses`
  */
 export async function refuseOtherMajor(run: string, ownProcess: string): Promise<void> {
   for (const version of await versionsBeside(run, ownProcess)) {
@@ -49,12 +51,12 @@ export async function refuseOtherMajor(run: string, ownProcess: string): Promise
   }
 }
 
-/** Version 1 has written no release. */
+/** Returns the major version. Version 1.0.0 wrote no release. */
 function majorOf(release = '1'): string | undefined {
   return release.split('.')[0]
 }
 
-/** Of each other live process; undefined for one that has not written its version yet. */
+/** Returns the version of each other live process. Undefined: it has not written one yet. */
 async function versionsBeside(run: string, ownProcess: string): Promise<(RunningVersion | undefined)[]> {
   const live = await listLiveProcesses(run, ownProcess)
   return Promise.all(live.filter((id) => !isUnfinished(id)).map((id) => versionOf(join(run, id))))

@@ -1,4 +1,4 @@
-/** Runs several processes on one port: the first starts and replaces workers and counts rates for all. */
+/** Runs several processes on one port. The first starts and replaces the others, and counts rates. */
 
 import cluster, { type Worker } from 'node:cluster'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -8,11 +8,11 @@ import { type Config, workerEnvironment } from '../base/config.ts'
 import { answerScrapes } from '../metrics/worker-scrapes.ts'
 import { type RunningService, urlOf } from './service.ts'
 
-/** Milliseconds until workers that do not stop are killed: a second before this process ends in any case. */
+/** Milliseconds until workers that do not stop are killed. This process ends a second later. */
 const stopTimeoutMs = 13_000
-/** Milliseconds before a dead worker is replaced: `shortest`, doubled for each death in a row, up to `longest`. */
+/** Milliseconds before a dead worker is replaced. `shortest` doubles with each death in a row, up to `longest`. */
 const pausesMs = { shortest: 100, longest: 10_000 } as const
-/** Milliseconds after which a worker counts as started; its death is then the first in a row. */
+/** Milliseconds after which a worker counts as started. A later death is the first in a row. */
 const provenAfterMs = 60_000
 
 /** The number of the worker that runs the background jobs. */
@@ -20,7 +20,7 @@ const sweeper = 1
 
 /** A worker ended before the service listened. */
 export class WorkerFailedError extends Error {
-  /** Whether it has written the reason to standard error, which it shares with this process. */
+  /** True if it has written the reason to the standard error that the processes share. */
   readonly explained: boolean
 
   constructor(code: number | null, signal: string | null) {
@@ -30,12 +30,13 @@ export class WorkerFailedError extends Error {
   }
 }
 
-/** Resolves when all `config.workers` listen. @throws WorkerFailedError, with no worker left */
+/** Starts `config.workers` and resolves when all listen. @throws WorkerFailedError after all have ended */
 export async function startWorkers(config: Config, log: Logger): Promise<Pick<RunningService, 'url' | 'close'>> {
   const listening = new Set<Worker>()
   const stopping = new AbortController()
   const { signal } = stopping
-  /** The port given to workers, and the one they listen on. They differ for PORT=0: further workers share the first one's port. */
+  // The port given to workers, and the one that they listen on. With PORT=0 they differ: the first worker chooses the
+  // port.
   let sharedPort = config.port
   let port: number | undefined
   new RateLimiterClusterMaster()
@@ -46,7 +47,7 @@ export async function startWorkers(config: Config, log: Logger): Promise<Pick<Ru
     // This process holds the port only while a worker uses it.
     if (port !== undefined && listening.size === 0) sharedPort = port
     const worker = cluster.fork(workerEnvironment({ worker: number, port: sharedPort, sweeps: number === sweeper }))
-    // A message to a worker that has just died; its 'exit' comes next.
+    // The worker has just died, so a message to it failed. 'exit' comes next.
     worker.on('error', () => {})
     const ended = new Promise<{ code: number | null; signal: string | null }>((resolve) => {
       worker.once('exit', (code, signal) => {
@@ -63,7 +64,7 @@ export async function startWorkers(config: Config, log: Logger): Promise<Pick<Ru
     return { ended }
   }
 
-  /** Keeps one worker alive: replaces it when it dies, with a growing delay if it dies soon. */
+  /** Replaces one worker whenever it dies, with a growing delay if it dies soon. */
   const keep = async (first: { ended: Promise<unknown> }, number: number): Promise<void> => {
     let current: { ended: Promise<unknown> } | undefined = first
     let pause: number = pausesMs.shortest
@@ -81,7 +82,7 @@ export async function startWorkers(config: Config, log: Logger): Promise<Pick<Ru
   }
 
   try {
-    // Starts the first alone: it creates what is missing, and a failure is reported once.
+    // The first starts before the others. It creates missing files, and reports a failure once.
     const first = await start(sweeper)
     const others = await Promise.all(Array.from({ length: config.workers - 1 }, (_, at) => start(sweeper + 1 + at)))
     const kept = [first, ...others].map((worker, at) => keep(worker, sweeper + at))

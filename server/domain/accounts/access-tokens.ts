@@ -1,4 +1,4 @@
-/** Personal access tokens: used by scripts and `git` instead of a password; each has a scope. */
+/** Personal access tokens: scripts and `git` use them instead of a password. Each has a scope. */
 
 import { v7 as newId } from 'uuid'
 import {
@@ -21,10 +21,10 @@ import { recordLastUse } from './last-used.ts'
 import { hashOf, isAccessToken, newAccessToken } from './tokens.ts'
 import { personOf } from './user-view.ts'
 
-/** Per person, expired tokens included. */
+/** Per user, expired tokens included. */
 const maxTokens = 100
 
-/** What a personal access token may do; never more than its person. */
+/** The rights of a personal access token. They never exceed its user's. */
 export interface TokenScope {
   /** `read` changes nothing. */
   readonly access: 'read' | 'write'
@@ -34,10 +34,10 @@ export interface TokenScope {
   readonly nodeId?: string
 }
 
-/** The person a request is authenticated as, and the scope of the token. */
+/** The user of a request, and the scope of their token. */
 export interface Credential {
   readonly person: Person
-  /** Absent for the access token of a login, which has all rights of the person. */
+  /** Absent for the access token of a login, which has all rights of its user. */
   readonly scope?: TokenScope
 }
 
@@ -45,7 +45,7 @@ export interface AccessToken extends Pick<Row, 'id' | 'name' | 'access' | 'hint'
   readonly org_id?: string
   readonly node_id?: string
   readonly expires_at?: string
-  /** At most a minute before the last use; absent until the first. */
+  /** At most a minute before the last use. Absent until the first use. */
   readonly last_used_at?: string
 }
 
@@ -55,15 +55,16 @@ export interface NewAccessToken {
   readonly org_id?: string
   /** Only with `org_id`. */
   readonly node_id?: string
-  /** ISO 8601, in the future; absent: the token does not expire. */
+  /** ISO 8601, in the future. Absent: the token does not expire. */
   readonly expires_at?: string
 }
 
 /**
  * Creates a token. Its secret, `token`, is shown only in this answer.
  *
- * @throws ValidationError node_id without org_id, expires_at in the past; AppError org_not_found, node_not_found, too_many_tokens,
- * invalid_token (the session has ended meanwhile, or the account is gone)
+ * @throws ValidationError node_id without org_id, expires_at in the past
+ * @throws AppError org_not_found, node_not_found, too_many_tokens, invalid_token (the session has just ended, or the
+ *   account is gone)
  */
 export async function createAccessToken(
   deps: Deps,
@@ -93,7 +94,7 @@ export async function createAccessToken(
   }
   await deps.credentials.write(async (trx) => {
     await lockAccount(trx, actor.id)
-    // A reset revokes every token, so none may follow from a session that it has ended.
+    // A reset revokes every token, so a session that it has ended must not create another.
     await requireSignedIn(trx, actor)
     if ((await countAccessTokens(trx, actor.id)) >= maxTokens) {
       throw new AppError('too_many_tokens', `You have ${maxTokens} tokens; revoke one that you no longer use`)
@@ -103,22 +104,26 @@ export async function createAccessToken(
   return { ...toAccessToken(row), token }
 }
 
-/** The oldest first. */
+/** Lists the caller's tokens, oldest first. */
 export async function listMyAccessTokens(deps: Deps, actor: Person, page: Page) {
   const { read } = deps.credentials
   const rows = await listAccessTokens(read, actor.id, page)
   return { tokens: rows.map(toAccessToken), ...pageOf(page, await countAccessTokens(read, actor.id)) }
 }
 
-/** Takes effect with the next request, in every process. @throws AppError token_not_found, for another person's token too */
+/**
+ * Revokes a token, from the next request in every process.
+ *
+ * @throws AppError token_not_found, also for another user's
+ */
 export async function revokeAccessToken(deps: Deps, actor: Person, { tokenId }: TokenAt): Promise<void> {
   const deleted = await deps.credentials.write((trx) => deleteAccessToken(trx, actor.id, tokenId))
   if (!deleted) throw new AppError('token_not_found', 'Token not found')
 }
 
 /**
- * The token's person and scope. Undefined if it is unknown, revoked, expired, or no personal access token. Reads the
- * database each time, two rows by key, so that a revocation takes effect at once.
+ * Returns the token's user and scope. Undefined: it is unknown, revoked, expired, or not a personal access token. Reads
+ * the database each time, two rows by key, so that a revocation takes effect at once.
  */
 export async function authenticateToken(deps: Deps, secret: string): Promise<Credential | undefined> {
   if (!isAccessToken(secret)) return undefined
@@ -134,7 +139,7 @@ export async function authenticateToken(deps: Deps, secret: string): Promise<Cre
   return { person, scope: { access, ...bounds } }
 }
 
-/** Whether the token covers this node (undefined: no node) of this organisation (undefined: none). */
+/** True if the token covers the organisation and node of a request. Undefined: the request names none. */
 export function isWithin(scope: TokenScope, orgId: string | undefined, nodeId: string | undefined): boolean {
   if (scope.orgId !== undefined && scope.orgId !== orgId) return false
   return scope.nodeId === undefined || scope.nodeId === nodeId

@@ -34,30 +34,34 @@ import { personOf, type User, userOf } from './user-view.ts'
 export interface NewAccount extends SignInFrom {
   readonly email: string
   readonly password: string
-  /** Default: the e-mail's part before the @; where that is hidden, a name that tells nothing of it. */
+  /** Default: the part before the @. If the e-mail address is hidden, a name that does not reveal it. */
   readonly name?: string
   /** Default: as configured. */
   readonly hide_email?: boolean
-  /** The secret of one; needed where `SIGNUP` is `invite`. */
+  /** The secret of an invitation. Required if `SIGNUP` is `invite`. */
   readonly invitation?: string
 }
 
-/** The personal organisation has just been created, so its id is always present. */
+/** The session of a new account. Its personal organisation has just been created, so the id is always present. */
 export interface FirstSession extends Session {
   readonly user: User & {
     readonly org_id: string
-    /** What an invitation has let the person join; absent without one. */
+    /** The organisation that the invitation was for. Absent without one. */
     readonly orgs?: readonly JoinedOrg[]
   }
 }
 
 /**
- * Inserts the account first, since only that can be refused. If creating the organisation fails, the next login creates
- * it under the id in the account's row. The same transaction takes the invitation and inserts the membership that it gives;
- * what crashes and faults leave of that, the next login finishes, or the background job.
+ * Creates an account, its personal organisation and its first session.
  *
- * @throws ValidationError email, name, password; AppError signup_closed, invitation_not_found, email_taken, rate_limited, outcome_unknown
- * (the account exists but is not a member yet), storage_readonly (a cell without its lease)
+ * Inserts the account first, because only that can be refused. If creating the organisation fails, the next login
+ * creates it under the id in the account's row. The same transaction takes the invitation and inserts the membership
+ * that it gives. If a crash or fault prevents the membership's commit, the next login or the background job makes it.
+ *
+ * @throws ValidationError email, name, password
+ * @throws AppError signup_closed, invitation_not_found, email_taken, rate_limited, outcome_unknown (the account exists
+ * but
+ *   is not a member yet), storage_readonly (a cell without its lease)
  */
 export async function signup(
   deps: Deps,
@@ -70,7 +74,8 @@ export async function signup(
   if (await findAccountByEmail(deps.credentials.read, email)) throw emailTakenError()
   const isHidden = hide_email ?? deps.config.hideEmail ?? false
   const account = newAccount(deps, { email, name, isHidden }, await hashPassword(deps, 'signup', password))
-  // A cell that cannot make the organisation makes no account either: a repeated sign-up would find its address taken.
+  // A cell that cannot create the organisation must not create the account: a repeated sign-up would find its address
+  // taken.
   deps.placement.lease.before()
   const pending = await deps.credentials.write(async (trx) => {
     if (!(await insertAccount(trx, account))) throw emailTakenError()
@@ -83,7 +88,7 @@ export async function signup(
   return { ...session, user: { ...session.user, org_id: account.org_id, ...(joined ? { orgs: [joined] } : {}) } }
 }
 
-/** Undefined where the invitation's organisation or owner has gone since it was taken. @throws AppError outcome_unknown */
+/** Undefined: the invitation's organisation or owner has gone since it was taken. @throws AppError outcome_unknown */
 async function joinFirst(deps: Deps, person: Person, pending: PendingMembership): Promise<JoinedOrg | undefined> {
   return completeMembership(deps, person, pending).catch((cause: unknown) => {
     if (isFinal(cause)) return undefined
@@ -100,7 +105,12 @@ export interface AddedAccount {
   readonly isHidden?: boolean
 }
 
-/** An account with a random password, which is not shown; the person sets one with the token. @throws as signup */
+/**
+ * Creates an account with a random password that nobody knows. Its user sets one with the token.
+ *
+ * @throws ValidationError email, name
+ * @throws AppError email_taken, rate_limited
+ */
 export async function addAccount(deps: Deps, added: AddedAccount): Promise<ResetToken> {
   const { email, name, isAdmin, isHidden = deps.config.hideEmail ?? false } = added
   const account = newAccount(deps, { email, name, isHidden }, await hashRandomPassword(deps))
@@ -136,7 +146,7 @@ export function emailTakenError(): AppError {
   return new AppError('email_taken', 'There is an account with this e-mail address')
 }
 
-/** @throws AppError invalid_credentials, the same for an unknown address and a wrong password; account_disabled; rate_limited */
+/** @throws AppError account_disabled, rate_limited, invalid_credentials (for an unknown address or a wrong password) */
 export async function login(
   deps: Deps,
   { email, password, ...client }: { email: string; password: string } & SignInFrom,
@@ -158,10 +168,11 @@ export interface PasswordChange extends SignInFrom {
 }
 
 /**
- * Ends every session and reset token of the person and opens a new session. A reset, which follows a loss, also revokes their personal access
- * tokens. A wrong proof counts as a failed sign-in.
+ * Changes the password and opens a new session. All other sessions and reset tokens end. A reset, which
+ * follows a loss, also revokes the personal access tokens. A wrong proof counts as a failed sign-in.
  *
- * @throws ValidationError unless there is exactly one proof, new_password; AppError unauthenticated, invalid_credentials, invalid_token, rate_limited
+ * @throws ValidationError new_password; there is not exactly one proof
+ * @throws AppError unauthenticated, invalid_credentials, invalid_token, rate_limited
  */
 export async function changePassword(deps: Deps, actor: Actor, input: PasswordChange): Promise<Session> {
   const { old_password, reset_token, new_password, ...client } = input
@@ -184,9 +195,9 @@ function eitherProof(): ValidationError {
 
 interface Proof {
   readonly method: 'password' | 'reset'
-  /** Runs before the new password is hashed, since hashing is expensive. @throws AppError */
+  /** Runs before the new password is hashed, because hashing is expensive. @throws AppError */
   check(): Promise<void>
-  /** The account whose password changes; runs in the transaction that changes it. @throws AppError */
+  /** Returns the account whose password changes. Runs in the transaction that changes it. @throws AppError */
   use(trx: CredentialsDb): Promise<string>
 }
 
@@ -244,7 +255,7 @@ export async function readMe(deps: Deps, actor: Person): Promise<User> {
   return userOf(deps, await readAccount(deps, actor.id))
 }
 
-/** @throws AppError as openSession */
+/** @throws errors of `openSession` */
 async function signIn(
   deps: Deps,
   account: Account,

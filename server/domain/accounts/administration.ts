@@ -1,4 +1,4 @@
-/** What administrators of the service do with accounts. They see no content of organisations in which they have no role. */
+/** Administration of accounts. Administrators see no content of organisations in which they have no role. */
 
 import {
   type AccountFilter,
@@ -19,10 +19,10 @@ import { type Deletion, idOf, removeAccount } from './deletion.ts'
 import { requireLine } from './identity.ts'
 import { issueResetToken, type ResetToken } from './sessions.ts'
 
-/** A person who is one, or the operator. */
+/** An administrator, or the operator. */
 type Administrator = Person | Operator
 
-/** An account as administrators see it. */
+/** An account, as administrators see it. */
 export interface ManagedAccount {
   readonly id: string
   readonly email: string
@@ -33,7 +33,7 @@ export interface ManagedAccount {
   /** Absent: it is not disabled. */
   readonly disabled_at?: string
   readonly disabled_reason?: string
-  /** At most an hour before the last use; absent until the first. */
+  /** At most an hour before the last use. Absent until the first use. */
   readonly last_seen_at?: string
 }
 
@@ -47,7 +47,7 @@ export interface AccountChange {
 /** Characters. */
 const longestReason = 500
 
-/** The oldest first. @throws AppError forbidden */
+/** Lists accounts, oldest first. @throws AppError forbidden */
 export async function listManagedAccounts(deps: Deps, actor: Administrator, input: Page & AccountFilter) {
   requireAdministrator(actor)
   const { q = '', state, ...page } = input
@@ -64,10 +64,11 @@ export async function readManagedAccount(deps: Deps, actor: Administrator, at: A
 }
 
 /**
- * Disables, enables, appoints, dismisses. What a disabled account has open ends with the next request, in every process; its
- * memberships stay.
+ * Disables or enables an account, or changes whether it is an administrator. The sessions and tokens of a disabled
+ * account are refused from the next request, in every process. Its memberships stay.
  *
- * @throws ValidationError disabled_reason; AppError forbidden, account_not_found, own_account
+ * @throws ValidationError disabled_reason
+ * @throws AppError forbidden, account_not_found, own_account
  */
 export async function changeManagedAccount(
   deps: Deps,
@@ -104,7 +105,7 @@ export async function deleteManagedAccount(deps: Deps, actor: Administrator, at:
   return removeAccount(deps, actor, account.id)
 }
 
-/** A one-time token with which the person sets a new password. @throws AppError forbidden, account_not_found */
+/** Issues a one-time token for setting a new password. @throws AppError forbidden, account_not_found */
 export async function resetManagedAccount(deps: Deps, actor: Administrator, at: AccountAt): Promise<ResetToken> {
   requireAdministrator(actor)
   const { id } = await accountAt(deps, at)
@@ -112,7 +113,7 @@ export async function resetManagedAccount(deps: Deps, actor: Administrator, at: 
   return issueResetToken(deps, id)
 }
 
-/** Names, owners and counts; nothing that lies in them. The oldest first, of all cells. @throws AppError forbidden */
+/** Lists organisations of all cells without their content, oldest first. @throws AppError forbidden */
 export async function listAllOrgs(deps: Deps, actor: Administrator, page: Page) {
   requireAdministrator(actor)
   const { rows, owners, total } = await deps.placement.listOrgsWithOwners(deps.index.read, page)
@@ -128,7 +129,7 @@ export async function listAllOrgs(deps: Deps, actor: Administrator, page: Page) 
   return { orgs, ...pageOf(page, total) }
 }
 
-/** Which cell has which organisation, as it changes. @throws AppError forbidden */
+/** Lists changes of the cell of each organisation. @throws AppError forbidden */
 export async function listPlaces(deps: Deps, actor: Administrator, input: PlaceChangesInput) {
   requireAdministrator(actor)
   return deps.placement.listChanges(input)

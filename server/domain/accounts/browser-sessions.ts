@@ -1,4 +1,4 @@
-/** Sessions of browsers: a random secret in a cookie goes on with a session in place of refresh tokens. Only its hash is stored. */
+/** Browser sessions use a random secret in a cookie instead of refresh tokens. Only its hash is stored. */
 
 import { findProfileOfSession } from '../../../index/credentials/accounts.ts'
 import {
@@ -20,9 +20,10 @@ export function isBrowserSecret(text: string): boolean {
 }
 
 /**
- * A secret with which the session of the person goes on; its refresh tokens end.
+ * Creates a secret that continues the user's session. Its refresh tokens end.
  *
- * @throws AppError invalid_credentials: the session has ended; Error where the person has none
+ * @throws AppError invalid_credentials if the session has ended
+ * @throws Error if the user has no session
  */
 export async function createBrowserSession(deps: Deps, { id, sessionId }: Person): Promise<string> {
   if (sessionId === undefined) throw new Error('Only a session is kept in a browser')
@@ -35,12 +36,15 @@ export async function createBrowserSession(deps: Deps, { id, sessionId }: Person
   return secret
 }
 
-/** A change of the password may end a session that has just been opened. */
+/** Returns the error for a new session that a change of the password has ended. */
 export function sessionEndedError(): AppError {
   return new AppError('invalid_credentials', 'The session was ended during the sign-in; sign in again')
 }
 
-/** Undefined if the session has ended or was not used for too long, or its account is disabled or gone. */
+/**
+ * Returns the user of a secret. Undefined: the session has ended or was unused for too long, or its account is disabled
+ * or gone.
+ */
 export async function findPersonOfBrowser(deps: Deps, secret: string): Promise<Person | undefined> {
   const session = await findSessionOfCookie(deps.credentials.read, hashOf(secret), deps.now().toISOString())
   return session && findSessionPerson(deps, session.account_id, session.id)

@@ -1,4 +1,4 @@
-/** The deletion of an account: its memberships first, then the account with all that opens it. */
+/** Deletes accounts: first the memberships, then the account with its sessions and tokens. */
 
 import { deleteAccount, insertDeletedAccount, listDeletedSince } from '../../../index/credentials/accounts.ts'
 import { listOrgsWithOthers } from '../../../index/derived/org-queries.ts'
@@ -19,9 +19,9 @@ interface OrgName {
 
 export interface Deletion {
   readonly message: string
-  /** Organisations that go on without the person. */
+  /** Organisations that continue without the user. */
   readonly left: readonly OrgName[]
-  /** Organisations whose only member the person was. */
+  /** Organisations that had no other member. */
   readonly trashed: readonly OrgName[]
 }
 
@@ -31,7 +31,7 @@ const whatRemains =
 /**
  * Deletes the caller's own account, proved by its password.
  *
- * @throws AppError invalid_credentials, rate_limited; as removeAccount
+ * @throws AppError invalid_credentials, rate_limited; errors of `removeAccount`
  */
 export async function deleteMe(deps: Deps, actor: Person, { password, from }: PasswordProof): Promise<Deletion> {
   const account = await provePassword(deps, actor, { password, from })
@@ -40,11 +40,13 @@ export async function deleteMe(deps: Deps, actor: Person, { password, from }: Pa
 }
 
 /**
- * Leaves every organisation, by one commit each; those where the person is alone go to the trash. A repetition finishes what
- * a crash has left. No mirror or backup makes an account of this id again where this data folder's credentials are kept.
+ * Deletes an account. It leaves every organisation, by one commit each. Organisations without another member go to the
+ * trash. After a crash, a repetition finishes the deletion. The id is recorded in the credentials, so that a restored
+ * mirror or backup does not create the account again.
  *
- * @throws AppError last_owner, with the `orgs` that others would be left in without an owner: nothing has changed, unless another
- * owner left, or somebody joined, during the deletion; `left` and `trashed` then say what has
+ * @throws AppError last_owner, with the `orgs` whose other members would have no owner. Nothing has changed, unless an
+ * owner
+ *   left or somebody joined during the deletion. Then `left` and `trashed` list the changes.
  */
 export async function removeAccount(deps: Deps, by: Person | Operator, id: string): Promise<Deletion> {
   const orgs = await listOrgsWithOthers(deps.index.read, id)
@@ -56,7 +58,7 @@ export async function removeAccount(deps: Deps, by: Person | Operator, id: strin
   )
   if (ownerless.length > 0) throw lastOwner(ownerless.map(nameOf))
   const ended: Ended = { left: [], trashed: [] }
-  // Where a change meanwhile may still refuse the deletion comes first, and the trash last.
+  // Organisations that a concurrent change may make refuse the deletion come first, the trash last.
   for (const org of orgs.toSorted((a, b) => rankOf(a) - rankOf(b))) {
     const end = await endMembership(deps, by, org, { accountId: id }).catch((error: unknown) => {
       throw isLastOwner(error) ? lastOwner([nameOf(org)], ended) : error
@@ -67,7 +69,7 @@ export async function removeAccount(deps: Deps, by: Person | Operator, id: strin
     await insertDeletedAccount(trx, id, deps.now().toISOString())
     await deleteAccount(trx, id)
   })
-  // What other requests of the person have committed meanwhile.
+  // Other requests of the user may have committed memberships since.
   await takeOut(deps, id)
   deps.log.info({ account: id, by: idOf(by) }, 'an account was deleted')
   return {
@@ -77,7 +79,7 @@ export async function removeAccount(deps: Deps, by: Person | Operator, id: strin
   }
 }
 
-/** Organisations by what has become of the membership. */
+/** Organisations, by the end of the membership. */
 interface Ended {
   readonly left: OrgName[]
   readonly trashed: OrgName[]
@@ -89,8 +91,8 @@ function rankOf({ role, others }: { readonly role: Role; readonly others: number
 }
 
 /**
- * Leaves the organisation, or takes it into the trash if nobody else is in it. The index says which is tried first; what is done
- * is decided under the lock of org.git.
+ * Leaves the organisation, or moves it to the trash if it has no other member. The index says which to try first. The
+ * decision is made under the lock of org.git.
  *
  * @throws AppError last_owner
  */
@@ -108,16 +110,16 @@ async function endMembership(
       if (!trash && (await leaveOrg(deps, by, at, who))) return 'left'
     }
   } catch (error) {
-    // Another owner has deleted it meanwhile.
+    // Another owner has deleted it since.
     if (error instanceof AppError && error.code === 'org_not_found') return 'gone'
     throw error
   }
 }
 
-/** Milliseconds for which an account that is gone is looked for in organisations: no request takes so long. */
+/** Milliseconds for which organisations are searched for a deleted account. No request takes that long. */
 const lookedForMs = 24 * 3600 * 1000
 
-/** Ends memberships that requests have committed beside, or after, the deletion of their account. */
+/** Ends memberships that requests have committed during or after the deletion of their account. */
 export async function removeDeletedMembers(deps: Deps): Promise<void> {
   const since = new Date(deps.now().getTime() - lookedForMs).toISOString()
   const missed = await deps.placement.listDeletedMembers()
@@ -134,12 +136,12 @@ async function takeOut(deps: Deps, id: string): Promise<void> {
   }
 }
 
-/** For the log. */
+/** Returns the actor's id for the log. */
 export function idOf(actor: Person | Operator): string {
   return actor.kind === 'person' ? actor.id : actor.kind
 }
 
-/** @param ended what had changed before the refusal; absent: nothing */
+/** @param ended the memberships that ended before the refusal */
 function lastOwner(orgs: readonly OrgName[], ended?: Ended): AppError {
   const advice = `Others would be left without an owner in ${namesOf(orgs)}; give the role to one of them first`
   const changed = ended === undefined ? [] : [...ended.left, ...ended.trashed]

@@ -5,7 +5,11 @@ import { invalid } from '../../base/errors.ts'
 import { isHiddenEmail } from '../format/hidden-emails.ts'
 import { isOneLine } from '../format/text-rules.ts'
 
-/** The intersection of the HTML standard and RFC 5321 (Dot-string, no quotes, no address literal), with a dotted domain. */
+/**
+ * A valid e-mail address: the HTML standard and RFC 5321 both allow it.
+ *
+ * That is a Dot-string without quotes or an address literal, with a dotted domain.
+ */
 const atom = "[\\w!#$%&'*+/=?^`{|}~-]+"
 const label = '[a-z\\d](?:[a-z\\d-]{0,61}[a-z\\d])?'
 const address = new RegExp(`^(?=.{1,254}$)(?=[^@]{1,64}@)${atom}(?:\\.${atom})*@${label}(?:\\.${label})+$`, 'i')
@@ -14,22 +18,22 @@ export function isEmail(email: string): boolean {
   return address.test(email) && !isHiddenEmail(email)
 }
 
-/** @throws ValidationError, also for an address that stands for another in Git */
+/** @throws ValidationError, also for an address that hides another in Git */
 export function requireEmail(email: string, field = 'email'): void {
   if (!isEmail(email)) throw invalid(['body', field], 'Value error, not a valid e-mail address', email)
 }
 
-/** Characters; org.json and member files hold no longer ones. */
+/** Characters. org.json and member files do not hold longer names. */
 const longestName = 200
 
-/** @throws ValidationError if it is too long or has control characters, or if git would strip the whole name from a commit */
+/** @throws ValidationError: too long, has control characters, or git would strip all of it */
 export function requireAuthorName(name: string): void {
   requireLine('name', name, longestName)
   if (isAuthorName(name)) return
   throw invalid(['body', 'name'], 'Git would keep nothing of this name in a commit; use letters or digits', name)
 }
 
-/** Text that stands in one line of a list. @param field of the request's body @throws ValidationError */
+/** Checks text that is shown in one line of a list. @param field of the request's body @throws ValidationError */
 export function requireLine(field: string, text: string, longest: number): void {
   if (isOneLine(text) && [...text].length <= longest) return
   throw invalid(
@@ -39,12 +43,12 @@ export function requireLine(field: string, text: string, longest: number): void 
   )
 }
 
-/** A name that tells nothing of the e-mail. */
+/** Returns a name that does not reveal the e-mail address. */
 export function anonymousName(accountId: string): string {
   return `user-${accountId.slice(-8)}`
 }
 
-/** The part before the @, unless git would strip it. */
+/** Returns the part before the @, unless git would strip it. */
 export function defaultName(email: string): string {
   const before = email.slice(0, email.lastIndexOf('@')).slice(0, 200)
   return isAuthorName(before) ? before : email.slice(0, 200)

@@ -1,6 +1,7 @@
 /**
- * Invitations of an organisation: made, listed and withdrawn by its owners, or made by the operator; and what they let a person
- * do: sign up, join the organisation.
+ * Invitations to sign up, and to join an organisation.
+ *
+ * Owners of the organisation create, list and revoke them. The operator can also create them.
  */
 import { v7 as newId } from 'uuid'
 import { emailKey, findAccountById, findActiveProfile } from '../../../index/credentials/accounts.ts'
@@ -45,25 +46,25 @@ const dayMs = 24 * 3600 * 1000
 /** Days that an invitation lasts. */
 export const invitationDays = { default: 7, longest: 30 } as const
 
-/** People that one invitation lets in at most. */
+/** Users that one invitation can let in. */
 export const mostUses = 1_000
 
-/** Of an organisation, those that have ended not counted. */
+/** Open invitations of an organisation. */
 const maxInvitations = 1_000
 
 interface Invitation {
   readonly id: string
   readonly role: Role
-  /** The only address that may use it, in lower case. */
+  /** The only e-mail address that may use it, in lower case. */
   readonly email?: string
   readonly uses_left: number
   readonly expires_at: string
-  /** The owner's account; absent: the operator. */
+  /** The owner's account. Absent: the operator. */
   readonly created_by?: string
   readonly created_at: string
 }
 
-/** The secret is in `token`, and in `url` behind the `#`, which no browser sends to a server. */
+/** A new invitation. `token` is its secret. */
 export type CreatedInvitation = Invitation & { readonly token: string }
 
 export interface InvitationBounds {
@@ -79,9 +80,10 @@ export interface NewInvitation extends InvitationBounds {
 }
 
 /**
- * The secret is shown only in this answer.
+ * Creates an invitation. Its secret is shown only in this answer.
  *
- * @throws ValidationError email, expires_at; AppError org_not_found, forbidden, too_many_invitations
+ * @throws ValidationError email, expires_at
+ * @throws AppError org_not_found, forbidden, too_many_invitations
  */
 export async function createInvitation(
   deps: Deps,
@@ -96,7 +98,7 @@ export async function createInvitation(
   return { ...toInvitation({ ...row, role }), token }
 }
 
-/** Only lets people sign up. @throws ValidationError as createInvitation */
+/** Creates an invitation that is only for signing up. @throws ValidationError email, expires_at */
 export async function createSignUpInvitation(
   deps: Deps,
   _actor: Operator,
@@ -106,12 +108,17 @@ export async function createSignUpInvitation(
   return { token }
 }
 
-/** Where people read how to use it. `base`: the service's address, without a slash at its end. */
+/**
+ * Returns the URL of the page that explains how to use an invitation. The secret is in the fragment, which browsers do
+ * not send to the server.
+ *
+ * @param base the service's URL, without a trailing slash
+ */
 export function invitationUrl(base: string, token: string): string {
   return `${base}/join#token=${token}`
 }
 
-/** Those that have not ended, the oldest first. */
+/** Lists open invitations, oldest first. */
 export async function listInvitations(deps: Deps, actor: Person, at: OrgAt, page: Page) {
   await authorizeOrg(deps, actor, at, 'owner')
   const { read } = deps.credentials
@@ -120,7 +127,7 @@ export async function listInvitations(deps: Deps, actor: Person, at: OrgAt, page
   return { invitations: rows.map(toInvitation), ...pageOf(page, await countOpenInvitations(read, at.orgId, now)) }
 }
 
-/** @throws AppError invitation_not_found, also for one that has ended */
+/** @throws AppError invitation_not_found, also if it has ended */
 export async function revokeInvitation(deps: Deps, actor: Person, at: InvitationAt): Promise<void> {
   await authorizeOrg(deps, actor, at, 'owner')
   const now = deps.now().toISOString()
@@ -190,8 +197,8 @@ function invitationNotFoundError(): AppError {
 }
 
 /**
- * The invitation of the token, if that address may use it now. One of an owner is good only while they are an owner and not disabled; one of
- * the operator, as long as there is the organisation.
+ * Returns the invitation of the token, if that e-mail address may use it now. An owner's invitation is valid while they
+ * are an owner and not disabled. The operator's is valid while the organisation exists.
  */
 async function findGoodInvitation(deps: Deps, token: string, email: string): Promise<Row | undefined> {
   const invitation = await findInvitation(deps.credentials.read, hashOf(token))
@@ -200,10 +207,11 @@ async function findGoodInvitation(deps: Deps, token: string, email: string): Pro
 }
 
 /**
- * Takes one use and, where it is one of an organisation, inserts the membership that is then committed. Runs in the transaction
- * of what the invitation allows. A person uses an invitation once: who was removed, or has a lower role since, needs another one.
- * `refuse`: the error if it has ended meanwhile.
+ * Takes one use of an invitation, and inserts its membership, if any, to be committed. Runs in the same transaction as
+ * the change that the invitation allows. An account can use an invitation once. A member who was removed or has a lower
+ * role since needs another one.
  *
+ * @param refuse creates the error if the invitation has just ended
  * @throws AppError of `refuse`
  */
 export async function takeInvitation(
@@ -222,9 +230,9 @@ export async function takeInvitation(
 }
 
 /**
- * Joins the organisation of the invitation, or raises the caller's role in it. Takes no use of it where the caller has that
- * role or a higher one, or where an earlier request has taken one and failed: a repetition gets the same answer. The use is
- * taken under the lock of org.git, so that several requests of a person take one.
+ * Joins the organisation of the invitation, or raises the caller's role in it. Takes no use if the caller has that role
+ * or a higher one, or if an earlier request has taken one and failed. A repetition gets the same answer. The use is
+ * taken under the lock of org.git, so that several requests of one caller take one use.
  *
  * @throws AppError invitation_not_found, too_many_members
  */
@@ -261,8 +269,8 @@ export async function acceptInvitation(deps: Deps, actor: Person, { token }: { t
 }
 
 /**
- * The use is taken, and the cell that has the organisation commits the membership within a minute. Judged by the directory,
- * which may be behind; that cell looks again.
+ * Takes a use for an organisation in another cell. That cell commits the membership within a minute. Decides by the
+ * directory, which may be behind. The other cell checks again.
  */
 async function joinElsewhere(
   { credentials: { read, write }, ...deps }: Deps,
@@ -308,10 +316,10 @@ async function isGood(deps: Deps, { uses_left, expires_at, org_id, created_by }:
 }
 
 /**
- * The invitation by which a person of that address signs up, if they sent one. Costs a few reads: it comes before the
- * password is hashed.
+ * Returns the invitation of a sign-up, if one was sent. Takes only a few reads, so it runs before the password is
+ * hashed.
  *
- * @throws AppError signup_closed; invitation_not_found where sign-up is open and the invitation is not good
+ * @throws AppError signup_closed; invitation_not_found if sign-up is open but the invitation is not valid
  */
 export async function requireSignUpAllowed(
   deps: Deps,
@@ -325,7 +333,7 @@ export async function requireSignUpAllowed(
   return invitation
 }
 
-/** The error of who needs an invitation, or has sent one, and has no good one. */
+/** Returns the error for a missing or invalid invitation. */
 export function signUpRefusedError({ config: { signup } }: Deps): AppError {
   if (signup === 'open') return invitationNotFoundError()
   const reason =
@@ -333,7 +341,7 @@ export function signUpRefusedError({ config: { signup } }: Deps): AppError {
   return new AppError('signup_closed', reason)
 }
 
-/** What a client shows to people who are not signed in. */
+/** Returns the ways to sign up and sign in, for clients without a session. */
 export function readAuthConfig({ config: { signup } }: Deps) {
   return { signup, password_login: true, password_reset: 'operator', oidc: [] } as const
 }

@@ -1,4 +1,4 @@
-/** A new key takes the place of the one that signs. */
+/** Replaces the signing key with a new one. */
 import {
   deleteRetiredTokenKeys,
   insertTokenKey,
@@ -8,9 +8,9 @@ import {
 import type { Deps } from '../../base/deps.ts'
 import { accessSeconds, newKey } from './keys.ts'
 
-/** Milliseconds from the announcement of a key to its first signature: clients may cache the key set that long. */
+/** Milliseconds from the announcement of a key to its first signature. Clients may cache the key set that long. */
 const announcedMs = 10 * 60_000
-/** Milliseconds that a key verifies after its last signature: as long as a token lives, with a minute for clocks. */
+/** Milliseconds that a key verifies after its last signature. A token's lifetime, plus a minute for clocks. */
 const verifiesMs = accessSeconds * 1_000 + 60_000
 
 export interface Rotation {
@@ -19,8 +19,8 @@ export interface Rotation {
 }
 
 /**
- * Creates a key. It is published at once and signs after ten minutes, while the one before verifies until its last token
- * has ended. `immediately`, for a key that has leaked: it signs now, and every token that another has signed ends.
+ * Creates a key. It is published at once and signs after ten minutes. The previous key verifies until its last token
+ * has expired. `immediately`, for a key that has leaked: the new one signs now, and every token signed by another ends.
  */
 export async function rotateKeys(
   { credentials, now }: Pick<Deps, 'credentials' | 'now'>,

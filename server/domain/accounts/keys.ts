@@ -1,4 +1,8 @@
-/** The keys of this data folder. One signs. A new one is announced before it signs; an old one verifies until its last token ends. */
+/**
+ * The keys of this data folder. One signs.
+ *
+ * A new key is announced before it signs. An old one verifies until its last token has expired.
+ */
 
 import { createPublicKey, type KeyObject } from 'node:crypto'
 import { exportJWK, generateKeyPair, importJWK, type JWK } from 'jose'
@@ -14,17 +18,17 @@ import type { Database } from '../../../index/sqlite/database.ts'
 
 export const algorithm = 'ES256'
 
-/** Seconds that access and id tokens live. */
+/** Lifetime of access and id tokens in seconds. */
 export const accessSeconds = 15 * 60
 
 /** Milliseconds after which another process's rotation is noticed. */
 const rereadMs = 60_000
-/** Milliseconds between two readings that a token with an unknown key causes: a flood of invented tokens must cost little. */
+/** Milliseconds between two reads caused by unknown keys. A flood of invented tokens must cost little. */
 const unknownKeyRereadMs = 5_000
 
 type PrivateKey = Exclude<Awaited<ReturnType<typeof importJWK>>, Uint8Array>
 
-/** Of an elliptic curve. Source: RFC 7518 §6.2.1. */
+/** The public key of an elliptic curve. Source: RFC 7518 §6.2.1. */
 interface PublicJwk {
   readonly kty: 'EC'
   readonly crv: 'P-256'
@@ -45,19 +49,19 @@ interface LoadedKey {
   readonly publicJwk: PublicJwk
 }
 
-/** `at` is a time in milliseconds. Each method throws what the database throws. */
+/** The keys of a process. `at` is a time in milliseconds. Each method throws DatabaseError. */
 export interface Keys {
-  /** Issuer and audience: the service is both. */
+  /** The service is both issuer and audience. */
   readonly issuer: string
-  /** The key that signs then. */
+  /** Returns the key that signs at that time. */
   signing(at: number): Promise<Pick<LoadedKey, 'kid' | 'privateKey'>>
-  /** Undefined: unknown, or retired by then. */
+  /** Returns the key that verifies. Undefined: it is unknown, or retired at that time. */
   verifying(kid: string, at: number): Promise<KeyObject | undefined>
-  /** The public halves of all keys that sign, are announced, or may have tokens in use. Source: RFC 7517 §5. */
+  /** Returns the public keys that sign, are announced, or may have tokens in use. Source: RFC 7517 §5. */
   published(at: number): Promise<PublicJwk[]>
 }
 
-/** The keys of this data folder, the first created at its first start. Processes that start together agree on one. */
+/** Opens the keys. The first start creates the first one. Processes that start together agree on one. */
 export async function openKeys(
   credentials: Database<CredentialsSchema>,
   publicUrl: string | undefined,
@@ -109,7 +113,7 @@ export async function openKeys(
   }
 }
 
-/** The issuer where PUBLIC_URL names none. It is made with the first key, at the first start. */
+/** Returns the issuer if PUBLIC_URL is not set. The first start creates it with the first key. */
 async function ownIssuer(credentials: Database<CredentialsSchema>, now: Date): Promise<string> {
   const known = await findSigningKey(credentials.read)
   if (known !== undefined) return known.issuer
@@ -127,7 +131,7 @@ async function ownIssuer(credentials: Database<CredentialsSchema>, now: Date): P
   })
 }
 
-/** With its private half. */
+/** Creates a key with its private half. */
 export async function newKey(createdAt: Date, activeFrom: Date): Promise<TokenKey> {
   const { privateKey } = await generateKeyPair(algorithm, { extractable: true })
   const kid = randomUuid()

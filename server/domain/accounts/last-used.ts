@@ -1,11 +1,11 @@
-/** When sessions, personal access tokens and accounts were last used. */
+/** The last use of sessions, personal access tokens and accounts. */
 
 import { LRUCache } from 'lru-cache'
 import { type Profile, setAccountSeen } from '../../../index/credentials/accounts.ts'
 import type { CredentialsDb } from '../../../index/credentials/schema.ts'
 import type { Deps } from '../../base/deps.ts'
 
-/** Milliseconds by which the times may lag: recording a use costs a synced write, which no request waits for. */
+/** Milliseconds by which the times may lag. Recording a use is a synced write, which no request waits for. */
 const precisionMs = { use: 60_000, account: 3_600_000 } as const
 
 /** A session or a personal access token. */
@@ -17,10 +17,10 @@ interface Used {
   write(trx: CredentialsDb, id: string, at: string): Promise<void>
 }
 
-/** When this process last recorded, or tried to record, a use, in ms, by id. */
+/** Times in ms at which this process last tried to record a use, by id. */
 const recordedAt = new LRUCache<string, number>({ max: 10_000 })
 
-/** Records the use in the background; a failure is only logged. Many uses within a minute are one write. */
+/** Records the use in the background. A failure is only logged. Many uses within a minute are one write. */
 export function recordLastUse(
   deps: Deps,
   account: Pick<Profile, 'id' | 'last_seen_at'>,

@@ -1,4 +1,8 @@
-/** Memberships that invitations have given: rows until a commit of org.git has them, also one after a crash. */
+/**
+ * Memberships that invitations have given.
+ *
+ * Each is a row until a commit of org.git has it. After a crash, that commit is made later.
+ */
 import { findAccountById, findActiveProfile } from '../../../index/credentials/accounts.ts'
 import { deleteExpiredInvitations } from '../../../index/credentials/invitations.ts'
 import {
@@ -17,7 +21,7 @@ import { withRoleAtLeast } from '../orgs/members.ts'
 import { changeOrg, isOwner } from '../orgs/org-changes.ts'
 import { personOf } from './user-view.ts'
 
-/** An organisation that a person has joined. */
+/** An organisation that a user has joined. */
 export interface JoinedOrg {
   readonly id: string
   readonly name: string
@@ -28,12 +32,13 @@ export interface JoinedOrg {
 const passLimit = 1_000
 
 /**
- * Commits the membership to org.git and deletes its row; drops it if the inviter is no longer an owner or is disabled.
- * Under the lock of org.git it acts only if the row is still there: an owner's change of the member withdraws it, and another
- * process may have finished it. Returns the membership as org.git has it then; undefined: the person is no member. The row of
- * an organisation in another cell stays, for that cell to commit.
+ * Commits the membership to org.git and deletes its row. If the inviter is disabled or no longer an owner, drops it.
  *
- * @throws AppError org_not_found, too_many_members: the row is dropped; anything else leaves the row, and a repetition helps
+ * Acts only if the row still exists under the lock of org.git. A change of the member by an owner deletes it, and
+ * another process may have finished it. The row of an organisation in another cell stays, for that cell to commit.
+ *
+ * @returns the membership in org.git. Undefined: the user is not a member
+ * @throws AppError org_not_found, too_many_members: the row is dropped. Any other error leaves the row for a retry.
  */
 export async function completeMembership(
   deps: Deps,
@@ -58,29 +63,29 @@ export async function completeMembership(
   return joined
 }
 
-/** The membership as the record has it; undefined: there is none. */
+/** Returns the membership in the record, if there is one. */
 export function joinedOrg({ org: { id, name }, members }: OrgRecord, userId: string): JoinedOrg | undefined {
   const role = members.get(userId)?.role
   return role && { id, name, role }
 }
 
-/** Whether an invitation of that person (null: the operator) is good. Under the lock of org.git. */
+/** True if an invitation by that user (null: the operator) is valid. Runs under the lock of org.git. */
 export async function mayInvite({ credentials }: Deps, record: OrgRecord, by: string | null): Promise<boolean> {
   return by === null || (isOwner(record, by) && (await findActiveProfile(credentials.read, by)) !== undefined)
 }
 
-/** Whether no repetition can succeed. */
+/** True if a retry cannot succeed. */
 export function isFinal(error: unknown): error is AppError {
   return error instanceof AppError && (error.code === 'org_not_found' || error.code === 'too_many_members')
 }
 
-/** Finishes what crashes and faults have left of that person's memberships. A failure is logged: it must not prevent a sign-in. */
+/** Commits a user's pending memberships. A failure is only logged, so that it does not prevent a sign-in. */
 export async function completeMembershipsOf(deps: Deps, person: Person): Promise<void> {
   for (const pending of await listPendingMembershipsOf(deps.credentials.read, person.id))
     await finishOrLog(deps, person, pending)
 }
 
-/** The same for all people. */
+/** Commits the pending memberships of all users. */
 export async function completeMemberships(deps: Deps): Promise<void> {
   for (const pending of await listPendingMemberships(deps.credentials.read, passLimit)) {
     if (deps.draining.aborted) return

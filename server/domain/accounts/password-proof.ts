@@ -1,6 +1,4 @@
-/**
- * The proof that the caller knows the password of their account, and the account as it is once a transaction holds it.
- */
+/** Checks that callers know the password of their account, and locks it in a transaction. */
 import { findAccountById, lockAccount } from '../../../index/credentials/accounts.ts'
 import type { Account, CredentialsDb } from '../../../index/credentials/schema.ts'
 import type { Deps } from '../../base/deps.ts'
@@ -12,11 +10,15 @@ import { attemptOn } from './sign-ins.ts'
 
 export interface PasswordProof {
   readonly password: string
-  /** The caller's address, or network. */
+  /** The caller's IP address, or its network. */
   readonly from: string
 }
 
-/** A wrong one counts as a failed sign-in. @throws AppError invalid_credentials, invalid_token (the account is gone), rate_limited */
+/**
+ * Checks the caller's password. A wrong one counts as a failed sign-in.
+ *
+ * @throws AppError invalid_credentials, invalid_token (the account is gone), rate_limited
+ */
 export async function provePassword(deps: Deps, actor: Person, { password, from }: PasswordProof): Promise<Account> {
   const account = await readAccount(deps, actor.id)
   return deps.limitSignIn(await attemptOn(deps, from, account), async () => {
@@ -26,8 +28,8 @@ export async function provePassword(deps: Deps, actor: Person, { password, from 
 }
 
 /**
- * Whether the proof still holds: the password may have changed, or the session may have ended, while the password was checked.
- * Runs in the transaction of what it allows.
+ * Checks that the proof still holds, in the transaction of the change that it allows. While the password was checked,
+ * it may have changed, or the session may have ended.
  *
  * @throws AppError invalid_credentials, invalid_token, account_disabled
  */
@@ -47,10 +49,10 @@ export async function readAccount(deps: Deps, id: string): Promise<Account> {
   return account
 }
 
-/** An account, and the hash of the password that its person has proved or set. */
+/** An account, and the hash of the password that its user has proved or set. */
 export type ProvedAccount = Pick<Account, 'id' | 'password_hash'>
 
-/** @throws AppError account_disabled, also if it was deleted meanwhile */
+/** @throws AppError account_disabled, also if it has just been deleted */
 export async function lockActiveAccount(trx: CredentialsDb, id: string): Promise<Account> {
   const account = await lockAccount(trx, id)
   if (account === undefined || account.disabled_at !== null) throw disabled()
@@ -58,9 +60,11 @@ export async function lockActiveAccount(trx: CredentialsDb, id: string): Promise
 }
 
 /**
- * Runs in the transaction of whatever the password allows: checking a password takes long, and it may change meanwhile.
+ * Locks an account whose password was proved. Runs in the transaction of the change that it allows. A check takes long,
+ * so the password may have changed during it.
  *
- * @throws AppError account_disabled; of `refuse`: the password has changed since it was proved
+ * @throws AppError account_disabled
+ * @throws AppError of `refuse` if the password has changed since it was proved
  */
 export async function lockProvedAccount(
   trx: CredentialsDb,

@@ -1,5 +1,7 @@
 /**
- * Passwords: the most common are refused, the others hashed by argon2id, rate-limited so that threads remain for the file system.
+ * Refuses the most common passwords, and hashes the others with argon2id.
+ *
+ * Few hashes run at a time, so that threads remain for the file system.
  */
 
 import { randomBytes } from 'node:crypto'
@@ -9,20 +11,25 @@ import { createSemaphore, type Turn } from '../../../gitstore/concurrency/semaph
 import type { Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
 
-/** Of those that are long enough to be taken. */
+/** The number of common passwords that are refused, among those of valid length. */
 const refused = 10_000
 const leastLength = 8
 
 let known: Promise<ReadonlySet<string>> | undefined
 
-/** @param field of the request's body @throws ValidationError if the password is among the 10,000 most common, in either case */
+/**
+ * Checks that the password is not among the 10,000 most common, in either case.
+ *
+ * @param field of the request's body
+ * @throws ValidationError
+ */
 export async function requireUncommon(field: string, password: string): Promise<void> {
   known ??= load()
   if ((await known).has(password.toLowerCase()))
     throw invalid(['body', field], 'Value error, the password is among the 10,000 most common; choose another')
 }
 
-/** Read when it is first needed, 10 ms. */
+/** Loads the list when it is first needed, in 10 ms. */
 async function load(): Promise<ReadonlySet<string>> {
   const { default: ranked } = await import('@zxcvbn-ts/language-common/src/passwords.json', { with: { type: 'json' } })
   return new Set(ranked.filter(({ length }) => length >= leastLength).slice(0, refused))
@@ -31,14 +38,14 @@ async function load(): Promise<ReadonlySet<string>> {
 /** 19 MiB, two passes, one lane: OWASP's minimum for argon2id. */
 const ownCost = { memoryKib: 19 * 1024, passes: 2 } as const
 
-/** Why a password is hashed. `return`: signing in from an address the account has signed in from before. */
+/** The reason for hashing a password. `return`: a sign-in from an IP address that the account has used before. */
 export type Purpose = 'return' | 'login' | 'signup' | 'change'
 
 interface HashTurn extends Turn {
   readonly purpose: Purpose
 }
 
-/** Concurrent hashes; they share libuv's threads with all file access. Purposes take turns, so that none starves another. */
+/** Limits concurrent hashes, which share libuv's threads with file access. Purposes take turns, so none starves. */
 const semaphore = createSemaphore<HashTurn>({
   running: 2,
   waiting: {
@@ -53,7 +60,7 @@ export function passwordsWaiting(): number {
   return semaphore.waiting()
 }
 
-/** The hash of a random password: checking an unknown e-mail takes as long as checking a wrong password. */
+/** The hash of a random password. With it, an unknown e-mail address takes as long to check as a wrong password. */
 export const dummyHash =
   '$argon2id$v=19$m=19456,t=2,p=1$zcuF4NXXrcr6Dcz2AEzzOg$LtyOS6Gkq9mI3Royd4+elU6sp1LVAkUOSAh6TUmzUYM'
 
@@ -64,12 +71,16 @@ export function hashPassword(deps: Deps, purpose: Purpose, password: string): Pr
   return semaphore.run({ purpose, waited: deps.waited }, () => hash(password.normalize('NFC'), cost))
 }
 
-/** The hash of a random password that is then discarded. @throws AppError rate_limited */
+/** Returns the hash of a random password that is then discarded. @throws AppError rate_limited */
 export function hashRandomPassword(deps: Deps): Promise<string> {
   return hashPassword(deps, 'signup', randomBytes(32).toString('base64url'))
 }
 
-/** Whether `password` matches `hashed`; never for undefined (an unknown account). @throws AppError rate_limited */
+/**
+ * True if `password` matches `hashed`. Undefined, for an unknown account, never matches.
+ *
+ * @throws AppError rate_limited
+ */
 export function isPassword(
   deps: Deps,
   purpose: Purpose,

@@ -1,4 +1,4 @@
-/** A person's e-mail and name, and what Git has of them. */
+/** Changes a user's e-mail address and name, also in Git's member files. */
 
 import {
   findAccountById,
@@ -21,7 +21,7 @@ import { personOf, type User } from './user-view.ts'
 
 export interface ProfileChange {
   readonly name?: string
-  /** From now on; what Git has already stays. */
+  /** For later commits. Existing Git history stays as it is. */
   readonly hide_email?: boolean
 }
 
@@ -43,9 +43,10 @@ export interface EmailChange extends PasswordProof {
 }
 
 /**
- * Takes effect at once: the operator's service sends no mail by which the address could be confirmed.
+ * Changes the e-mail address at once. The service sends no mail, so it cannot have the address confirmed.
  *
- * @throws ValidationError new_email; AppError invalid_credentials, rate_limited, email_taken
+ * @throws ValidationError new_email
+ * @throws AppError invalid_credentials, rate_limited, email_taken
  */
 export async function changeEmail(deps: Deps, actor: Person, { new_email, ...proof }: EmailChange): Promise<User> {
   requireEmail(new_email, 'new_email')
@@ -65,21 +66,22 @@ export async function changeEmail(deps: Deps, actor: Person, { new_email, ...pro
 }
 
 /**
- * Repeats what crashes, faults of the storage, and requests that had begun before the change have left: every change is looked
- * at once more.
+ * Updates member files again after every change of an account. Crashes, faults of the storage, and requests that began
+ * before the change may have left old ones.
  */
 export async function updateMembersBehind(deps: Deps): Promise<void> {
   for (const id of await listAccountsBehind(deps.credentials.read)) {
     if (deps.draining.aborted) return
     const account = await updateMembers(deps, id)
-    // Each cell brings its own organisations up to date; the last one to do so finishes.
+    // Each cell updates its own organisations. The last one finishes.
     if (account !== undefined && !(await deps.placement.isMemberBehind(personOf(account)))) await finish(deps, account)
   }
 }
 
 /**
- * Brings the account's member file of each organisation up to date, by a commit each. The account as it was then; undefined: it
- * is gone, or it failed, which is logged.
+ * Updates the account's member file in each organisation, by one commit each.
+ *
+ * @returns the account at the start of the update. Undefined: it is gone, or the update failed, which is logged
  */
 async function updateMembers(deps: Deps, id: string): Promise<Account | undefined> {
   const account = await findAccountById(deps.credentials.read, id)
@@ -94,7 +96,7 @@ async function updateMembers(deps: Deps, id: string): Promise<Account | undefine
   }
 }
 
-/** Unless the account has changed again meanwhile. */
+/** Records that the member files are up to date, unless the account has changed again. */
 async function finish(deps: Deps, { id, email, name, hide_email }: Account): Promise<void> {
   await deps.credentials.write((trx) => setMembersUpToDate(trx, { id, email, name, hide_email }))
 }

@@ -1,4 +1,4 @@
-/** The sessions that a person has open, and the person of a session. */
+/** The open sessions of a user, and the user of a session. */
 
 import { findActiveProfile, findProfileOfSession } from '../../../index/credentials/accounts.ts'
 import type { Session as Row } from '../../../index/credentials/schema.ts'
@@ -19,18 +19,18 @@ import { personOf } from './user-view.ts'
 
 export interface OpenSession {
   readonly id: string
-  /** Whether the request belongs to it. */
+  /** True if the request belongs to this session. */
   readonly current: boolean
   readonly created_at: string
   /** At most a minute before the last use. */
   readonly last_used_at?: string
   readonly user_agent?: string
-  /** The network it was opened from. */
+  /** The network from which it was opened. */
   readonly address?: string
   readonly method?: 'password' | 'reset'
 }
 
-/** The newest first. */
+/** Lists the caller's open sessions, newest first. */
 export async function listMySessions(deps: Deps, actor: Person, page: Page) {
   const { read } = deps.credentials
   const now = deps.now().toISOString()
@@ -39,20 +39,24 @@ export async function listMySessions(deps: Deps, actor: Person, page: Page) {
   return { sessions, ...pageOf(page, await countOpenSessions(read, actor.id, now)) }
 }
 
-/** Its tokens are refused from the next request on, in every process. @throws AppError session_not_found */
+/**
+ * Ends a session. Its tokens are refused from the next request, in every process.
+ *
+ * @throws AppError session_not_found
+ */
 export async function endSession(deps: Deps, actor: Person, { sessionId }: SessionAt): Promise<void> {
   const now = deps.now().toISOString()
   const ended = await deps.credentials.write((trx) => setSessionRevokedOf(trx, actor.id, sessionId, now))
   if (!ended) throw new AppError('session_not_found', 'Session not found')
 }
 
-/** Ends all sessions of the person but the one of the request. */
+/** Ends all sessions of the caller, except the one of the request. */
 export async function endOtherSessions(deps: Deps, actor: Person): Promise<void> {
   const now = deps.now().toISOString()
   await deps.credentials.write((trx) => setSessionsRevoked(trx, actor.id, now, actor.sessionId))
 }
 
-/** The person of an access token; undefined if its session has ended, or its account is disabled or gone. */
+/** Returns the user of an access token. Undefined: its session has ended, or its account is disabled or gone. */
 export async function findSessionPerson(deps: Deps, accountId: string, sessionId: string): Promise<Person | undefined> {
   const profile = await findProfileOfSession(deps.credentials.read, sessionId, accountId)
   if (profile === undefined) return undefined
@@ -60,7 +64,10 @@ export async function findSessionPerson(deps: Deps, accountId: string, sessionId
   return { ...personOf(profile), sessionId }
 }
 
-/** The person of an access token without a session, which ends after 15 minutes at most; undefined as above. */
+/**
+ * Returns the user of an access token without a session. It ends after at most 15 minutes. Undefined: the account is
+ * gone.
+ */
 export async function findPerson(deps: Deps, accountId: string): Promise<Person | undefined> {
   const profile = await findActiveProfile(deps.credentials.read, accountId)
   return profile && personOf(profile)

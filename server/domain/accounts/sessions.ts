@@ -26,7 +26,9 @@ import { personOf, type User, userOf } from './user-view.ts'
 /** Milliseconds until an unused refresh token expires. */
 const refreshLifetimeMs = 30 * 24 * 3600 * 1000
 
-/** Milliseconds in which a repeated token (a lost answer, two tabs) gets the same successor; later it counts as stolen. */
+/**
+ * Milliseconds in which a repeated token (a lost answer, two tabs) gets the same successor. Later it counts as stolen.
+ */
 const graceMs = 30_000
 
 /** Milliseconds that the operator's one-time token is valid. */
@@ -43,11 +45,11 @@ export interface Session {
   readonly tokenType: 'Bearer'
 }
 
-/** Where a person signs in from. */
+/** The client that signs in. */
 export interface SignInFrom {
-  /** The caller's address, or network. */
+  /** The caller's IP address, or its network. */
   readonly from: string
-  /** The header of that name. */
+  /** The header `User-Agent`. */
   readonly userAgent?: string
 }
 
@@ -61,10 +63,10 @@ interface OpenSession {
 }
 
 /**
- * Opens a session of the account, if it still has the password that was proved: a change of the password ends all sessions that
- * the former one has opened, so none may follow.
+ * Opens a session of the account, if it still has the password that was proved. A change of the password ends all
+ * earlier sessions, so the old password must not open another.
  *
- * @throws AppError account_disabled, also if it was deleted meanwhile; invalid_credentials
+ * @throws AppError invalid_credentials, account_disabled (also if it has just been deleted)
  */
 export async function openSession(
   deps: Deps,
@@ -103,7 +105,7 @@ function passwordChanged(): AppError {
   return new AppError('invalid_credentials', 'The password was changed during the sign-in; sign in with the new one')
 }
 
-/** The network of an address: enough to recognise a place by, too little to find a person. */
+/** Returns the network of an IP address. It lets users recognise a place, but does not identify them. */
 function coarse(from: string): string {
   const [address = '', prefix] = from.split('/')
   if (prefix === undefined) return address.replace(/\.\d+$/, '.0/24')
@@ -130,9 +132,9 @@ export async function sessionAnswer(
 }
 
 /**
- * Exchanges a refresh token for its successor. A used token that is sent again after the grace period may be stolen: the
- * whole session ends, since the thief's copy cannot be distinguished. The same happens if the clock stepped between the two
- * uses, since the time between them is then unknown.
+ * Exchanges a refresh token for its successor. A used token that is sent again after the grace period may be stolen:
+ * the whole session ends, since the thief's copy cannot be distinguished. The same happens if the clock stepped between
+ * the two uses, since the time between them is then unknown.
  *
  * @throws AppError invalid_token
  */
@@ -178,7 +180,7 @@ export interface ResetToken {
   readonly expires_at: string
 }
 
-/** A one-time token for `changePassword`; those of the account from before end. */
+/** Issues a one-time token for `changePassword`. Earlier ones of the account end. */
 export async function issueResetToken(deps: Deps, accountId: string): Promise<ResetToken> {
   const token = newToken('reset')
   const expires_at = new Date(deps.now().getTime() + resetLifetimeMs).toISOString()

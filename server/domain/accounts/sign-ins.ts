@@ -1,4 +1,4 @@
-/** Limits failed sign-ins. Only failures count, and the failures of others do not lock out an account's own addresses. */
+/** Limits failed sign-ins. Other users' failures do not lock out the addresses that an account has used before. */
 
 import { createHash } from 'node:crypto'
 import { emailKey } from '../../../index/credentials/accounts.ts'
@@ -8,17 +8,17 @@ import type { Attempt, Count, Counter, Limit, LimitSignIn, NewCounter } from '..
 import type { Deps } from '../../base/deps.ts'
 import { AppError, RateLimitedError } from '../../base/errors.ts'
 
-/** Per address, for accounts that have not signed in from it before. */
+/** Per IP address, for accounts that have not signed in from it before. */
 const byAddress: Limit = { name: 'sign-in', quota: 30, windowSeconds: 60 }
-/** Per account, for all addresses new to it together, and for each known address separately. */
+/** Per account, for all new IP addresses together, and for each known one separately. */
 const byAccount: Limit = { name: 'sign-in', quota: 10, windowSeconds: 60 }
-/** Per account, for all addresses new to it together. */
+/** Per account, for all new IP addresses together. */
 const byAccountInADay: Limit = { name: 'sign-in', quota: 100, windowSeconds: 24 * 3600 }
 
-/** Seconds of pause after a limit is exceeded: `shortest` the first time, doubled each time within a day, up to `longest`. */
+/** Seconds of pause after a limit is exceeded. `shortest` doubles each time within a day, up to `longest`. */
 const pauseSeconds = { shortest: 60, longest: 900, forgottenAfter: 24 * 3600 } as const
 
-/** Milliseconds for which an address stays known to an account. */
+/** Milliseconds for which an IP address stays known to an account. */
 export const addressLifetimeMs = 30 * 24 * 3600 * 1000
 
 export const unlimitedSignIns: LimitSignIn = (_attempt, work) => work()
@@ -28,16 +28,16 @@ interface AttemptCounter {
   readonly what: string
   readonly counter: Counter
   readonly key: string
-  /** Whether the pause doubles each time the limit is exceeded. */
+  /** True if the pause doubles each time the limit is exceeded. */
   readonly doubles: boolean
-  /** In this process, by key. */
+  /** Attempts in this process, by key. */
   readonly pending: Map<string, Pending>
 }
 
 interface Pending {
-  /** Undecided attempts; each promise resolves when its attempt is decided. */
+  /** Undecided attempts. Each promise resolves when its attempt is decided. */
   readonly undecided: Set<Promise<void>>
-  /** Attempts that wait for the undecided ones; at most the quota. */
+  /** How many attempts wait for the undecided ones. At most the quota. */
   waiting: number
 }
 
@@ -64,7 +64,7 @@ export function limitedSignIns(newCounter: NewCounter): LimitSignIn {
   }
 
   return async ({ from, account }, work) => {
-    // A known address is not locked out by others behind the same address.
+    // Other clients behind a known address do not lock out the account.
     const asked = account?.isKnownFrom === true ? [known(`${account.key} ${from}`)] : [address(from)]
     if (account?.isKnownFrom === false) asked.push(strange(account.key), strangeInADay(account.key))
     const entered: AttemptCounter[] = []
@@ -93,7 +93,7 @@ export function limitedSignIns(newCounter: NewCounter): LimitSignIn {
   }
 }
 
-/** An attempt over the quota waits for the undecided ones: if they succeed, they do not count. */
+/** Counts an attempt. One over the quota waits for the undecided ones, which do not count if they succeed. */
 async function take({ counter, key, pending }: AttemptCounter): Promise<Count> {
   for (;;) {
     const count = await counter.take(key)
@@ -118,7 +118,7 @@ function leave({ pending, key }: AttemptCounter, decided: Promise<void>): void {
   if (others?.undecided.size === 0) pending.delete(key)
 }
 
-/** The counters of an attempt on the account. Unknown accounts are counted by e-mail, so that they are indistinguishable. */
+/** Returns the keys of an attempt. Unknown accounts are counted by e-mail address, so they look the same. */
 export async function attemptOn(
   deps: Deps,
   from: string,
@@ -131,7 +131,7 @@ export async function attemptOn(
   return { from, account: { key: account.id, isKnownFrom } }
 }
 
-/** One of 65,536 keys, so that invented addresses cannot fill memory. */
+/** Returns one of 65,536 keys, so that invented addresses cannot fill memory. */
 function keyOfNobody(email: string): string {
   return `nobody ${createHash('sha256').update(emailKey(email)).digest('hex').slice(0, 4)}`
 }

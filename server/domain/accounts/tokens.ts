@@ -1,6 +1,4 @@
-/**
- * Tokens: signed ones that expire soon, and random ones that work once; and what other services need to verify the signed ones.
- */
+/** Signed tokens, random tokens, and the keys with which other services verify signed ones. */
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
 import { SignJWT } from 'jose'
 import { v4 as randomUuid } from 'uuid'
@@ -10,32 +8,32 @@ import { AppError } from '../../base/errors.ts'
 import type { Person } from '../actor.ts'
 import { accessSeconds, algorithm, type Keys } from './keys.ts'
 
-/** How a random token begins, and a signed one: with the JSON of its header, in base64url. */
+/** The prefixes of random and signed tokens. A signed one begins with `{"` in base64url. */
 const beginnings = { random: 'grv_', signed: 'eyJ' } as const
 const anyToken = new RegExp(`${beginnings.signed}[\\w-]+\\.[\\w-]+\\.[\\w-]*|${beginnings.random}[\\w-]+`)
 
-/** Whether there is a token in the text, of whatever kind, valid or not. */
+/** True if the text contains a token of any kind, valid or not. */
 export function holdsToken(text: string): boolean {
   return anyToken.test(text)
 }
 
-/** Whether the text was meant as a token, even if a part of it is missing. */
+/** True if the text begins like a token, even if part of it is missing. */
 export function isMeantAsToken(text: string): boolean {
   return Object.values(beginnings).some((beginning) => text.startsWith(beginning))
 }
 
 /**
- * The types of signed tokens, in their headers: who verifies tokens of this service elsewhere tells them apart. Access tokens of
- * earlier versions have the type of id tokens, and `token_use` alone says what they are. Source: RFC 9068 §2.1.
+ * The types of signed tokens, in their headers. Other services need them to distinguish the tokens of this one. Access
+ * tokens of earlier versions have the type of id tokens, and differ only in `token_use`. Source: RFC 9068 §2.1.
  */
 export const tokenTypes = { access: 'at+jwt', id: 'JWT' } as const
 
-/** An access token, valid for `accessSeconds`, unless its session ends before. */
+/** Creates an access token, which is valid for `accessSeconds` unless its session ends earlier. */
 export function accessToken(keys: Keys, person: Person, sessionId: string, now: Date): Promise<string> {
   return sign(keys, person, now, 'access', { sid: sessionId })
 }
 
-/** An id token: names the person to the client; grants no access. */
+/** Creates an id token, which identifies the user to the client and grants no access. */
 export function idToken(keys: Keys, { id, email, name }: Profile, now: Date): Promise<string> {
   return sign(keys, { id }, now, 'id', { email, name })
 }
@@ -60,16 +58,16 @@ async function sign(
     .sign(privateKey)
 }
 
-/** 256 random bits behind a prefix that people and secret scanners recognise. */
+/** Creates a token: 256 random bits after a prefix that people and secret scanners recognise. */
 export function newToken(kind: 'refresh' | 'reset' | 'invite' | 'browser'): string {
   return `${beginnings.random}${kind}_${randomBytes(32).toString('base64url')}`
 }
 
-/** Only letters and digits, so that no `grv_refresh_…`, `grv_reset_…`, `grv_invite_…` or `grv_browser_…` matches. */
+/** Has only letters and digits, so `grv_refresh_…`, `grv_reset_…`, `grv_invite_…` and `grv_browser_…` do not match. */
 const accessTokenForm = /^grv_[0-9A-Za-z]{43}$/
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
-/** A personal access token: 256 random bits, 43 digits to the base of 62. */
+/** Creates a personal access token: 256 random bits as 43 digits in base 62. */
 export function newAccessToken(): string {
   let number = BigInt(`0x${randomBytes(32).toString('hex')}`)
   let text = ''
@@ -81,18 +79,18 @@ export function isAccessToken(text: string): boolean {
   return accessTokenForm.test(text)
 }
 
-/** The hash under which a random token is stored. */
+/** Returns the hash under which a random token is stored. */
 export function hashOf(token: string): string {
   return createHash('sha256').update(token).digest('hex')
 }
 
-/** `text`, readable only with `token`. A token seals one text in its life, so the nonce may be fixed. */
+/** Encrypts `text` with `token`. A token seals only one text in its life, so the nonce may be fixed. */
 export function seal(token: string, text: string): string {
   const cipher = createCipheriv('aes-256-gcm', sealingKey(token), Buffer.alloc(12))
   return Buffer.concat([cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]).toString('base64')
 }
 
-/** What `seal` has sealed. @throws Error where `sealed` was sealed with another token, or changed */
+/** Decrypts a text that `seal` has encrypted. @throws Error if it was sealed with another token, or changed */
 export function unseal(token: string, sealed: string): string {
   const bytes = Buffer.from(sealed, 'base64')
   const decipher = createDecipheriv('aes-256-gcm', sealingKey(token), Buffer.alloc(12), { authTagLength: 16 })
@@ -104,12 +102,16 @@ function sealingKey(token: string): Buffer {
   return createHash('sha256').update('successor of ').update(token).digest()
 }
 
-/** Source: RFC 7517 §5. */
+/** Returns the public keys. Source: RFC 7517 §5. */
 export async function readJwks({ keys, now }: Deps) {
   return { keys: await keys.published(now().getTime()) }
 }
 
-/** Source: OpenID Connect Discovery 1.0 §3. @throws AppError not_found: no address to which clients could hold the issuer */
+/**
+ * Returns the OpenID discovery document. Source: OpenID Connect Discovery 1.0 §3.
+ *
+ * @throws AppError not_found: PUBLIC_URL is not an https URL that can be the issuer
+ */
 export function readOpenidConfiguration({ config: { publicUrl } }: Deps) {
   if (!publicUrl?.startsWith('https:')) throw new AppError('not_found', 'PUBLIC_URL is not https')
   return {

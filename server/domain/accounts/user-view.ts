@@ -1,4 +1,4 @@
-/** A person's account, without its secrets. */
+/** A user's account, without its secrets. */
 
 import type { Profile } from '../../../index/credentials/accounts.ts'
 import type { Deps } from '../../base/deps.ts'
@@ -11,7 +11,7 @@ export interface User {
   readonly email: string
   readonly name: string
   readonly created_at: string
-  /** The personal organisation; absent once it is deleted. */
+  /** The personal organisation. Absent after it is deleted. */
   readonly org_id?: string
   /** Present where it is true. */
   readonly hide_email?: true
