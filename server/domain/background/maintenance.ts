@@ -1,4 +1,4 @@
-/** Background maintenance (git gc and the like), one repository at a time. */
+/** Background maintenance such as git gc, one repository at a time. */
 import { relative } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isGitError } from '../../../gitstore/errors.ts'
@@ -11,16 +11,16 @@ import { maintenanceRef, nodeRepo, orgRepo } from '../layout.ts'
 import { createWalk, repositoriesAtOnce } from './walk.ts'
 
 /**
- * Milliseconds from the start to the first look, between two looks at recorded moves of refs, and between two walks through all
- * repositories: the walk is for what other programs write, and for an index that was made again.
+ * Milliseconds before the first check, between two checks of recorded moves, and between two walks. A walk
+ * visits all repositories, because other programs may write to them and the index may have been rebuilt.
  */
 const pausesMs = { first: 5_000, other: 60_000, walk: 6 * 60 * 60_000 } as const
 /** Milliseconds before a repository whose maintenance failed is tried again. */
 const retryAfterMs = 60 * 60_000
-/** A piece of the walk is followed by 20 times as long without it; what git does does not count. */
+/** A step of the walk is followed by a pause 20 times as long. The time of Git processes does not count. */
 const restFactor = 20
 
-/** Runs until `deps.draining`, which also ends a running git. */
+/** Maintains repositories until `deps.draining`, which also ends a running Git process. */
 export async function maintainRepositories(deps: Deps): Promise<void> {
   const { lease } = deps.placement
   const failures = new Map<string, Failure>()
@@ -58,7 +58,7 @@ export async function maintainRepositories(deps: Deps): Promise<void> {
   }
 }
 
-/** Maintains repositories with many recorded moves of refs; the others are not looked at. */
+/** Maintains repositories with many recorded moves of refs, without checking the others. */
 async function maintainMoved(deps: Deps, failures: Map<string, Failure>): Promise<number> {
   let gitMs = 0
   for (const moved of await listReposToMaintain(deps.index.read, repositoriesAtOnce)) {
@@ -73,7 +73,7 @@ function reposOf({ store }: Deps, orgId: string, nodeIds: readonly string[]): Re
 }
 
 interface Failure {
-  /** When to retry; milliseconds since the process started. */
+  /** When to retry, in milliseconds since the process started. */
   readonly until: number
   readonly message: string
 }
@@ -115,7 +115,7 @@ async function maintainOne({ store, draining, log, metrics }: Deps, repo: Repo):
   return ms
 }
 
-/** Another process is maintaining it, or it has just been deleted. */
+/** True if another process is maintaining the repository, or it has just been deleted. */
 function isPassing(error: unknown): boolean {
   return isGitError(error, 'busy', 'repo_missing')
 }

@@ -1,10 +1,10 @@
-/** Checks read-only repositories (a sync failed) in the background, and makes them writable once they are sound. */
+/** Checks repositories that a failed sync made read-only, until they are intact and writable. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { checkReadOnly } from '../../../gitstore/refs/read-only.ts'
 import type { Repo } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../base/deps.ts'
 
-/** Milliseconds before the first check; doubled before each further one, up to `longest`. */
+/** Milliseconds before the first check. They double before each further one, up to `longest`. */
 const pausesMs = { shortest: 1_000, longest: 60_000 } as const
 
 export async function checkUntilWritable({ log, draining }: Pick<Deps, 'log' | 'draining'>, repo: Repo): Promise<void> {

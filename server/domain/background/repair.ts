@@ -1,4 +1,4 @@
-/** Repairs what a crash left in a repository, with what the index knows; each repair is logged. */
+/** Repairs a repository after a crash with the help of the index. Each repair is logged. */
 import { findCommit } from '../../../gitstore/objects/commits.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import { repoExists } from '../../../gitstore/repo-folders.ts'
@@ -12,8 +12,8 @@ import type { Deps } from '../../base/deps.ts'
 import { ledgerRef, main, nodeRepo, orgRepo, pinRef } from '../layout.ts'
 
 /**
- * Removes stale locks, temporary files and empty objects, rewrites HEAD and config if they are missing or unreadable, and
- * restores empty refs from the index if the commit exists. Leaves everything else; reads report it.
+ * Removes stale locks, temporary files and empty objects. Rewrites HEAD and config if they are missing or unreadable.
+ * Restores empty refs from the index if the commit exists. Leaves all other damage, which reads report.
  *
  * @param now by the clock of the file system
  */
@@ -35,7 +35,7 @@ export async function repairRepository(deps: Deps, now: number, orgId: string, n
   }
 }
 
-/** The indexed value of a ref; tags are not indexed. */
+/** Returns the indexed value of a ref. Tags are not indexed. */
 async function lastKnown(deps: Deps, ref: string, orgId: string, nodeId?: string): Promise<Oid | undefined> {
   const db = deps.index.read
   if (nodeId === undefined) {

@@ -27,7 +27,7 @@ import { repairRepository } from './repair.ts'
 import type { Report } from './unreadable.ts'
 import { createWalk, type Walk } from './walk.ts'
 
-/** A recurring job; jobs run one after the other. */
+/** A recurring job. Jobs run one after the other. */
 export interface Job {
   /** Its name in metrics. */
   readonly chore: string
@@ -35,13 +35,13 @@ export interface Job {
   readonly failed: string
   /** Minimum milliseconds between its end and its next start. */
   readonly everyMs: number
-  /** The next piece of it; false where more remains. */
+  /** Does the next step. Returns false if more remain. */
   work(deps: Deps): Promise<unknown>
 }
 
 const minuteMs = 60_000
 
-/** In this order; all begin at the start, those that walk through all repositories where they were. */
+/** Returns the jobs in order. All begin at the start. Walks through all repositories continue where they were. */
 function jobsOf(report: Report, more: readonly Job[]): readonly Job[] {
   const [unfinished, repair, index] = [createWalk('unfinished'), createWalk('repair'), createWalk('index')]
   return [
@@ -110,14 +110,14 @@ function jobsOf(report: Report, more: readonly Job[]): readonly Job[] {
   ]
 }
 
-/** Milliseconds between two looks whether a cell has its lease again. */
+/** Milliseconds between two checks whether a cell has its lease again. */
 const leaseLookMs = 1_000
 
-/** A piece of a job is followed by 20 times as long without it: 100,000 repositories take a quarter of an hour. */
+/** A step of a job is followed by a pause 20 times as long. 100,000 repositories take a quarter of an hour. */
 const restFactor = 20
 
 /**
- * Runs a piece of each job when it is due, until `deps.draining`.
+ * Runs a step of each job when it is due, until `deps.draining`.
  *
  * @param more jobs of a service that is a cell
  */
@@ -151,7 +151,7 @@ export async function sweep(deps: Deps, report: Report, more: readonly Job[]): P
   }
 }
 
-/** Fills a new index; false if the service stops before it is complete. */
+/** Fills a new index. Returns false if the service stops before it is complete. */
 export async function fillIndex(deps: Deps, report: Report): Promise<boolean> {
   const began = performance.now()
   const { orgs, nodes, failed } = await indexAll(deps, undefined, requestedFirst(deps.index))

@@ -1,11 +1,11 @@
-/** Repositories that cannot be read now: each is logged once, and once more when it can be read again. */
+/** Logs each unreadable repository once, and once more when it can be read again. */
 import { isDamage } from '../../../gitstore/errors.ts'
 import type { Deps } from '../../base/deps.ts'
 import type { UnreadableRepository } from '../indexing/reindex.ts'
 
 /**
- * Receives what was found unreadable since the last call. `isOver`: all repositories have been looked at since the last time
- * that it was true; what is known and was not found again can be read, or is gone.
+ * Receives the repositories found unreadable since the last call. `isOver`: all repositories have been checked since it
+ * was last true. A known one that was not found again can be read, or is gone.
  */
 export type Report = (unreadable: readonly UnreadableRepository[], isOver: boolean) => void
 

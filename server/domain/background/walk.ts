@@ -1,37 +1,39 @@
 /**
- * A walk through all repositories in pieces, in the order of their paths. Where it is stands in the index, so that a service
- * that is often started anew comes to the last ones too; an index that is made again begins at the first.
+ * A walk through all repositories in steps, in the order of their paths.
+ *
+ * The index has its position, so that a service that is often restarted also reaches the last ones. With a rebuilt
+ * index, it begins at the first.
  */
 import { beginning, type Cursor, findCursor, saveCursor } from '../../../index/derived/cursors.ts'
 import type { Deps } from '../../base/deps.ts'
 import { listNodes, listOrgs } from '../indexing/stored-repositories.ts'
 
-/** Repositories of one step, from as many organisations as it takes. */
+/** Repositories per step, from as many organisations as necessary. */
 export const repositoriesAtOnce = 100
 
-/** Some nodes of one organisation: those that have a repository or a row. */
+/** Some nodes of one organisation that have a repository or a row. */
 interface Stretch {
   readonly orgId: string
-  /** The walk comes to the organisation here, so its own repository is part of the stretch. */
+  /** The first stretch of the organisation, which includes its own repository. */
   readonly isFirst: boolean
   readonly nodeIds: readonly string[]
 }
 
 export interface Walk {
   /**
-   * Visits the next repositories. An organisation that is not `entered` (false) is passed over with its nodes.
+   * Visits the next repositories. If `visit` returns false, the other nodes of the organisation are skipped.
    *
-   * @returns whether the walk has come to its end, and begins anew with the next step
+   * @returns true if the walk is at its end; the next step begins a new one
    */
   step(deps: Deps, visit: (stretch: Stretch) => Promise<boolean>): Promise<boolean>
 }
 
-/** The walk of a background job of that name. */
+/** Creates the walk of a background job. */
 export function createWalk(chore: string): Walk {
   let cursor: Cursor | undefined
-  /** Organisations that are still to be visited, the last first; undefined: to be listed. */
+  // Organisations that are still to be visited, in reverse order. Undefined: not listed yet.
   let orgs: string[] | undefined
-  /** Nodes of the organisation that was entered, the last first. */
+  // Nodes of the current organisation that are still to be visited, in reverse order.
   let nodes: string[] = []
 
   async function step(deps: Deps, visit: (stretch: Stretch) => Promise<boolean>): Promise<boolean> {

@@ -1,4 +1,4 @@
-/** `refs/grove/ledger`: the events of a node, as JSON files in commits. */
+/** The ledger of a node, `refs/grove/ledger`: events as JSON files in commits. */
 
 import { GitError } from '../../../gitstore/errors.ts'
 import { findCommit, readCommit } from '../../../gitstore/objects/commits.ts'
@@ -31,12 +31,14 @@ export interface PullRecord {
   readonly is_draft: boolean
   readonly author: Author
   readonly created_at: string
-  /** Author and time of the last event; name and e-mail are empty if unknown, as for branches moved outside the service. */
+  /**
+   * Author and time of the last event. Name and e-mail are empty if unknown, as for branches moved outside the service.
+   */
   readonly by: Author
   readonly at: string
-  /** Author and time of the merge or closing; later edits do not change it. Absent while it is open. */
+  /** Author and time of the merge or closing. Later edits do not change it. Absent while it is open. */
   readonly ended?: { readonly by: Author; readonly at: string }
-  /** The source's head at the last event; final once the request has ended. */
+  /** The source's head at the last event. Final once the pull request has ended. */
   readonly source_commit: Oid
   /** The target's head before the merge, or at the last event. */
   readonly target_before: Oid
@@ -57,12 +59,14 @@ export async function startLedger(draft: ObjectDraft, record: NodeRecord, by: Au
   return draft.commit({ tree, parents: [], author: person, committer: person, message: 'create' })
 }
 
-/** Appends one event and saves the objects. The caller holds the ledger's lock, so numbers are unique and without gaps. */
+/**
+ * Appends one event and saves the objects. The caller holds the ledger's lock, so numbers are unique and without gaps.
+ */
 export function appendPull(repo: Repo, ledger: Oid, event: PullEvent, record: PullRecord): Promise<Oid> {
   return appendPulls(repo, ledger, [{ event, record }])
 }
 
-/** As appendPull, for several events, one commit each; saves all objects at once. */
+/** Appends several events, one commit each, and saves all objects at once. The caller holds the ledger's lock. */
 export async function appendPulls(
   repo: Repo,
   ledger: Oid,
@@ -90,7 +94,7 @@ export async function readNodeRecord(repo: Repo, ledger: Oid): Promise<NodeRecor
   throw new GitError('object_damaged', 'The ledger does not say what the node is')
 }
 
-/** The highest number used; 0 before the first. */
+/** Returns the highest number used, or 0 before the first. */
 export async function readLastNumber(repo: Repo, ledger: Oid): Promise<number> {
   return Number((await readFileAt(repo, ledger, lastNumberFile)).toString())
 }
@@ -100,13 +104,13 @@ export async function readPull(repo: Repo, ledger: Oid, number: number): Promise
 }
 
 export interface ChangedPulls {
-  /** In the later version. */
+  /** Records of the later version. */
   readonly records: readonly PullRecord[]
-  /** Numbers that no longer exist: the repository was replaced by an older copy, or the ledger was moved back. */
+  /** Numbers that no longer exist. An older copy replaced the repository, or the ledger was moved back. */
   readonly gone: readonly number[]
 }
 
-/** The pull requests changed since `before`; all of them if it is null or missing. */
+/** Returns the pull requests changed since `before`, or all if it is null or missing. */
 export async function changedPulls(
   repo: Repo,
   before: Oid | null,
@@ -136,7 +140,7 @@ async function readFileAt(repo: Repo, ledger: Oid, path: string): Promise<Buffer
   return readBlob(repo, entry.oid)
 }
 
-/** @throws GitError object_damaged: the ledger was edited by others or damaged */
+/** @throws GitError object_damaged: another program edited the ledger, or it is damaged */
 function parse<T extends object>(bytes: Buffer): T {
   try {
     const json: unknown = JSON.parse(bytes.toString())

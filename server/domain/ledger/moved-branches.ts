@@ -1,4 +1,4 @@
-/** Settles open requests after moves of branches: answers the questions of `settle`, and writes its events to the ledger. */
+/** Settles open pull requests after moves of branches, and writes the events to the ledger. */
 import type { History } from '../../../gitstore/history/history.ts'
 import { findCommit } from '../../../gitstore/objects/commits.ts'
 import { type Move, updateRefs } from '../../../gitstore/refs/ref-transaction.ts'
@@ -16,13 +16,13 @@ export interface RepoHistory {
   readonly history: History
 }
 
-/** The author of events caused outside the service. */
+/** The author of events that were caused outside the service. */
 const unknown: Author = { name: '', email: '' }
 
 /**
- * Computes what the moves mean for the open requests; writes nothing.
+ * Computes the events that the moves cause for open pull requests. Writes nothing.
  *
- * @param by who moved the branches; undefined if unknown: then the committer of a target's head is recorded for merges
+ * The author `by` moved the branches. If it is undefined, a merge records the committer of the target's head.
  */
 export async function reconcileMoves(
   node: RepoHistory,
@@ -48,26 +48,26 @@ export async function reconcileMoves(
   })
 }
 
-/** Appends the events to the ledger commit `ledger`, with current commit counts. Returns the new commit, which no ref names yet. */
+/** Appends events to the commit `ledger`, with current commit counts. Returns the new commit, which has no ref yet. */
 export async function writeEvents(node: RepoHistory, ledger: Oid, events: readonly Reconciled[]): Promise<Oid> {
   if (events.length === 0) return ledger
   const written = []
   for (const { kind, record } of events) {
-    // Based on the ledger's record, which may have fields that the index does not know.
+    // The ledger's record may have fields that the index does not know.
     const before = await readPull(node.repo, ledger, record.number)
     written.push({ event: kind, record: { ...before, ...(await withCounts(node, record)) } })
   }
   return appendPulls(node.repo, ledger, written)
 }
 
-/** Keeps the old counts if a commit is missing. */
+/** Updates the commit counts. Keeps the old ones if a commit is missing. */
 async function withCounts({ repo, history }: RepoHistory, record: Reconciled['record']): Promise<Reconciled['record']> {
   const { source_commit: source, target_before: target } = record
   const isThere = (await findCommit(repo, source)) && (await findCommit(repo, target))
   return isThere ? withHeads(history, record, source, target) : record
 }
 
-/** The ref moves that pin the heads of closed requests; missing heads are skipped. */
+/** Returns the ref moves that pin the heads of closed pull requests. Skips missing heads. */
 export async function pinMoves(repo: Repo, pins: readonly Pin[]): Promise<Move[]> {
   const moves: Move[] = []
   for (const { number, head } of pins) {
@@ -78,15 +78,15 @@ export async function pinMoves(repo: Repo, pins: readonly Pin[]): Promise<Move[]
 
 export interface IndexedNode extends RepoHistory {
   readonly nodeId: string
-  /** The version of the node's row from which the moves were computed; undefined: no row yet. */
+  /** The version of the node's row from which the moves were computed. Undefined: no row yet. */
   readonly version: number | undefined
-  /** The ledger commit to which the open requests belong. */
+  /** The ledger commit to which the open pull requests belong. */
   readonly ledger: Oid
 }
 
 /**
- * Settles moves made outside the service, found by indexing. True if this or another process wrote the ledger: indexing then
- * starts over.
+ * Settles moves made outside the service, which indexing has found. Returns true if this or another process wrote the
+ * ledger. Indexing then starts over.
  */
 export async function reconcileFoundRefs(deps: Deps, node: IndexedNode, situation: ReconcileInput): Promise<boolean> {
   const { repo, nodeId, version } = node
@@ -107,12 +107,12 @@ export async function reconcileFoundRefs(deps: Deps, node: IndexedNode, situatio
   return true
 }
 
-/** Commits of a move that are listed, 1 µs each. For longer moves each head is asked about, 200 µs each. */
+/** The longest move whose commits are listed, 1 µs each. For longer moves, each head is checked, 200 µs each. */
 const listedCommits = 2_000
 
 /**
- * Those of `heads` that `after` reaches and `before` does not. None if `before` was garbage-collected after a forced move:
- * then it is unknown what was new.
+ * Returns the `heads` that `after` reaches and `before` does not. Returns none if `before` was garbage-collected after
+ * a forced move, because the new commits are then unknown.
  */
 export async function findBroughtInCommits(
   { repo, history }: { readonly repo: Repo; readonly history: History },

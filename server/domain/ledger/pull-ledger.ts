@@ -1,6 +1,7 @@
 /**
- * Pull requests in the ledger and in the index: converts between records and rows, and reads the open requests at a ledger
- * commit from both.
+ * Converts pull requests between records of the ledger and rows of the index.
+ *
+ * Also reads the open pull requests at a ledger commit from both.
  */
 import type { History } from '../../../gitstore/history/history.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
@@ -38,7 +39,7 @@ export function toRow(nodeId: string, record: PullRecord): PullRow {
   }
 }
 
-/** `by` of an open request is its author; nothing reads the author of its last event. */
+/** Converts a row. `by` of an open pull request is its author, because nothing reads the author of its last event. */
 export function fromRow(row: PullRow): PullRecord {
   const author = { name: row.author, email: row.author_email }
   return {
@@ -61,18 +62,18 @@ export function fromRow(row: PullRow): PullRecord {
   }
 }
 
-/** The record with the heads and commit counts of an event. */
+/** Returns the record with the heads and commit counts of an event. */
 export async function withHeads(history: History, record: PullRecord, source: Oid, target: Oid): Promise<PullRecord> {
   const { ahead, behind } = await history.divergence(target, source)
   return { ...record, source_commit: source, target_before: target, commits_ahead: ahead, commits_behind: behind }
 }
 
-/** The record of an ended request. */
+/** Returns the record of an ended pull request. */
 export function endPull(record: PullRecord, status: 'merged' | 'closed', by: Author, at: string): PullRecord {
   return { ...record, status, by, at, ended: { by, at } }
 }
 
-/** The record with the current heads; for a missing branch, the recorded one. */
+/** Returns the record with the current heads. A missing branch keeps the recorded one. */
 export function freezePull(
   { repo, history }: { readonly repo: Repo; readonly history: History },
   record: PullRecord,
@@ -82,13 +83,13 @@ export function freezePull(
   return withHeads(history, record, source ?? record.source_commit, target ?? record.target_before)
 }
 
-/** By number. Exact if the caller holds the ledger's lock and `ledger` is its commit. */
+/** Returns open pull requests by number. Exact if the caller holds the ledger's lock and `ledger` is its commit. */
 export async function openPullsAt(
   db: IndexDb,
   { repo, nodeId }: { readonly repo: Repo; readonly nodeId: string },
   ledger: Oid,
 ): Promise<PullRecord[]> {
-  // Reads the commit first: with newer rows, the same changes are only applied twice.
+  // Reads the commit first. If the rows are newer, the same changes are only applied twice.
   const indexed = await findIndexedLedger(db, nodeId)
   const known = (await listOpenPulls(db, nodeId)).map(fromRow)
   if (indexed === ledger) return known
@@ -96,7 +97,7 @@ export async function openPullsAt(
   return selectOpenPulls(known, records, gone)
 }
 
-/** The open requests among `known` and the changed `records`, by number. */
+/** Returns the open pull requests among `known` and the changed `records`, by number. */
 export function selectOpenPulls(
   known: readonly PullRecord[],
   records: readonly PullRecord[],

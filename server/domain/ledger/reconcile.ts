@@ -1,13 +1,15 @@
 /**
- * What moved and deleted branches mean for open pull requests. Pure: current heads and answers about ancestry are inputs, so
- * that a push, a merge, a deleted branch and a repository changed outside the service share one rule.
+ * Computes how moved and deleted branches change open pull requests.
  *
- * - A target that moved merges each request whose head it did not reach before and reaches now; never a draft.
- * - A request whose source is gone closes.
- * - A request whose target is gone goes to main. It closes where main does not exist, is its source, or already has an open
- *   request from its source.
+ * It is pure: current heads and answers about ancestry are inputs. So a push, a merge, a deleted branch and a
+ * repository changed outside the service share one rule.
  *
- * Settled requests stay settled: the same moves, judged against the requests as they are afterwards, cause no event.
+ * - A target that moved merges each pull request whose head it did not reach before and reaches now, except drafts.
+ * - A pull request whose source is gone closes.
+ * - A pull request whose target is gone is retargeted to main. It closes if main does not exist, is its source, or
+ *   already has an open pull request from its source.
+ *
+ * The rule is idempotent: the same moves cause no event for the resulting pull requests.
  */
 
 import type { Oid } from '../../../gitstore/repo.ts'
@@ -15,10 +17,10 @@ import type { Author } from '../format/signatures.ts'
 import { branchName, branchRef } from '../layout.ts'
 import type { PullRecord } from './ledger.ts'
 
-/** The branch that requests fall back to. */
+/** The branch to which pull requests are retargeted. */
 const fallback = 'main'
 
-/** A branch before and after; null: it does not exist. */
+/** A branch before and after. Null: it does not exist. */
 export interface BranchMove {
   readonly before: Oid | null
   readonly after: Oid | null
@@ -27,9 +29,9 @@ export interface BranchMove {
 /** Branches by their short names. */
 type BranchMoves = ReadonlyMap<string, BranchMove>
 
-/** What is open, and what happened to branches. */
+/** The open pull requests, and the moves of branches. */
 export interface ReconcileInput {
-  /** Every open request of the node. */
+  /** Every open pull request of the node. */
   readonly open: readonly PullRecord[]
   /** Branches that moved, appeared or were deleted. All others exist and are unchanged. */
   readonly moves: BranchMoves
@@ -42,11 +44,11 @@ type SettledKind = 'merge' | 'close' | 'edit'
 /** One event of the ledger. */
 export interface Reconciled {
   readonly kind: SettledKind
-  /** The request as it is afterwards; its counts of commits are still those of the last event. */
+  /** The pull request after the event. Its commit counts are still those of the last event. */
   readonly record: PullRecord
 }
 
-/** A ref that keeps the head of a closed request. */
+/** A ref that keeps the head of a closed pull request. */
 export interface Pin {
   readonly number: number
   readonly head: Oid
@@ -59,7 +61,7 @@ export interface Outcome {
 }
 
 export interface Verdict extends ReconcileInput {
-  /** Whether the move of `target` brought in `head`; called only for pairs in `questionsOf`. */
+  /** True if the move of `target` brought in `head`. Called only for pairs in `questionsOf`. */
   readonly tookIn: (target: string, head: Oid) => boolean
   /** The author recorded for an event. */
   readonly by: (kind: SettledKind, target: string) => Author
@@ -67,7 +69,7 @@ export interface Verdict extends ReconcileInput {
   readonly at: string
 }
 
-/** The heads that a branch's move may have brought in, by branch: the questions `tookIn` must answer. */
+/** Returns the heads that each branch's move may have brought in. `tookIn` decides about them. */
 export function questionsOf({ open, moves, headOf }: ReconcileInput): Map<string, Set<Oid>> {
   const questions = new Map<string, Set<Oid>>()
   for (const record of open) {
@@ -80,13 +82,13 @@ export function questionsOf({ open, moves, headOf }: ReconcileInput): Map<string
   return questions
 }
 
-/** The events that the moves cause, and the heads to pin. */
+/** Returns the events that the moves cause, and the heads to pin. */
 export function reconcile({ open, moves, headOf, tookIn, by, at }: Verdict): Outcome {
   const events: Reconciled[] = []
   const pins: Pin[] = []
   const inOrder = [...open].sort((a, b) => a.number - b.number)
   const left = new Map(inOrder.map((record) => [record.number, record]))
-  /** Sources that have an open request into main. */
+  // Sources that have an open pull request into main.
   const intoMain = new Set(inOrder.flatMap((record) => (record.target_branch === fallback ? record.source_branch : [])))
 
   const end = (record: PullRecord, status: 'merged' | 'closed', source: Oid, target: Oid): void => {
@@ -140,13 +142,13 @@ function isGone(moves: BranchMoves, branch: string): boolean {
   return moves.get(branch)?.after === null
 }
 
-/** The source's head, or its last known one. */
+/** Returns the source's head, or its last known one. */
 function lastHead(moves: BranchMoves, headOf: ReconcileInput['headOf'], record: PullRecord): Oid {
   const move = moves.get(record.source_branch)
   return (move ? (move.after ?? move.before) : headOf(record.source_branch)) ?? record.source_commit
 }
 
-/** The moves between two states, both by full ref name. Branches of open requests that are in neither state are included. */
+/** Returns the moves between two states, by full ref name. Includes branches of open pull requests in neither state. */
 export function movesBetween(
   before: ReadonlyMap<string, Oid>,
   after: ReadonlyMap<string, Oid>,

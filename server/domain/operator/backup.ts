@@ -1,4 +1,4 @@
-/** Backup: copies accounts and a mirror of every repository to a folder, checks what has changed, and writes a manifest. */
+/** Backs up accounts and a mirror of every repository. Checks changed mirrors, and writes a manifest. */
 
 import { open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
@@ -27,16 +27,16 @@ import { checkedMirrors, isStamped, isUntouched } from './mirror-checks.ts'
 /** A data folder. */
 export interface Source {
   readonly root: string
-  /** The database that has its accounts; undefined: credentials.sqlite. */
+  /** The database that has its accounts. Undefined: credentials.sqlite. */
   readonly postgres: PostgresAddress | undefined
 }
 
 export interface BackupOptions {
   /** Repositories copied at a time. */
   readonly atOnce: number
-  /** Has git look at every mirror. */
+  /** Makes git check every mirror. */
   readonly full: boolean
-  /** By path: the stamps of the index, read before; empty where it cannot be read. */
+  /** The stamps of the index by path, read before the copies. Empty if the index cannot be read. */
   readonly stamps: ReadonlyMap<string, number>
 }
 
@@ -47,7 +47,7 @@ export interface BackedUp {
   /** How many of the repositories were new or had changed since the last backup. */
   readonly fetched: number
   readonly gone: readonly string[]
-  /** Whose mirror was not sound, and is another copy now. */
+  /** Paths whose mirror was damaged and has been replaced by a new copy. */
   readonly again: readonly string[]
   readonly problems: readonly PathProblem[]
 }
@@ -59,11 +59,11 @@ const privateMode = 0o700
 const abandonedAfterMs = 24 * 3600 * 1000
 
 /**
- * Copies a data folder to `dir`; both may be in use. Copies accounts first, so that each member of a copied
- * organisation has an account or gets one from `restore`. A repository that cannot be copied keeps its last mirror and does
- * not stop the others. If `signal` is aborted, git ends at once and `manifest.json` is not changed.
+ * Copies a data folder to `dir`. Both may be in use. Copies accounts first, so that each member of a copied
+ * organisation has an account or gets one from `restore`. A repository that cannot be copied keeps its last mirror and
+ * does not stop the others. If `signal` is aborted, git ends at once and `manifest.json` is not changed.
  *
- * @throws GitError storage_* and system errors where `dir` cannot be written; the signal's reason
+ * @throws GitError storage_* and system errors if `dir` cannot be written; the signal's reason
  */
 export async function backUpData(
   source: Source,
@@ -106,9 +106,9 @@ export async function backUpData(
   }
 }
 
-/** The copies of one backup and what is found on the way. A fault of the storage ends all of them. */
+/** The copies and findings of one backup. A fault of the storage ends all copies. */
 class BackupRun {
-  /** Mirrors that are sound, by path. */
+  /** Intact mirrors, by path. */
   readonly entries = new Map<string, MirrorEntry>()
   readonly problems: PathProblem[] = []
   readonly again: string[] = []
@@ -133,7 +133,7 @@ class BackupRun {
     this.ending.throwIfAborted()
   }
 
-  /** Any other fault is a problem of this path. @throws as throwIfEnded */
+  /** Runs `work`. Any fault but one of the storage is a problem of this path. @throws errors of `throwIfEnded` */
   async attempt(path: string, work: () => Promise<void>): Promise<void> {
     this.throwIfEnded()
     try {
@@ -145,7 +145,7 @@ class BackupRun {
     }
   }
 
-  /** @param last what the backup before this one found of the mirror */
+  /** @param last the mirror's entry in the previous backup */
   async take(stored: StoredRepository, last: MirrorEntry | undefined): Promise<void> {
     const { dir, now, entries } = this
     const { root } = this.source
@@ -165,7 +165,12 @@ class BackupRun {
   }
 }
 
-/** Lists what the folder holds now. @param known paths of the repositories in the data folder @param entries of sound mirrors */
+/**
+ * Lists the mirrors that the folder now holds.
+ *
+ * @param known paths of the repositories in the data folder
+ * @param entries of intact mirrors
+ */
 async function manifestOf(
   dir: string,
   known: ReadonlySet<string>,
@@ -193,9 +198,9 @@ async function manifestOf(
   }
 }
 
-/** Why `root` must not be copied to `dir`: a wrong path must not replace the accounts of a good backup. */
+/** Returns why `root` must not be copied to `dir`. A wrong path must not replace the accounts of another backup. */
 export async function findMistake({ root, postgres }: Source, dir: string): Promise<string | undefined> {
-  // The index may have been removed: it is made again.
+  // The index may have been removed, because it can be rebuilt.
   const signs = postgres ? [join(root, indexFile), runFolder(root)] : [join(root, credentialsFile)]
   if (!signs.some(lexists))
     return `${root} is not a data folder: it has no ${signs.map((path) => basename(path)).join(' and no ')}`
@@ -210,7 +215,10 @@ export function byPath(a: Pick<PathProblem, 'path'>, b: Pick<PathProblem, 'path'
   return a.path < b.path ? -1 : 1
 }
 
-/** Complete, checked and durable before it gets its name. Readable by its owner only, since it holds password hashes. */
+/**
+ * Copies the accounts. The file is complete, checked and durable before it gets its name. Only its owner can read
+ * it, because it holds password hashes.
+ */
 async function copyCredentials({ root, postgres }: Source, dir: string): Promise<void> {
   const making = join(dir, unfinishedName('.sqlite'))
   try {
@@ -227,7 +235,7 @@ async function copyCredentials({ root, postgres }: Source, dir: string): Promise
   }
 }
 
-/** Of a mirror that git has just found sound. */
+/** Returns the entry of a mirror that git has just found intact. */
 function entryOf(dir: string, path: string, now: Date): MirrorEntry {
   const mirror: Repo = { dir: join(dir, path) }
   const checked = { at: now.toISOString(), state: stateOf(mirror.dir) }
@@ -241,17 +249,17 @@ function stamped({ path, refs, checked }: MirrorEntry, stamp: number | undefined
 interface Taken {
   /** False if the mirror already had every ref. */
   readonly fetched: boolean
-  /** The mirror was not sound, or another's, and is a new copy. */
+  /** True: a new copy replaces the mirror, which was damaged or of another repository. */
   readonly again: boolean
-  /** What git fsck reports for the mirror, or else for the repository. */
+  /** Damage that git fsck reports for the mirror, or else for the repository. */
   readonly damage: string | undefined
 }
 
 /**
- * A fetch reads of a repository only what is new. Where nothing is, and with `full`, git looks at the repository, too: a disk may
- * have lost what the mirror has.
+ * Copies a repository, or fetches into its mirror. A fetch reads only new objects. If nothing is new, or with `full`,
+ * git also checks the repository, because the disk may have lost objects that the mirror has.
  *
- * @throws GitError; the mirror, if it exists, is unchanged
+ * @throws GitError. An existing mirror is then unchanged.
  */
 async function takeRepository(
   root: string,
@@ -267,7 +275,7 @@ async function takeRepository(
   if (odd !== undefined) throw new GitError('native_failed', `${odd}; the mirror is left as it was`)
   const refs = listRefs(from, 'refs/')
   const identity = identityRef(stored)
-  // Otherwise what the disk lost would be lost in the mirror too.
+  // Otherwise a loss on the disk would also be copied to the mirror.
   if (!refs.has(identity)) throw new GitError('ref_damaged', `${identity} is missing; the mirror is left as it was`)
   try {
     if (!repoExists(to)) {
@@ -312,7 +320,7 @@ async function removeAbandoned(folder: string, now: Date): Promise<void> {
   }
 }
 
-/** Undefined if the repository is too damaged to be read. */
+/** Returns the refs, or undefined if the repository is too damaged to be read. */
 function refsOf(repo: Repo): ReadonlyMap<string, Oid> | undefined {
   try {
     return listRefs(repo, 'refs/')

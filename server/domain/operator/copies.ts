@@ -1,4 +1,4 @@
-/** Finds the repositories in a folder of copies by their content, and reports what only looks like one. */
+/** Finds the repositories in a folder of copies by their content. Reports files and folders that only look like one. */
 import { type Dirent, type Stats, statSync } from 'node:fs'
 import { lstat, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -12,15 +12,15 @@ import type { PathProblem } from '../format/path-problem.ts'
 const levels = 3
 
 export interface Copies {
-  /** In order, relative to the searched folder. */
+  /** Sorted paths of repositories, relative to the searched folder. */
   readonly paths: readonly string[]
-  /** Unreadable, although the name or content is that of a repository. */
+  /** Unreadable, although their name or content is that of a repository. */
   readonly problems: readonly PathProblem[]
   /** Folders too deep to be searched. */
   readonly unsearched: readonly string[]
 }
 
-/** Does not search inside repositories, and does not follow links. @throws system errors if `dir` cannot be read */
+/** Searches neither inside repositories nor behind symbolic links. @throws system errors if `dir` cannot be read */
 export async function findCopies(dir: string): Promise<Copies> {
   const paths: string[] = []
   const problems: PathProblem[] = []
@@ -59,7 +59,7 @@ export async function findCopies(dir: string): Promise<Copies> {
 
 const parts = ['HEAD', 'objects', 'refs'] as const
 
-/** The parts of a repository that git needs and the folder lacks. */
+/** Returns the parts of a repository that git needs and the folder lacks. */
 async function missingParts(dir: string): Promise<(typeof parts)[number][]> {
   const missing: (typeof parts)[number][] = []
   for (const name of parts) {

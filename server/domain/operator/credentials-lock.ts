@@ -1,4 +1,4 @@
-/** The lock under which credentials are opened, upgraded or moved, by one process at a time. */
+/** The lock for opening, upgrading or moving credentials, by one process at a time. */
 import { join } from 'node:path'
 import { withFileLock } from '../../../index/sqlite/file-lock.ts'
 import { runFolder } from '../layout.ts'
@@ -6,7 +6,7 @@ import { runFolder } from '../layout.ts'
 /** Milliseconds that another process may take. */
 const timeoutMs = 120_000
 
-/** @returns undefined where `signal` was aborted first @throws DatabaseError busy */
+/** @returns undefined if `signal` was aborted first @throws DatabaseError busy */
 export function withCredentialsLock<T>(
   root: string,
   signal: AbortSignal,

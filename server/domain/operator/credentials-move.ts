@@ -1,4 +1,4 @@
-/** Moves a data folder's credentials from credentials.sqlite to PostgreSQL. The file is the truth until it is renamed. */
+/** Moves credentials from credentials.sqlite to PostgreSQL. The file is authoritative until it is renamed. */
 import { rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { syncDirectory } from '../../../gitstore/durable.ts'
@@ -11,10 +11,11 @@ import { listLiveProcesses } from '../live-processes.ts'
 import { withCredentialsLock } from './credentials-lock.ts'
 
 /**
- * Copies all rows in one transaction, then renames the file. Interrupted before that, the service goes on with the file, and a
- * repetition finds the same rows in the database, or refuses it; a service with DATABASE_URL does not start beside the file.
+ * Copies all rows in one transaction, then renames the file. If it is interrupted before that, the service continues
+ * with the file. A repetition finds the same rows in the database, or refuses it. A service with DATABASE_URL does not
+ * start while the file exists.
  *
- * @returns why it was not done; undefined: it is done
+ * @returns the reason for a refusal. Undefined: it is done
  * @throws DatabaseError; system errors
  */
 export async function moveCredentials(
@@ -26,7 +27,7 @@ export async function moveCredentials(
   if (!lexists(file))
     return lexists(moved) ? `${credentialsFile} was moved before` : `${root} has no ${credentialsFile}`
   if (lexists(moved)) return `${moved} is in the way: it is from an earlier move`
-  // A service or command that starts meanwhile waits.
+  // A service or command that starts during the move waits.
   return withCredentialsLock(root, signal, async () => {
     if ((await listLiveProcesses(runFolder(root))).length > 0)
       return `A service or a command is at work on ${root}: stop it first`
@@ -37,7 +38,7 @@ export async function moveCredentials(
       return 'The database of DATABASE_URL has other accounts: name an empty one'
     await rename(file, moved)
     await syncDirectory(root)
-    // Of a process that was killed; the rows of a log are in the file since it was opened.
+    // Left by a killed process. Opening the file has already moved the rows of its log into it.
     for (const end of ['-wal', '-shm']) await rm(`${file}${end}`, { force: true })
     return undefined
   })

@@ -1,4 +1,4 @@
-/** Checks a data folder while it is in use, and changes nothing. */
+/** Checks a data folder, which may be in use, and changes nothing. */
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pLimit from 'p-limit'
@@ -23,26 +23,27 @@ import { damageFinding, examineRepository, type Finding } from './repository-fin
 export interface Examination {
   readonly orgs: number
   readonly nodes: number
-  /** The newest migration in each database, by its file, or the variable that names it; absent where it cannot be read. */
+  /** The newest migration of each database that can be read, by its file or DATABASE_URL. */
   readonly schemas: Readonly<Record<string, string>>
-  /** By path. */
+  /** Sorted by path. */
   readonly findings: readonly Finding[]
 }
 
-/** Its name in findings and schemas. */
+/** PostgreSQL's name in findings and schemas. */
 const postgresName = 'DATABASE_URL'
 
 export type Step = 'Checking' | 'Rebuilding'
 
-/** Milliseconds for a running service to index what moved during the check. */
+/** Milliseconds in which a running service indexes refs that moved during the check. */
 const recheckDelayMs = 1_000
 /** Repositories checked concurrently. */
 const atOnce = 2
 
 /**
- * Runs git fsck on every repository and SQLite's check on databases, reads every row of PostgreSQL, rebuilds the index and compares.
+ * Checks repositories, databases and the index. Runs git fsck on every repository and SQLite's check on databases, and
+ * reads every row of PostgreSQL. Rebuilds the index and compares the two.
  *
- * @param scratch an empty data folder, whose index is filled here; once it drains, git ends at once
+ * @param scratch an empty data folder, whose index is filled here. When it drains, git ends at once
  * @throws system errors; the reason of `scratch.draining`
  */
 export async function examine(
@@ -97,9 +98,9 @@ async function examineFile(root: string): Promise<CredentialsState> {
   return { schema, fault: fault ?? (schema === undefined ? 'is empty, and all accounts are missing' : undefined) }
 }
 
-/** By the file's name. */
+/** Returns the newest migration by the file's name, or nothing if it cannot be read. */
 async function schemaOf(root: string, name: string): Promise<Record<string, string>> {
-  // Damage is reported as such.
+  // Damage is reported elsewhere.
   const newest = (await appliedMigrations(join(root, name)).catch(() => [])).at(-1)
   return newest === undefined ? {} : { [name]: newest }
 }
@@ -112,7 +113,7 @@ function databaseFault(file: string): string | undefined {
   }
 }
 
-/** Nodes with the same id in two organisations; only one of them can be indexed. */
+/** Finds nodes with the same id in two organisations. Only one of them can be indexed. */
 function sharedIds(repositories: readonly StoredRepository[]): Finding[] {
   const first = new Map<string, StoredRepository>()
   return repositories.flatMap((stored) => {
@@ -138,7 +139,7 @@ async function examineIndex(
   const first = await indexAll(deps, (done, total) => onProgress('Rebuilding', done, total))
   deps.draining.throwIfAborted()
   const failed = new Map(first.failed.map(({ path, reason }) => [pathOf(path), reason]))
-  // What another cell has sent of an organisation is indexed before it moves here.
+  // An organisation that another cell is sending is indexed before it moves here.
   const arriving = new Set(await listNames(arrivingFolder(root)))
   let different: Difference[]
   try {
@@ -158,7 +159,7 @@ async function examineIndex(
   return [...findings, ...(await findCycles(deps))]
 }
 
-/** Removes from `failed` and `different` what has changed after a moment, so that running changes are not reported. */
+/** Removes findings that come from running changes: they are gone after a moment. */
 async function lookAgain(
   deps: Deps,
   index: string,
@@ -181,12 +182,15 @@ async function lookAgain(
   return differencesBetween(index, rebuilt).filter((one) => before.has(JSON.stringify(one)))
 }
 
-/** `indexAll` names an organisation by its folder. */
+/** Returns the repository's path. `indexAll` names an organisation by its folder. */
 function pathOf(path: string): string {
   return path.endsWith('.git') ? path : join(path, orgRepository)
 }
 
-/** A store that cannot lock, so no ref can move: only the service may settle requests after branches moved outside it. */
+/**
+ * Returns a store that cannot lock, so no ref can move. Only the service may settle pull requests after branches moved
+ * outside it.
+ */
 function readOnlyStore(root: string): Store {
   return {
     root,
@@ -218,7 +222,7 @@ function shown(value: unknown): string {
   return text.length > 60 ? `${text.slice(0, 57)}…` : text
 }
 
-/** Cycles of parents, which mirrors of different moments may contain; the graph hides an edge of each. */
+/** Finds cycles of parents, which mirrors from different moments may contain. The graph hides an edge of each. */
 async function findCycles({ index }: Pick<Deps, 'index'>): Promise<Finding[]> {
   const edges = await listParentEdges(index.read)
   const ids = [...new Set(edges.flatMap(({ source, target }) => [source, target]))].sort()

@@ -1,11 +1,13 @@
-/** Whether the service can answer. */
+/** The readiness check of the service. */
 import { findSigningKey } from '../../../index/credentials/token-keys.ts'
 import { probeOrgs } from '../../../index/derived/org-queries.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 
 /**
- * `indexing`: the index is being made again, and organisations are served as each is in it.
+ * Checks that the service can answer.
+ *
+ * @returns `indexing` while the index is being rebuilt; each organisation is served when it is indexed
  *
  * @throws AppError draining; errors of a database that cannot be read
  */

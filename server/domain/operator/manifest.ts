@@ -1,4 +1,4 @@
-/** `manifest.json` of a backup. Written last: everything it names exists, is checked and durable. */
+/** The `manifest.json` of a backup. It is written last, so everything it names exists, checked and durable. */
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
@@ -16,11 +16,11 @@ const manifestSchema = z.object({
   repositories: z.array(
     z.object({
       path: z.string(),
-      /** By full name, and their objects. */
+      /** Object ids by full name. */
       refs: z.record(z.string(), z.string().refine(isOid)),
-      /** When git last found the mirror sound, ISO 8601 in UTC, and its state at that time, as stateOf says it. */
+      /** The last time that git found the mirror intact, and its state then. ISO 8601 in UTC; from `stateOf`. */
       checked: z.object({ at: z.string(), state: z.string() }).optional(),
-      /** Of the index, before the repository was read: while it has the same, no ref has moved. */
+      /** The index's stamp before the repository was read. While it stays the same, no ref has moved. */
       stamp: z.number().optional(),
     }),
   ),
@@ -34,14 +34,14 @@ export type MirrorEntry = Manifest['repositories'][number]
 
 export const manifestFile = 'manifest.json'
 
-/** Bytes: a million refs. */
+/** Bytes, enough for a million refs. */
 const manifestLimitBytes = 128 * 1_048_576
 
 export async function writeManifest(dir: string, manifest: Manifest): Promise<void> {
   await replaceFile(join(dir, manifestFile), asJson(manifest))
 }
 
-/** The manifest of a backup folder; neither field if there is none. `damage`: why it cannot be used. @throws system errors */
+/** Reads a backup's manifest, if there is one. `damage`: the reason why it cannot be used. @throws system errors */
 export async function readManifest(dir: string): Promise<{ manifest?: Manifest; damage?: string }> {
   const bytes = await readRegular(join(dir, manifestFile), manifestLimitBytes)
   if (bytes === undefined) return {}
@@ -57,7 +57,7 @@ export async function readManifest(dir: string): Promise<{ manifest?: Manifest; 
   }
 }
 
-/** SHA-256 in hexadecimal; undefined if there is no such file. @throws Error if it is not a regular file; system errors */
+/** Returns the SHA-256 in hexadecimal, if the file exists. @throws Error if it is not a regular file; system errors */
 export async function hashOfFile(file: string): Promise<string | undefined> {
   const opened = await openRegular(file)
   if (opened === undefined) return undefined

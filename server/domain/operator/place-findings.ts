@@ -1,4 +1,4 @@
-/** Looks at the directory of cells against the folders of one of them, and changes nothing. */
+/** Compares the directory of cells with the folders of one cell, and changes nothing. */
 import { readdir } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { lexists, listNames } from '../../../gitstore/fs-exists.ts'
@@ -9,7 +9,7 @@ import type { PostgresAddress } from '../../../index/postgres/pool.ts'
 import { arrivingFolder, isId } from '../layout.ts'
 import { damageFinding, type Finding } from './repository-findings.ts'
 
-/** Organisations of one statement. */
+/** Organisations per SQL statement. */
 const placesAtOnce = 500
 
 /** @param cell the name of the data folder @throws system errors */
@@ -17,7 +17,7 @@ export async function examinePlaces(postgres: PostgresAddress, cell: string, roo
   const db = await connectPostgres<CredentialsSchema>(postgres)
   try {
     const findings = [...(await examineFolders(db.read, cell, root)), ...(await examineRows(db.read, cell, root))]
-    // What was made or deleted meanwhile.
+    // A second pass drops findings that come from concurrent changes.
     const again = [...(await examineFolders(db.read, cell, root)), ...(await examineRows(db.read, cell, root))]
     return findings.filter((one) => again.some((other) => other.path === one.path && other.reason === one.reason))
   } finally {

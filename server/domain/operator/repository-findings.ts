@@ -14,9 +14,9 @@ import { identityRef, type StoredRepository } from '../indexing/stored-repositor
 import { ledgerRef, runFolder } from '../layout.ts'
 import { readNodeRecord } from '../ledger/ledger.ts'
 
-/** `path` is below the data folder. */
+/** A finding. `path` is relative to the data folder. */
 export interface Finding extends PathProblem {
-  /** A note disappears by itself or does no harm. */
+  /** A note is harmless, or disappears without action. */
   readonly kind: 'fault' | 'note'
   readonly subject: 'repository' | 'database' | 'index' | 'graph' | 'leftover' | 'directory'
 }
@@ -35,7 +35,7 @@ export async function examineRepository(
   signal.throwIfAborted()
   const repo = { dir: join(root, stored.path) }
   if (!lexists(repo.dir)) {
-    // Otherwise it was deleted after the listing.
+    // It may have been deleted after the listing.
     if (stored.nodeId !== undefined || !lexists(join(root, stored.orgId))) return []
     return [damageFinding('repository', stored.path, 'is missing: nothing of the organisation can be read')]
   }
@@ -54,7 +54,7 @@ async function damagesOf(repo: Repo, stored: StoredRepository, signal: AbortSign
   const odd = await findOddEntry(repo.dir, false)
   if (odd !== undefined) return [odd]
   try {
-    // A concurrent write may confuse git fsck; real damage shows again.
+    // A concurrent write may confuse git fsck, so only damage found twice counts.
     const damage = (await findDamage(repo, signal)) && (await findDamage(repo, signal))
     return damage === undefined ? await untruths(repo, stored) : [damage]
   } catch (error) {
@@ -64,7 +64,7 @@ async function damagesOf(repo: Repo, stored: StoredRepository, signal: AbortSign
   }
 }
 
-/** Whether a sound repository contains the identity that its path says. */
+/** Checks that an intact repository contains the identity that its path says. */
 async function untruths(repo: Repo, stored: StoredRepository): Promise<string[]> {
   const oid = listRefs(repo, 'refs/').get(identityRef(stored))
   if (!oid) return [`${identityRef(stored)} is missing`]

@@ -1,4 +1,4 @@
-/** Restores a data folder from copies of its repositories, with the accounts of a backup or with new ones. */
+/** Restores a data folder from mirrors, with the accounts of a backup or new ones. */
 
 import { createWriteStream } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
@@ -25,7 +25,7 @@ import type { Source } from './backup.ts'
 import { hashOfFile, type Manifest } from './manifest.ts'
 import type { Staged } from './staging.ts'
 
-/** Why a data folder cannot be restored into; undefined: it is empty and unused. */
+/** Returns why a data folder cannot be restored into. Undefined: it is empty and unused. */
 export async function findOccupant(root: string): Promise<string | undefined> {
   const names = await listNames(root)
   if (names.some(isId)) return 'it has organisations'
@@ -35,10 +35,15 @@ export async function findOccupant(root: string): Promise<string | undefined> {
   return isUsed ? 'a service or a command is at work on it' : undefined
 }
 
-/** What is filled. `sharesAccounts`: its database may have the accounts of several cells. */
+/** The data folder to fill. `sharesAccounts`: its database may have the accounts of several cells. */
 type Target = Source & { readonly sharesAccounts: boolean }
 
-/** Moves the staged repositories into place, accounts first. False if the accounts are not the backup's. @throws as placeCredentials */
+/**
+ * Moves the accounts and then the staged repositories into place.
+ *
+ * @returns false if the accounts are not the backup's
+ * @throws errors of `placeCredentials`
+ */
 export async function putIntoPlace(
   { root, postgres, sharesAccounts }: Target,
   dir: string,
@@ -55,10 +60,11 @@ export async function putIntoPlace(
 }
 
 /**
- * Copies the accounts of a backup into the data folder, which no process has open, or into its database. False if there are no usable ones; the
- * reason is added to `problems`.
+ * Copies the accounts of a backup into the data folder or its database. No process has the folder open.
  *
- * @throws system errors: an unreadable file is not treated as damaged, since all members would get new accounts; DatabaseError
+ * @returns false if there are no usable accounts; the reason is added to `problems`
+ * @throws system errors. An unreadable file is not treated as damaged, because all members would get new accounts.
+ * @throws DatabaseError
  */
 async function placeCredentials(
   { root, postgres, sharesAccounts }: Target,
@@ -108,13 +114,13 @@ async function placeOrgs(root: string, { orgs }: Staged): Promise<void> {
 
 export interface NewAccount {
   readonly email: string
-  /** For `POST /auth/password`; works once. */
+  /** For `POST /auth/password`. Works once. */
   readonly resetToken: string
 }
 
 /**
- * Creates an account, with the same id and a random password, for each member without one, but for those whose account was deleted. The organisations are already
- * indexed. By e-mail.
+ * Creates an account for each member without one, unless it was deleted. It has the same id and a random password. The
+ * organisations are already indexed. Returns the accounts sorted by e-mail address.
  */
 export async function createAccounts(deps: Deps, problems: PathProblem[]): Promise<NewAccount[]> {
   const members = await listMemberships(deps.index.read)
@@ -124,7 +130,7 @@ export async function createAccounts(deps: Deps, problems: PathProblem[]): Promi
     const { read } = deps.credentials
     if (!isId(id) || (await findAccountById(read, id)) || (await isDeletedAccount(read, id))) continue
     const mine = members.filter((member) => member.user_id === id)
-    // The creator of an organisation joined it when it was created; a person's first own organisation came with the account.
+    // An organisation's creator joined it when it was created. A user's first own organisation came with the account.
     const own = mine.filter(({ role }) => role === 'owner')
     const first = own.find((one) => one.created_at === one.org_created_at) ?? own[0]
     const profile = first ?? mine[0]

@@ -1,4 +1,4 @@
-/** Copies mirrors to a staging folder below a data folder. Of each id it takes one, and none without its organisation. */
+/** Copies mirrors to a staging folder. It takes one per id, and only with its organisation. */
 
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -40,11 +40,11 @@ interface Copied {
   readonly path: string
   readonly copy: Repo
   readonly id: string
-  /** The same for an organisation. */
+  /** The same as `id` for an organisation. */
   readonly orgId: string
-  /** ISO 8601 in UTC; of the organisation or the node. */
+  /** Creation of the organisation or node, ISO 8601 in UTC. */
   readonly createdAt: string
-  /** Why it is damaged. */
+  /** Descriptions of damage. */
   readonly reasons: readonly string[]
 }
 
@@ -54,10 +54,11 @@ interface Chosen {
 }
 
 /**
- * Copies every mirror below `dir` into the staging folder of the data folder `root`, which must exist. A mirror's content says
- * what it is, not its name. If `signal` is aborted, git ends at once and nothing is left in `root`.
+ * Copies every mirror below `dir` into the staging folder of `root`. The data folder `root` must exist. A mirror is
+ * identified by its content, not its name. If `signal` is aborted, git ends at once and nothing is left in `root`.
  *
- * @throws GitError storage_*; system errors where `dir` cannot be read or `root` not be written; the signal's reason
+ * @throws GitError storage_*, and system errors if `dir` cannot be read or `root` cannot be written
+ * @throws the signal's reason
  */
 export async function stageCopies(
   root: string,
@@ -114,8 +115,8 @@ async function stageAll(
 }
 
 /**
- * Of several copies of one repository, takes the first. Of nodes with the same id in several organisations, of which only one
- * can be served, takes the one created first: the others reused the id of a deleted node.
+ * Chooses the first of several copies of one repository. If several organisations have nodes with the same id, only one
+ * can be served. It chooses the one created first, because the others reused the id of a deleted node.
  */
 function chooseCopies(all: readonly Copied[]): Chosen {
   const problems: PathProblem[] = []
@@ -155,7 +156,7 @@ function isOlder(one: Copied, other: Copied): boolean {
 
 interface AllCopied {
   readonly copies: readonly Copied[]
-  /** Of what could not be copied. */
+  /** Mirrors that could not be copied. */
   readonly problems: readonly PathProblem[]
 }
 
@@ -193,7 +194,7 @@ async function copyAll(
 const notAMirror = 'not a mirror: it has no refs/grove/ledger and no org.json; git clone --mirror makes one'
 
 /**
- * Copies one repository below `staging` under a new name, or returns why not.
+ * Copies one repository to `staging` under a new name, or returns a reason against it.
  *
  * @param named its refs in the manifest
  * @throws GitError if it cannot be copied
@@ -229,7 +230,7 @@ async function copyOne(
 
 type Identity = Pick<Copied, 'id' | 'orgId' | 'createdAt' | 'reasons'>
 
-/** The identity in the repository (both ids equal: an organisation); undefined: not a mirror. */
+/** Returns the identity in the repository. Both ids are equal for an organisation. Undefined: not a mirror. */
 async function identityOf(repo: Repo): Promise<Identity | undefined> {
   const ledger = readRef(repo, ledgerRef)
   if (ledger) {
@@ -245,7 +246,7 @@ async function identityOf(repo: Repo): Promise<Identity | undefined> {
   return { id: org.id, orgId: org.id, createdAt: org.created_at, reasons }
 }
 
-/** Ids come from files of unknown origin. */
+/** True for a valid id. Ids come from files of unknown origin. */
 function isUuid(id: unknown): id is string {
   return typeof id === 'string' && isId(id)
 }

@@ -1,4 +1,4 @@
-/** Restores or purges deleted repositories. */
+/** Restores and purges deleted repositories. */
 import { mkdir, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { listNames } from '../../../gitstore/fs-exists.ts'
@@ -13,7 +13,11 @@ import { withNodeIntent } from '../indexing/recovered.ts'
 import { isId, ledgerRef, nodeRepo, orgRepo, trashFolder } from '../layout.ts'
 import type { NodeAt } from '../targets.ts'
 
-/** The reason why a node is not restored. `mistake`: the node exists, or has no copy or no organisation. `conflict`: another node has its id. */
+/**
+ * The reason why a node is not restored.
+ *
+ * `mistake`: the node exists, or has no copy or no organisation. `conflict`: another node has its id.
+ */
 export interface NotRestored {
   readonly kind: 'mistake' | 'conflict'
   readonly reason: string
@@ -28,14 +32,14 @@ export async function restoreNode(deps: Deps, { orgId, nodeId }: NodeAt): Promis
   if (!newest) return { kind: 'mistake', reason: 'it is not in the trash' }
   const holder = await findHolder(deps, nodeId)
   if (holder !== undefined) return heldBy(holder)
-  // Left by a deletion that was killed after its commit point.
+  // A deletion that was killed after its commit point leaves this lock.
   await rm(join(newest.path, `${ledgerRef}.lock`), { force: true })
   await withNodeIntent(deps, orgId, [nodeId], async () => {
     await moveRepo(newest.path, repo.dir)
     await indexNode(deps, orgId, nodeId)
   })
   if (await findNode(deps.index.read, orgId, nodeId)) return undefined
-  // Another organisation created a node of that id meanwhile.
+  // Another organisation has just created a node with that id.
   await moveRepo(repo.dir, newest.path)
   return heldBy((await findHolder(deps, nodeId)) ?? 'another organisation')
 }
@@ -44,13 +48,13 @@ function heldBy(orgId: string): NotRestored {
   return { kind: 'conflict', reason: `${orgId} has a node of this id, and an id can only be served once` }
 }
 
-/** The organisation that has a node of that id. Looks at repositories, since the index may be out of date. */
+/** Finds the organisation that has a node with that id. Checks repositories, because the index may be out of date. */
 async function findHolder({ store }: Pick<Deps, 'store'>, nodeId: string): Promise<string | undefined> {
   const orgs = (await listNames(store.root)).filter(isId)
   return orgs.find((orgId) => repoExists(nodeRepo(store, orgId, nodeId)))
 }
 
-/** Rows deleted in one transaction, for which other writers wait. */
+/** Rows deleted in one transaction. Other writers wait for it. */
 const tombstonesAtOnce = 500
 
 export interface Trashed {
@@ -61,7 +65,7 @@ export interface Trashed {
   readonly deleted_at: string
 }
 
-/** Removes what was deleted before `before`. */
+/** Permanently removes items that were deleted before `before`. */
 export async function purge(
   deps: Deps,
   before: Date,
@@ -74,7 +78,7 @@ export async function purge(
   await forget(deps, due)
   for (const [done, { path, orgId, nodeId }] of due.entries()) {
     deps.draining.throwIfAborted()
-    // Without this mark, the next login of the account would create its personal organisation again.
+    // Without this mark, the account's next login would create its personal organisation again.
     if (nodeId === undefined && (await isPersonal(deps, orgId)))
       await mkdir(join(trashFolder(deps.store), `${orgId}.purged`), { recursive: true })
 
@@ -84,14 +88,14 @@ export async function purge(
   return { removed: due.map(asTrashed), kept: all.filter((one) => !due.includes(one)).map(asTrashed) }
 }
 
-/** Renamed first: a partly removed repository must not be restored. */
+/** Renames a folder before removing it, because a partly removed repository must not be restored. */
 async function removeWhole(path: string): Promise<void> {
   const going = join(dirname(path), unfinishedName())
   await moveRepo(path, going)
   await rm(going, { recursive: true, force: true })
 }
 
-/** The folders of organisations that another cell has. */
+/** Lists the folders of organisations that moved to another cell before `before`. */
 async function listMovedBefore({ store }: Pick<Deps, 'store'>, before: Date): Promise<string[]> {
   const root = trashFolder(store)
   const isDue = (name: string) => {
@@ -101,7 +105,7 @@ async function listMovedBefore({ store }: Pick<Deps, 'store'>, before: Date): Pr
   return (await listNames(root)).filter(isDue).map((name) => join(root, name))
 }
 
-/** Purged nodes need no tombstones. */
+/** Deletes the tombstones of purged nodes, which do not need them. */
 async function forget({ index }: Deps, due: readonly Trashed[]): Promise<void> {
   const nodesOf = new Map<string, string[]>()
   for (const { orgId, nodeId } of due) {
@@ -123,7 +127,7 @@ async function isPersonal(deps: Deps, orgId: string): Promise<boolean> {
   return hasPersonalOrg(deps.credentials.read, orgId)
 }
 
-/** `<org>.<ms>` and `<org>/<node>.<ms>.git`, the oldest first. */
+/** Lists `<org>.<ms>` and `<org>/<node>.<ms>.git`, oldest first. */
 async function listTrash({ store }: Pick<Deps, 'store'>): Promise<(Trashed & { readonly path: string })[]> {
   const found: (Trashed & { readonly path: string })[] = []
   const root = trashFolder(store)
@@ -141,7 +145,7 @@ async function listTrash({ store }: Pick<Deps, 'store'>): Promise<(Trashed & { r
   return found.sort((a, b) => (a.deleted_at < b.deleted_at ? -1 : 1))
 }
 
-/** Lists what a killed purge had begun to remove. */
+/** Lists folders that a killed purge had begun to remove. */
 async function listUnfinished({ store }: Pick<Deps, 'store'>): Promise<string[]> {
   const root = trashFolder(store)
   const folders = [root, ...(await listNames(root)).filter(isId).map((orgId) => join(root, orgId))]
@@ -154,7 +158,7 @@ async function listUnfinished({ store }: Pick<Deps, 'store'>): Promise<string[]>
     .map(({ path }) => path)
 }
 
-/** Whether a date can hold this many milliseconds since 1970. */
+/** True if a date can hold this many milliseconds since 1970. */
 function isTime(ms: string): boolean {
   return /^\d{1,15}$/.test(ms)
 }

@@ -1,4 +1,4 @@
-/** Members of an organisation; org.git is the source of truth. */
+/** Members of an organisation. org.git is the source of truth. */
 
 import { emailKey, findAccountByEmail, findAccountById } from '../../../index/credentials/accounts.ts'
 import { deleteInvitationsBy, insertUsesOfAll } from '../../../index/credentials/invitations.ts'
@@ -19,10 +19,10 @@ import { changeOrg, isOwner, requireOwner } from './org-changes.ts'
 
 export type Member = MemberRow
 
-/** Per organisation: each change rewrites the list of member files, 70 bytes a member. */
+/** Per organisation. Each change rewrites the list of member files, 70 bytes per member. */
 const maxMembers = 10_000
 
-/** In the order of joining. */
+/** Lists the members in the order of joining. */
 export async function listMembers(deps: Deps, actor: Person, at: OrgAt, page: Page) {
   await authorizeOrg(deps, actor, at, 'reader')
   const { rows, total } = await listMemberRows(deps.index.read, at.orgId, page)
@@ -30,8 +30,8 @@ export async function listMembers(deps: Deps, actor: Person, at: OrgAt, page: Pa
 }
 
 /**
- * Adds a person who has an account, or changes a member's role. The operator needs no role, so that an organisation without
- * an owner gets one.
+ * Adds a user who has an account, or changes a member's role. The operator needs no role, and so can give an owner to
+ * an organisation without one.
  *
  * @throws AppError account_not_found, last_owner, too_many_members
  */
@@ -59,8 +59,8 @@ export async function putMember(
 }
 
 /**
- * The record in which that person has `role`; the same record if they have it already. Who is a member keeps the time of
- * joining.
+ * Returns the record in which that user has `role`. It is the same record if they already have it. A member keeps the
+ * time of joining.
  *
  * @throws AppError last_owner, too_many_members
  */
@@ -75,19 +75,23 @@ function withRole(
   if (known?.role === 'owner') requireAnotherOwner(record, id)
   if (!known && record.members.size >= maxMembers)
     throw new AppError('too_many_members', `An organisation has at most ${maxMembers} members; remove some first`)
-  // Keys of a later version stay.
+  // Keeps fields of a later version.
   const file = { ...known, email, name, role, created_at: known?.created_at ?? now.toISOString() }
   return { ...record, members: new Map([...record.members, [id, file]]) }
 }
 
-/** The account of an address: of its own, or of the one that stands for it in Git. */
+/** Finds the account of an e-mail address. The address may be one that hides another in Git. */
 async function findAccountAt(deps: Deps, { email }: MemberAt): Promise<Account | undefined> {
   const id = parseHiddenEmail(email)
   const { read } = deps.credentials
   return id === undefined ? findAccountByEmail(read, email) : findAccountById(read, id)
 }
 
-/** Owners may remove any member; every member may leave. @throws AppError member_not_found, last_owner */
+/**
+ * Removes a member. Owners may remove anyone, and every member may leave.
+ *
+ * @throws AppError member_not_found, last_owner
+ */
 export async function removeMember(deps: Deps, actor: Person, at: MemberAt): Promise<void> {
   const { role } = await authorizeOrg(deps, actor, at, 'reader')
   const key = emailKey(at.email)
@@ -106,10 +110,10 @@ export async function removeMember(deps: Deps, actor: Person, at: MemberAt): Pro
 }
 
 /**
- * Takes the account out of the organisation, unless nobody else is in it; does nothing if it is not a member. `lastOwnerToo`:
- * also the last owner, for an account that no longer exists; the operator then appoints another owner.
+ * Ends the account's membership, unless there is no other member. Does nothing if it is not a member. `lastOwnerToo`:
+ * also removes the last owner, for an account that no longer exists. The operator then appoints another owner.
  *
- * @returns false: nobody else is in it, and nothing has changed
+ * @returns false: there is no other member, and nothing has changed
  * @throws AppError org_not_found, last_owner
  */
 export async function leaveOrg(
@@ -130,12 +134,12 @@ export async function leaveOrg(
   return !isAlone
 }
 
-/** Whether the account is the only member. */
+/** True if the account is the only member. */
 export function isAloneIn({ members }: OrgRecord, accountId: string): boolean {
   return members.size === 1 && members.has(accountId)
 }
 
-/** Writes the person's name and address into their member file, where they are a member and it has others. */
+/** Updates the user's name and e-mail address in their member file, if it has others. */
 export async function updateMemberProfile(deps: Deps, person: Person, at: OrgAt): Promise<void> {
   const { id, email, name } = person
   await changeOrg(deps, person, at, 'email', (record) => {
@@ -154,24 +158,25 @@ function without(record: OrgRecord, id: string): OrgRecord {
   return { ...record, members: new Map([...record.members].filter(([other]) => other !== id)) }
 }
 
-/** The same, but who has that role or a higher one keeps it. @throws AppError too_many_members */
+/** Like `withRole`, but a member who has that role or a higher one keeps it. @throws AppError too_many_members */
 export function withRoleAtLeast(...[record, person, role, now]: Parameters<typeof withRole>): OrgRecord {
   const known = record.members.get(person.id)
   return known && includesRole(known.role, role) ? record : withRole(record, person, role, now)
 }
 
-/** How a change ends a member's role, or changes it. */
+/** A change or an end of a member's role. */
 interface RoleChange {
   readonly accountId: string
   readonly before: OrgRecord
   readonly after: OrgRecord
-  /** True: the person leaves. */
+  /** True: the member leaves. */
   readonly leaving?: boolean
 }
 
 /**
- * A decision about a member counts more than invitations from before it: of one accepted before, what a crash has left is not
- * committed any more, and none gives back a role that an owner has lowered. Under the lock of org.git, as whatever commits it.
+ * Makes a decision about a member overrule earlier invitations. An accepted one that a crash left pending is no longer
+ * committed, and no invitation gives back a role that an owner has lowered. Runs under the lock of org.git, like every
+ * commit of a membership.
  */
 async function overruleInvitations(deps: Deps, at: OrgAt, change: RoleChange): Promise<void> {
   const { accountId, before, after, leaving = false } = change
@@ -181,14 +186,14 @@ async function overruleInvitations(deps: Deps, at: OrgAt, change: RoleChange): P
   const now = deps.now().toISOString()
   if (isLowered || (await findPendingMembership(read, accountId, at.orgId)))
     await write(async (trx) => {
-      // First: it waits for a use that is taken at this moment, whose membership is then there to be deleted.
+      // First, because it waits for a use that is being taken. The membership of that use can then be deleted.
       if (isLowered) await insertUsesOfAll(trx, at.orgId, accountId, now)
       await deletePendingMembershipIn(trx, accountId, at.orgId)
     })
   await endInvitationsOf(deps, at, change)
 }
 
-/** An owner's invitations end with that role, for good. Under the lock of org.git. */
+/** Deletes an owner's invitations for good when that role ends. Runs under the lock of org.git. */
 async function endInvitationsOf({ credentials }: Deps, { orgId }: OrgAt, change: RoleChange): Promise<void> {
   const { accountId, before, after } = change
   if (isOwner(before, accountId) && !isOwner(after, accountId))

@@ -1,4 +1,4 @@
-/** Changes an organisation: one commit of org.git, indexed before the response. */
+/** Changes an organisation by one commit of org.git, which is indexed before the response. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { allDone } from '../../../gitstore/durable.ts'
@@ -14,10 +14,10 @@ import { main, orgRepo } from '../layout.ts'
 import type { OrgAt } from '../targets.ts'
 
 /**
- * Changes org.git under its lock and indexes it: a change may revoke access, so it must be in force on return. Without a
- * commit where `change` returns the record that it gets.
+ * Changes org.git under its lock and indexes it. A change may revoke access, so it must be in force on return. If
+ * `change` returns the record that it gets, there is no commit.
  *
- * @throws AppError what `change` throws, org_not_found, outcome_unknown (committed, but not indexed)
+ * @throws AppError org_not_found, outcome_unknown (committed, but not indexed); errors of `change`
  */
 export async function changeOrg(
   deps: Deps,
@@ -40,7 +40,7 @@ export async function changeOrg(
   await indexChangedOrg(deps, orgId)
 }
 
-/** Checks the role again, under the lock. @throws AppError forbidden */
+/** Checks the role again under the lock. @throws AppError forbidden */
 export function requireOwner(record: OrgRecord, actor: { readonly id: string }): void {
   if (!isOwner(record, actor.id)) throw new AppError('forbidden', 'This needs the role owner')
 }
@@ -49,21 +49,21 @@ export function isOwner(record: OrgRecord, userId: string): boolean {
   return record.members.get(userId)?.role === 'owner'
 }
 
-/** A missing repository means that the organisation was deleted meanwhile. */
+/** Rethrows an error. A missing repository means that the organisation has just been deleted. */
 export function orgIsGone(error: unknown): never {
   if (isGitError(error, 'repo_missing')) throw new AppError('org_not_found', 'Organisation not found')
   throw error
 }
 
-/** Milliseconds before each retry of an index that has failed; after the last, the sweep or the next start finds it. */
+/** Milliseconds before each retry of failed indexing. After the last, the sweep or the next start finds it. */
 const retryDelays = [500, 1_000, 2_000, 4_000, 8_000, 16_000] as const
 
 /**
- * Brings the index, and the directory of cells, up to an organisation that was made, changed or removed; where that fails it
- * is retried in the background.
+ * Updates the index and the directory of cells after a change of an organisation. A failure is
+ * retried in the background.
  *
- * @param declare says in the directory that its folder has come, or gone
- * @throws AppError outcome_unknown (made, but not indexed)
+ * @param declare records in the directory that the folder was created or removed
+ * @throws AppError outcome_unknown (changed, but not indexed)
  */
 export async function indexChangedOrg(deps: Deps, orgId: string, declare?: () => Promise<void>): Promise<void> {
   const index = () => allDone([declare?.(), indexOrg(deps, orgId, 'with its card')])
@@ -77,7 +77,7 @@ export async function indexChangedOrg(deps: Deps, orgId: string, declare?: () =>
   })
 }
 
-/** Until it is indexed, or the service stops. Two retries of one organisation do no harm. */
+/** Retries until indexing succeeds, the delays end, or the service stops. Parallel retries do no harm. */
 async function retry({ draining }: Pick<Deps, 'draining'>, index: () => Promise<void>): Promise<void> {
   for (const delay of retryDelays) {
     await sleep(delay, undefined, { ref: false, signal: draining }).catch(() => {})

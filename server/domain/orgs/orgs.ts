@@ -1,4 +1,4 @@
-/** Organisations: tenants, each with its own repository. */
+/** Organisations are tenants, each with its own repository. */
 import { mkdir, rm, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { v7 as newId } from 'uuid'
@@ -28,19 +28,19 @@ export interface Org {
   readonly id: string
   readonly name: string
   readonly description: string
-  /** The vault that an import fills it from; for members. */
+  /** The vault that is imported into it. Only shown to members. */
   readonly vault_id?: string
   readonly published: boolean
   readonly require_pull_requests: boolean
   readonly created_at: string
   readonly updated_at: string
-  /** The caller's; absent for the public. */
+  /** The caller's role. Absent for anonymous callers. */
   readonly role?: Role
 }
 
 export interface OrgInput {
   readonly name: string
-  /** The vault that an import fills it from. */
+  /** The vault that is imported into it. */
   readonly vault_id?: string
   readonly description?: string
   readonly published?: boolean
@@ -48,10 +48,12 @@ export interface OrgInput {
 }
 
 /**
- * The folder's rename is the commit point. A crash before it leaves nothing but a claim; after it, indexing catches up.
+ * Creates an organisation. The folder's rename is the commit point. A crash before it leaves only a claim. After a
+ * later crash, indexing catches up.
  *
- * @param given the id of a personal organisation, which a cell that takes no new ones makes too
- * @throws GitError repo_exists if a given id is already used, in any cell; AppError moving, outcome_unknown
+ * @param given the id of a personal organisation, which even a cell closed to new organisations creates
+ * @throws GitError repo_exists if a given id is already used in any cell
+ * @throws AppError moving, outcome_unknown
  */
 export async function createOrg(deps: Deps, actor: Person, input: OrgInput, given?: string): Promise<Org> {
   const id = given ?? newId()
@@ -87,9 +89,13 @@ export async function createOrg(deps: Deps, actor: Person, input: OrgInput, give
   return readResult(deps, () => readOrg(deps, actor, { orgId: id }))
 }
 
-/** Creates the personal organisation if a crash interrupted the sign-up. A deleted one, or one of another cell, is not created again. */
+/**
+ * Creates the personal organisation if a crash interrupted the sign-up.
+ *
+ * One that was deleted, or that another cell has, is not created again.
+ */
 export async function ensurePersonalOrg(deps: Deps, actor: Person, orgId: string): Promise<void> {
-  // It was made where the directory of cells did not answer.
+  // It may have been created while the directory of cells did not answer.
   if (await findOrg(deps, orgId)) return tryUpdateCard(deps, orgId)
   const trash = await listNames(trashFolder(deps.store))
   if (trash.some((name) => name.startsWith(`${orgId}.`))) return
@@ -99,7 +105,7 @@ export async function ensurePersonalOrg(deps: Deps, actor: Person, orgId: string
   })
 }
 
-/** The caller's organisations, in all cells, the oldest first. */
+/** Lists the caller's organisations in all cells, oldest first. */
 export async function listOrgs(deps: Deps, actor: Person, page: Page) {
   const { rows, total } = await deps.placement.listOrgsOf(deps.index.read, actor.id, page)
   return { orgs: rows.map((row) => toOrg(row, row.role)), ...pageOf(page, total) }
@@ -110,7 +116,7 @@ export async function readOrg(deps: Deps, actor: Actor, at: OrgAt): Promise<Org>
   return toOrg(org, role)
 }
 
-/** @throws AppError org_not_found, forbidden; ValidationError: a vault where there is another one */
+/** @throws AppError org_not_found, forbidden; ValidationError if the organisation has another vault */
 export async function updateOrg(deps: Deps, actor: Person, at: OrgAt, input: Partial<OrgInput>): Promise<Org> {
   await authorizeOrg(deps, actor, at, 'owner')
   await changeOrg(deps, actor, at, 'edit', (record) => {
@@ -125,7 +131,7 @@ export async function updateOrg(deps: Deps, actor: Person, at: OrgAt, input: Par
   return readOrg(deps, actor, at)
 }
 
-/** Says which vault an import fills the organisation from, where nothing says so yet. @throws AppError as changeOrg, forbidden */
+/** Records the vault of an import, if the organisation has none. @throws errors of `changeOrg`; AppError forbidden */
 export async function adoptVault(deps: Deps, actor: Person, at: OrgAt, vaultId: string): Promise<void> {
   await authorizeOrg(deps, actor, at, 'editor')
   await changeOrg(deps, actor, at, 'import', async (record) => {
@@ -145,12 +151,12 @@ export async function deleteOrg(deps: Deps, actor: Person, at: OrgAt): Promise<v
 }
 
 /**
- * Renames the organisation's folder into the trash if `decide` says so under the lock of org.git: somebody may have joined just
- * now. Running commits find it gone.
+ * Renames the organisation's folder into the trash, if `decide` agrees under the lock of org.git. Somebody may
+ * have just joined. Running commits find the folder gone.
  *
- * @param decide gets the record; undefined: org.git is damaged
- * @returns whether the organisation is in the trash
- * @throws AppError what `decide` throws, org_not_found, outcome_unknown
+ * @param decide gets the record, or undefined if org.git is damaged
+ * @returns true if the organisation is in the trash
+ * @throws AppError org_not_found, outcome_unknown; errors of `decide`
  */
 export async function moveOrgToTrash(
   deps: Deps,
@@ -182,7 +188,7 @@ async function readUnlessDamaged(repo: Repo, readHead: () => Oid | null): Promis
   }
 }
 
-/** The same where none is given. */
+/** Returns the organisation with the description. An empty one removes it; undefined changes nothing. */
 function withDescription(org: OrgRecord['org'], description: string | undefined): OrgRecord['org'] {
   if (description === undefined) return org
   if (description !== '') return { ...org, description }

@@ -10,22 +10,24 @@ import { type Page, pageOf } from '../pagination.ts'
 import type { OrgAt } from '../targets.ts'
 
 export interface Repository {
-  /** Absent for the organisation's own, `org.git`. */
+  /** Absent for the organisation's own repository, `org.git`. */
   readonly node_id?: string
-  /** The node's, or the name of the organisation. */
+  /** The node's title, or the organisation's name. */
   readonly title: string
   readonly clone_url: string
 }
 
-/** The service's address as the caller reaches it, without a slash at its end. */
+/** The service's URL as the caller reaches it, without a trailing slash. */
 interface Addressed {
   readonly base: string
 }
 
-/** Rows read at a time: 10,000 took 0.1 s on a busy machine, which blocks the event loop. */
+/** Rows read at a time. 10,000 blocked the event loop for 0.1 s on a busy machine. */
 const rowsAtOnce = 1_000
 
-/** The repositories that the caller may clone: for owners the organisation's own first, then the nodes', oldest first. */
+/**
+ * Lists the repositories that the caller may clone. Owners get the organisation's first, then the nodes', oldest first.
+ */
 export async function listRepositories(deps: Deps, actor: Actor, at: OrgAt, input: Page & Addressed) {
   const { base, ...page } = input
   const access = await authorizeOrg(deps, actor, at, 'public')
@@ -41,7 +43,7 @@ export async function listRepositories(deps: Deps, actor: Actor, at: OrgAt, inpu
   return { repositories, ...pageOf(page, total + own.length) }
 }
 
-/** All of them, in the order of the list. */
+/** Lists all clone URLs, in the order of `listRepositories`. */
 export async function listCloneUrls(deps: Deps, actor: Actor, at: OrgAt, { base }: Addressed): Promise<string[]> {
   const urls = ownRepository(await authorizeOrg(deps, actor, at, 'public'), base).map(({ clone_url }) => clone_url)
   let last = { created_at: '', id: '' }
@@ -54,7 +56,7 @@ export async function listCloneUrls(deps: Deps, actor: Actor, at: OrgAt, { base 
   }
 }
 
-/** Only for owners, since it contains the members. */
+/** Returns org.git for owners only, because it contains the members. */
 function ownRepository({ org, role }: OrgAccess, base: string): Repository[] {
   return role === 'owner' ? [{ title: org.name, clone_url: cloneUrl(base, org.id) }] : []
 }
