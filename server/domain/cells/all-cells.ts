@@ -1,11 +1,11 @@
-/** The cells of one database, as the operator sees and changes them. */
+/** Lists and changes the cells of one database, for the operator. */
 import { type CellLoad, findCell, listCells, setCell } from '../../../index/credentials/cells.ts'
 import { credentialsMigrations } from '../../../index/credentials/migrations.ts'
 import type { CellRow, CredentialsSchema } from '../../../index/credentials/schema.ts'
 import { openPostgres } from '../../../index/postgres/database.ts'
 import type { PostgresAddress } from '../../../index/postgres/pool.ts'
 
-/** By name. @throws DatabaseError */
+/** Lists the cells by name. @throws DatabaseError */
 export async function readCells(postgres: PostgresAddress): Promise<CellLoad[]> {
   const db = await openPostgres<CredentialsSchema>(postgres, credentialsMigrations)
   try {
@@ -15,7 +15,7 @@ export async function readCells(postgres: PostgresAddress): Promise<CellLoad[]> 
   }
 }
 
-/** False: there is no such cell. @throws DatabaseError */
+/** Changes a cell. Returns false if there is no such cell. @throws DatabaseError */
 export async function changeCell(
   postgres: PostgresAddress,
   name: string,

@@ -1,4 +1,4 @@
-/** This service as one of several on one database: a cell, with the organisations in its data folder. */
+/** The placement of a cell, a service that shares its database with other cells. */
 import { randomInt } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { GitError } from '../../../gitstore/errors.ts'
@@ -33,9 +33,9 @@ import type { CellLease } from './lease.ts'
 import { updateCard } from './org-cards.ts'
 import { listPlaceChanges } from './place-changes.ts'
 
-/** Milliseconds for which a place that was read counts. */
+/** Milliseconds for which a place is cached. */
 const placeMs = 5_000
-/** Places that are kept. */
+/** Places in the cache. */
 const maxPlaces = 100_000
 
 interface CellOptions {
@@ -48,13 +48,13 @@ interface CellOptions {
 }
 
 export class Cell implements Placement {
-  /** As the data folder remembers it. */
+  /** The name that the data folder remembers. */
   readonly name: string
-  /** Where the other cells reach it, without a slash at its end. */
+  /** The URL at which other cells reach it, without a trailing slash. */
   readonly url: string
   readonly lease: CellLease
   readonly fence: Fence
-  /** Where organisations are, as it was read lately. */
+  /** Places of organisations that were read recently. */
   readonly places = new LRUCache<string, FoundPlace>({ max: maxPlaces, ttl: placeMs })
   readonly #credentials: Database<CredentialsSchema>
   readonly #folders: Pick<Store, 'root'>
@@ -80,7 +80,7 @@ export class Cell implements Placement {
     return exists(orgFolder(this.#folders, orgId)) && !isClosed(this.#folders, orgId)
   }
 
-  /** Whether the directory need not be read to say where the organisation is. */
+  /** True if the place of the organisation is known without reading the directory. */
   isKnown(orgId: string): boolean {
     return exists(orgFolder(this.#folders, orgId)) ? !isClosed(this.#folders, orgId) : this.places.has(orgId)
   }
@@ -91,8 +91,8 @@ export class Cell implements Placement {
   }
 
   /**
-   * The place of an organisation whose folder is not here, or has been copied to the cell that has the organisation now; undefined:
-   * it is here, or no cell has it. It is this cell's while it is being made, or moves.
+   * Returns the place of an organisation that is not here or is already at its new cell. The place is this cell while
+   * the organisation is being created or moved. Undefined: it is here, or no cell has it.
    */
   async findAway(orgId: string): Promise<FoundPlace | undefined> {
     if (!exists(orgFolder(this.#folders, orgId))) {
@@ -104,12 +104,13 @@ export class Cell implements Placement {
     return place?.cell === this.name ? undefined : place
   }
 
-  /** As it was known at most 5 s ago. */
+  /** Returns a place that was read at most 5 s ago. */
   async #findPlace(orgId: string): Promise<FoundPlace | undefined> {
     const known = this.places.get(orgId)
     if (known !== undefined) return known
     const found = await findPlaceRow(this.#credentials.read, orgId)
-    // What is being made or moved is somewhere else in a moment; of what is here, the folder is asked first.
+    // Not cached while it is being created or moved, which changes it soon, nor if it is here: the folder is checked
+    // first.
     const stays = found?.state === 'here' || found?.state === 'gone'
     if (stays && found.cell !== this.name) this.places.set(orgId, found)
     return found
@@ -124,7 +125,9 @@ export class Cell implements Placement {
     )
   }
 
-  /** Where the operator has closed this cell to new organisations, one that takes them; undefined: this one does, or none. */
+  /**
+   * Returns another cell for new organisations, if this one is closed to them. Undefined: this one takes them, or none.
+   */
   async chooseOther(): Promise<CellRow | undefined> {
     return (await this.#isOpen()) ? undefined : this.#chooseOpen()
   }
@@ -133,7 +136,7 @@ export class Cell implements Placement {
     return (await findCell(this.#credentials.read, this.name))?.open !== 0
   }
 
-  /** A cell that takes a new organisation, by weight among those that do; undefined: none does. */
+  /** Chooses one of the cells that take new organisations, by weight. */
   async #chooseOpen(): Promise<CellRow | undefined> {
     const open = (await listCells(this.#credentials.read)).filter(
       ({ open, weight, left }) => open === 1 && weight > 0 && left > 0,
@@ -146,7 +149,7 @@ export class Cell implements Placement {
     })
   }
 
-  /** A claim that a crash has left is taken up by any process of its cell, whose folder decides between them. */
+  /** Claims an id. Any process of the cell can renew a claim after a crash. The folder decides between several. */
   async claim(orgId: string): Promise<void> {
     this.lease.before()
     const isClaimed = await this.#credentials.write(
@@ -172,7 +175,7 @@ export class Cell implements Placement {
     return listCardsOf(this.#credentials.read, personId, page)
   }
 
-  /** The directory counts no nodes: the index does, of the organisations that are here. */
+  /** The directory does not count nodes. The index counts those of organisations here. */
   async listOrgsWithOwners(index: IndexDb, page: Page) {
     const { rows, owners, total } = await listCardsWithOwners(this.#credentials.read, page)
     const here = await countNodesOf(
@@ -200,15 +203,15 @@ export class Cell implements Placement {
   }
 }
 
-/** The dependencies of what only a cell does. */
+/** The dependencies of use cases of a cell. */
 export type CellDeps = Deps & { readonly placement: Cell }
 
-/** For the composition of a process, which gives a cell what other services have not. */
+/** True if the service is a cell. Only the composition of a process needs to know. */
 export function isCell(deps: Deps): deps is CellDeps {
   return deps.placement instanceof Cell
 }
 
-/** @throws Error: the service is the only one of its database */
+/** @throws Error if the service is the only one of its database */
 export function requireCell(deps: Deps): CellDeps {
   if (!isCell(deps)) throw new Error('CELL is not set: this service is the only one of its database')
   return deps

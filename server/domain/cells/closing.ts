@@ -1,4 +1,4 @@
-/** The mark in the folder of an organisation that moves to another cell: it takes no changes. All processes of the cell see it. */
+/** The mark of an organisation that moves to another cell: it takes no changes. All processes see it. */
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { syncDirectory, writeSynced } from '../../../gitstore/durable.ts'
@@ -7,7 +7,7 @@ import type { Store } from '../../../gitstore/store.ts'
 import { AppError } from '../../base/errors.ts'
 import { closedFile, orgFolder } from '../layout.ts'
 
-/** @param folders of organisations, and others @throws AppError moving: one of them takes no changes */
+/** Checks that no folder has the mark. @param folders of organisations or others @throws AppError moving */
 export function refuseClosed(root: string, folders: readonly string[]): void {
   if (folders.some((folder) => exists(join(root, folder, closedFile))))
     throw new AppError(
@@ -16,19 +16,19 @@ export function refuseClosed(root: string, folders: readonly string[]): void {
     )
 }
 
-/** Whether it takes no changes: it moves, or another cell has it already. */
+/** True if the organisation takes no changes. It is moving, or another cell already has it. */
 export function isClosed(store: Pick<Store, 'root'>, orgId: string): boolean {
   return exists(join(store.root, orgId, closedFile))
 }
 
-/** Durably. @throws GitError storage_*, system errors */
+/** Sets the mark durably. @throws GitError storage_*, system errors */
 export async function close(store: Store, orgId: string): Promise<void> {
   const folder = orgFolder(store, orgId)
   await writeSynced(join(folder, closedFile), '')
   await syncDirectory(folder)
 }
 
-/** The organisation takes changes again. */
+/** Removes the mark, so that the organisation takes changes again. */
 export async function reopen(store: Store, orgId: string): Promise<void> {
   await rm(join(orgFolder(store, orgId), closedFile), { force: true })
 }

@@ -1,6 +1,8 @@
 /**
- * The lease of a cell: of all data folders and machines that have its name, one alone writes. The disk fences; this guards
- * against mistakes. The processes on one data folder share a lease, since the locks of its files keep them apart.
+ * The lease of a cell. Only one of the data folders and machines with its name writes.
+ *
+ * The disk is the fence. The lease guards against mistakes. Processes on one data folder share it, because file locks
+ * already separate them.
  */
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -17,20 +19,20 @@ import type { Lease } from '../placement.ts'
 /** Milliseconds. */
 const leaseMs = 10_000
 const renewEveryMs = 3_000
-/** Between two looks of a start that waits for the lease of another. */
+/** Between two checks of a start that waits for another's lease. */
 const lookEveryMs = 500
 
-/** Of a process's folder below `run`: the epoch of its lease. */
+/** The file in `run/<process>/` that holds the epoch of its lease. */
 const leaseFile = 'lease'
 
 export interface CellLease extends Lease {
-  /** Until it ends, if it is not renewed; 0: it has ended. */
+  /** Returns the milliseconds that are left of the lease. 0: it has ended. */
   leftMs(): number
-  /** Where no other process shares the lease, the next one need not wait for its end. */
+  /** Stops renewing. Ends the lease if no other process shares it, so that the next one need not wait. */
   close(): Promise<void>
 }
 
-/** A service that needs the lease of its cell cannot have it, and does not start. */
+/** A service cannot get the lease of its cell, and does not start. */
 export class LeaseError extends Error {
   constructor(message: string) {
     super(message)
@@ -50,14 +52,15 @@ interface LeaseOptions {
   leave(): void
   readonly log: Logger
   readonly draining: AbortSignal
-  /** True: without a lease this throws; false: the process only reads. */
+  /** True: without a lease this throws. False: the process only reads. */
   readonly isNeeded: boolean
 }
 
 /**
- * Takes the lease, once that of another has ended, or shares the one of this data folder; renews it until `close`.
+ * Takes the lease when another's has ended, or shares the one of this data folder. Renews it until `close`.
  *
- * @throws LeaseError: another renews it, or the service is about to stop; DatabaseError
+ * @throws LeaseError if another service renews it, or this one is about to stop
+ * @throws DatabaseError
  */
 export async function openLease(options: LeaseOptions): Promise<CellLease> {
   const { credentials, name, url } = options
@@ -65,7 +68,7 @@ export async function openLease(options: LeaseOptions): Promise<CellLease> {
   return newLease(options, await obtain(options))
 }
 
-/** A lease, and the moment before it was asked for. */
+/** A lease, and the moment before it was requested. */
 interface Obtained {
   readonly epoch: number
   readonly since: Moment
@@ -102,7 +105,9 @@ function heldByAnother(name: string, url: string): LeaseError {
   )
 }
 
-/** The lease of another live process of this data folder. A copy of the folder has the file, and no live process. */
+/**
+ * Returns the lease of another live process of this data folder. A copy of the folder has the file but no live process.
+ */
 async function epochBeside({ run, process }: LeaseOptions): Promise<number | undefined> {
   for (const id of await listLiveProcesses(run, process)) {
     const text = await ignoreMissing(readFile(join(run, id, leaseFile), 'utf8'))
@@ -111,7 +116,7 @@ async function epochBeside({ run, process }: LeaseOptions): Promise<number | und
   return undefined
 }
 
-/** A suspended machine stops the monotonic clock, and the wall clock may be set back. */
+/** A moment by two clocks. A suspended machine stops the monotonic one, and the wall clock may be set back. */
 interface Moment {
   readonly wall: number
   readonly monotonic: number
@@ -121,7 +126,7 @@ function now(): Moment {
   return { wall: Date.now(), monotonic: performance.now() }
 }
 
-/** Milliseconds, by the clock that counts more. */
+/** Returns the milliseconds since then, by the clock that counts more. */
 function elapsed({ wall, monotonic }: Moment): number {
   const at = now()
   return Math.max(at.wall - wall, at.monotonic - monotonic)
@@ -192,7 +197,7 @@ function newLease(
   }
 }
 
-/** Why a process only reads for good. */
+/** The reason why a process is read-only until it is restarted. */
 type Lost = 'never had' | 'taken'
 
 const sentences = {

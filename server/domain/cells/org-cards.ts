@@ -1,4 +1,4 @@
-/** The card of an organisation in the directory of cells, which follows org.git as the index does. */
+/** Updates the card of an organisation in the directory of cells to match org.git. */
 import { GitError } from '../../../gitstore/errors.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import { repoExists } from '../../../gitstore/repo-folders.ts'
@@ -17,13 +17,13 @@ import { readOrgRecord } from '../format/org-format.ts'
 import { main, orgRepo } from '../layout.ts'
 import type { Lease } from '../placement.ts'
 
-/** Each lost round means that another process wrote it. */
+/** The most attempts. Each lost one means that another process wrote the card. */
 const rounds = 50
-/** Members of one statement. */
+/** Members per SQL statement. */
 const membersAtOnce = 500
 
 interface Directory {
-  /** Of this cell. */
+  /** The name of this cell. */
   readonly name: string
   readonly lease: Pick<Lease, 'before'>
   readonly credentials: Database<CredentialsSchema>
@@ -31,9 +31,10 @@ interface Directory {
 }
 
 /**
- * Writes what has changed in org.git since the card, in one transaction. Of an organisation that another cell has, nothing.
+ * Writes the changes of org.git since the card, in one transaction. Does nothing if another cell has the organisation.
  *
- * @throws DatabaseError; GitError as readOrgRecord, busy; AppError storage_readonly
+ * @throws DatabaseError; GitError busy
+ * @throws errors of `readOrgRecord`; AppError storage_readonly
  */
 export async function updateCard({ name, lease, credentials, store }: Directory, orgId: string): Promise<void> {
   const repo = orgRepo(store, orgId)
@@ -41,12 +42,12 @@ export async function updateCard({ name, lease, credentials, store }: Directory,
     const before = (await findCardHead(credentials.read, orgId)) ?? null
     const head = repoExists(repo) ? readRef(repo, main) : null
     if (before === head) return
-    // Another process of this name may have the organisation, and writes its card.
+    // Without the lease, another service of this name may have the organisation and write its card.
     lease.before()
     const record = head === null ? undefined : await readOrgRecord(repo, head, before)
     const isOurs = await credentials.write(async (trx) => {
       if ((await lockPlace(trx, orgId))?.cell !== name) return false
-      // Another process has written it meanwhile.
+      // Another process has just written it.
       if (((await findCardHead(trx, orgId)) ?? null) !== before) return true
       if (head === null || record === undefined) await deleteCard(trx, orgId)
       else await writeCard(trx, orgId, head, record)
@@ -84,7 +85,7 @@ function slices<T>(all: readonly T[]): T[][] {
   )
 }
 
-/** PostgreSQL takes no NUL, which another git may have committed. */
+/** Replaces NUL, which PostgreSQL does not store and another program may have committed. */
 function asText(text: string): string {
   return text.replaceAll('\0', '\uFFFD')
 }

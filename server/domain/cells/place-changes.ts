@@ -1,30 +1,30 @@
-/** The directory as it changes, for a proxy that knows the cell of each organisation. */
+/** Changes of the directory, for a proxy that knows the cell of each organisation. */
 import { listChangedPlaces, readDatabaseTime } from '../../../index/credentials/place-changes.ts'
 import type { CredentialsDb } from '../../../index/credentials/schema.ts'
 import type { PlaceChanges, PlaceChangesInput } from '../placement.ts'
 
 /**
- * Milliseconds after which a change is seen by all that read. A row has the time of its statement, which is before it is
- * committed: so far back the next walk through the changes begins. Longer than any transaction that changes a place.
+ * Milliseconds after which every reader sees a change. A row has the time of its statement, which is before its commit,
+ * so the next walk through the changes begins this much earlier. Longer than any transaction that changes a place.
  */
 const settledMs = 60_000
 
-/** Where a walk is, by the clock of the database. */
+/** The position of a walk, by the clock of the database. */
 interface Cursor {
   /** The last row that it has seen. */
   readonly since: number
   readonly orgId: string
-  /** Where the next walk begins; absent at the start of one. */
+  /** The beginning of the next walk. Absent at the start of a walk. */
   readonly floor?: number
 }
 
-/** As they are now, by the time of their last change; what has changed lately comes again in the next walk. */
+/** Lists places by the time of their last change, with their state now. Recent changes come again in the next walk. */
 export async function listPlaceChanges(
   read: CredentialsDb,
   { since: text = '0', limit }: PlaceChangesInput,
 ): Promise<PlaceChanges> {
   const cursor = cursorOf(text)
-  // Before the rows, so that what is committed during the walk is after it.
+  // Read before the rows, so that the next walk finds changes that are committed during this one.
   const floor = cursor.floor ?? Math.max(0, (await readDatabaseTime(read)) - settledMs)
   const rows = await listChangedPlaces(read, cursor, limit)
   const last = rows.at(-1)

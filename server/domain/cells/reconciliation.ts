@@ -1,4 +1,4 @@
-/** Compares the directory of cells with the folders: what a crash has left between them, and folders of other cells. */
+/** Reconciles the directory of cells with the folders, after crashes and mistakes. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isGitError } from '../../../gitstore/errors.ts'
 import { exists, listNames } from '../../../gitstore/fs-exists.ts'
@@ -22,16 +22,16 @@ import { isClosed } from './closing.ts'
 import { activateArrival, readEpoch, removeAbandoned } from './migration/receive.ts'
 import { finishDepartures } from './migration/send.ts'
 
-/** Organisations of one statement. */
+/** Organisations per SQL statement. */
 const placesAtOnce = 500
 /** Milliseconds after which a claim without a folder is removed. */
 const claimMs = 60 * 60_000
 
 const minuteMs = 60_000
-/** Milliseconds for which counts of rates stay after their windows: more than the clocks of two cells differ by. */
+/** Milliseconds for which rate counts stay after their window. The clocks of two cells differ by less. */
 const clocksDifferMs = minuteMs
 
-/** Background jobs of a cell; the moves come first. */
+/** Returns the background jobs of a cell, moves first. */
 export function cellJobs(deps: CellDeps) {
   return [
     {
@@ -56,8 +56,8 @@ export function cellJobs(deps: CellDeps) {
 }
 
 /**
- * A folder without a place is claimed; one whose place is another cell gets another name, under which nothing serves it; claims
- * that have a folder, and organisations in the trash, are written to the directory.
+ * Reconciles folders and places. A folder without a place is claimed. A folder whose place is another cell is renamed,
+ * so that nothing serves it. Claims that have a folder, and organisations in the trash, are recorded in the directory.
  */
 export async function reconcilePlaces(deps: CellDeps): Promise<void> {
   const { store, draining } = deps
@@ -76,16 +76,16 @@ async function reconcileFolders(deps: CellDeps, orgIds: readonly string[]): Prom
   const { credentials, placement: cell, store } = deps
   for (const place of await claimMissing(deps, orgIds, 'here')) {
     const isHere = exists(orgFolder(store, place.org_id))
-    // What takes no changes is on its way: `finishMoves` ends that.
+    // An organisation that takes no changes is moving. `finishMoves` ends that.
     if (!isHere || isClosed(store, place.org_id)) continue
     if (place.cell !== cell.name && !(await isNewer(deps, place))) await setAside(deps, place)
-    // Found again after its deletion: the operator has taken it out of the trash.
+    // A deleted one that has a folder again was taken out of the trash by the operator.
     else if (place.state === 'making' || place.state === 'gone')
       await credentials.write((trx) => changePlaceState(trx, place, 'here'))
   }
 }
 
-/** Whether the folder has moved more often than the directory knows, which was made again from older ones. */
+/** True if the folder has moved more often than the directory knows. The directory was rebuilt from older folders. */
 async function isNewer({ credentials, placement, store }: CellDeps, { org_id, epoch }: PlaceRow): Promise<boolean> {
   const own = await readEpoch(orgFolder(store, org_id))
   return (
@@ -94,7 +94,7 @@ async function isNewer({ credentials, placement, store }: CellDeps, { org_id, ep
 }
 
 /**
- * Ends the moves that the directory knows and no living process goes on with. One that cannot be ended holds up no other.
+ * Ends moves in the directory that no living process continues. One that cannot be ended does not stop the others.
  */
 export async function finishMoves(deps: CellDeps): Promise<void> {
   const { log, placement: cell, store } = deps
@@ -118,7 +118,7 @@ export async function finishMoves(deps: CellDeps): Promise<void> {
   await removeAbandoned(deps)
 }
 
-/** The places of these organisations, after those without one got one of this cell. */
+/** Returns the places of these organisations. Gives this cell those without a place. */
 async function claimMissing(
   { credentials, placement: { name } }: CellDeps,
   orgIds: readonly string[],
@@ -131,7 +131,7 @@ async function claimMissing(
   return listPlaces(credentials.read, orgIds)
 }
 
-/** An old backup, or a mistake: the organisation is served by the other cell. */
+/** Renames the folder of an organisation that another cell serves. It comes from an old backup or a mistake. */
 async function setAside(deps: Deps, { org_id: orgId, cell }: PlaceRow): Promise<void> {
   const { log, now, store } = deps
   const aside = foreignOrgFolder(store, orgId)
@@ -157,12 +157,12 @@ async function reconcilePlace(
   if (state === 'making') {
     if (age > claimMs) await credentials.write((trx) => deletePlace(trx, place))
   } else if (trashed.has(orgId)) await credentials.write((trx) => changePlaceState(trx, place, 'gone'))
-  // Otherwise it was deleted since the list.
+  // It may have been deleted since the list.
   else if (!(await listTrashedOrgs({ store })).has(orgId))
     log.error({ orgId }, 'an organisation of this cell has no folder here')
 }
 
-/** Organisations that were deleted here, also those that were purged and must not be made again. */
+/** Lists organisations that were deleted here, including purged ones, which must not be created again. */
 async function listTrashedOrgs({ store }: Pick<Deps, 'store'>): Promise<Set<string>> {
   const names = (await listNames(trashFolder(store))).filter((name) => name.includes('.'))
   const ids = names.map((name) => name.slice(0, name.indexOf('.'))).filter(isId)

@@ -1,18 +1,18 @@
-/** The tokens by which one cell proves to another that it is one: signed by the keys of all cells, for that cell alone. */
+/** Tokens by which a cell proves its identity to another. They are signed with the shared keys, for that cell only. */
 import { errors, type JWTPayload, jwtVerify, SignJWT } from 'jose'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { algorithm } from '../accounts/keys.ts'
 
-/** What a token is for: a request that is passed on, a part of a move. */
+/** The uses of a token: forwarding a request, or a step of a move. */
 type Use = 'forwarded+jwt' | 'move+jwt'
 
 type Directory = Pick<Deps, 'keys' | 'now'>
 
-/** Seconds, more than the clocks of two machines differ by. */
+/** Lifetime in seconds. The clocks of two machines differ by less. */
 const lifeSeconds = 60
 
-/** For the cell of that name. */
+/** Signs a token for the cell of that name. */
 export async function signForCell(
   { keys, now }: Directory,
   name: string,
@@ -37,11 +37,10 @@ interface Ending {
 }
 
 /**
- * The claims, each of which is a text, and when the token ends.
+ * Verifies a token and returns its claims, which are strings, and its expiry. `what` names the token in a refusal.
  *
  * @param name of this cell
- * @param what names the token in a refusal
- * @throws AppError forbidden: it is not of a cell, not for this one, of another use, or too old
+ * @throws AppError forbidden: it is not from a cell, not for this one, for another use, or too old
  */
 export async function verifyFromCell<Claim extends string>(
   { keys, now }: Directory,
@@ -83,10 +82,10 @@ function textsOf<Claim extends string>(payload: JWTPayload, claims: readonly Cla
     if (typeof value !== 'string') throw new errors.JWTInvalid()
     return [claim, value]
   })
-  return Object.fromEntries(texts) as Record<Claim, string> // one entry for each claim
+  return Object.fromEntries(texts) as Record<Claim, string> // one entry per claim
 }
 
-/** No token of a person has it. */
+/** Returns the audience, which no user's token has. */
 function audienceOf(name: string): string {
   return `cell:${name}`
 }

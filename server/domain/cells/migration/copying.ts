@@ -1,4 +1,4 @@
-/** Copies the repositories of an organisation to another cell, in rounds: each sends what differs. */
+/** Copies the repositories of an organisation to another cell in rounds. Each sends the differences. */
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import pLimit from 'p-limit'
@@ -12,17 +12,17 @@ import type { Deps } from '../../../base/deps.ts'
 import { orgFolder, trashFolder } from '../../layout.ts'
 import { listMovable, movableAt } from './movable.ts'
 
-/** The cell that an organisation moves to. Each method throws AppError or the fault of the way there. */
+/** The cell to which an organisation moves. Each method throws AppError or the fault of the connection. */
 export interface Destination {
   readonly name: string
-  /** The digest of the refs of each repository that has arrived, by its path. */
+  /** Returns the digest of the refs of each repository that has arrived, by its path. */
   arrived(orgId: string): Promise<ReadonlyMap<string, string>>
   refs(orgId: string, path: string): Promise<ReadonlyMap<string, Oid>>
   sendPack(orgId: string, path: string, pack: Readable): Promise<void>
-  /** Returns the digest of what stands there then. */
+  /** Returns the digest of the refs that are then there. */
   setRefs(orgId: string, path: string, refs: ReadonlyMap<string, Oid>): Promise<string>
   drop(orgId: string, path: string): Promise<void>
-  /** Indexes from the node after `beyond` on; returns where to go on, undefined: all is indexed. */
+  /** Indexes nodes after `beyond`. Returns the last one for the next call, or undefined if all are indexed. */
   prepare(orgId: string, beyond: string): Promise<string | undefined>
   arrive(orgId: string): Promise<void>
 }
@@ -31,11 +31,11 @@ export interface CopyOptions {
   /** Repositories copied at a time. */
   readonly atOnce: number
   readonly signal: AbortSignal
-  /** Of the first round: repositories. */
+  /** Called with numbers of repositories, in the first round. */
   onProgress(done: number, total: number): void
 }
 
-/** The organisation stays, whole, where it is. */
+/** The organisation stays where it is, unchanged. */
 export class NotMovedError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options)
@@ -43,7 +43,11 @@ export class NotMovedError extends Error {
   }
 }
 
-/** The directory of cells does not answer: whose the organisation is will be known, and it takes changes again, when it does. */
+/**
+ * The directory of cells does not answer, so the result of the move is unknown.
+ *
+ * The organisation takes changes again when the directory answers.
+ */
 export class LeftClosedError extends Error {
   constructor(cause: unknown) {
     const reason = cause instanceof Error ? cause.message : String(cause)
@@ -55,20 +59,20 @@ export class LeftClosedError extends Error {
   }
 }
 
-/** Rounds of copying before the organisation is closed, whatever has changed meanwhile. */
+/** Most rounds of copying before the organisation is closed. */
 const maxRounds = 10
-/** Repositories that a round may find changed for the next one to be the last. */
+/** A round that finds fewer changed repositories is the last before the organisation is closed. */
 const fewRepositories = 20
 export interface Copier {
-  /** Of the last round. */
+  /** Returns the number of repositories in the last round. */
   repositories(): number
-  /** While others write: until a round has found little. */
+  /** Copies while the organisation is in use, until a round finds few changes. */
   inUse(): Promise<void>
-  /** Nothing changes any more: the second round finds nothing, and the other cell says that it has all of it. */
+  /** Copies the last changes. Then checks that nothing changes any more and that the other cell has everything. */
   last(): Promise<void>
 }
 
-/** @throws NotMovedError, GitError, the reason of the signal, by each of its methods */
+/** Creates a copier. Its methods throw NotMovedError, GitError or the signal's reason. */
 export function createCopier(
   { store }: Pick<Deps, 'store'>,
   orgId: string,
@@ -102,7 +106,7 @@ export function createCopier(
           await send(path)
         }
       } catch (error) {
-        // It was deleted since the list; the next round drops it.
+        // It was deleted since the list. The next round drops it.
         if (!isGitError(error, 'repo_missing') && exists(repoOf(path).dir)) throw error
         changed++
       }

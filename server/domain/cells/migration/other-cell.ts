@@ -1,4 +1,4 @@
-/** Another cell of this service, as `grove move-org` asks it. */
+/** Calls another cell of this service, for `grove move-org`. */
 import { type IncomingMessage, request } from 'node:http'
 import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
@@ -8,9 +8,9 @@ import type { CellDeps } from '../cell.ts'
 import { signForCell } from '../tokens.ts'
 import { type Destination, NotMovedError } from './copying.ts'
 
-/** Milliseconds without a byte: git computes and checks there. */
+/** Milliseconds without a byte, during which git may compute and check there. */
 const silentMs = 3_600_000
-/** Milliseconds for a connection. */
+/** Milliseconds for connecting. */
 const connectMs = 10_000
 
 const digests = z.object({ repositories: z.record(z.string(), z.string()) })
@@ -25,7 +25,7 @@ interface Sent {
   readonly body?: string | Readable
 }
 
-/** @param signal ends what is asked, but for the arrival, which must not be left half asked */
+/** @param signal ends requests, except `arrive`, which must not be interrupted */
 export function connectToCell(
   deps: Pick<CellDeps, 'keys' | 'now' | 'placement'>,
   { name, url }: { readonly name: string; readonly url: string },
@@ -97,7 +97,7 @@ async function exchange(
   const answered = new Promise<IncomingMessage>((resolve, reject) => {
     asked.once('response', resolve).once('error', reject)
   })
-  // A refusal may come before all is sent: it says more than the broken pipe.
+  // A refusal may come before everything is sent. It says more than a broken pipe.
   const sent =
     body === undefined || typeof body === 'string'
       ? Promise.resolve(void asked.end(body))

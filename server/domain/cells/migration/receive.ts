@@ -1,6 +1,8 @@
 /**
- * What another cell sends of an organisation that it has: repositories in a folder that nothing serves, and rows of the index,
- * until the directory says that this cell has it.
+ * Receives an organisation that another cell sends.
+ *
+ * Its repositories are in a folder that nothing serves, and its rows in the index, until the directory gives it to this
+ * cell.
  */
 import { mkdir, readFile, rm, rmdir, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -34,20 +36,20 @@ const prepareMs = 5_000
 const arrivalsMs = 60_000
 /** Nodes compared with the index at a time. */
 const nodesAtOnce = 100
-/** Milliseconds after which what was sent for a move that never ended is removed, unless another move begins. */
+/** Milliseconds after which the folder of an unfinished move is removed, unless another move begins. */
 const abandonedAfterMs = 24 * 3_600_000
 
-/** What a cell says of itself and the move; `http` has checked that it is a cell. */
+/** The sending cell and the organisation. `http` has verified the cell. */
 export interface Sender {
   readonly cell: string
   readonly orgId: string
 }
 
-/** The digest of the refs of every repository that has arrived, by its path below the organisation. @throws AppError as accept */
+/** Returns the digest of the refs of each repository that has arrived, by its path. @throws errors of `accept` */
 export async function listArrived(deps: CellDeps, sender: Sender): Promise<Record<string, string>> {
   await accept(deps, sender)
   const folder = arrivingOf(deps, sender)
-  // The first that a move asks: what an earlier one has sent is of use again.
+  // A move calls this first. It uses the repositories that an earlier one sent, so they must not be removed.
   await ignoreMissing(utimes(folder, deps.now(), deps.now()))
   const found: Record<string, string> = {}
   for (const path of await listMovable(folder, join(folder, trashName))) {
@@ -57,14 +59,14 @@ export async function listArrived(deps: CellDeps, sender: Sender): Promise<Recor
   return found
 }
 
-/** None where the repository has not arrived. @throws AppError as accept */
+/** Returns the refs of a repository, or none if it has not arrived. @throws errors of `accept` */
 export async function refsOfArrived(deps: CellDeps, sender: Sender, path: string): Promise<ReadonlyMap<string, Oid>> {
   await accept(deps, sender)
   const repo = repoAt(deps, sender, path)
   return repoExists(repo) ? listRefs(repo, 'refs/', 'afresh') : new Map()
 }
 
-/** @throws AppError as accept; GitError native_failed: the pack is not sound, or its objects build on others */
+/** @throws errors of `accept`; GitError native_failed: the pack is damaged, or needs objects that are missing */
 export async function takeObjects(
   deps: CellDeps,
   sender: Sender,
@@ -76,7 +78,11 @@ export async function takeObjects(
   await receivePack(await madeRepo(deps, sender, path), pack, signal)
 }
 
-/** Returns the digest of the refs, which stand then and are durable, with all that they reach. @throws as takeObjects */
+/**
+ * Sets the refs and returns their digest. They and all objects that they reach are then durable.
+ *
+ * @throws errors of `accept`; AppError repo_damaged
+ */
 export async function takeRefs(
   deps: CellDeps,
   sender: Sender,
@@ -92,17 +98,18 @@ export async function takeRefs(
   return refsDigest(listRefs(repo, 'refs/', 'afresh'))
 }
 
-/** The source has it no more. @throws AppError as accept */
+/** Removes a repository that the source no longer has. @throws errors of `accept` */
 export async function dropArrived(deps: CellDeps, sender: Sender, path: string): Promise<void> {
   await accept(deps, sender)
   await rm(repoAt(deps, sender, path).dir, { recursive: true, force: true })
 }
 
 /**
- * Indexes what has arrived, for some seconds, from the node after `beyond` on. Returns the last node that is indexed; undefined:
- * all are.
+ * Indexes the nodes after `beyond` that have arrived, for some seconds. Returns the last node that is indexed, or
+ * undefined if all are.
  *
- * @throws AppError as accept, node_exists: another organisation of this cell has a node of the same id; repo_damaged
+ * @throws errors of `accept`
+ * @throws AppError node_exists (another organisation of this cell has a node with the same id), repo_damaged
  */
 export async function prepareArrival(deps: CellDeps, sender: Sender, beyond: string): Promise<string | undefined> {
   await accept(deps, sender)
@@ -110,16 +117,20 @@ export async function prepareArrival(deps: CellDeps, sender: Sender, beyond: str
 }
 
 /**
- * The directory says that this cell has it: gives it its name and serves it. May be repeated.
+ * Renames into place an organisation that the directory gives to this cell, and serves it. May be repeated.
  *
- * @throws AppError moving: the directory does not say so; DatabaseError busy: another organisation arrives; GitError
- *   storage_error: nothing of it is here; as prepare
+ * @throws AppError moving: the directory has not given it to this cell
+ * @throws DatabaseError busy: another organisation is arriving
+ * @throws GitError storage_error: nothing of it is here
+ * @throws errors of `prepareArrival`
  */
 export async function activateArrival(deps: CellDeps, at: Pick<Sender, 'orgId'>): Promise<void> {
   await alone(deps, () => arriveAlone(deps, at))
 }
 
-/** The other cell asks for an arrival, and the sweep, which also removes, in whatever process. */
+/**
+ * Runs `work` while no other process activates or removes arrivals. Another cell's request and the sweep may compete.
+ */
 function alone<T>({ store, draining }: CellDeps, work: () => Promise<T>): Promise<T | undefined> {
   return withFileLock(join(store.run, 'arrivals'), draining, work, arrivalsMs)
 }
@@ -133,7 +144,7 @@ async function arriveAlone(deps: CellDeps, at: Pick<Sender, 'orgId'>): Promise<v
   cell.lease.before()
   const folder = arrivingOf(deps, at)
   if (exists(folder)) await putIntoPlace(deps, at, place)
-  // The cell that it comes from removes its own only after the end of the move.
+  // The sending cell removes its folder only after the end of the move.
   else if (!exists(orgFolder(deps.store, at.orgId)))
     throw new GitError('storage_error', 'What arrived of the organisation is not there', { orgId: at.orgId })
   else await indexOrg(deps, at.orgId)
@@ -148,7 +159,7 @@ async function putIntoPlace(deps: CellDeps, at: Pick<Sender, 'orgId'>, { epoch }
   const deleted = await listNames(join(folder, trashName))
   if (deleted.length > 0) await makeFolder(trash)
   for (const name of deleted) {
-    // Of the same node and time: the organisation was here before.
+    // One of the same node and time remains if the organisation was here before.
     await rm(join(trash, name), { recursive: true, force: true })
     await moveRepo(join(folder, trashName, name), join(trash, name))
   }
@@ -159,13 +170,13 @@ async function putIntoPlace(deps: CellDeps, at: Pick<Sender, 'orgId'>, { epoch }
   })
 }
 
-/** How often the organisation in that folder had moved when it came; 1: it has not. @throws system errors */
+/** Returns how often the organisation in that folder had moved when it came. 1: not at all. @throws system errors */
 export async function readEpoch(folder: string): Promise<number> {
   const text = (await ignoreMissing(readFile(join(folder, epochFile), 'utf8'))) ?? ''
   return /^\d{1,15}\n$/.test(text) ? Number(text) : 1
 }
 
-/** Removes what was sent for moves that have not come to their end. For the sweep. */
+/** Removes folders of moves that have not ended. For the sweep. */
 export async function removeAbandoned(deps: CellDeps): Promise<void> {
   for (const orgId of (await listNames(arrivingFolder(deps.store.root))).filter(isId)) {
     if (deps.draining.aborted) return
@@ -180,12 +191,12 @@ async function isAbandoned(deps: CellDeps, orgId: string): Promise<boolean> {
   return place?.state === 'gone' || deps.now().getTime() - sent.mtimeMs > abandonedAfterMs
 }
 
-/** Its rows go too: it was indexed beforehand. */
+/** Removes the folder, and the rows that were indexed beforehand. */
 async function abandon(deps: CellDeps, orgId: string): Promise<void> {
-  // Renamed first: what is partly removed must not arrive.
+  // Renamed first, because a partly removed organisation must not arrive.
   const going = join(deps.store.root, unfinishedName())
   const isPutAside = await alone(deps, async () => {
-    // Asked again: it may just have arrived.
+    // Checked again, because it may have just arrived.
     if (!(await isAbandoned(deps, orgId))) return false
     await withNodeIntent(deps, orgId, [], async () => {
       await moveRepo(arrivingOf(deps, { orgId }), going)
@@ -198,7 +209,7 @@ async function abandon(deps: CellDeps, orgId: string): Promise<void> {
   deps.log.warn({ orgId }, 'removed what another cell had sent of an organisation that never moved here')
 }
 
-/** As prepare, until that time of `performance.now()`. */
+/** Indexes like `prepareArrival`, until that time of `performance.now()`. */
 async function indexArrived(
   deps: CellDeps,
   { orgId }: Pick<Sender, 'orgId'>,
@@ -223,7 +234,7 @@ async function indexArrived(
   throw isDamage(first.error) ? new AppError('repo_damaged', `${first.path}: ${first.reason}`) : first.error
 }
 
-/** The same service, whose repositories are those that arrive. */
+/** Returns dependencies whose repositories are the arriving ones. */
 function stagedDeps(deps: CellDeps): CellDeps {
   return { ...deps, store: { ...deps.store, root: arrivingFolder(deps.store.root) } }
 }
@@ -232,7 +243,7 @@ function arrivingOf({ store }: Pick<CellDeps, 'store'>, { orgId }: Pick<Sender, 
   return join(arrivingFolder(store.root), orgId)
 }
 
-/** @throws AppError bad_request: no repository of an organisation has that path */
+/** @throws AppError bad_request if no repository of an organisation can have that path */
 function repoAt(deps: CellDeps, sender: Sender, path: string): Repo {
   if (!isMovable(path)) throw new AppError('bad_request', 'There is no such repository')
   return { dir: join(arrivingOf(deps, sender), path) }
@@ -250,9 +261,9 @@ async function madeRepo(deps: CellDeps, sender: Sender, path: string): Promise<R
 }
 
 /**
- * Whether the sender has the organisation, and this cell takes it.
+ * Checks that the sender has the organisation and that this cell can take it.
  *
- * @throws AppError forbidden; moving: this cell has a folder of that organisation
+ * @throws AppError forbidden, storage_readonly, moving (this cell has a folder of that organisation)
  */
 async function accept(deps: CellDeps, { cell: from, orgId }: Sender): Promise<void> {
   const cell = deps.placement

@@ -1,9 +1,11 @@
 /**
- * Moves an organisation of this cell to another one. It is copied while it is in use; then it takes no changes for a moment, in
- * which what has changed since is copied too; then the directory says whose it is. Reads go on until then.
+ * Moves an organisation of this cell to another one.
  *
- * The change of the directory is the commit point: before it, everything can be undone; after it, each cell finishes its part,
- * in the command or in its sweep.
+ * It is copied while it is in use. Then it takes no changes for a moment, in which the changes since are also copied.
+ * Then the directory gives it to the other cell. Reads continue until then.
+ *
+ * The change of the directory is the commit point. Before it, everything can be undone. After it, each cell finishes
+ * its part, in the command or in its sweep.
  */
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -27,22 +29,22 @@ export interface Moved {
   readonly repositories: number
   /** Milliseconds for which changes were refused. */
   readonly closedMs: number
-  /** False: the other cell does not answer; it serves the organisation as soon as its sweep has seen the directory. */
+  /** False: the other cell does not answer. Its sweep will see the directory and serve the organisation. */
   readonly isServed: boolean
 }
 
-/** Milliseconds for changes that had begun to end, once the organisation takes no new ones. */
+/** Milliseconds for running changes to end after the organisation has stopped taking new ones. */
 const changesEndMs = 30_000
 const lookEveryMs = 20
-/** Milliseconds for reads that had begun to end, before the folder goes; those that take longer are to be repeated. */
+/** Milliseconds for running reads to end before the folder goes. Clients must repeat longer ones. */
 const readsEndMs = 1_000
-/** Milliseconds for which the other cell is asked to serve what it has. */
+/** Milliseconds for which the other cell is asked to serve the organisation. */
 const arriveMs = 30_000
 
 /**
- * One organisation of a cell moves at a time.
+ * Moves an organisation. Only one of a cell moves at a time.
  *
- * @throws LeftClosedError; any other error, such as NotMovedError, means that everything is as before
+ * @throws LeftClosedError. Any other error, such as NotMovedError, means that everything is as before.
  */
 export async function moveOrg(deps: CellDeps, orgId: string, to: Destination, options: CopyOptions): Promise<Moved> {
   deps.placement.lease.before()
@@ -56,7 +58,11 @@ export async function moveOrg(deps: CellDeps, orgId: string, to: Destination, op
   return moved
 }
 
-/** Undefined: another process, which lives, moves an organisation of this cell. @throws DatabaseError, what `work` throws */
+/**
+ * Runs `work` while no other process moves an organisation of this cell. Undefined: a living process does.
+ *
+ * @throws DatabaseError; errors of `work`
+ */
 function alone<T>(
   { store }: Pick<CellDeps, 'store'>,
   signal: AbortSignal,
@@ -128,7 +134,7 @@ async function prepareAll(to: Destination, orgId: string): Promise<void> {
   for (let beyond: string | undefined = ''; beyond !== undefined; ) beyond = await to.prepare(orgId, beyond)
 }
 
-/** The tokens of living processes name no repository of it any more, and those of dead ones are recovered. */
+/** Waits until no token of a living process names a repository of it. Recovers those of dead processes. */
 async function changesHaveEnded(deps: CellDeps, orgId: string, signal: AbortSignal): Promise<void> {
   await recoverAll(deps.store, (error) => deps.log.warn({ err: error }, 'a dead process could not be recovered'))
   for (const began = performance.now(); await isOwnedByLiveProcess(deps.store, orgId); ) {
@@ -140,7 +146,7 @@ async function changesHaveEnded(deps: CellDeps, orgId: string, signal: AbortSign
 }
 
 /**
- * False: the directory has decided for the other cell, whatever has failed since.
+ * Undoes the move. Returns false if the directory has already given the organisation to the other cell.
  *
  * @throws LeftClosedError
  */
@@ -167,12 +173,12 @@ async function arrived(to: Destination, orgId: string): Promise<boolean> {
   }
 }
 
-/** The folder, which another cell has, goes into the trash with that of its deleted nodes; its rows go. */
+/** Moves an organisation that another cell has to the trash, with its deleted nodes. Its rows go. */
 async function leave(deps: CellDeps, orgId: string): Promise<void> {
   const { store } = deps
   const folder = orgFolder(store, orgId)
   const deleted = join(trashFolder(store), orgId)
-  // First: what a crash leaves after the second step, nothing would look for.
+  // First, because after a crash nothing would search for a folder that is left after the second step.
   if (exists(deleted)) await moveRepo(deleted, join(folder, trashName))
   await makeFolder(trashFolder(store))
   await moveRepo(folder, movedOrgFolder(store, orgId, deps.now()))
@@ -180,10 +186,11 @@ async function leave(deps: CellDeps, orgId: string): Promise<void> {
 }
 
 /**
- * Finishes or undoes the moves that dead processes have begun, as the directory says: an organisation of this cell takes changes
- * again, that of another one leaves once that one serves it. Does nothing while a living process moves one. For the sweep.
+ * Finishes or undoes the moves that dead processes have begun, as the directory says. An organisation of this cell
+ * takes changes again. One that another cell has leaves when that cell serves it. Does nothing while a living process
+ * moves one. For the sweep.
  *
- * @param orgIds those of this cell that are said to move, or take no changes
+ * @param orgIds organisations that are moving by the directory, or take no changes
  * @throws DatabaseError, GitError storage_*
  */
 export async function finishDepartures(deps: CellDeps, orgIds: readonly string[]): Promise<void> {
@@ -197,7 +204,7 @@ export async function finishDepartures(deps: CellDeps, orgIds: readonly string[]
   })
 }
 
-/** The caller is the only one that moves organisations of this cell. */
+/** Ends one move. The caller holds the lock of `alone`. */
 async function finishDeparture(deps: CellDeps, orgId: string): Promise<void> {
   const { credentials, log, placement: cell, store } = deps
   const place = await findWholePlace(credentials.read, orgId)
