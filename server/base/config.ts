@@ -83,15 +83,19 @@ const environment = z.object({
   DATA_DIR: z.string().default('./repos'),
   PUBLIC_URL: webAddress(
     isBaseUrl,
-    'is an http or https address without a query, a fragment or a user, such as https://grove.example',
+    'must be an http or https URL without a query, a fragment or a user, such as https://grove.example',
   ).optional(),
-  TRUST_PROXY: z.string().transform(splitList).refine(areNetworks, 'is a list such as loopback, 10.0.0.0/8').optional(),
+  TRUST_PROXY: z
+    .string()
+    .transform(splitList)
+    .refine(areNetworks, 'must be a list such as loopback, 10.0.0.0/8')
+    .optional(),
   LOG_LEVEL: oneOf(logLevels).default('info'),
   LOG_REQUESTS: oneOf(logRequests).default('all'),
   RATE_LIMIT: oneOf(['on', 'off']).default('on'),
   METRICS_TOKEN: z
     .string()
-    .regex(/^[\w.~+/-]{16,}=*$/, 'has at least 16 letters, digits or any of . _ ~ + / -')
+    .regex(/^[\w.~+/-]{16,}=*$/, 'must have at least 16 letters, digits or any of . _ ~ + / -')
     .optional(),
   HIDE_EMAIL: oneOf(['off', 'default']).default('off'),
   WORKERS: wholeNumber(1, 64).default(1),
@@ -100,17 +104,17 @@ const environment = z.object({
   PUSH_CPU_SECONDS: wholeNumber(1, 3_600).default(60),
   DATABASE_URL: z
     .string()
-    .refine(isPostgres, 'is the address of a database, such as postgres://grove:password@localhost/grove')
-    .refine(hasKnownMode, 'sslmode is disable, require, verify-ca or verify-full')
+    .refine(isPostgres, 'must be the URL of a database, such as postgres://grove:password@localhost/grove')
+    .refine(hasKnownMode, 'sslmode must be disable, require, verify-ca or verify-full')
     .optional(),
   DATABASE_POOL: wholeNumber(1, 1_000).default(defaultPool),
   CELL: z
     .string()
-    .regex(/^[a-z0-9][a-z0-9-]{0,62}$/, 'has up to 63 of a-z, 0-9 and -, no - at its beginning')
+    .regex(/^[a-z0-9][a-z0-9-]{0,62}$/, 'must have 1 to 63 of a-z, 0-9 and -, and must not begin with -')
     .optional(),
   CELL_URL: webAddress(
     isOrigin,
-    'is an http or https address without a path, a query or a user, such as http://10.0.0.1:3000',
+    'must be an http or https URL without a path, a query or a user, such as http://10.0.0.1:3000',
   ).optional(),
 })
 
@@ -118,12 +122,12 @@ function wholeNumber(least: number, most: number) {
   const isAllowed = (text: string) => /^\d+$/.test(text.trim()) && Number(text) >= least && Number(text) <= most
   return z
     .string()
-    .refine(isAllowed, otherwise(`is a whole number from ${least} to ${most}`))
+    .refine(isAllowed, otherwise(`must be a whole number from ${least} to ${most}`))
     .transform(Number)
 }
 
 function oneOf<const Values extends readonly string[]>(values: Values) {
-  return z.enum(values, otherwise(`is one of ${values.join(', ')}`))
+  return z.enum(values, otherwise(`must be one of ${values.join(', ')}`))
 }
 
 /** Quotes the value. Not for URLs, which may hold a password. */
@@ -212,9 +216,9 @@ export function readConfig(variables: NodeJS.ProcessEnv = process.env): Config {
 /** @throws ConfigError */
 function cellOf({ CELL: name, CELL_URL: url, DATABASE_URL: database }: ReturnType<typeof parse>) {
   if (name === undefined && url === undefined) return {}
-  if (name === undefined) throw new ConfigError('CELL_URL: means nothing without CELL, the name of this cell')
+  if (name === undefined) throw new ConfigError('CELL_URL: needs CELL, the name of this cell')
   if (database === undefined) throw new ConfigError('CELL: needs DATABASE_URL, the database of all cells')
-  if (url === undefined) throw new ConfigError('CELL: needs CELL_URL, where the other cells reach this one')
+  if (url === undefined) throw new ConfigError('CELL: needs CELL_URL, at which the other cells reach this one')
   return { cell: { name, url: url.replace(/\/+$/, '') } }
 }
 

@@ -24,30 +24,30 @@ const meanings: Readonly<Record<GitErrorCode, Meaning>> = {
     answer: ({ facts }) => new AppError('head_moved', 'The branch has moved', { current_head: facts.current }),
   },
   ref_name_taken: {
-    answer: () => new AppError('branch_name_taken', 'Another branch stands in the way of this name'),
-    pushed: 'another ref stands in the way of this name',
+    answer: () => new AppError('branch_name_taken', 'A branch with a conflicting name exists'),
+    pushed: 'a ref with a conflicting name exists',
   },
   ref_damaged: { answer: damaged, pushed: 'this repository is damaged', isLogged: true },
   busy: {
-    answer: () => new AppError('busy', 'Others are writing; try again'),
-    pushed: 'others are writing; push again',
+    answer: () => new AppError('busy', 'The branch is locked by another write; try again'),
+    pushed: 'the branch is locked by another write; push again',
   },
   object_missing: { answer: damaged, pushed: 'an object is missing', isLogged: true },
   object_damaged: { answer: damaged, pushed: 'an object is damaged', isLogged: true },
   repo_missing: {
     answer: () => new AppError('node_not_found', 'Node not found'),
-    pushed: `the repository was deleted meanwhile, or its organisation moved; ${look}`,
+    pushed: `the repository was just deleted, or its organisation moved; ${look}`,
   },
   repo_exists: { answer: () => new AppError('node_exists', 'There is a node with this id') },
   merge_conflict: {
     answer: ({ facts }) => new AppError('merge_conflict', 'The branches conflict', { paths: facts.paths }),
   },
   path_conflict: {
-    answer: ({ facts }) => invalid(['body'], 'A file stands where a directory must be, or the reverse', facts.path),
+    answer: ({ facts }) => invalid(['body'], 'A path would be both a file and a directory', facts.path),
   },
   limit_exceeded: {
-    answer: () => new AppError('too_large', 'This is larger than the service reads'),
-    pushed: 'it holds more than the service reads',
+    answer: () => new AppError('too_large', 'This is too large for the service to read'),
+    pushed: 'it is too large for the service to read',
   },
   malformed_request: { answer: ({ message }) => new AppError('bad_request', message) },
   not_offered: { answer: ({ message }) => new AppError('bad_request', message) },

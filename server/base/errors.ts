@@ -170,7 +170,7 @@ export function invalid(loc: readonly (string | number)[], msg: string, input?: 
 /** The client has disconnected. Work that stops for this reason has not failed. */
 export class ClientDisconnectedError extends Error {
   constructor() {
-    super('The client has gone')
+    super('The client has disconnected')
     this.name = 'ClientDisconnectedError'
   }
 }

@@ -101,14 +101,14 @@ export async function requireSignedIn(db: CredentialsDb, { id, sessionId, tokenI
 }
 
 export function invalidTokenError(): AppError {
-  return new AppError('invalid_token', 'The token is bad, expired or revoked')
+  return new AppError('invalid_token', 'The token is invalid, expired or revoked')
 }
 
 /** Checks the caller and their role again, under a lock. @throws AppError invalid_token, forbidden */
 export async function recheckAccess(deps: Deps, person: Person, orgId: string, need: Role): Promise<void> {
   await requireSignedIn(deps.credentials.read, person)
   const role = await findRole(deps.index.read, orgId, person.id)
-  if (!role || !includesRole(role, need)) throw new AppError('forbidden', `This needs the role ${need}`)
+  if (!role || !includesRole(role, need)) throw new AppError('forbidden', `You need the ${need} role`)
 }
 
 /** True if `role` includes the rights of `need`. */
@@ -142,7 +142,7 @@ export function requireRole({ role }: OrgAccess, need: Need): void {
   if (need === 'public' || (role && includesRole(role, need))) return
   throw new AppError(
     'forbidden',
-    role ? `This needs the role ${need}; yours is ${role}` : 'This is for members of the organisation',
+    role ? `You need the ${need} role; yours is ${role}` : 'Only members of the organisation can do this',
   )
 }
 

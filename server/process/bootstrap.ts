@@ -155,7 +155,7 @@ function openSearch({ dataDir, searchMemory }: Config, log: Logger): Deps['searc
     {
       warned: (message, code) =>
         log.warn({ code, reason: message }, 'files of the search index could not be read or written'),
-      died: (error) => log.error({ err: error }, 'the search thread died and is started anew'),
+      died: (error) => log.error({ err: error }, 'the search thread died and is restarted'),
     },
   )
 }

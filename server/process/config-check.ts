@@ -56,7 +56,7 @@ async function lookedAt(check: () => Promise<string[]>): Promise<string[]> {
   try {
     return await check()
   } catch (error) {
-    return [`DATA_DIR cannot be looked at: ${error instanceof Error ? error.message : error}`]
+    return [`DATA_DIR cannot be checked: ${error instanceof Error ? error.message : error}`]
   }
 }
 
@@ -64,7 +64,7 @@ function checkNames(variables: NodeJS.ProcessEnv): string[] {
   return Object.keys(variables).flatMap((name) => {
     if (variableNames.includes(name)) return []
     const meant = variableNames.find((known) => isMisspelt(name, known))
-    return meant === undefined ? [] : [`${name} means nothing here; did you mean ${meant}?`]
+    return meant === undefined ? [] : [`${name} is not a variable of Grove; did you mean ${meant}?`]
   })
 }
 
@@ -79,13 +79,15 @@ function checkPublicUrl({ publicUrl }: Config): string[] {
   if (protocol !== 'https:' && !isLoopback(hostname))
     found.push('PUBLIC_URL is not https: passwords and tokens travel in the clear')
   if (/\/\/|%/.test(pathname))
-    found.push('PUBLIC_URL: proxies change empty and escaped parts of a path; use another path')
+    found.push('PUBLIC_URL: proxies change paths with empty or escaped parts; use another path')
   return found
 }
 
 function checkProxy({ publicUrl, host, trustProxy }: Config): string[] {
   if (publicUrl?.startsWith('https:') !== true || !isLoopback(host) || trustProxy !== undefined) return []
-  return ['TRUST_PROXY is unset behind a proxy: all clients share its address, and its rate limits. Set it to loopback']
+  return [
+    'TRUST_PROXY is unset behind a proxy: all clients share its IP address and its rate limits. Set it to loopback',
+  ]
 }
 
 /** Does not connect to the database. */
@@ -98,16 +100,18 @@ function checkDatabase({ databaseUrl, dataDir }: Config): string[] {
   if (!isLocal && mode === 'disable')
     found.push('DATABASE_URL: password hashes travel in the clear; add sslmode=verify-full')
   if (!isLocal && mode === 'require')
-    found.push('DATABASE_URL: sslmode=require takes any certificate; use verify-full, with sslrootcert')
+    found.push('DATABASE_URL: sslmode=require accepts any certificate; use verify-full with sslrootcert')
   if (lexists(join(dataDir, credentialsFile)))
-    found.push(`DATABASE_URL is set, but accounts are in ${credentialsFile}: grove credentials-to-postgres moves them`)
+    found.push(
+      `DATABASE_URL is set, but accounts are in ${credentialsFile}: move them with grove credentials-to-postgres`,
+    )
   return found
 }
 
 /** Does not connect to other cells. */
 function checkCell({ cell, host }: Config): string[] {
   if (cell === undefined || isLoopback(new URL(cell.url).hostname) || !isLoopback(host)) return []
-  return ['CELL_URL: HOST listens on this machine alone, where no other cell reaches it']
+  return ['CELL_URL: HOST listens only on this machine, so other cells cannot reach it']
 }
 
 function checkFiles(): string[] {
@@ -150,7 +154,7 @@ async function checkFileSystem(folder: string): Promise<string[]> {
   const remote = remoteTypes[type]
   const found = remote === undefined ? [] : [`DATA_DIR is on ${remote}: it must be on a local file system`]
   const free = bavail / blocks
-  if (free < freePart) found.push(`DATA_DIR: ${Math.floor(free * 100)} % of its file system is free`)
+  if (free < freePart) found.push(`DATA_DIR: only ${Math.floor(free * 100)} % of its file system is free`)
   return found
 }
 
@@ -164,13 +168,15 @@ async function checkReaders(root: string, mode: number): Promise<string[]> {
     if (((await stat(above)).mode & enteringOfOthers) === 0) return []
     if (dirname(above) === above) break
   }
-  return [`DATA_DIR: every user of this machine may read ${root}, which holds all texts: chmod o= ${root}`]
+  return [`DATA_DIR: every user of this machine can read ${root}, which holds all content: chmod o= ${root}`]
 }
 
 /** Checks `run/`, from which files are renamed into repositories. Renames must not cross file systems. */
 async function checkRun(root: string, device: number): Promise<string[]> {
   const found = await ignoreMissing(stat(runFolder(root)))
-  return found === undefined || found.dev === device ? [] : ['DATA_DIR and its folder run/ are on two file systems']
+  return found === undefined || found.dev === device
+    ? []
+    : ['DATA_DIR and its folder run/ must be on the same file system']
 }
 
 async function checkWriting(root: string): Promise<string[]> {

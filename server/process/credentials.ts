@@ -54,14 +54,14 @@ async function openPostgresBeside(
   if ((await sizeOf(join(root, credentialsFile))) > 0)
     throw new DatabaseError(
       'storage_error',
-      `Accounts are in ${credentialsFile}, but DATABASE_URL is set: grove credentials-to-postgres moves them, or unset DATABASE_URL`,
+      `Accounts are in ${credentialsFile}, but DATABASE_URL is set: move them with grove credentials-to-postgres, or unset DATABASE_URL`,
     )
   const opened = await openPostgres<CredentialsSchema>(address, credentialsMigrations, observer)
   try {
     if ((await hasOrganisations(root)) && (await findSigningKey(opened.read)) === undefined)
       throw new DatabaseError(
         'damaged',
-        'The database of DATABASE_URL is empty, though there are organisations: restore a copy of it, or name the right one',
+        'The database of DATABASE_URL is empty, but there are organisations: restore its backup, or set DATABASE_URL to the right one',
       )
     return opened
   } catch (error) {
@@ -76,23 +76,23 @@ async function openFileIn(
   observer: DatabaseObserver | undefined,
 ): Promise<Database<CredentialsSchema>> {
   const file = join(root, credentialsFile)
-  const advice = `put the backup's copy in its place and remove ${credentialsFile}-wal and -shm`
+  const advice = `replace it with the copy of the backup, and remove ${credentialsFile}-wal and -shm`
   const size = await sizeOf(file)
   if (size <= 0 && lexists(join(root, movedCredentialsFile)))
     throw new DatabaseError('damaged', 'Accounts were moved to PostgreSQL: set DATABASE_URL')
   if (size <= 0 && (await hasOrganisations(root))) {
     const what = size === 0 ? 'is empty' : 'is missing'
-    throw new DatabaseError('damaged', `${credentialsFile} ${what}, though there are organisations: ${advice}`)
+    throw new DatabaseError('damaged', `${credentialsFile} ${what}, but there are organisations: ${advice}`)
   }
   try {
     await keepPrivate(file)
     const copy = await copyBeforeMigration(file, credentialsMigrations)
-    if (copy !== undefined) log.warn({ copy }, `${credentialsFile} is upgraded; a copy of it as it was is kept`)
+    if (copy !== undefined) log.warn({ copy }, `${credentialsFile} is upgraded; a copy of the old version is kept`)
     const options = { synchronous: 'FULL', check: true, observer } as const
     return await openDatabase<CredentialsSchema>(file, credentialsMigrations, options)
   } catch (error) {
     if (!(error instanceof DatabaseError) || error.code !== 'damaged') throw error
-    throw new DatabaseError('damaged', `${credentialsFile} is damaged and was left as it is: ${advice}`, {
+    throw new DatabaseError('damaged', `${credentialsFile} is damaged and was not changed: ${advice}`, {
       cause: error,
     })
   }

@@ -28,17 +28,18 @@ export async function rememberCell({ dataDir, cell }: Config): Promise<void> {
   const known = (await ignoreMissing(readFile(file, 'utf8')))?.trim()
   const own = cell?.name
   if (known === own) return
-  if (known !== undefined) throw new ConfigError(`CELL is ${own ?? 'unset'}, but ${dataDir} is the cell ${known}`)
+  if (known !== undefined)
+    throw new ConfigError(`CELL is ${own ?? 'unset'}, but ${dataDir} belongs to the cell ${known}`)
   await replaceFile(file, `${own}\n`)
 }
 
 function reasonOf(code: unknown): string | undefined {
-  if (code === 'EEXIST' || code === 'ENOTDIR') return 'is not a folder, or lies below a file'
-  if (code === 'ENOENT') return 'cannot be made: something on the way is missing, or a symbolic link leads nowhere'
-  if (code === 'ELOOP') return 'cannot be made: symbolic links on the way lead in a circle'
-  if (code === 'EACCES' || code === 'EPERM') return 'cannot be made or read: this user may not'
-  if (code === 'EROFS') return 'cannot be made: the file system is read-only'
-  if (code === 'ENOSPC' || code === 'EDQUOT') return 'cannot be made: the disk is full'
-  if (code === 'EIO') return 'cannot be made: the file system failed'
+  if (code === 'EEXIST' || code === 'ENOTDIR') return 'is not a folder, or is below a file'
+  if (code === 'ENOENT') return 'cannot be created: a folder above it is missing, or a symbolic link is broken'
+  if (code === 'ELOOP') return 'cannot be created: symbolic links in its path form a cycle'
+  if (code === 'EACCES' || code === 'EPERM') return 'cannot be created or read: permission denied'
+  if (code === 'EROFS') return 'cannot be created: the file system is read-only'
+  if (code === 'ENOSPC' || code === 'EDQUOT') return 'cannot be created: the disk is full'
+  if (code === 'EIO') return 'cannot be created: the file system failed'
   return undefined
 }

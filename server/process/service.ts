@@ -122,9 +122,9 @@ function listen(server: Server, { port, host }: Config): Promise<void> {
 
 function hostError(error: Error, host: string): ConfigError | undefined {
   const code = codeOf(error)
-  if (code === 'EADDRNOTAVAIL') return new ConfigError(`HOST: ${host} is no address of this machine`)
-  if (code === 'ENOTFOUND') return new ConfigError(`HOST: no address is known of ${host}`)
-  if (code === 'EAI_AGAIN') return new ConfigError(`HOST: the address of ${host} cannot be asked for now`)
+  if (code === 'EADDRNOTAVAIL') return new ConfigError(`HOST: ${host} is not an address of this machine`)
+  if (code === 'ENOTFOUND') return new ConfigError(`HOST: cannot resolve ${host}`)
+  if (code === 'EAI_AGAIN') return new ConfigError(`HOST: the DNS lookup of ${host} failed; try again`)
   return undefined
 }
 

@@ -108,7 +108,7 @@ describe('accounts', () => {
           ['new_password', eva.post('/auth/password', { old_password: password, new_password: common })],
         ] as const
         for (const [field, answer] of asked) {
-          const msg = 'Value error, the password is among the 10,000 most common; choose another'
+          const msg = 'The password is among the 10,000 most common; choose another'
           expect(await answer).to.deep.equal({
             status: 422,
             body: { detail: [{ loc: ['body', field], msg, type: 'value_error' }] },
@@ -173,7 +173,7 @@ describe('accounts', () => {
       const turnedAway = answers.find((answer) => answer.status === 429)
       expect(turnedAway).to.deep.equal({
         status: 429,
-        body: { detail: 'Too many people sign in at this moment', code: 'rate_limited' },
+        body: { detail: 'Too many passwords are being checked; try again in a moment', code: 'rate_limited' },
       })
       expect(turnedAway?.headers['retry-after']).to.equal('1')
     })

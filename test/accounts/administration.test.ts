@@ -10,7 +10,7 @@ import { expecting, newNode } from '../support/node.ts'
 import { client, type PersonClient, password, signUp } from '../support/people.ts'
 
 const noAccount = { status: 404, body: { detail: 'Account not found', code: 'account_not_found' } }
-const badToken = { status: 401, body: { detail: 'The token is bad, expired or revoked', code: 'invalid_token' } }
+const badToken = { status: 401, body: { detail: 'The token is invalid, expired or revoked', code: 'invalid_token' } }
 const disabledAccount = {
   status: 403,
   body: { detail: 'The account is disabled; ask the operator', code: 'account_disabled' },
@@ -123,7 +123,7 @@ describe('an administrator', () => {
   it('neither disables, dismisses nor deletes themselves', async () => {
     const own = {
       status: 409,
-      body: { detail: 'This is your own account; another administrator may do this', code: 'own_account' },
+      body: { detail: 'You cannot do this to your own account; ask another administrator', code: 'own_account' },
     }
     expect(await disable(ada)).to.deep.equal(own)
     expect(await ada.patch(at(ada), { is_admin: false })).to.deep.equal(own)

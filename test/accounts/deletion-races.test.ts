@@ -88,10 +88,10 @@ describe('while an account, or an organisation, is deleted', () => {
     const token = await invitation('editor')
     const error: unknown = await during(deleteAnn, () => accept(token)).catch((reason: unknown) => reason)
     if (!(error instanceof AppError)) throw new Error(`Not refused: ${JSON.stringify(error)}`)
-    const advice = `Others would be left without an owner in ${ann.user.name}; give the role to one of them first`
+    const advice = `${ann.user.name} would have no owner; make another member an owner first`
     expect([error.code, error.message, error.facts]).to.deep.equal([
       'last_owner',
-      `${advice}. These memberships have ended already: Shared`,
+      `${advice}. These memberships have already ended: Shared`,
       {
         orgs: [{ id: ann.org, name: ann.user.name }],
         left: [{ id: shared, name: 'Shared' }],
@@ -138,7 +138,7 @@ describe('while an account, or an organisation, is deleted', () => {
     await until(() => isAnswered || isAnnounced(dataDir, shared))
     gate.open()
     await demoted
-    expect((await asked).body).to.deep.equal({ detail: 'This needs the role owner', code: 'forbidden' })
+    expect((await asked).body).to.deep.equal({ detail: 'You need the owner role', code: 'forbidden' })
     await bob.get(`/orgs/${shared}`).then(expecting(200))
   })
 })

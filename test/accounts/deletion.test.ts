@@ -76,7 +76,7 @@ describe('a deleted account', () => {
     expect(await leave(ann)).to.deep.equal({
       status: 409,
       body: {
-        detail: `Others would be left without an owner in ${ann.user.name}; give the role to one of them first`,
+        detail: `${ann.user.name} would have no owner; make another member an owner first`,
         code: 'last_owner',
         orgs: [{ id: ann.org, name: ann.user.name }],
       },

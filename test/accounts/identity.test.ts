@@ -74,7 +74,7 @@ describe('sign-up', () => {
           detail: [
             {
               loc: ['body', 'name'],
-              msg: 'Git would keep nothing of this name in a commit; use letters or digits',
+              msg: 'Git would remove all of this name from a commit; use letters or digits',
               type: 'value_error',
               input: name,
             },

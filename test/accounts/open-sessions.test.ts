@@ -8,7 +8,7 @@ import { expecting } from '../support/node.ts'
 import { type Answer, client, type PersonClient, password, signUp } from '../support/people.ts'
 import { until } from '../support/until.ts'
 
-const badToken = { status: 401, body: { detail: 'The token is bad, expired or revoked', code: 'invalid_token' } }
+const badToken = { status: 401, body: { detail: 'The token is invalid, expired or revoked', code: 'invalid_token' } }
 const noSession = { status: 404, body: { detail: 'Session not found', code: 'session_not_found' } }
 const firefox = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0'
 const minute = 60_000

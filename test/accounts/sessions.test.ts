@@ -31,7 +31,7 @@ describe('accounts', () => {
       const { user, session } = await signUp(grove, 'Max')
       const { status, body } = await refresh(session.refreshToken)
       expect(status).to.equal(200)
-      expect(body).to.deep.include({ message: 'The session goes on', user })
+      expect(body).to.deep.include({ message: 'The session continues', user })
       expect(body.refreshToken).to.not.equal(session.refreshToken)
       expect((await client(grove, body.accessToken).get('/auth/me')).status).to.equal(200)
     })
@@ -95,7 +95,10 @@ describe('accounts', () => {
       const sue = await signUp(grove, 'Sue')
       const { status, body } = await sue.post('/auth/password', { old_password: password, new_password })
       expect(status).to.equal(200)
-      expect(body).to.deep.include({ message: 'The password is changed; other sessions have ended', user: sue.user })
+      expect(body).to.deep.include({
+        message: 'The password was changed; all other sessions have ended',
+        user: sue.user,
+      })
       const refresh = (refreshToken: string) => client(grove).post('/auth/refresh', { refreshToken })
       expect(await refresh(sue.session.refreshToken)).to.deep.equal(badRefresh)
       expect((await refresh(body.refreshToken)).status).to.equal(200)

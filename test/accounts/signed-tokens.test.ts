@@ -7,7 +7,7 @@ import { type Grove, startGrove } from '../support/grove.ts'
 import { client, password, signUp } from '../support/people.ts'
 import { claims } from './answers.ts'
 
-const badToken = { status: 401, body: { detail: 'The token is bad, expired or revoked', code: 'invalid_token' } }
+const badToken = { status: 401, body: { detail: 'The token is invalid, expired or revoked', code: 'invalid_token' } }
 
 describe('accounts', () => {
   let grove: Grove

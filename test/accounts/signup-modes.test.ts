@@ -12,7 +12,7 @@ import { type Answer, client, type PersonClient, password, signUp } from '../sup
 
 const needsInvitation = {
   status: 403,
-  body: { detail: 'Sign-up needs an invitation that is good', code: 'signup_closed' },
+  body: { detail: 'Sign-up needs a valid invitation', code: 'signup_closed' },
 }
 const closed = { status: 403, body: { detail: 'Sign-up is closed; ask the operator', code: 'signup_closed' } }
 const noInvitation = {

@@ -18,7 +18,7 @@ const noOrg = { status: 404, body: { detail: 'Organisation not found', code: 'or
 
 const noNode = { status: 404, body: { detail: 'Node not found', code: 'node_not_found' } }
 
-const badToken = { status: 401, body: { detail: 'The token is bad, expired or revoked', code: 'invalid_token' } }
+const badToken = { status: 401, body: { detail: 'The token is invalid, expired or revoked', code: 'invalid_token' } }
 
 const minute = 60_000
 
@@ -88,7 +88,7 @@ describe('personal access tokens', () => {
       const problems = async (fields: object) =>
         (await ann.post('/auth/tokens', { ...laptop, ...fields }).then(expecting(422))).body.detail
       for (const expires_at of [at(started), '2025-12-31T23:59:59Z']) {
-        const msg = 'The token would have expired already'
+        const msg = 'A token must expire in the future'
         const problem = { loc: ['body', 'expires_at'], msg, type: 'value_error', input: expires_at }
         expect(await problems({ expires_at })).to.deep.equal([problem])
       }
@@ -102,7 +102,7 @@ describe('personal access tokens', () => {
       ])
       expect(await problems({ expires_at: '2026-06-30T23:59:60Z' })).to.have.length(1)
       expect(await problems({ node_id: randomUUID() })).to.deep.equal([
-        { loc: ['body', 'node_id'], msg: 'A node needs its org_id', type: 'value_error' },
+        { loc: ['body', 'node_id'], msg: 'A token for a node also needs its org_id', type: 'value_error' },
       ])
       expect(await list()).to.deep.equal([])
     })

@@ -132,7 +132,9 @@ describe('a data folder', () => {
       expect(
         named.some((name) => (end === '' ? name === `foreign-${ann.org}` : end instanceof RegExp && end.test(name))),
       ).to.equal(true)
-      expect(third.logged()).to.include('an organisation of another cell lay here').and.to.include(ann.org)
+      expect(third.logged())
+        .to.include('the folder of an organisation of another cell was renamed')
+        .and.to.include(ann.org)
       expect(await orgsIn(third)).to.deep.equal([])
       expect((await (await signIn(third, ann)).get(`/orgs/${ann.org}`)).status).to.not.equal(200)
       await third.close()
@@ -158,7 +160,7 @@ describe('a data folder', () => {
     const again = await startCell('old', { dataDir: copy, logLevel: 'error' })
     expect(await orgsIn(again)).to.deep.equal([dee.org])
     expect(await readdir(copy)).to.include(`foreign-${moved}`)
-    expect(again.logged()).to.include('an organisation of another cell lay here').and.to.include(moved)
+    expect(again.logged()).to.include('the folder of an organisation of another cell was renamed').and.to.include(moved)
     expect(await placeOf(moved)).to.include({ cell: 'there', state: 'here', epoch: 2 })
     const person = await signIn(again, dee)
     await person.patch(`/orgs/${dee.org}`, { name: 'Served' }).then(expecting(200))
@@ -183,7 +185,7 @@ describe('a data folder', () => {
     for (const wrong of [undefined, cellNamed('other')]) {
       const options = { dataDir, postgres: database, ...(wrong === undefined ? {} : { cell: wrong }) }
       const said = await startGrove(options).catch((error: Error) => error.message)
-      expect(said).to.match(/^CELL is (unset|other), but .* is the cell later$/)
+      expect(said).to.match(/^CELL is (unset|other), but .* belongs to the cell later$/)
     }
     await rm(dataDir, { recursive: true })
   })

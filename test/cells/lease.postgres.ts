@@ -106,7 +106,7 @@ describe('the lease of a cell', () => {
         .execute(),
     )
     await until(() => !here.deps.placement.lease.isHeld())
-    const sentence = 'Another service has taken the place of this one, which only reads'
+    const sentence = 'Another service has taken over this cell; this one is read-only until it is restarted'
     for (const refused of [
       await bob.patch(`/orgs/${bob.org}`, { name: 'New' }),
       await bob.post(`/orgs/${bob.org}/nodes`, { title: 'New' }),

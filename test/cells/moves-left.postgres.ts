@@ -153,7 +153,7 @@ describe('a move whose command has died', () => {
     await away.post(`/orgs/${other}/nodes`, { id: node, title: 'Twin' }).then(expecting(201))
     const refused = await move(org, 'there')
     expect(refused).to.include({ code: 1 })
-    expect(refused.stdout).to.include(`The organisation ${other} has a node ${node} here, as this one has`)
+    expect(refused.stdout).to.include(`The organisation ${other} in this cell also has a node ${node}`)
     expect(await placeOf(org)).to.include({ cell: 'here', state: 'here' })
     expect((await change(ann, org, node)).status).to.equal(201)
   })
@@ -179,7 +179,7 @@ describe('a move whose command has died', () => {
     }
     const options = { atOnce: 1, signal: new AbortController().signal, onProgress: () => {} }
     const said = await moveOrg(here.deps, org, { ...to, prepare }, options).catch((error: Error) => error)
-    expect(said).to.be.instanceOf(NotMovedError).with.property('message', 'It was deleted meanwhile')
+    expect(said).to.be.instanceOf(NotMovedError).with.property('message', 'It was deleted during the move')
     expect(await placeOf(org)).to.include({ state: 'gone' })
     await finishMoves(there.deps)
     expect(readdirSync(join(there.dataDir, 'arriving'))).not.to.include(org)
@@ -213,7 +213,7 @@ describe('a move whose command has died', () => {
     const endless = Readable.from(noPack(), { objectMode: false })
     const cut = new Promise((done) => endless.once('close', done))
     const refused = await sendPack(org, `${node}.git`, endless).catch((error: Error) => error.message)
-    expect(refused).to.match(/^The cell there refuses \(\d+\): /)
+    expect(refused).to.match(/^The cell there refused the request \(\d+\): /)
     // That cell closes the connection once it has waited for the rest.
     await cut
     await away.get('/auth/me').then(expecting(200))

@@ -57,7 +57,7 @@ describe('grove, of cells', () => {
     const refused = await grove(['member', 'add', bob.org, cleo.user.email, 'owner'], { dataDir })
     expect([refused.code, refused.stderr]).to.deep.equal([
       2,
-      'grove: Another process has the lease of this cell: one on another data folder or machine, or one that was killed in the last 10 s; nothing was changed, try again then\n',
+      'grove: Another data folder or machine has the lease of this cell, or a process was killed in the last 10 s. Nothing was changed; try again in 10 s\n',
     ])
     await rm(dataDir, { recursive: true })
   })
@@ -73,8 +73,8 @@ describe('grove, of cells', () => {
     const { code, stdout } = await grove(['doctor'])
     expect(code).to.equal(1)
     for (const line of [
-      `${dee.org}: is the cell there's; the next start sets it aside`,
-      `${missing}: is missing, though it is said to be here`,
+      `${dee.org}: belongs to the cell there; the next start sets it aside`,
+      `${missing}: is missing, but the directory says that it is here`,
       `(note) foreign-${missing}: was set aside: another cell has it`,
     ])
       expect(stdout).to.include(`  ${line}\n`)

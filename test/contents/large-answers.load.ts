@@ -100,7 +100,7 @@ describe('large answers', () => {
     const remote = remoteUrl(grove, node.org, node.id, ann.session.accessToken)
     const { text } = await desk.sh(`git clone -q ${remote} long; cd long; git push -q origin ${head}:refs/heads/long`)
     await desk.remove()
-    expect(text).to.include('it holds more than the service reads')
+    expect(text).to.include('it is too large for the service to read')
   })
 
   it('a commit that deletes what is not there is told which of its changes that is', async () => {

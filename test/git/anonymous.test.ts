@@ -138,7 +138,7 @@ describe('git: a published organisation', () => {
       expect((await desk.sh(`git ls-remote ${org()}`)).text).to.include('could not read Username')
       const eve = await signUp(grove, 'Eve')
       await ann.put(`/orgs/${node.org}/members/eve@example.org`, { role: 'maintainer' })
-      expect((await desk.sh(`git ls-remote ${org(eve)}`)).text).to.include('This needs the role owner')
+      expect((await desk.sh(`git ls-remote ${org(eve)}`)).text).to.include('You need the owner role')
       await desk.done(`git clone -q ${org(ann)} org; cat org/org.json`)
       expect(
         (await desk.sh(`cd org; git commit -q --allow-empty -m x; git push ${org(ann)} HEAD:main`)).text,

@@ -97,7 +97,7 @@ describe('git: a branch that is deleted', () => {
     const clone = await cloneOf(node)
     const { code, text } = await clone.sh('git push --atomic origin main:0 main:a main:a/b')
     expect(code, text).to.equal(1)
-    expect(text).to.include('main -> a (another ref stands in the way of this name)')
+    expect(text).to.include('main -> a (a ref with a conflicting name exists)')
     expect(text).to.include('main -> 0 (refs/heads/a was refused, and the push is atomic)')
     await clone.push('main:a')
     expect(node.git.lines('for-each-ref', '--format=%(refname:short)', 'refs/heads')).to.deep.equal(['a', 'main'])

@@ -45,7 +45,7 @@ describe('git: first steps', () => {
       'remote: Use a personal access token (grv_…) as the Git password, not your account password. Create one at /me/tokens',
     )
     for (const token of ['grv_gone', 'eyJhbGciOiJub25lIn0.e30.', 'eyJhbGc'])
-      expect(await clone(token)).to.include('remote: The token is bad, expired or revoked')
+      expect(await clone(token)).to.include('remote: The token is invalid, expired or revoked')
   })
 
   it('with Git LFS are 501 with a reason that its client shows', async () => {

@@ -63,7 +63,7 @@ describe('git: requests', () => {
           ...(token === undefined ? {} : { token }),
           headers: { 'content-encoding': 'gzip' },
         })
-        expect(`${status} ${body}`).to.equal('413 This is larger than the service reads\n')
+        expect(`${status} ${body}`).to.equal('413 This is too large for the service to read\n')
         expect((await client(grove).get('/healthz')).status).to.equal(200)
         expect((await residentMemory(grove.pid)) - before).to.be.below(200 * 2 ** 20)
       })

@@ -125,7 +125,7 @@ describe('the environment', () => {
     ]) {
       expect(() => read({ PUBLIC_URL: address }), address).to.throw(
         ConfigError,
-        /^PUBLIC_URL: is an http or https address without a query, a fragment or a user, such as [^;]+$/,
+        /^PUBLIC_URL: must be an http or https URL without a query, a fragment or a user, such as [^;]+$/,
       )
     }
   })

@@ -177,7 +177,7 @@ describe('import', () => {
       await carl.put(`/orgs/${carl.org}/members/ann@example.org`, { role: 'reader' })
       const { code, stdout, stderr } = await importAs(folder, '--org', carl.org)
       expect({ code, stdout }).to.deep.equal({ code: 2, stdout: '' })
-      expect(stderr).to.equal('grove: This needs the role editor; yours is reader\n')
+      expect(stderr).to.equal('grove: You need the editor role; yours is reader\n')
     })
 
     it('for a command line that says too little, too much or nothing that there is', async () => {

@@ -150,17 +150,19 @@ describe('a database', () => {
 
   describe('credentials.sqlite', () => {
     const damages: Record<string, [string, (file: string) => Promise<unknown>]> = {
-      'of which a page is garbage': ['is damaged and was left as it is', (file) => scribble(file, 4096 * 3, 4096)],
-      'that is no database': ['is damaged and was left as it is', (file) => writeFile(file, 'x'.repeat(100_000))],
-      'that is empty': ['is empty, though there are organisations', (file) => truncate(file, 0)],
-      'that is gone': ['is missing, though there are organisations', (file) => rm(file)],
+      'of which a page is garbage': ['is damaged and was not changed', (file) => scribble(file, 4096 * 3, 4096)],
+      'that is no database': ['is damaged and was not changed', (file) => writeFile(file, 'x'.repeat(100_000))],
+      'that is empty': ['is empty, but there are organisations', (file) => truncate(file, 0)],
+      'that is gone': ['is missing, but there are organisations', (file) => rm(file)],
     }
     for (const [title, [words, damage]] of Object.entries(damages))
       it(`${title} keeps the service from starting, in one line, and is not touched`, async () => {
         await damage(file('credentials.sqlite'))
         const before = await readFile(file('credentials.sqlite')).catch(() => undefined)
         const line = await refusal()
-        expect(line).to.match(/^The service cannot start: credentials\.sqlite [^\n]*: put the backup's copy[^\n]*\n$/)
+        expect(line).to.match(
+          /^The service cannot start: credentials\.sqlite [^\n]*: replace it with the copy of the backup[^\n]*\n$/,
+        )
         expect(line).to.include(words)
         const after = await readFile(file('credentials.sqlite')).catch(() => undefined)
         expect(after?.equals(before ?? Buffer.alloc(0)) ?? before === undefined).to.equal(true)

@@ -58,7 +58,7 @@ describe('GET /metrics', () => {
     expect(() => readConfig({ METRICS_TOKEN_FILE: file, METRICS_TOKEN: metricsToken })).to.throw(/only one of them/)
     expect(() => readConfig({ METRICS_TOKEN_FILE: `${file}.gone` })).to.throw(/^METRICS_TOKEN_FILE: ENOENT/)
     await writeFile(file, 'too short\n')
-    expect(() => readConfig({ METRICS_TOKEN_FILE: file })).to.throw(/^METRICS_TOKEN: has at least 16/)
+    expect(() => readConfig({ METRICS_TOKEN_FILE: file })).to.throw(/^METRICS_TOKEN: must have at least 16/)
   })
 
   describe('after a session', () => {

@@ -65,7 +65,7 @@ describe('the operator of accounts', () => {
     const dot = await signUp(grove, 'Dot')
     await ann.put(`/orgs/${ann.org}/members/dot@example.org`, { role: 'editor' }).then(expecting(200))
     expect(await account('delete', 'dot@example.org')).to.equal(
-      `The account is deleted. Git history keeps what it has: the name and e-mail in commits, pull requests and earlier versions of member files.\nleft: Ann (${ann.org})\nmoved to the trash, because it had no other member: Dot (${dot.org})\n`,
+      `The account was deleted. Git history keeps the name and e-mail address in commits, pull requests and earlier versions of member files.\nleft: Ann (${ann.org})\nmoved to the trash, because it had no other member: Dot (${dot.org})\n`,
     )
     expect((await login('dot@example.org')).status).to.equal(401)
     const members = (await ann.get(`/orgs/${ann.org}/members`).then(expecting(200))).body.members
@@ -98,7 +98,7 @@ describe('the operator of accounts', () => {
     const eve = await signUp(grove, 'Eve')
     await eve.put(`/orgs/${eve.org}/members/ann@example.org`, { role: 'reader' }).then(expecting(200))
     expect(await refused('delete', 'eve@example.org')).to.equal(
-      'grove: Others would be left without an owner in Eve; give the role to one of them first\n',
+      'grove: Eve would have no owner; make another member an owner first\n',
     )
     expect((await login('eve@example.org')).status).to.equal(200)
   })

@@ -121,7 +121,7 @@ skipped: ${(await goneIn(backup))[0]} was deleted before the backup (manifest.js
       expect(code).to.equal(1)
       expect(stdout).to.match(/\ncarl@example\.org grv_reset_\S+\n/)
       expect(stdout).to.contain(
-        '\n1 problem found:\n  credentials.sqlite: is another than the manifest names; it is sound, and was taken\n',
+        '\n1 problem found:\n  credentials.sqlite: is not the file that the manifest lists; it is intact, and was used\n',
       )
       const second = await startGrove({ dataDir: target })
       try {
@@ -166,13 +166,16 @@ skipped: ${(await goneIn(backup))[0]} was deleted before the backup (manifest.js
       await refused(dataDir, 'it has organisations')
       const running = await startGrove()
       try {
-        await refused(running.dataDir, 'a service or a command is at work on it')
+        await refused(running.dataDir, 'a service or a command is using it')
       } finally {
         await running.close()
       }
       const broken = await folder()
       await mkdir(join(broken, 'restoring'))
-      await refused(broken, `another restore is at work, or was broken off: then remove ${join(broken, 'restoring')}`)
+      await refused(
+        broken,
+        `another restore is running, or was interrupted: if none is running, remove ${join(broken, 'restoring')}`,
+      )
     })
   })
 })

@@ -32,8 +32,8 @@ describe('the command line', () => {
       await symlink('nowhere', join(at, 'dangling'))
       await mkdir(join(at, 'occupied'))
       await writeFile(join(at, 'occupied/run'), '')
-      const noFolder = 'is not a folder, or lies below a file'
-      const missing = 'cannot be made: something on the way is missing, or a symbolic link leads nowhere'
+      const noFolder = 'is not a folder, or is below a file'
+      const missing = 'cannot be created: a folder above it is missing, or a symbolic link is broken'
       places = [
         [join(at, 'file'), `${join(at, 'file')} is not a folder`],
         [join(at, 'file/below'), `${join(at, 'file/below')} ${noFolder}`],
@@ -52,7 +52,7 @@ describe('the command line', () => {
         expect(await outcomeOf(child)).to.deep.equal({
           code: 1,
           stdout: '',
-          stderr: `The environment cannot be used: DATA_DIR: ${reason}\n`,
+          stderr: `The configuration is not valid: DATA_DIR: ${reason}\n`,
         })
       }
     })

@@ -68,7 +68,7 @@ describe('grove config check', () => {
     expect(await problems(given(''))).to.deep.equal([
       'DATABASE_URL: password hashes travel in the clear; add sslmode=verify-full',
     ])
-    expect((await problems(given('&sslmode=require')))[0]).to.match(/takes any certificate/)
+    expect((await problems(given('&sslmode=require')))[0]).to.match(/accepts any certificate/)
     for (const wrong of ['mysql://localhost/grove', 'localhost', 'postgres://h/d?sslmode=prefer']) {
       const { code, stderr } = await check({ DATABASE_URL: wrong })
       expect([code, stderr.slice(0, 20)]).to.deep.equal([2, 'grove: DATABASE_URL:'])
@@ -80,16 +80,16 @@ describe('grove config check', () => {
     const cell = { CELL: 'a', CELL_URL: 'http://10.0.0.1:3000/' }
     expect(await problems({ ...database, ...cell, HOST: '10.0.0.1' })).to.deep.equal([])
     expect(await problems({ ...database, ...cell })).to.deep.equal([
-      'CELL_URL: HOST listens on this machine alone, where no other cell reaches it',
+      'CELL_URL: HOST listens only on this machine, so other cells cannot reach it',
     ])
     for (const [given, said] of [
       [cell, 'CELL: needs DATABASE_URL, the database of all cells'],
-      [{ ...database, CELL: 'a' }, 'CELL: needs CELL_URL, where the other cells reach this one'],
-      [{ ...database, CELL_URL: cell.CELL_URL }, 'CELL_URL: means nothing without CELL, the name of this cell'],
-      [{ ...cell, CELL: 'A b' }, 'CELL: has up to 63 of a-z, 0-9 and -, no - at its beginning'],
+      [{ ...database, CELL: 'a' }, 'CELL: needs CELL_URL, at which the other cells reach this one'],
+      [{ ...database, CELL_URL: cell.CELL_URL }, 'CELL_URL: needs CELL, the name of this cell'],
+      [{ ...cell, CELL: 'A b' }, 'CELL: must have 1 to 63 of a-z, 0-9 and -, and must not begin with -'],
       [
         { ...cell, CELL_URL: 'http://a/b' },
-        'CELL_URL: is an http or https address without a path, a query or a user, such as http://10.0.0.1:3000',
+        'CELL_URL: must be an http or https URL without a path, a query or a user, such as http://10.0.0.1:3000',
       ],
     ] as const) {
       const { code, stderr } = await check(given)
@@ -102,12 +102,12 @@ describe('grove config check', () => {
     expect([code, stdout]).to.deep.equal([2, ''])
     expect(stderr.trim().split(/; |^grove: /)).to.have.members([
       '',
-      'LOG_REQUESTS: is one of off, errors, all, not "some"',
-      'PORT: is a whole number from 0 to 65535, not "70000"',
-      'WORKERS: is a whole number from 1 to 64, not "many"',
+      'LOG_REQUESTS: must be one of off, errors, all, not "some"',
+      'PORT: must be a whole number from 0 to 65535, not "70000"',
+      'WORKERS: must be a whole number from 1 to 64, not "many"',
     ])
     for (const PORT of ['abc', ' ', '1.5', '-1', '1e3', 'x'.repeat(1_000)]) {
-      const said = `grove: PORT: is a whole number from 0 to 65535, not "${PORT.length > 100 ? `${PORT.slice(0, 100)}…` : PORT}"\n`
+      const said = `grove: PORT: must be a whole number from 0 to 65535, not "${PORT.length > 100 ? `${PORT.slice(0, 100)}…` : PORT}"\n`
       expect((await check({ PORT })).stderr).to.equal(said)
     }
   })
@@ -115,9 +115,9 @@ describe('grove config check', () => {
   it('names variables that look misspelt, and no others', async () => {
     const found = await problems({ WORKER: '2', PUBLIC_URI: 'x', metrics_token: 'x', HOSTNAME: 'x', PATHS: 'x' })
     expect(found.sort()).to.deep.equal([
-      'PUBLIC_URI means nothing here; did you mean PUBLIC_URL?',
-      'WORKER means nothing here; did you mean WORKERS?',
-      'metrics_token means nothing here; did you mean METRICS_TOKEN?',
+      'PUBLIC_URI is not a variable of Grove; did you mean PUBLIC_URL?',
+      'WORKER is not a variable of Grove; did you mean WORKERS?',
+      'metrics_token is not a variable of Grove; did you mean METRICS_TOKEN?',
     ])
   })
 
@@ -129,8 +129,8 @@ describe('grove config check', () => {
       expect(await problems({ PUBLIC_URL: `http://${host}:3000` }), host).to.deep.equal([])
     const proxied = { PUBLIC_URL: 'https://grove.example/a%20b' }
     expect(await problems(proxied)).to.deep.equal([
-      'PUBLIC_URL: proxies change empty and escaped parts of a path; use another path',
-      'TRUST_PROXY is unset behind a proxy: all clients share its address, and its rate limits. Set it to loopback',
+      'PUBLIC_URL: proxies change paths with empty or escaped parts; use another path',
+      'TRUST_PROXY is unset behind a proxy: all clients share its IP address and its rate limits. Set it to loopback',
     ])
     expect(await problems({ PUBLIC_URL: 'https://grove.example/grove', TRUST_PROXY: 'loopback' })).to.deep.equal([])
     expect(await problems({ PUBLIC_URL: 'https://grove.example', HOST: '::' })).to.deep.equal([])
@@ -162,7 +162,7 @@ describe('grove config check', () => {
     await writeFile(file, '')
     expect(await problems({ DATA_DIR: file })).to.deep.equal([`DATA_DIR: ${file} is not a folder`])
     await symlink('/proc', join(folder, 'run'))
-    expect(await problems()).to.deep.equal(['DATA_DIR and its folder run/ are on two file systems'])
+    expect(await problems()).to.deep.equal(['DATA_DIR and its folder run/ must be on the same file system'])
     const found = await problems({ DATA_DIR: '/proc' })
     expect(found.filter((line) => line.startsWith('DATA_DIR cannot be written and synced: '))).to.have.length(1)
     expect(await problems({ DATA_DIR: join(folder, 'not', 'made', 'yet') })).to.deep.equal([])
@@ -178,7 +178,7 @@ describe('grove config check', () => {
       await chmod(data, mode)
       const [found = '', ...more] = await problems({ DATA_DIR: data })
       expect([found, more]).to.deep.equal([
-        `DATA_DIR: every user of this machine may read ${data}, which holds all texts: chmod o= ${data}`,
+        `DATA_DIR: every user of this machine can read ${data}, which holds all content: chmod o= ${data}`,
         [],
       ])
       await promisify(execFile)('sh', ['-c', found.replace(/.*: /, '')])
@@ -189,7 +189,7 @@ describe('grove config check', () => {
   it('is said by a start of a folder that is there, and a start makes a new one for its own user', async () => {
     await chmod(folder, 0o755)
     const there = await spawnGrove(folder)
-    await until(() => there.output().stderr.includes('every user of this machine may read'))
+    await until(() => there.output().stderr.includes('every user of this machine can read'))
     await there.stop()
     expect((await stat(folder)).mode & 0o777, 'is left as it was').to.equal(0o755)
     const made = join(folder, 'made', 'data')
@@ -209,7 +209,7 @@ describe('grove config check', () => {
     for (const path of [folder, join(folder, 'run'), join(folder, 'credentials.sqlite')]) {
       const found = await failing('stat', path, 'EIO', check)
       expect(
-        found.filter((line) => line.startsWith('DATA_DIR cannot be looked at: EIO')),
+        found.filter((line) => line.startsWith('DATA_DIR cannot be checked: EIO')),
         path,
       ).to.have.length(1)
     }
@@ -231,7 +231,7 @@ describe('a start', () => {
   it('logs what config check finds, and serves all the same', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'grove-config-'))
     const grove: SpawnedGrove = await spawnGrove(folder, { WORKER: '2' })
-    const sentence = 'configuration: WORKER means nothing here; did you mean WORKERS?'
+    const sentence = 'configuration: WORKER is not a variable of Grove; did you mean WORKERS?'
     await until(() => grove.output().stderr.includes(sentence))
     const [line = '', ...others] = grove.output().stderr.trim().split('\n')
     expect([JSON.parse(line).level, others]).to.deep.equal([40, []])

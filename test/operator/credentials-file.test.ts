@@ -40,7 +40,7 @@ describe('the operator of a folder with credentials.sqlite', () => {
     expect(damaged.stdout).to.contain('\n  credentials.sqlite: file is not a database\n')
     await rename(file, join(dataDir, 'gone'))
     expect((await cli(dataDir, 'doctor')).stdout).to.contain(
-      '\n  credentials.sqlite: is missing, and with it all accounts\n',
+      '\n  credentials.sqlite: is missing, together with all accounts\n',
     )
     await writeFile(file, '')
     const empty = await cli(dataDir, 'doctor')

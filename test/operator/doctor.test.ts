@@ -142,10 +142,10 @@ describe('the operator', () => {
         reason,
       })
       expect(JSON.parse(stdout).findings).to.have.deep.members([
-        finding(node.id, 'node: title is "Drifting", the index has "Drifted"'),
+        finding(node.id, 'node: title is "Drifting", but the index has "Drifted"'),
         finding(node.id, 'the index lacks node_tag sea'),
-        finding(node.id, `branch main: head is "${is}", the index has "${was}"`),
-        finding(kelp.id, 'the index has branch phantom, the repository has not'),
+        finding(node.id, `branch main: head is "${is}", but the index has "${was}"`),
+        finding(kelp.id, 'the index has branch phantom, but the repository does not'),
       ])
       expect((await cli(grove.dataDir, 'reindex')).code).to.equal(0)
       expect((await cli(grove.dataDir, 'doctor')).code).to.equal(0)
@@ -176,7 +176,7 @@ describe('the operator', () => {
       await ann.get(b.at)
       const { code, stdout } = await cli(grove.dataDir, 'doctor')
       expect(code).to.equal(1)
-      expect(stdout).to.match(/: its edge to the parent \S+ closes a circle, and is hidden\n$/)
+      expect(stdout).to.match(/: the parent \S+ would create a cycle; the edge is hidden\n$/)
       await ann.delete(`${a.at}/parents/${b.id}`)
       expect((await cli(grove.dataDir, 'doctor')).code).to.equal(0)
     })
@@ -196,7 +196,7 @@ describe('the operator', () => {
         last: [
           `${credentials}: schema ${Object.keys(credentialsMigrations).sort().at(-1)}`,
           'OK: no problems found',
-          '  (note) index.sqlite: is missing; the next start makes it again',
+          '  (note) index.sqlite: is missing; the next start rebuilds it',
           '',
         ],
       })

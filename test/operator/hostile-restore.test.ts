@@ -53,17 +53,17 @@ describe('grove restore', () => {
     expect({ code, wrong: wrongIn(stdout) }).to.deep.equal({
       code: 1,
       wrong: [
-        [headless, 'is no repository: HEAD is missing or no file'],
-        [dangling, 'is no repository: objects is missing or no folder'],
+        [headless, 'is not a repository: HEAD is missing or not a file'],
+        [dangling, 'is not a repository: objects is missing or not a folder'],
         [
           packed,
-          'is no repository: refs is missing or no folder; where packed-refs is there, make an empty folder refs',
+          'is not a repository: refs is missing or not a folder; if there is a file packed-refs, create an empty folder refs',
         ],
-        [gone, 'is missing, though the manifest names it'],
+        [gone, 'is missing, but the manifest lists it'],
         [linked, 'is a symbolic link, not a folder, and was not read'],
         [
           hollow,
-          'is no repository: HEAD is missing or no file, objects is missing or no folder, refs is missing or no folder',
+          'is not a repository: HEAD is missing or not a file, objects is missing or not a folder, refs is missing or not a folder',
         ],
         [bare, 'is a file, not a folder, and was not read'],
       ]
@@ -96,7 +96,7 @@ describe('grove restore', () => {
       code: 1,
       wrong: [
         [ref, 'refs/heads/main is a named pipe; a repository holds files and folders only'],
-        [head, 'is no repository: HEAD is missing or no file'],
+        [head, 'is not a repository: HEAD is missing or not a file'],
         [link, 'refs/heads/other is a symbolic link; a repository holds files and folders only'],
         [
           borrower,
@@ -121,7 +121,7 @@ describe('grove restore', () => {
       code: 1,
       wrong: [
         'credentials.sqlite: is a named pipe, and was not read',
-        'manifest.json: damaged, and done without: is a named pipe',
+        'manifest.json: damaged, and was ignored: is a named pipe',
       ],
     })
     expect(stdout.match(/^\S+@example\.org grv_reset_/gm)).to.have.length(2)
@@ -129,7 +129,7 @@ describe('grove restore', () => {
 
   for (const [what, text, reason] of [
     ['null', 'null', 'Invalid input: expected object, received null'],
-    ['of another version', '{"format": 2}', 'format: this version does not know its format'],
+    ['of another version', '{"format": 2}', 'format: this version of Grove does not know the format'],
     [
       'half right',
       '{"format":1,"created_at":"","gone":[],"repositories":[{"path":1}]}',
@@ -143,7 +143,7 @@ describe('grove restore', () => {
       await writeFile(join(copy, 'manifest.json'), text)
       const { code, stdout, stderr } = await restored(copy)
       expect({ code, stderr }).to.deep.equal({ code: 1, stderr: '' })
-      expect(stdout).to.contain(`\n1 problem found:\n  manifest.json: damaged, and done without: ${reason}`)
+      expect(stdout).to.contain(`\n1 problem found:\n  manifest.json: damaged, and was ignored: ${reason}`)
       expect(stdout).to.contain('1 organisation and 0 nodes restored from ')
     })
   }
@@ -159,8 +159,8 @@ describe('grove restore', () => {
     const { code, stdout } = await command(target, 'restore', copy)
     expect(code).to.equal(1)
     expect(wrongIn(stdout)).to.include.members([
-      `${ann.org}/org.git: members/00000000-0000-4000-8000-000000000000.json is damaged, and this member is left out: role: Invalid option: expected one of "reader"|"editor"|"maintainer"|"owner"`,
-      `${ann.org}/org.git: has other refs than the manifest names`,
+      `${ann.org}/org.git: members/00000000-0000-4000-8000-000000000000.json is damaged, so this member is skipped: role: Invalid option: expected one of "reader"|"editor"|"maintainer"|"owner"`,
+      `${ann.org}/org.git: has other refs than the manifest lists`,
     ])
     expect(wrongIn(stdout).filter((line) => line.includes(`members/${bob.user.id}.json is damaged`))).to.have.length(1)
     expect(stdout).to.contain(`2 organisations and ${nodes.length} nodes restored from `)
@@ -238,7 +238,7 @@ describe('grove restore', () => {
       expect({ code, wrong: wrongIn(stdout) }).to.deep.equal({
         code: 1,
         wrong: [
-          `${left}: left: its id ${stolen.id} is that of a node of the organisation ${kept.org}, too (${kept.path})`,
+          `${left}: skipped: its id ${stolen.id} is also that of a node of the organisation ${kept.org} (${kept.path})`,
         ],
       })
       expect(stdout).to.contain(`2 organisations and ${nodes.length} nodes restored from `)
@@ -248,7 +248,7 @@ describe('grove restore', () => {
   it('says that a folder without a repository has none', async () => {
     const empty = await folder()
     const { code, stdout } = await restored(empty)
-    expect({ code, wrong: wrongIn(stdout) }).to.deep.equal({ code: 1, wrong: [`${empty}: holds no repository`] })
+    expect({ code, wrong: wrongIn(stdout) }).to.deep.equal({ code: 1, wrong: [`${empty}: contains no repository`] })
   })
 
   it('may be run again where it was broken off, once what it left is removed', async () => {

@@ -60,7 +60,7 @@ describe('grove member add', () => {
       [[org, 'bob@example.org', 'king'], 'king is not a role; use one of reader, editor, maintainer, owner'],
       [[unknown, 'bob@example.org', 'reader'], 'Organisation not found'],
       [[org, 'nobody@example.org', 'reader'], 'There is no account with this e-mail address'],
-      [[org, 'ann@example.org', 'editor'], 'An organisation keeps at least one owner'],
+      [[org, 'ann@example.org', 'editor'], 'An organisation must have an owner; make another member an owner first'],
     ]
     for (const [args, reason] of cases)
       expect(await cli(grove.dataDir, 'member', 'add', ...args)).to.deep.equal({

@@ -153,7 +153,7 @@ describe('a backup into the same folder', () => {
         const { code, stdout } = await cli(grove.dataDir, 'backup', ...options, backup)
         expect(code).to.equal(1)
         expect(stdout).to.match(
-          new RegExp(`^1 problem found:\n  ${pathOf(one)}: git fsck: .*; its mirror is whole$`, 'm'),
+          new RegExp(`^1 problem found:\n  ${pathOf(one)}: git fsck: .*; its mirror is intact$`, 'm'),
         )
         expectSound(one)
       }

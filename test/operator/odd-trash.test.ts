@@ -38,7 +38,7 @@ describe('the trash', () => {
 
     expect(await command(grove.dataDir, 'restore-node', `${ann.org}/${node.id}`)).to.deep.equal({
       code: 1,
-      stdout: `${ann.org}/${node.id} cannot be restored: ${bob.org} has a node of this id, and an id can only be served once\n`,
+      stdout: `${ann.org}/${node.id} cannot be restored: ${bob.org} has a node with this id, and an id can only be served once\n`,
       stderr: '',
     })
     expect(await readdir(trash)).to.deep.equal([name])

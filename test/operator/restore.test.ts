@@ -63,15 +63,15 @@ describe('the operator', () => {
       const target = await folder()
       const { code, stdout } = await cli(target, 'restore', odd)
       expect(code).to.equal(1)
-      const no = 'not a mirror: it has no refs/grove/ledger and no org.json; git clone --mirror makes one'
+      const no = 'not a mirror: it has no refs/grove/ledger and no org.json; create one with git clone --mirror'
       expect(stdout.split('reset_token:\n')[0]).to.equal(
         `1 organisation and 1 node restored from ${odd}\nThese users can set a new password within 7 days, with POST /auth/password and this `,
       )
       expect(stdout.slice(stdout.indexOf('4 problems'))).to.equal(`4 problems found:
-  c.git: left: a/b is a copy of the same
+  c.git: skipped: a/b is a copy of the same repository
   d.git: ${no}
   e/.git: ${no}
-  f.git: left: its organisation ${second} is not among the copies
+  f.git: skipped: its organisation ${second} is not among the copies
 `)
       expect((await readdir(target)).filter((name) => !/^(index|credentials)\.sqlite/.test(name)).sort()).to.deep.equal(
         [org, 'run'].sort(),
@@ -115,7 +115,7 @@ describe('the operator', () => {
       expect({ code, wrong: stdout.split(' found:\n')[1] }, stdout).to.deep.equal({
         code: 1,
         wrong:
-          '  outside.git: not a mirror: it has no refs/grove/ledger and no org.json; git clone --mirror makes one\n',
+          '  outside.git: not a mirror: it has no refs/grove/ledger and no org.json; create one with git clone --mirror\n',
       })
       const restored = join(target, org, `${nodes[0].id}.git`)
       expect(await git(restored, 'rev-parse', 'refs/grove/ledger')).to.equal(ledger)
@@ -165,7 +165,7 @@ describe('the operator', () => {
         expect(await cli(other.dataDir, 'backup', backup)).to.deep.equal({
           code: 2,
           stdout: '',
-          stderr: `grove: ${backup} holds copies of another data folder: nothing in it is in ${other.dataDir}\n`,
+          stderr: `grove: ${backup} is a backup of another data folder: none of its repositories is in ${other.dataDir}\n`,
         })
       } finally {
         await other.close()

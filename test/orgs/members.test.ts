@@ -3,7 +3,10 @@
 import { expect } from 'chai'
 import { ann, bob, cleo, newOrg, noOrg, put, rolesOf, useScene } from './scene.ts'
 
-const lastOwner = { status: 409, body: { detail: 'An organisation keeps at least one owner', code: 'last_owner' } }
+const lastOwner = {
+  status: 409,
+  body: { detail: 'An organisation must have an owner; make another member an owner first', code: 'last_owner' },
+}
 
 describe('organisations', () => {
   useScene()
@@ -85,7 +88,7 @@ describe('organisations', () => {
       await put(org, cleo, 'reader')
       expect(await bob.delete(`/orgs/${org}/members/cleo@example.org`)).to.deep.equal({
         status: 403,
-        body: { detail: 'Only an owner removes other members', code: 'forbidden' },
+        body: { detail: 'Only an owner can remove other members', code: 'forbidden' },
       })
     })
 

@@ -190,7 +190,7 @@ describe('organisations', () => {
       const merge = `${whales.at}/pull-requests/1/merge`
       expect(await bob.post(merge, {})).to.deep.equal({
         status: 403,
-        body: { detail: 'This needs the role maintainer; yours is editor', code: 'forbidden' },
+        body: { detail: 'You need the maintainer role; yours is editor', code: 'forbidden' },
       })
       expect((await cleo.post(merge, {})).body.pr).to.include({ status: 'merged', merged_by: 'Cleo' })
       expect(whales.git.head()).to.equal(head)

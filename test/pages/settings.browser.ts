@@ -106,7 +106,9 @@ describe('pages of settings', () => {
     expect(await roles()).to.deep.equal(['Ann owner', 'Bob maintainer'])
     await page.getByText('Leave…').click()
     await page.getByRole('button', { name: 'Leave' }).click()
-    expect(await page.getByRole('alert').textContent()).to.equal('An organisation keeps at least one owner.')
+    expect(await page.getByRole('alert').textContent()).to.equal(
+      'An organisation must have an owner; make another member an owner first.',
+    )
     await page.getByText('Remove…').click()
     await page.getByRole('button', { name: 'Remove Bob' }).click()
     expect(await roles()).to.deep.equal(['Ann owner'])

@@ -7,7 +7,7 @@ import { type Answer, client, signUp } from '../support/people.ts'
 import { attemptOf, send, specOperations } from '../support/permissions.ts'
 import { grove, hidden, noNode, noOrg, open, signInFirst, signInToSee, useScene } from './scene.ts'
 
-const badToken = { status: 401, body: { detail: 'The token is bad, expired or revoked', code: 'invalid_token' } }
+const badToken = { status: 401, body: { detail: 'The token is invalid, expired or revoked', code: 'invalid_token' } }
 
 describe('permissions', () => {
   useScene()

@@ -141,7 +141,7 @@ describe('permissions', () => {
       expect((await editor.get(at)).status).to.equal(200)
       expect(await editor.patch(at, { title: 'Seals' })).to.deep.equal({
         status: 403,
-        body: { detail: 'This is for members of the organisation', code: 'forbidden' },
+        body: { detail: 'Only members of the organisation can do this', code: 'forbidden' },
       })
     })
 
@@ -153,7 +153,7 @@ describe('permissions', () => {
       await become('reader')
       expect(await editor.patch(at, { title: 'Seals' })).to.deep.equal({
         status: 403,
-        body: { detail: 'This needs the role editor; yours is reader', code: 'forbidden' },
+        body: { detail: 'You need the editor role; yours is reader', code: 'forbidden' },
       })
       await become('maintainer')
       expect((await editor.delete(at)).status).to.equal(204)

@@ -69,7 +69,7 @@ describe('credentials that move', () => {
     const busy = await withPostgres(folder, url, 'credentials-to-postgres')
     expect([busy.code, busy.stderr]).to.deep.equal([
       2,
-      `grove: A service or a command is at work on ${folder}: stop it first\n`,
+      `grove: A service or a command is using ${folder}: stop it first\n`,
     ])
     await running.close()
     const elsewhere = await newDataDir()
@@ -80,7 +80,7 @@ describe('credentials that move', () => {
     const full = await withPostgres(folder, taken, 'credentials-to-postgres')
     expect([full.code, full.stderr]).to.deep.equal([
       2,
-      'grove: The database of DATABASE_URL has other accounts: name an empty one\n',
+      'grove: The database of DATABASE_URL has other accounts: use an empty one\n',
     ])
     expect(await readdir(folder)).to.include('credentials.sqlite')
     await rm(elsewhere, { recursive: true })
@@ -113,7 +113,7 @@ describe('credentials that move', () => {
       ([code, text]: [number, string]) => code === 1 && text.includes('DATABASE_URL: is empty, and all accounts'),
     )
     const wrong = await refusal(await databaseFor('nothing in it'))
-    expect(wrong).to.match(/^The database of DATABASE_URL is empty, though there are organisations/)
+    expect(wrong).to.match(/^The database of DATABASE_URL is empty, but there are organisations/)
   })
 
   it('are in a backup of the same form, from which either engine is restored', async () => {

@@ -243,7 +243,7 @@ describe('a membership that was given and is not committed', () => {
       expect(answer).to.deep.equal({
         status: 503,
         body: {
-          detail: 'The account is made, but it is not a member yet; sign in, which tries again',
+          detail: 'The account was created, but is not a member yet; sign in to try again',
           code: 'outcome_unknown',
         },
       })

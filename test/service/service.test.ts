@@ -64,19 +64,19 @@ describe('the service', () => {
   it('ends with one clear line if the environment cannot be used', async () => {
     const { code, stdout, stderr } = await run({ PORT: 'http', RATE_LIMIT: 'maybe', DATA_DIR: dataDir })
     expect({ code, stdout }).to.deep.equal({ code: 1, stdout: '' })
-    expect(stderr).to.match(/^The environment cannot be used: PORT: .*; RATE_LIMIT: .*\n$/)
+    expect(stderr).to.match(/^The configuration is not valid: PORT: .*; RATE_LIMIT: .*\n$/)
   })
 
   for (const [HOST, said] of [
-    ['192.0.2.1', '192.0.2.1 is no address of this machine'],
-    ['a..b', 'no address is known of a..b'],
+    ['192.0.2.1', '192.0.2.1 is not an address of this machine'],
+    ['a..b', 'cannot resolve a..b'],
   ] as const) {
     for (const WORKERS of ['1', '2']) {
       it(`ends with one line that names HOST if that is ${HOST}, with ${WORKERS} processes`, async () => {
         expect(await run({ HOST, WORKERS, PORT: '0', DATA_DIR: dataDir })).to.deep.equal({
           code: 1,
           stdout: '',
-          stderr: `The environment cannot be used: HOST: ${said}\n`,
+          stderr: `The configuration is not valid: HOST: ${said}\n`,
         })
       })
     }

@@ -145,7 +145,7 @@ describe('a service beside one of another version', () => {
     await writeFile(file, text.replace(/\n.*/, `\n${later}`))
     const error: unknown = await spawnGrove(dataDir).catch((reason: unknown) => reason)
     expect(String(error)).to.include(
-      `The environment cannot be used: DATA_DIR: Grove ${later} uses this folder, and this is Grove ${manifest.version}; stop that one first\n`,
+      `The configuration is not valid: DATA_DIR: Grove ${later} uses this folder, and this is Grove ${manifest.version}; stop that one first\n`,
     )
     const { code, stderr } = await cli(dataDir, 'purge')
     expect([code, stderr]).to.deep.equal([

@@ -71,7 +71,8 @@ export async function createAccessToken(
   actor: Person,
   { name, access, org_id, node_id, expires_at }: NewAccessToken,
 ): Promise<AccessToken & { readonly token: string }> {
-  if (node_id !== undefined && org_id === undefined) throw invalid(['body', 'node_id'], 'A node needs its org_id')
+  if (node_id !== undefined && org_id === undefined)
+    throw invalid(['body', 'node_id'], 'A token for a node also needs its org_id')
   const now = deps.now()
   const expiry = expires_at === undefined ? null : expiryOf(expires_at, now)
   if (org_id !== undefined) {
@@ -147,7 +148,7 @@ export function isWithin(scope: TokenScope, orgId: string | undefined, nodeId: s
 
 function expiryOf(text: string, now: Date): string {
   const time = new Date(text)
-  if (!(time > now)) throw invalid(['body', 'expires_at'], 'The token would have expired already', text)
+  if (!(time > now)) throw invalid(['body', 'expires_at'], 'A token must expire in the future', text)
   return time.toISOString()
 }
 

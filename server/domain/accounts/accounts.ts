@@ -92,7 +92,7 @@ export async function signup(
 async function joinFirst(deps: Deps, person: Person, pending: PendingMembership): Promise<JoinedOrg | undefined> {
   return completeMembership(deps, person, pending).catch((cause: unknown) => {
     if (isFinal(cause)) return undefined
-    const detail = 'The account is made, but it is not a member yet; sign in, which tries again'
+    const detail = 'The account was created, but is not a member yet; sign in to try again'
     throw new AppError('outcome_unknown', detail, {}, { cause })
   })
 }
@@ -216,7 +216,7 @@ async function changeBy(deps: Deps, client: SignInFrom, password: string, proof:
   })
   const account = await readAccount(deps, accountId)
   const set = { id: accountId, password_hash }
-  return signIn(deps, account, set, client, 'The password is changed; other sessions have ended', proof.method)
+  return signIn(deps, account, set, client, 'The password was changed; all other sessions have ended', proof.method)
 }
 
 function byOldPassword(deps: Deps, account: Account, password: string): Proof {

@@ -137,12 +137,12 @@ export async function listPlaces(deps: Deps, actor: Administrator, input: PlaceC
 
 function requireAdministrator(actor: Administrator): void {
   if (actor.kind === 'person' && !actor.isAdmin)
-    throw new AppError('forbidden', 'This is for administrators of the service')
+    throw new AppError('forbidden', 'Only administrators of the service can do this')
 }
 
 function requireOther(actor: Administrator, { id }: Pick<Account, 'id'>): void {
   if (actor.kind === 'person' && id === actor.id)
-    throw new AppError('own_account', 'This is your own account; another administrator may do this')
+    throw new AppError('own_account', 'You cannot do this to your own account; ask another administrator')
 }
 
 async function accountAt(deps: Deps, { accountId }: AccountAt): Promise<Account> {

@@ -26,7 +26,7 @@ export function isBrowserSecret(text: string): boolean {
  * @throws Error if the user has no session
  */
 export async function createBrowserSession(deps: Deps, { id, sessionId }: Person): Promise<string> {
-  if (sessionId === undefined) throw new Error('Only a session is kept in a browser')
+  if (sessionId === undefined) throw new Error('Only a session can be kept in a browser')
   const secret = newToken('browser')
   await deps.credentials.write(async (trx) => {
     if ((await findProfileOfSession(trx, sessionId, id)) === undefined) throw sessionEndedError()
@@ -38,7 +38,7 @@ export async function createBrowserSession(deps: Deps, { id, sessionId }: Person
 
 /** Returns the error for a new session that a change of the password has ended. */
 export function sessionEndedError(): AppError {
-  return new AppError('invalid_credentials', 'The session was ended during the sign-in; sign in again')
+  return new AppError('invalid_credentials', 'The session ended during the sign-in; sign in again')
 }
 
 /**

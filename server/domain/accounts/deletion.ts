@@ -26,7 +26,7 @@ export interface Deletion {
 }
 
 const whatRemains =
-  'The account is deleted. Git history keeps what it has: the name and e-mail in commits, pull requests and earlier versions of member files'
+  'The account was deleted. Git history keeps the name and e-mail address in commits, pull requests and earlier versions of member files'
 
 /**
  * Deletes the caller's own account, proved by its password.
@@ -143,10 +143,10 @@ export function idOf(actor: Person | Operator): string {
 
 /** @param ended the memberships that ended before the refusal */
 function lastOwner(orgs: readonly OrgName[], ended?: Ended): AppError {
-  const advice = `Others would be left without an owner in ${namesOf(orgs)}; give the role to one of them first`
+  const advice = `${namesOf(orgs)} would have no owner; make another member an owner first`
   const changed = ended === undefined ? [] : [...ended.left, ...ended.trashed]
   if (changed.length === 0) return new AppError('last_owner', advice, { orgs })
-  return new AppError('last_owner', `${advice}. These memberships have ended already: ${namesOf(changed)}`, {
+  return new AppError('last_owner', `${advice}. These memberships have already ended: ${namesOf(changed)}`, {
     orgs,
     ...ended,
   })

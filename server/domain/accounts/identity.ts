@@ -20,7 +20,7 @@ export function isEmail(email: string): boolean {
 
 /** @throws ValidationError, also for an address that hides another in Git */
 export function requireEmail(email: string, field = 'email'): void {
-  if (!isEmail(email)) throw invalid(['body', field], 'Value error, not a valid e-mail address', email)
+  if (!isEmail(email)) throw invalid(['body', field], 'This is not a valid e-mail address', email)
 }
 
 /** Characters. org.json and member files do not hold longer names. */
@@ -30,7 +30,7 @@ const longestName = 200
 export function requireAuthorName(name: string): void {
   requireLine('name', name, longestName)
   if (isAuthorName(name)) return
-  throw invalid(['body', 'name'], 'Git would keep nothing of this name in a commit; use letters or digits', name)
+  throw invalid(['body', 'name'], 'Git would remove all of this name from a commit; use letters or digits', name)
 }
 
 /** Checks text that is shown in one line of a list. @param field of the request's body @throws ValidationError */
@@ -38,7 +38,7 @@ export function requireLine(field: string, text: string, longest: number): void 
   if (isOneLine(text) && [...text].length <= longest) return
   throw invalid(
     ['body', field],
-    `Value error, at most ${longest} characters, and no control characters`,
+    `${field} must have at most ${longest} characters, without control characters`,
     text.slice(0, longest),
   )
 }

@@ -336,8 +336,7 @@ export async function requireSignUpAllowed(
 /** Returns the error for a missing or invalid invitation. */
 export function signUpRefusedError({ config: { signup } }: Deps): AppError {
   if (signup === 'open') return invitationNotFoundError()
-  const reason =
-    signup === 'closed' ? 'Sign-up is closed; ask the operator' : 'Sign-up needs an invitation that is good'
+  const reason = signup === 'closed' ? 'Sign-up is closed; ask the operator' : 'Sign-up needs a valid invitation'
   return new AppError('signup_closed', reason)
 }
 

@@ -26,7 +26,7 @@ let known: Promise<ReadonlySet<string>> | undefined
 export async function requireUncommon(field: string, password: string): Promise<void> {
   known ??= load()
   if ((await known).has(password.toLowerCase()))
-    throw invalid(['body', field], 'Value error, the password is among the 10,000 most common; choose another')
+    throw invalid(['body', field], 'The password is among the 10,000 most common; choose another')
 }
 
 /** Loads the list when it is first needed, in 10 ms. */
@@ -51,7 +51,7 @@ const semaphore = createSemaphore<HashTurn>({
   waiting: {
     // About two seconds of work for each purpose.
     quota: createQuota(({ purpose }) => [[purpose, 64]]),
-    refusal: () => new AppError('rate_limited', 'Too many people sign in at this moment'),
+    refusal: () => new AppError('rate_limited', 'Too many passwords are being checked; try again in a moment'),
   },
   laneOf: ({ purpose }) => ({ key: purpose }),
 })

@@ -164,7 +164,7 @@ export async function refresh(
   if (next === undefined || account === undefined) {
     throw new AppError('invalid_token', 'The refresh token is unknown, expired, used up or revoked')
   }
-  return sessionAnswer(deps, account, next, 'The session goes on')
+  return sessionAnswer(deps, account, next, 'The session continues')
 }
 
 /** Ends the token's session. Does nothing for an unknown or expired token. */

@@ -17,7 +17,7 @@ export async function checkUntilWritable({ log, draining }: Pick<Deps, 'log' | '
       return undefined
     })
     if (sound) {
-      log.warn({ path: repo.dir }, 'a read-only repository is sound and durable; it is writable again')
+      log.warn({ path: repo.dir }, 'a read-only repository is intact and durable; it is writable again')
       return
     }
     if (sound === false) log.error({ path: repo.dir }, 'git fsck reports damage; the repository stays read-only')

@@ -91,7 +91,7 @@ export class Cell implements Placement {
   }
 
   /**
-   * Returns the place of an organisation that is not here or is already at its new cell. The place is this cell while
+   * Returns the place of an organisation that is not, or no longer, in this cell. The place is this cell while
    * the organisation is being created or moved. Undefined: it is here, or no cell has it.
    */
   async findAway(orgId: string): Promise<FoundPlace | undefined> {
@@ -121,7 +121,7 @@ export class Cell implements Placement {
     const other = await this.#chooseOpen()
     throw new AppError(
       'moving',
-      `This cell takes no new organisations; ${other === undefined ? 'no' : 'another'} one does`,
+      `This cell takes no new organisations; ${other === undefined ? 'no other' : 'another'} cell does`,
     )
   }
 
@@ -156,14 +156,14 @@ export class Cell implements Placement {
       async (trx) =>
         (await insertPlaces(trx, this.name, [orgId], 'making')) === 1 || (await renewClaim(trx, this.name, orgId)),
     )
-    if (!isClaimed) throw new GitError('repo_exists', 'An organisation of this id exists, or did')
+    if (!isClaimed) throw new GitError('repo_exists', 'This id is in use or was used before')
   }
 
   async declare(orgId: string, state: 'here' | 'gone'): Promise<void> {
     if (!(await this.#credentials.write((trx) => setPlaceState(trx, this.name, orgId, state))))
       throw new AppError(
         'outcome_unknown',
-        'The change is made, but the directory of cells has the organisation elsewhere',
+        'The change was made, but the directory says that another cell has the organisation',
       )
   }
 

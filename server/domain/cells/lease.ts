@@ -101,7 +101,7 @@ async function obtain(options: LeaseOptions): Promise<Obtained | undefined> {
 
 function heldByAnother(name: string, url: string): LeaseError {
   return new LeaseError(
-    `The cell ${name} is served at ${url} from another data folder or machine, which renews its lease: stop that one, or give this folder another CELL`,
+    `The cell ${name} is served at ${url} from another data folder or machine. Stop that service, or give this folder another CELL`,
   )
 }
 
@@ -150,14 +150,14 @@ function newLease(
     try {
       if (await credentials.write((trx) => renewLease(trx, { name, epoch }, leaseMs))) {
         renewed = asked
-        if (!wasHeld && isHeld()) log.warn({ cell: name, epoch }, 'the cell has its lease again, and writes')
+        if (!wasHeld && isHeld()) log.warn({ cell: name, epoch }, 'the cell has its lease again and can write')
         return
       }
       lost = 'taken'
       clearInterval(timer)
       log.error(
         { cell: name, epoch },
-        'another data folder or machine has taken the lease of this cell, which only reads now',
+        'another data folder or machine has taken the lease of this cell, which is read-only now',
       )
     } catch (error) {
       log.error({ err: error, cell: name, epoch }, 'the lease of this cell could not be renewed; it is retried')
@@ -201,7 +201,7 @@ function newLease(
 type Lost = 'never had' | 'taken'
 
 const sentences = {
-  'never had': `Another process has the lease of this cell: one on another data folder or machine, or one that was killed in the last ${leaseMs / 1000} s; nothing was changed, try again then`,
-  taken: 'Another service has taken the place of this one, which only reads',
-  unanswered: 'The database of accounts does not answer; until it does, this cell only reads',
+  'never had': `Another data folder or machine has the lease of this cell, or a process was killed in the last ${leaseMs / 1000} s. Nothing was changed; try again in ${leaseMs / 1000} s`,
+  taken: 'Another service has taken over this cell; this one is read-only until it is restarted',
+  unanswered: 'The database of accounts does not respond; this cell is read-only until it does',
 } as const

@@ -144,7 +144,7 @@ async function setAside(deps: Deps, { org_id: orgId, cell }: PlaceRow): Promise<
     },
   )
   await indexOrg(deps, orgId)
-  log.error({ orgId, path, cell }, 'an organisation of another cell lay here: its folder was renamed and is not served')
+  log.error({ orgId, path, cell }, 'the folder of an organisation of another cell was renamed; it is not served')
 }
 
 async function reconcilePlace(

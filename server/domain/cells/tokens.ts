@@ -72,7 +72,7 @@ export async function verifyFromCell<Claim extends string>(
     return { ...textsOf(payload, claims), exp }
   } catch (error) {
     if (!(error instanceof errors.JOSEError)) throw error
-    throw new AppError('forbidden', `${what} is not of a cell of this service, or is too old`)
+    throw new AppError('forbidden', `${what} is not from a cell of this service, or has expired`)
   }
 }
 

@@ -91,7 +91,7 @@ export async function appendPulls(
 export async function readNodeRecord(repo: Repo, ledger: Oid): Promise<NodeRecord> {
   const record = await readJsonAt<NodeRecord>(repo, ledger, nodeFile)
   if (typeof record.title === 'string' && typeof record.created_at === 'string') return record
-  throw new GitError('object_damaged', 'The ledger does not say what the node is')
+  throw new GitError('object_damaged', 'The ledger does not describe the node')
 }
 
 /** Returns the highest number used, or 0 before the first. */
@@ -148,5 +148,5 @@ function parse<T extends object>(bytes: Buffer): T {
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
   }
-  throw new GitError('object_damaged', 'The ledger holds what Grove did not write')
+  throw new GitError('object_damaged', 'The ledger contains data that Grove did not write')
 }

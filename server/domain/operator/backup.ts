@@ -208,7 +208,7 @@ export async function findMistake({ root, postgres }: Source, dir: string): Prom
   const known = new Set((await listStoredRepositories(root)).map(({ path }) => path))
   const mirrors = (await listStoredRepositories(dir)).filter(({ path }) => lexists(join(dir, path)))
   if (mirrors.length === 0 || mirrors.some(({ path }) => known.has(path))) return undefined
-  return `${dir} holds copies of another data folder: nothing in it is in ${root}`
+  return `${dir} is a backup of another data folder: none of its repositories is in ${root}`
 }
 
 export function byPath(a: Pick<PathProblem, 'path'>, b: Pick<PathProblem, 'path'>): number {
@@ -272,11 +272,11 @@ async function takeRepository(
   const to: Repo = { dir: join(dir, stored.path) }
   // Git would block on a named pipe until its time limit.
   const odd = lexists(from.dir) ? await findOddEntry(from.dir, false) : undefined
-  if (odd !== undefined) throw new GitError('native_failed', `${odd}; the mirror is left as it was`)
+  if (odd !== undefined) throw new GitError('native_failed', `${odd}; the mirror was not changed`)
   const refs = listRefs(from, 'refs/')
   const identity = identityRef(stored)
   // Otherwise a loss on the disk would also be copied to the mirror.
-  if (!refs.has(identity)) throw new GitError('ref_damaged', `${identity} is missing; the mirror is left as it was`)
+  if (!refs.has(identity)) throw new GitError('ref_damaged', `${identity} is missing; the mirror was not changed`)
   try {
     if (!repoExists(to)) {
       await createMirror(from, to.dir, signal)
@@ -291,7 +291,7 @@ async function takeRepository(
     if (!isSound)
       return { fetched: had !== undefined && fetched, again: true, damage: await takeAgain(from, to, signal) }
     const lost = full || !fetched ? await findDamage(from, signal) : undefined
-    return { fetched, again: false, damage: lost && `${lost}; its mirror is whole` }
+    return { fetched, again: false, damage: lost && `${lost}; its mirror is intact` }
   } catch (error) {
     if (repoExists(from)) throw error
     throw new GitError('repo_missing', 'it was deleted while it was copied')

@@ -49,7 +49,8 @@ export async function findCopies(dir: string): Promise<Copies> {
       return
     }
     const lacksOne = missing.length === 1 && !missing.includes('objects')
-    if (isNamedRepository(path) || lacksOne) problems.push({ path, reason: `is no repository: ${adviceOn(missing)}` })
+    if (isNamedRepository(path) || lacksOne)
+      problems.push({ path, reason: `is not a repository: ${adviceOn(missing)}` })
     if (isNamedRepository(path) && missing.length < parts.length) return
     const entries = await entriesOf(join(dir, path))
     if (level < levels) for (const one of entries) await look(join(path, one.name), one, level + 1)
@@ -70,9 +71,9 @@ async function missingParts(dir: string): Promise<(typeof parts)[number][]> {
 }
 
 function adviceOn(missing: readonly string[]): string {
-  const said = missing.map((name) => `${name} is missing or no ${name === 'HEAD' ? 'file' : 'folder'}`).join(', ')
+  const said = missing.map((name) => `${name} is missing or not a ${name === 'HEAD' ? 'file' : 'folder'}`).join(', ')
   // Git needs the folder even if it is empty after all refs are packed; tools that copy only files omit it.
-  return missing.join() === 'refs' ? `${said}; where packed-refs is there, make an empty folder refs` : said
+  return missing.join() === 'refs' ? `${said}; if there is a file packed-refs, create an empty folder refs` : said
 }
 
 function isNamedRepository(path: string): boolean {

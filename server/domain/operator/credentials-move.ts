@@ -25,17 +25,17 @@ export async function moveCredentials(
 ): Promise<string | undefined> {
   const [file, moved] = [join(root, credentialsFile), join(root, movedCredentialsFile)]
   if (!lexists(file))
-    return lexists(moved) ? `${credentialsFile} was moved before` : `${root} has no ${credentialsFile}`
-  if (lexists(moved)) return `${moved} is in the way: it is from an earlier move`
+    return lexists(moved) ? `${credentialsFile} has already been moved` : `${root} has no ${credentialsFile}`
+  if (lexists(moved)) return `${moved} already exists, from an earlier move`
   // A service or command that starts during the move waits.
   return withCredentialsLock(root, signal, async () => {
     if ((await listLiveProcesses(runFolder(root))).length > 0)
-      return `A service or a command is at work on ${root}: stop it first`
+      return `A service or a command is using ${root}: stop it first`
     const damage = findDatabaseDamage(file)
     if (damage !== undefined) return `${credentialsFile} is damaged: ${damage}`
     signal.throwIfAborted()
     if ((await copyToPostgres(file, postgres)) === 'has accounts')
-      return 'The database of DATABASE_URL has other accounts: name an empty one'
+      return 'The database of DATABASE_URL has other accounts: use an empty one'
     await rename(file, moved)
     await syncDirectory(root)
     // Left by a killed process. Opening the file has already moved the rows of its log into it.

@@ -70,13 +70,13 @@ export async function examine(
   else if (postgres && cell !== undefined) findings.push(...(await examinePlaces(postgres, cell, root)))
   if (!lexists(index)) {
     findings.push({
-      ...damageFinding('database', indexFile, 'is missing; the next start makes it again'),
+      ...damageFinding('database', indexFile, 'is missing; the next start rebuilds it'),
       kind: 'note',
     })
   } else {
     const sickIndex = databaseFault(index)
     if (sickIndex !== undefined)
-      findings.push(damageFinding('database', indexFile, `${sickIndex}; the next start makes it again`))
+      findings.push(damageFinding('database', indexFile, `${sickIndex}; the next start rebuilds it`))
     else findings.push(...(await examineIndex(root, index, scratch, damaged, onProgress)))
   }
   return {
@@ -93,7 +93,7 @@ export async function examine(
 async function examineFile(root: string): Promise<CredentialsState> {
   const file = join(root, credentialsFile)
   const schema = (await schemaOf(root, credentialsFile))[credentialsFile]
-  if (!lexists(file)) return { schema, fault: 'is missing, and with it all accounts' }
+  if (!lexists(file)) return { schema, fault: 'is missing, together with all accounts' }
   const fault = databaseFault(file)
   return { schema, fault: fault ?? (schema === undefined ? 'is empty, and all accounts are missing' : undefined) }
 }
@@ -209,10 +209,10 @@ function readOnlyStore(root: string): Store {
 }
 
 function describe({ row, columns, only }: Difference): string {
-  if (only === 'index') return `the index has ${row}, the repository has not`
+  if (only === 'index') return `the index has ${row}, but the repository does not`
   if (only === 'rebuilt') return `the index lacks ${row}`
   const parts = Object.entries(columns).map(
-    ([name, [has, is]]) => `${name} is ${shown(is)}, the index has ${shown(has)}`,
+    ([name, [has, is]]) => `${name} is ${shown(is)}, but the index has ${shown(has)}`,
   )
   return `${row}: ${parts.join('; ')}`
 }
@@ -235,6 +235,6 @@ async function findCycles({ index }: Pick<Deps, 'index'>): Promise<Finding[]> {
   return Array.from({ length: hidden.length / 2 }, (_, at) => {
     const [parent = '', child = ''] = [ids[hidden[2 * at] ?? 0], ids[hidden[2 * at + 1] ?? 0]]
     const path = join(orgOf.get(child) ?? '', `${child}.git`)
-    return damageFinding('graph', path, `its edge to the parent ${parent} closes a circle, and is hidden`)
+    return damageFinding('graph', path, `the parent ${parent} would create a cycle; the edge is hidden`)
   })
 }

@@ -9,7 +9,7 @@ import { isOid } from '../../../gitstore/repo.ts'
 import { asJson } from '../format/signatures.ts'
 
 const manifestSchema = z.object({
-  format: z.literal(1, 'this version does not know its format'),
+  format: z.literal(1, 'this version of Grove does not know the format'),
   /** ISO 8601 in UTC. */
   created_at: z.string(),
   credentials: z.object({ sha256: z.string() }).optional(),

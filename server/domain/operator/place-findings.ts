@@ -40,9 +40,11 @@ async function examineFolders(db: CredentialsDb, cell: string, root: string): Pr
     const places = new Map((await listPlaces(db, some)).map((place) => [place.org_id, place]))
     for (const orgId of some) {
       const place = places.get(orgId)
-      if (place === undefined) findings.push(note(orgId, 'has no place in the directory; the service gives it one'))
+      if (place === undefined) findings.push(note(orgId, 'has no place in the directory; the service will give it one'))
       else if (place.cell !== cell)
-        findings.push(damageFinding('directory', orgId, `is the cell ${place.cell}'s; the next start sets it aside`))
+        findings.push(
+          damageFinding('directory', orgId, `belongs to the cell ${place.cell}; the next start sets it aside`),
+        )
     }
   }
   return findings
@@ -54,7 +56,7 @@ async function examineRows(db: CredentialsDb, cell: string, root: string): Promi
     const places = await listPlacesOf(db, { cell, state: 'here', beyond, limit: placesAtOnce })
     for (const { org_id } of places)
       if (!lexists(join(root, org_id)))
-        findings.push(damageFinding('directory', org_id, 'is missing, though it is said to be here'))
+        findings.push(damageFinding('directory', org_id, 'is missing, but the directory says that it is here'))
     beyond = places.length < placesAtOnce ? undefined : places.at(-1)?.org_id
   }
   return findings

@@ -37,7 +37,7 @@ export async function examineRepository(
   if (!lexists(repo.dir)) {
     // It may have been deleted after the listing.
     if (stored.nodeId !== undefined || !lexists(join(root, stored.orgId))) return []
-    return [damageFinding('repository', stored.path, 'is missing: nothing of the organisation can be read')]
+    return [damageFinding('repository', stored.path, 'is missing, so the organisation cannot be read')]
   }
   const wrong = await damagesOf(repo, stored, signal)
   const findings = lexists(repo.dir) ? wrong.map((reason) => damageFinding('repository', stored.path, reason)) : []
@@ -77,6 +77,6 @@ async function untruthsOfOrg(repo: Repo, head: Oid, orgId: string): Promise<stri
   const { org, damaged = [] } = await readRecord(repo, head)
   return [
     ...(org.id === orgId ? [] : [`org.json says that it is ${org.id}`]),
-    ...damaged.map(({ path, reason }) => `${path} is damaged, and this person is no member: ${reason}`),
+    ...damaged.map(({ path, reason }) => `${path} is damaged, so this user is not a member: ${reason}`),
   ]
 }

@@ -30,9 +30,9 @@ export async function findOccupant(root: string): Promise<string | undefined> {
   const names = await listNames(root)
   if (names.some(isId)) return 'it has organisations'
   if (names.includes(stagingFolder))
-    return `another restore is at work, or was broken off: then remove ${join(root, stagingFolder)}`
+    return `another restore is running, or was interrupted: if none is running, remove ${join(root, stagingFolder)}`
   const isUsed = (await listLiveProcesses(runFolder(root))).length > 0
-  return isUsed ? 'a service or a command is at work on it' : undefined
+  return isUsed ? 'a service or a command is using it' : undefined
 }
 
 /** The data folder to fill. `sharesAccounts`: its database may have the accounts of several cells. */
@@ -77,7 +77,7 @@ async function placeCredentials(
   if (file === undefined || typeof file === 'string') {
     if (file !== undefined) problems.push({ path: credentialsFile, reason: `${file}, and was not read` })
     else if (manifest?.credentials)
-      problems.push({ path: credentialsFile, reason: 'is missing, though the manifest names it' })
+      problems.push({ path: credentialsFile, reason: 'is missing, but the manifest lists it' })
     return false
   }
   const making = join(root, stagingFolder, credentialsFile)
@@ -88,12 +88,15 @@ async function placeCredentials(
     return false
   }
   if (manifest && manifest.credentials?.sha256 !== (await hashOfFile(from)))
-    problems.push({ path: credentialsFile, reason: 'is another than the manifest names; it is sound, and was taken' })
+    problems.push({
+      path: credentialsFile,
+      reason: 'is not the file that the manifest lists; it is intact, and was used',
+    })
   for (const end of ['-wal', '-shm']) await rm(`${making}${end}`, { force: true })
   if (postgres) {
     const filled = await copyToPostgres(making, postgres)
     if (filled === 'has accounts' && !sharesAccounts)
-      throw new DatabaseError('storage_error', 'The database of DATABASE_URL has accounts')
+      throw new DatabaseError('storage_error', 'The database of DATABASE_URL already has accounts')
     return true
   }
   await syncPath(making)
@@ -141,7 +144,7 @@ export async function createAccounts(deps: Deps, problems: PathProblem[]): Promi
     const account = { id, email, name, password_hash, created_at, org_id: first?.org_id ?? newId(), hide_email }
     if (await deps.credentials.write((trx) => insertAccount(trx, account)))
       accounts.push({ email, resetToken: (await issueResetToken(deps, id)).reset_token })
-    else problems.push({ path: email, reason: `two people have this address; ${id} gets no account` })
+    else problems.push({ path: email, reason: `two users have this e-mail address; ${id} gets no account` })
   }
   return accounts.sort((a, b) => (a.email < b.email ? -1 : 1))
 }

@@ -92,7 +92,10 @@ async function stageAll(
     .map((path) => ({ path, reason: 'was deleted before the backup (manifest.json, gone)' }))
   const [deep] = found.unsearched
   if (deep !== undefined)
-    left.push({ path: deep, reason: `was not searched, one of ${found.unsearched.length} folders that lie too deep` })
+    left.push({
+      path: deep,
+      reason: `was not searched, because it is nested too deeply; there are ${found.unsearched.length} such folders`,
+    })
 
   const copied = await copyAll(staging, dir, wanted, named, signal, onProgress)
   const { copies, problems: conflicts } = chooseCopies(copied.copies)
@@ -101,15 +104,15 @@ async function stageAll(
     await moveRepo(copy.dir, join(staging, orgId, id === orgId ? orgRepository : `${id}.git`))
   }
   const problems = [
-    ...(damage === undefined ? [] : [{ path: manifestFile, reason: `damaged, and done without: ${damage}` }]),
+    ...(damage === undefined ? [] : [{ path: manifestFile, reason: `damaged, and was ignored: ${damage}` }]),
     ...found.problems.filter(({ path }) => !gone.has(path)),
     ...copied.problems,
     ...conflicts,
   ]
-  if (found.paths.length + problems.length === 0) problems.push({ path: dir, reason: 'holds no repository' })
+  if (found.paths.length + problems.length === 0) problems.push({ path: dir, reason: 'contains no repository' })
   const spoken = new Set([...problems.map(({ path }) => path), ...copies.map(({ path }) => path)])
   for (const path of named.keys())
-    if (!spoken.has(path)) problems.push({ path, reason: 'is missing, though the manifest names it' })
+    if (!spoken.has(path)) problems.push({ path, reason: 'is missing, but the manifest lists it' })
   const orgs = copies.filter(({ id, orgId }) => id === orgId).map(({ id }) => id)
   return { orgs: orgs.sort(), nodes: copies.length - orgs.length, manifest, left, problems: problems.sort(byPath) }
 }
@@ -121,14 +124,14 @@ async function stageAll(
 function chooseCopies(all: readonly Copied[]): Chosen {
   const problems: PathProblem[] = []
   const leave = ({ path }: Copied, reason: string): false => {
-    problems.push({ path, reason: `left: ${reason}` })
+    problems.push({ path, reason: `skipped: ${reason}` })
     return false
   }
   const first = new Map<string, Copied>()
   const single = all.filter((one) => {
     const key = `${one.orgId}/${one.id}`
     const other = first.get(key)
-    if (other) return leave(one, `${other.path} is a copy of the same`)
+    if (other) return leave(one, `${other.path} is a copy of the same repository`)
     first.set(key, one)
     return true
   })
@@ -144,7 +147,7 @@ function chooseCopies(all: readonly Copied[]): Chosen {
   const copies = housed.filter((one) => {
     const holder = holders.get(one.id)
     if (one.id === one.orgId || !holder || holder === one) return true
-    return leave(one, `its id ${one.id} is that of a node of the organisation ${holder.orgId}, too (${holder.path})`)
+    return leave(one, `its id ${one.id} is also that of a node of the organisation ${holder.orgId} (${holder.path})`)
   })
   for (const one of copies) problems.push(...one.reasons.map((reason) => ({ path: one.path, reason })))
   return { copies, problems }
@@ -191,7 +194,7 @@ async function copyAll(
   return { copies: copies.sort(byPath), problems }
 }
 
-const notAMirror = 'not a mirror: it has no refs/grove/ledger and no org.json; git clone --mirror makes one'
+const notAMirror = 'not a mirror: it has no refs/grove/ledger and no org.json; create one with git clone --mirror'
 
 /**
  * Copies one repository to `staging` under a new name, or returns a reason against it.
@@ -223,7 +226,7 @@ async function copyOne(
   const reasons = [
     ...identity.reasons,
     ...(damage === undefined ? [] : [damage]),
-    ...(moved ? ['has other refs than the manifest names'] : []),
+    ...(moved ? ['has other refs than the manifest lists'] : []),
   ]
   return { path, copy, ...identity, reasons }
 }
@@ -242,7 +245,7 @@ async function identityOf(repo: Repo): Promise<Identity | undefined> {
   const record = head ? await findRecord(repo, head) : undefined
   if (!record) return undefined
   const { org, damaged = [] } = record
-  const reasons = damaged.map(({ path, reason }) => `${path} is damaged, and this member is left out: ${reason}`)
+  const reasons = damaged.map(({ path, reason }) => `${path} is damaged, so this member is skipped: ${reason}`)
   return { id: org.id, orgId: org.id, createdAt: org.created_at, reasons }
 }
 

@@ -45,7 +45,7 @@ export async function restoreNode(deps: Deps, { orgId, nodeId }: NodeAt): Promis
 }
 
 function heldBy(orgId: string): NotRestored {
-  return { kind: 'conflict', reason: `${orgId} has a node of this id, and an id can only be served once` }
+  return { kind: 'conflict', reason: `${orgId} has a node with this id, and an id can only be served once` }
 }
 
 /** Finds the organisation that has a node with that id. Checks repositories, because the index may be out of date. */

@@ -97,7 +97,7 @@ export async function removeMember(deps: Deps, actor: Person, at: MemberAt): Pro
   const key = emailKey(at.email)
   const account = await findAccountAt(deps, at)
   const leaving = account === undefined ? emailKey(actor.email) === key : account.id === actor.id
-  if (!leaving && role !== 'owner') throw new AppError('forbidden', 'Only an owner removes other members')
+  if (!leaving && role !== 'owner') throw new AppError('forbidden', 'Only an owner can remove other members')
   await changeOrg(deps, actor, at, leaving ? 'leave' : 'remove', async (record) => {
     const named = [...record.members].find(([, member]) => emailKey(member.email) === key)?.[0]
     const id = account !== undefined && record.members.has(account.id) ? account.id : named
@@ -202,5 +202,6 @@ async function endInvitationsOf({ credentials }: Deps, { orgId }: OrgAt, change:
 
 function requireAnotherOwner(record: OrgRecord, except: string): void {
   const owners = [...record.members].filter(([id, member]) => member.role === 'owner' && id !== except)
-  if (owners.length === 0) throw new AppError('last_owner', 'An organisation keeps at least one owner')
+  if (owners.length === 0)
+    throw new AppError('last_owner', 'An organisation must have an owner; make another member an owner first')
 }

@@ -42,7 +42,7 @@ export async function changeOrg(
 
 /** Checks the role again under the lock. @throws AppError forbidden */
 export function requireOwner(record: OrgRecord, actor: { readonly id: string }): void {
-  if (!isOwner(record, actor.id)) throw new AppError('forbidden', 'This needs the role owner')
+  if (!isOwner(record, actor.id)) throw new AppError('forbidden', 'You need the owner role')
 }
 
 export function isOwner(record: OrgRecord, userId: string): boolean {
@@ -73,7 +73,10 @@ export async function indexChangedOrg(deps: Deps, orgId: string, declare?: () =>
       'an organisation could not be indexed, or written to the directory of cells; it is retried',
     )
     void retry(deps, index)
-    throw new AppError('outcome_unknown', 'The change is stored, but not in force everywhere yet; read again')
+    throw new AppError(
+      'outcome_unknown',
+      'The change is stored, but not in effect everywhere yet; read again in a moment',
+    )
   })
 }
 

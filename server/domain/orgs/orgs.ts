@@ -124,7 +124,7 @@ export async function updateOrg(deps: Deps, actor: Person, at: OrgAt, input: Par
     const { description, ...others } = input
     const { vault_id } = record.org
     if (vault_id !== undefined && (input.vault_id ?? vault_id) !== vault_id)
-      throw invalid(['body', 'vault_id'], 'the organisation is of another vault', input.vault_id)
+      throw invalid(['body', 'vault_id'], 'The organisation belongs to another vault', input.vault_id)
     const org = withDescription({ ...record.org, ...others }, description)
     return JSON.stringify(org) === JSON.stringify(record.org) ? record : { ...record, org }
   })

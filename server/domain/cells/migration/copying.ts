@@ -132,10 +132,10 @@ export function createCopier(
     },
     last: async () => {
       await round(() => {})
-      if ((await round(() => {})) > 0) throw new NotMovedError('It still changes, by a program other than the service')
+      if ((await round(() => {})) > 0) throw new NotMovedError('A program other than the service is still changing it')
       const arrived = await to.arrived(orgId)
       if (arrived.size !== there.size || [...there].some(([path, digest]) => arrived.get(path) !== digest))
-        throw new NotMovedError(`The cell ${to.name} does not have what was sent to it`)
+        throw new NotMovedError(`The repositories at the cell ${to.name} differ from those sent to it`)
     },
   }
 }

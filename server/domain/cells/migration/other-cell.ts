@@ -46,7 +46,7 @@ export function connectToCell(
       throw new NotMovedError(`The cell ${name} does not answer at ${url}: ${reasonOf(cause)}`, { cause })
     })
     if (status === 200) return schema.parse(JSON.parse(answer))
-    throw new NotMovedError(`The cell ${name} refuses (${status}): ${detailOf(answer)}`)
+    throw new NotMovedError(`The cell ${name} refused the request (${status}): ${detailOf(answer)}`)
   }
 
   return {
@@ -88,8 +88,8 @@ async function exchange(
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
     ...(signal && { signal }),
   })
-  asked.setTimeout(silentMs, () => asked.destroy(new Error('it is silent')))
-  const clock = setTimeout(() => asked.destroy(new Error('it takes no connection')), connectMs)
+  asked.setTimeout(silentMs, () => asked.destroy(new Error('it sent nothing for an hour')))
+  const clock = setTimeout(() => asked.destroy(new Error('it accepts no connection')), connectMs)
   asked.once('socket', (socket) => {
     if (socket.connecting) socket.once('connect', () => clearTimeout(clock))
     else clearTimeout(clock)

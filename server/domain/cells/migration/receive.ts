@@ -146,7 +146,7 @@ async function arriveAlone(deps: CellDeps, at: Pick<Sender, 'orgId'>): Promise<v
   if (exists(folder)) await putIntoPlace(deps, at, place)
   // The sending cell removes its folder only after the end of the move.
   else if (!exists(orgFolder(deps.store, at.orgId)))
-    throw new GitError('storage_error', 'What arrived of the organisation is not there', { orgId: at.orgId })
+    throw new GitError('storage_error', 'The repositories that another cell has sent are missing', { orgId: at.orgId })
   else await indexOrg(deps, at.orgId)
   await deps.credentials.write((trx) => endMove(trx, place))
 }
@@ -225,7 +225,7 @@ async function indexArrived(
     await indexMoved(staged, orgId, some, failed)
     const other = (await listNodeStates(deps.index.read, some)).find((row) => row.org_id !== orgId)
     if (other !== undefined)
-      throw new AppError('node_exists', `The organisation ${other.org_id} has a node ${other.id} here, as this one has`)
+      throw new AppError('node_exists', `The organisation ${other.org_id} in this cell also has a node ${other.id}`)
     if (nodes.length > 0 && failed.length === 0 && performance.now() > until) return some.at(-1)
     await nextTurn()
   }
@@ -272,5 +272,8 @@ async function accept(deps: CellDeps, { cell: from, orgId }: Sender): Promise<vo
   if (place?.cell !== from || !(place.state === 'here' || place.state === 'moving'))
     throw new AppError('forbidden', `The directory does not say that the cell ${from} has the organisation`)
   if (exists(orgFolder(deps.store, orgId)))
-    throw new AppError('moving', `The cell ${cell.name} has a folder of that organisation, which it sets aside soon`)
+    throw new AppError(
+      'moving',
+      `The cell ${cell.name} has a folder of that organisation, which it will soon set aside`,
+    )
 }

@@ -54,7 +54,7 @@ export async function moveOrg(deps: CellDeps, orgId: string, to: Destination, op
     return moveAlone(deps, orgId, to, options)
   })
   options.signal.throwIfAborted()
-  if (moved === undefined) throw new NotMovedError('Another process moves an organisation of this cell')
+  if (moved === undefined) throw new NotMovedError('Another process is moving an organisation of this cell')
   return moved
 }
 
@@ -93,14 +93,14 @@ async function moveAlone(deps: CellDeps, orgId: string, to: Destination, options
     closedAt = performance.now()
     await close(deps.store, orgId)
     const begun = await deps.credentials.write((trx) => beginMove(trx, { orgId, from: cell.name, to: to.name }))
-    if (begun === undefined) throw new NotMovedError('It moves already, or was deleted meanwhile')
+    if (begun === undefined) throw new NotMovedError('It is already moving, or was just deleted')
     await changesHaveEnded(deps, orgId, options.signal)
     await copy.last()
     await prepareAll(to, orgId)
     options.signal.throwIfAborted()
     cell.lease.before()
     if (!(await deps.credentials.write((trx) => decideMove(trx, begun, to.name))))
-      throw new NotMovedError('The move was undone by the service meanwhile')
+      throw new NotMovedError('The service has undone the move')
   } catch (error) {
     const isAsBefore = closedAt === 0 || (await isUndone(deps, orgId))
     if (isAsBefore) throw exists(orgFolder(deps.store, orgId)) ? asNotMoved(error) : deletedMeanwhile(error)
@@ -120,7 +120,7 @@ function asNotMoved(error: unknown): unknown {
 }
 
 function deletedMeanwhile(cause: unknown): NotMovedError {
-  return new NotMovedError('It was deleted meanwhile', { cause })
+  return new NotMovedError('It was deleted during the move', { cause })
 }
 
 async function requireHere({ credentials, placement: cell, store }: CellDeps, orgId: string): Promise<void> {
@@ -140,7 +140,7 @@ async function changesHaveEnded(deps: CellDeps, orgId: string, signal: AbortSign
   for (const began = performance.now(); await isOwnedByLiveProcess(deps.store, orgId); ) {
     signal.throwIfAborted()
     if (performance.now() - began > changesEndMs)
-      throw new NotMovedError('A change that had begun does not end, or cannot be indexed')
+      throw new NotMovedError('A running change does not end, or cannot be indexed')
     await sleep(lookEveryMs)
   }
 }
