@@ -60,8 +60,7 @@ export interface FirstSession extends Session {
  *
  * @throws ValidationError email, name, password
  * @throws AppError signup_closed, invitation_not_found, email_taken, rate_limited, outcome_unknown (the account exists
- * but
- *   is not a member yet), storage_readonly (a cell without its lease)
+ *   but is not a member yet), storage_readonly (a cell without its lease)
  */
 export async function signup(
   deps: Deps,
@@ -146,7 +145,7 @@ export function emailTakenError(): AppError {
   return new AppError('email_taken', 'There is an account with this e-mail address')
 }
 
-/** @throws AppError account_disabled, rate_limited, invalid_credentials (for an unknown address or a wrong password) */
+/** @throws AppError account_disabled, rate_limited, invalid_credentials (the same for an unknown e-mail address) */
 export async function login(
   deps: Deps,
   { email, password, ...client }: { email: string; password: string } & SignInFrom,

@@ -45,8 +45,7 @@ export async function deleteMe(deps: Deps, actor: Person, { password, from }: Pa
  * mirror or backup does not create the account again.
  *
  * @throws AppError last_owner, with the `orgs` whose other members would have no owner. Nothing has changed, unless an
- * owner
- *   left or somebody joined during the deletion. Then `left` and `trashed` list the changes.
+ *   owner left or somebody joined during the deletion. Then `left` and `trashed` list the changes.
  */
 export async function removeAccount(deps: Deps, by: Person | Operator, id: string): Promise<Deletion> {
   const orgs = await listOrgsWithOthers(deps.index.read, id)

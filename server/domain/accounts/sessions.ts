@@ -132,9 +132,9 @@ export async function sessionAnswer(
 }
 
 /**
- * Exchanges a refresh token for its successor. A used token that is sent again after the grace period may be stolen:
- * the whole session ends, since the thief's copy cannot be distinguished. The same happens if the clock stepped between
- * the two uses, since the time between them is then unknown.
+ * Exchanges a refresh token for its successor. A used token that is sent again after the grace period may be stolen.
+ * The whole session then ends, because the thief's copy cannot be distinguished. The same happens if the clock stepped
+ * between the two uses, because the time between them is unknown.
  *
  * @throws AppError invalid_token
  */

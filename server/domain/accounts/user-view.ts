@@ -13,9 +13,9 @@ export interface User {
   readonly created_at: string
   /** The personal organisation. Absent after it is deleted. */
   readonly org_id?: string
-  /** Present where it is true. */
+  /** Present if true. */
   readonly hide_email?: true
-  /** Present where it is true. */
+  /** Present if true. */
   readonly is_admin?: true
 }
 

@@ -36,7 +36,7 @@ export async function checkedMirrors(dir: string): Promise<ReadonlyMap<string, M
 }
 
 /**
- * True if no ref has moved since the mirror was last checked. It must not be due. Uses only the stamp of the
+ * True if no ref has moved since the last check of the mirror. False if it is due. Uses only the stamp of the
  * index (index/derived/change-log.ts), not the files. A change of the files by another program is found when the mirror
  * is due.
  */

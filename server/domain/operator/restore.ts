@@ -122,8 +122,8 @@ export interface NewAccount {
 }
 
 /**
- * Creates an account for each member without one, unless it was deleted. It has the same id and a random password. The
- * organisations are already indexed. Returns the accounts sorted by e-mail address.
+ * Creates an account for each member without one, unless their account was deleted. It has the same id and a random
+ * password. The organisations are already indexed. Returns the accounts sorted by e-mail address.
  */
 export async function createAccounts(deps: Deps, problems: PathProblem[]): Promise<NewAccount[]> {
   const members = await listMemberships(deps.index.read)

@@ -81,7 +81,7 @@ export async function takeObjects(
 /**
  * Sets the refs and returns their digest. They and all objects that they reach are then durable.
  *
- * @throws errors of `accept`; AppError repo_damaged
+ * @throws errors of `accept`; AppError repo_damaged, outcome_unknown
  */
 export async function takeRefs(
   deps: CellDeps,
@@ -176,7 +176,7 @@ export async function readEpoch(folder: string): Promise<number> {
   return /^\d{1,15}\n$/.test(text) ? Number(text) : 1
 }
 
-/** Removes folders of moves that have not ended. For the sweep. */
+/** Removes the folders of abandoned moves. For the sweep. */
 export async function removeAbandoned(deps: CellDeps): Promise<void> {
   for (const orgId of (await listNames(arrivingFolder(deps.store.root))).filter(isId)) {
     if (deps.draining.aborted) return
