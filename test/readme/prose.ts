@@ -131,6 +131,7 @@ function messagesOf(source: ts.SourceFile): { readonly at: number; readonly text
   const found: { at: number; text: string }[] = []
   const walk = (node: ts.Node): void => {
     if (ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) return
+    if (ts.isJsxAttribute(node) && node.name.getText(source) === 'class') return
     if (ts.isStringLiteral(node) || ts.isNoSubstitutionTemplateLiteral(node) || ts.isJsxText(node))
       found.push({ at: node.getStart(source), text: node.text })
     else if (ts.isTemplateExpression(node)) {
@@ -140,11 +141,18 @@ function messagesOf(source: ts.SourceFile): { readonly at: number; readonly text
     ts.forEachChild(node, walk)
   }
   walk(source)
-  return found.filter(
-    ({ text }) =>
-      /[A-Za-z]{2,},? [a-z`]/.test(text) &&
-      !/^\s*(select|insert|update|delete|create|alter|drop|with|pragma|begin|and|or|where)\b[^.]*[=(*]/i.test(text),
-  )
+  return found
+    .map(({ at, text }) => ({ at, text: withoutTags(text) }))
+    .filter(
+      ({ text }) =>
+        /[A-Za-z]{2,},? [a-z`]/.test(text) &&
+        !/^\s*(select|insert|update|delete|create|alter|drop|with|pragma|begin|and|or|where)\b[^.]*[=(*]/i.test(text),
+    )
+}
+
+/** HTML as paragraphs: each tag ends one. Style sheets are left out. */
+function withoutTags(text: string): string {
+  return text.replaceAll(/<style>[\s\S]*?<\/style>/g, '').replaceAll(/<\/?[a-z!][^<>]*>/g, '\n\n')
 }
 
 /** The paragraphs of Markdown: code, front matter and HTML comments left out. */

@@ -61,7 +61,7 @@ export async function listNodes(
 const listedProperties = 65_536
 const omitted = { properties_omitted: true as const }
 
-/** The tags that nodes carry on main, as written: the most used first, equals by name. @throws AppError as authorizeOrg */
+/** Lists the tags that nodes carry on main, most used first, then by name. @throws AppError as authorizeOrg */
 export async function listOrgTags(deps: Deps, actor: Actor, at: OrgAt, page: Page) {
   await authorizeOrg(deps, actor, at, 'public')
   const { rows, total } = await listOrgTagRows(deps.index.read, at.orgId, page)
