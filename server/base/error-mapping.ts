@@ -29,8 +29,8 @@ const meanings: Readonly<Record<GitErrorCode, Meaning>> = {
   },
   ref_damaged: { answer: damaged, pushed: 'this repository is damaged', isLogged: true },
   busy: {
-    answer: () => new AppError('busy', 'The branch is locked by another write; try again'),
-    pushed: 'the branch is locked by another write; push again',
+    answer: () => new AppError('busy', 'Another write is in progress; try again in a moment'),
+    pushed: 'another write is in progress; push again',
   },
   object_missing: { answer: damaged, pushed: 'an object is missing', isLogged: true },
   object_damaged: { answer: damaged, pushed: 'an object is damaged', isLogged: true },

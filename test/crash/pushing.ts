@@ -107,11 +107,7 @@ function git({ desk, folder }: Clone, { url, token }: Address, command: string, 
 function outcomeOf(code: number, text: string, ref: string): Outcome | 'busy' | 'fault' {
   const line = text.split('\n').find((one) => /^[ +\-*!=]\t/.test(one) && one.split('\t')[1]?.endsWith(`:${ref}`))
   if (code === 0) return line !== undefined && !line.startsWith('!') ? 'done' : 'fault'
-  if (
-    /the branch is locked by another write; push again|moving to another cell; nothing was changed|error: 503/.test(
-      text,
-    )
-  )
+  if (/another write is in progress; push again|moving to another cell; nothing was changed|error: 503/.test(text))
     return 'busy'
   if (/the ref has moved since you fetched it; fetch first|`main` cannot be rewound/.test(line ?? '')) return 'refused'
   // It began before the move, and came to its refs after it.
