@@ -1,6 +1,6 @@
-/** What each operation of an OpenAPI document asks of Authorization, as the text of rights.ts. */
+/** Generates rights.ts: the `Authorization` that each operation of the spec requires. */
 
-/** Schemes by name, each with the roles that it must have. */
+/** Security schemes by name, with the required roles of each. */
 type SecurityWay = Readonly<Record<string, readonly string[]>>
 
 interface Operation {
@@ -13,7 +13,7 @@ interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
 }
 
-const header = `/** Generated from openapi.yaml by npm run generate: what each operation asks of Authorization, and of a personal access token. */
+const header = `/** Generated from openapi.yaml by npm run generate. The Authorization and the token access that each operation requires. */
 
 `
 
@@ -33,7 +33,7 @@ function authorizationOf(security: readonly SecurityWay[]): 'none' | 'optional' 
   return security.some((way) => Object.keys(way).length === 0) ? 'optional' : 'required'
 }
 
-/** An operation that does not name the scheme `token` takes no personal access token. */
+/** `none` if the operation does not accept personal access tokens: it does not list the scheme `token`. */
 function tokenOf(security: readonly SecurityWay[]): 'read' | 'write' | 'none' {
   const [role] = security.find(({ token }) => token !== undefined)?.token ?? []
   return role === 'read' || role === 'write' ? role : 'none'

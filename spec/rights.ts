@@ -1,4 +1,4 @@
-/** Generated from openapi.yaml by npm run generate: what each operation asks of Authorization, and of a personal access token. */
+/** Generated from openapi.yaml by npm run generate. The Authorization and the token access that each operation requires. */
 
 export const rights = {
   getAuthConfig: { authorization: 'none', token: 'none' },

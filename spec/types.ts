@@ -12,8 +12,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * How people sign up and in
-         * @description What a client shows to people who are not signed in. Authorization is ignored.
+         * Read how to sign up and sign in
+         * @description Settings for a sign-up or sign-in form. `Authorization` is ignored.
          */
         get: operations["getAuthConfig"];
         put?: never;
@@ -35,12 +35,15 @@ export interface paths {
         put?: never;
         /**
          * Create an account
-         * @description Makes an account with its personal organisation, of which the new person is the owner, and signs in. E-mail
-         *     addresses are unique, ignoring case. `Location` is `/auth/me`. Authorization is ignored.
+         * @description Creates an account and its personal organisation, which the new user owns, and signs in. E-mail addresses are
+         *     unique, ignoring case. `Location` is `/auth/me`. `Authorization` is ignored.
          *
-         *     With a good `invitation` of an organisation the new person joins it too: `user.orgs` says so. Where the operator has
-         *     set `SIGNUP=invite`, a good one is required; with `SIGNUP=closed` all sign-ups are refused: see `GET /auth/config`.
-         *     503 `outcome_unknown`: there is an account, which joins the organisation when it signs in, or later by itself.
+         *     With a valid `invitation` to an organisation, the new user also joins it and `user.orgs` lists it. If the
+         *     operator has set `SIGNUP=invite`, a valid invitation is required. With `SIGNUP=closed`, every sign-up is
+         *     refused. `GET /auth/config` shows the setting.
+         *
+         *     503 `outcome_unknown` means that the account exists. It joins the organisation when its user signs in, or
+         *     later in the background.
          */
         post: operations["signUp"];
         delete?: never;
@@ -60,7 +63,7 @@ export interface paths {
         put?: never;
         /**
          * Sign in
-         * @description Opens a new session; others of the same person go on. Authorization is ignored.
+         * @description Opens a new session. The user's other sessions stay valid. `Authorization` is ignored.
          */
         post: operations["logIn"];
         delete?: never;
@@ -80,9 +83,9 @@ export interface paths {
         put?: never;
         /**
          * Exchange a refresh token for new tokens
-         * @description Answers a new session and uses the refresh token up. Sent again within 30 seconds (a lost answer, two tabs), it
-         *     answers its successor; later it is taken for stolen, and every token of its session is revoked.
-         *     Authorization is ignored.
+         * @description Returns a new session and uses up the refresh token: each one works once. If you send it again within 30
+         *     seconds (a lost response, two tabs), you get the same new token. After that, it counts as stolen and every
+         *     token of its session is revoked. `Authorization` is ignored.
          */
         post: operations["refreshSession"];
         delete?: never;
@@ -102,9 +105,9 @@ export interface paths {
         put?: never;
         /**
          * End a session
-         * @description Revokes the refresh token and all others of its session; its access tokens are 401 from the next request on, in
-         *     every process of the service. A token that is unknown or revoked already is 204 too: it opens nothing, which is
-         *     what was asked. Authorization is ignored.
+         * @description Revokes the refresh token and all other tokens of its session. Access tokens of the session get 401 from the
+         *     next request, in every process of the service. Also returns 204 if the refresh token is unknown or already
+         *     revoked. `Authorization` is ignored.
          */
         post: operations["logOut"];
         delete?: never;
@@ -124,9 +127,11 @@ export interface paths {
         put?: never;
         /**
          * Set a new password
-         * @description Takes one of two proofs: `old_password`, with Authorization, or the one-time `reset_token` that the operator
-         *     gave out, without. Neither or both is 422. All other sessions end; the answer is a new one. Personal access tokens
-         *     go on after a change with `old_password`; a reset revokes them all, for nobody can tell who made them.
+         * @description Needs exactly one of two proofs: `old_password`, sent with `Authorization`, or the one-time `reset_token` from
+         *     the operator, sent without. Sending neither or both is 422.
+         *
+         *     All other sessions end, and the response is a new session. Personal access tokens stay valid after a change
+         *     with `old_password`. A reset revokes all of them, because nobody can know who created them.
          */
         post: operations["changePassword"];
         delete?: never;
@@ -143,18 +148,21 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Who am I
-         * @description The person to whom the access token belongs.
+         * Get the current user
+         * @description The user of the access token.
          */
         get: operations["getMe"];
         put?: never;
         post?: never;
         /**
-         * Delete my account
-         * @description Leaves every organisation, by a commit of each one's repository; organisations without another member go to the
-         *     trash, from where the operator may bring them back for a while. Then the account goes, with its sessions and tokens.
-         *     What Git has stays: name and e-mail in commits, in pull requests, and in earlier versions of member files. History
-         *     cannot be rewritten without breaking every clone; `hide_email` keeps an address out of it from the start.
+         * Delete the current user's account
+         * @description Removes the user from every organisation, with a commit in each one's repository. Organisations without
+         *     another member go to the trash, from which the operator can restore them for a while. Then the account is
+         *     deleted, with its sessions and tokens.
+         *
+         *     Git history stays: the name and e-mail address in commits, in pull requests and in earlier versions of member
+         *     files. History cannot be rewritten without breaking every clone. To keep an e-mail address out of it, set
+         *     `hide_email` from the start.
          *
          *     A wrong password counts as a failed sign-in.
          */
@@ -162,10 +170,11 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Change my name, or hide my e-mail
-         * @description The name stands in commits and member lists from then on. With `hide_email: true` commits, pull requests and
-         *     organisations get `<id>@users.noreply.invalid` in place of the e-mail; the address itself is then in the accounts of
-         *     this service alone. What Git has already stays. The files of members follow by a commit of each organisation.
+         * Change the current user's name or hide the e-mail address
+         * @description New commits and member lists show the new name. With `hide_email: true`, commits, pull requests and
+         *     organisations get `<id>@users.noreply.invalid` instead of the e-mail address, which is then stored only in
+         *     this service's accounts. Existing Git history stays as it is. Each organisation's member file is updated by a
+         *     commit.
          */
         patch: operations["updateMe"];
         trace?: never;
@@ -180,10 +189,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Change my e-mail
-         * @description At once: this service sends no mail by which the new address could be confirmed. The files of members follow by a
-         *     commit of each organisation; commits that were made keep the former address. A wrong password counts as a failed
-         *     sign-in.
+         * Change the current user's e-mail address
+         * @description Takes effect immediately: this service sends no e-mail, so it cannot confirm the new address. Each
+         *     organisation's member file is updated by a commit. Existing commits keep the former address. A wrong password
+         *     counts as a failed sign-in.
          */
         post: operations["changeEmail"];
         delete?: never;
@@ -200,17 +209,17 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List my sessions
-         * @description Those that go on: neither ended nor run out. `last_used_at` is at most a minute behind. Order is by `created_at`, the
-         *     newest first, then `id`.
+         * List the current user's sessions
+         * @description Lists open sessions, which have neither ended nor expired. `last_used_at` is up to a minute behind. Sorted by
+         *     `created_at`, newest first, then `id`.
          */
         get: operations["listSessions"];
         put?: never;
         post?: never;
         /**
-         * End all my other sessions
-         * @description All but the one of this request. Their tokens are 401 from the next request on, in every process of the service.
-         *     Personal access tokens go on.
+         * End all other sessions
+         * @description Ends all sessions of the current user except the one of this request. Their tokens get 401 from the next
+         *     request, in every process of the service. Personal access tokens stay valid.
          */
         delete: operations["endOtherSessions"];
         options?: never;
@@ -224,7 +233,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The session's id. An id that names nothing is 404, whatever its form.
+                 * @description The session's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a5e-7c44-7c3d-8b21-9d0e1f2a3b4c
                  */
                 session_id: components["parameters"]["session_id"];
@@ -235,9 +244,9 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * End one of my sessions
-         * @description Its tokens are 401 from the next request on, in every process of the service. The session of this request may be
-         *     ended too. Another person's session, and one that has ended, are 404.
+         * End a session
+         * @description Ends a session of the current user. Its tokens get 401 from the next request, in every process of the service.
+         *     The session of this request can also be ended. A session of another user, or one that has ended, is 404.
          */
         delete: operations["endSession"];
         options?: never;
@@ -253,20 +262,20 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List my personal access tokens
-         * @description Those that have expired included, until they are revoked; never their secrets. `last_used_at` is at most a minute
-         *     behind. Order is by `created_at`, then `id`.
+         * List personal access tokens
+         * @description Lists the current user's tokens without their secrets. Expired tokens are listed until they are revoked.
+         *     `last_used_at` is up to a minute behind. Sorted by `created_at`, then `id`.
          */
         get: operations["listTokens"];
         put?: never;
         /**
          * Create a personal access token
-         * @description The `token` of the answer is told this once: what is kept of it is a hash, and `hint`, its last four characters. It
-         *     does what the caller may, at the moment of each request, within its bounds; a person who loses a role or a
-         *     membership takes it from all of their tokens at once. Without `expires_at` it lives until it is revoked.
+         * @description `token` is shown only in this response. The service stores a hash and `hint`, the last four characters. Each
+         *     request made with the token has the permissions its owner has at that moment, restricted by `access`, `org_id`
+         *     and `node_id`. Without `expires_at`, the token is valid until it is revoked.
          *
-         *     An organisation or node that is not there, or that the caller may not see, is 404. `node_id` without `org_id`, and
-         *     an `expires_at` that has passed, are 422. `Location` is where it is revoked.
+         *     An organisation or node that does not exist, or that the caller cannot see, is 404. `node_id` without
+         *     `org_id`, or an `expires_at` in the past, is 422. `Location` is the URL to revoke the token.
          */
         post: operations["createToken"];
         delete?: never;
@@ -281,7 +290,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The token's id, not its secret. An id that names nothing is 404, whatever its form.
+                 * @description The token's id, not its secret. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a6f-3d00-7e55-9a10-7b3c5d7e9f0a
                  */
                 token_id: components["parameters"]["token_id"];
@@ -293,7 +302,7 @@ export interface paths {
         post?: never;
         /**
          * Revoke a personal access token
-         * @description From the next request on it is 401, as any bad token. Another person's token is 404.
+         * @description The token gets 401 from the next request, like any invalid token. A token of another user is 404.
          */
         delete: operations["revokeToken"];
         options?: never;
@@ -312,13 +321,16 @@ export interface paths {
         put?: never;
         /**
          * Join an organisation
-         * @description The caller becomes a member, with the role of the invitation, and takes one of its uses. A lower role that the caller has
-         *     is raised; who has the same or a higher one keeps it, and takes no use. It may be repeated: after a 503 the repetition
-         *     finishes what has begun.
+         * @description The caller becomes a member with the invitation's role and takes one of its uses. A caller with a lower role
+         *     is raised to it. A caller with the same or a higher role keeps it and takes no use. The request can be
+         *     repeated: after a 503, repeating it completes the first attempt.
          *
-         *     An invitation that is unknown, used up, expired, revoked or for another address is 404, as one whose creator has not been
-         *     an owner ever since, one of an organisation that is deleted, and one that only lets people sign up. A person uses an
-         *     invitation once; one from before an owner lowered their role or removed them is 404 for them, too.
+         *     An invitation is 404 if it is unknown, used up, expired, revoked or for another e-mail address. It is also 404
+         *     if its creator has stopped being an owner since, if the organisation is deleted, or if it only allows signing
+         *     up.
+         *
+         *     A user can use an invitation once. If an owner lowers a user's role or removes the user, older invitations are
+         *     also 404 for that user.
          */
         post: operations["acceptInvitation"];
         delete?: never;
@@ -335,10 +347,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read how to use an invitation
-         * @description The page that the `url` of an invitation opens. A browser, which asks for HTML, gets the forms to join by; every
-         *     other client gets the calls to join by, without scripts. The invitation stands behind the `#`, which no browser
-         *     sends to a server.
+         * Show how to use an invitation
+         * @description The page that an invitation's `url` opens. A browser, which asks for HTML, gets forms to join the
+         *     organisation. Every other client gets the API calls to join it. The page has no scripts. The invitation token
+         *     is in the URL fragment, which browsers do not send to the server.
          */
         get: operations["getJoinPage"];
         put?: never;
@@ -357,14 +369,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List my organisations
-         * @description The organisations of which the caller is a member. Order is by `created_at`, then `id`.
+         * List organisations
+         * @description Lists the organisations of which the caller is a member. Sorted by `created_at`, then `id`.
          */
         get: operations["listOrgs"];
         put?: never;
         /**
          * Create an organisation
-         * @description The caller becomes its owner.
+         * @description The caller becomes the owner.
          */
         post: operations["createOrg"];
         delete?: never;
@@ -379,7 +391,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -388,23 +400,23 @@ export interface paths {
         };
         /**
          * Read an organisation
-         * @description Members always may; if it is published, anyone may. `role` is there for members only.
+         * @description Members can always read it, and anyone can if it is published. Only members get `role`.
          */
         get: operations["getOrg"];
         put?: never;
         post?: never;
         /**
          * Delete an organisation
-         * @description For owners. Everything under it is 404 at once. Its repositories lie in the trash until the operator purges
-         *     them.
+         * @description Requires the `owner` role. Everything under the organisation is 404 immediately. Its repositories stay in the
+         *     trash until the operator purges them.
          */
         delete: operations["deleteOrg"];
         options?: never;
         head?: never;
         /**
          * Change an organisation
-         * @description For owners. What is left out stays as it is. Publishing makes the authors' names and e-mail addresses in the
-         *     history of `main` and of tags public, too.
+         * @description Requires the `owner` role. Fields you leave out stay as they are. Publishing also makes the authors' names and
+         *     e-mail addresses in the history of `main` and of tags public.
          */
         patch: operations["updateOrg"];
         trace?: never;
@@ -415,7 +427,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -424,11 +436,13 @@ export interface paths {
         };
         /**
          * List clone URLs
-         * @description Where `git` finds each repository of the organisation that the caller may clone. Members see every node's, and so
-         *     does anyone if it is published. Owners also see the organisation's own, `org.git`, which holds its settings and
-         *     members and is no node, so that it has no `node_id`: it comes first. Order is by the node's `created_at`, then `id`.
+         * @description Lists the repositories of the organisation that the caller can clone. Members see every node's repository, and
+         *     so does anyone if the organisation is published. Owners also see the organisation's own repository, `org.git`,
+         *     which holds its settings and members. It comes first and has no `node_id`. Nodes are sorted by `created_at`,
+         *     then `id`.
          *
-         *     With `Accept: text/plain` the answer is one clone URL a line, all of them: `limit` and `offset` are not looked at.
+         *     With `Accept: text/plain`, the response has all clone URLs, one per line, and `limit` and `offset` are
+         *     ignored.
          */
         get: operations["listRepositories"];
         put?: never;
@@ -445,7 +459,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -454,8 +468,9 @@ export interface paths {
         };
         /**
          * List clone URLs as text
-         * @description One clone URL a line, of all repositories that `GET /orgs/{org_id}/repositories` lists, in the same order. It is
-         *     what that operation answers to `Accept: text/plain`, for clients that were generated and cannot ask so.
+         * @description Returns all clone URLs, one per line: the repositories of `GET /orgs/{org_id}/repositories`, in the same
+         *     order. The response is the one that operation gives for `Accept: text/plain`. Use it from generated clients
+         *     that cannot set `Accept`.
          */
         get: operations["listCloneUrls"];
         put?: never;
@@ -472,7 +487,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -481,28 +496,31 @@ export interface paths {
         };
         /**
          * Export as a folder of Markdown
-         * @description A tar of `main` of all nodes, for people to open in Obsidian or any editor, and for `grove import` to take back: into
-         *     the same organisation, or elsewhere with the same ids. Other branches, histories and pull requests are not in it; a
-         *     mirror by git has them.
+         * @description Returns a tar of every node's `main`. Open it in Obsidian or any editor, or give it to `grove import`, which
+         *     restores it to the same organisation, or elsewhere with the same ids. Other branches, history and pull
+         *     requests are not included. Mirror the organisation with Git to get them.
          *
-         *     * **A note for each node**, `<title>.md` in the folder that its first parent has: `<title>/` for what lies below
-         *       `<title>.md`. A node that was imported lies where it came from, at its `source_path`; a folder that was imported
-         *       without a note of its own is `<folder>/index.md`. Names that file systems refuse, or take for one, get another; the
-         *       title says the real one.
-         *     * **Front matter**: `title`, `tags`, each of the `properties` but `source_path` and `source_files`, and `id`. Then, below
-         *       `grove`, what neither the text nor the place says: `parents`, `connections`, where the files of the repository are, where
-         *       the node says that it comes from (`source`, if that is not where the note lies),
-         *       and, as JSON, properties that YAML cannot say and further members of `node.json`. After it stands `content.md`, byte by byte.
-         *     * **Files of a node** lie beside its note, so that its links lead to them; what an import found elsewhere in its
-         *       vault lies there again (`attachments/`, or the property `source_files`: paths in the vault by those in the repository). Files of several nodes with the same place and bytes are there once. Symbolic links,
-         *       submodules, `.gitmodules` and `.gitattributes` are left out; a file is no program.
-         *     * **An import takes `grove` at its word** as long as text and front matter are as they were exported (`digest`).
-         *       An export that nobody has touched changes nothing where it comes from.
-         *       Of a note that was edited it reads tags and links again; of its connections it then keeps those that no import made.
+         *     * **Notes.** Each node is a note `<title>.md` in the folder of its first parent. The folder of the nodes below
+         *       `<title>.md` is `<title>/`. An imported node is at its `source_path`. An imported folder without a note is
+         *       `<folder>/index.md`. Names that file systems refuse or treat as equal are changed, and the title gives the
+         *       real one.
+         *     * **Front matter.** It has `title`, `tags`, `id`, and each of the `properties` except `source_path` and
+         *       `source_files`. The key `grove` holds `parents`, `connections`, the paths of files in the repository, and
+         *       the origin (`source`) if it differs from the note's path. It also holds, as JSON, properties that YAML
+         *       cannot represent and unknown keys of `node.json`. `content.md` follows, byte for byte.
+         *     * **Files.** A node's files are next to its note, so that its links work. Files that an import found elsewhere
+         *       in the vault return there: to `attachments/`, or to their path in the property `source_files`. That property
+         *       maps paths in the repository to paths in the vault. Equal files of several nodes at the same path are stored
+         *       once. Symbolic links, submodules, `.gitmodules` and `.gitattributes` are left out, and no file is
+         *       executable.
+         *     * **Import.** `grove import` trusts `grove` as long as text and front matter are unchanged (`digest`).
+         *       Importing an unchanged export into the same organisation changes nothing. For an edited note, tags and links
+         *       are read again. Of its connections, those that no import created are kept.
          *
-         *     The notes come in the order of their paths, each followed by its files. The same state is the same bytes: a file has the time of
-         *     its node's commit, and no owner. Which commit of a node is exported is fixed when its turn comes. The tar ends early, and with it the
-         *     connection, where a repository is damaged or the caller may no longer read it; a whole one ends with two blocks of zeros.
+         *     Notes are in the order of their paths, each followed by its files. The same state gives the same bytes: a file
+         *     has the time of its node's commit, and no owner. A node's commit is chosen when its turn comes. If a
+         *     repository is damaged, or the caller may no longer read it, the tar and the connection end early. A complete
+         *     tar ends with two blocks of zeros.
          */
         get: operations["exportOrg"];
         put?: never;
@@ -519,7 +537,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -528,7 +546,7 @@ export interface paths {
         };
         /**
          * List members
-         * @description For members. Order is by `created_at`, then `user_id`.
+         * @description Requires membership. Sorted by `created_at`, then `user_id`.
          */
         get: operations["listMembers"];
         put?: never;
@@ -545,12 +563,12 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
                 /**
-                 * @description The person's e-mail; case does not matter.
+                 * @description The user's e-mail address. Case is ignored.
                  * @example bob@example.org
                  */
                 email: components["parameters"]["member_email"];
@@ -560,15 +578,17 @@ export interface paths {
         get?: never;
         /**
          * Add a member or change a role
-         * @description For owners. The person needs an account already. The last owner cannot take a lower role. Who gets a lower role cannot
-         *     raise it by invitations from before; those that they have made as an owner end.
+         * @description Requires the `owner` role. The user must already have an account. The last owner cannot take a lower role. A
+         *     user whose role is lowered cannot use older invitations to raise it again, and invitations that the user
+         *     created as an owner end.
          */
         put: operations["putMember"];
         post?: never;
         /**
          * Remove a member
-         * @description For owners, and for each member to leave. It takes effect at once. The last owner cannot leave. Who is removed cannot come
-         *     back by invitations from before; those that they have made as an owner end.
+         * @description Requires the `owner` role, or the member's own account to leave. Takes effect immediately. The last owner
+         *     cannot leave. A removed user cannot return with older invitations, and invitations that the user created as an
+         *     owner end.
          */
         delete: operations["removeMember"];
         options?: never;
@@ -582,7 +602,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -591,19 +611,21 @@ export interface paths {
         };
         /**
          * List open invitations
-         * @description For owners. Those that are neither used up nor expired, without their secrets. Order is by `created_at`, then `id`.
+         * @description Requires the `owner` role. Lists invitations that are neither used up nor expired, without their secrets.
+         *     Sorted by `created_at`, then `id`.
          */
         get: operations["listInvitations"];
         put?: never;
         /**
-         * Invite people
-         * @description For owners. A person with the `token` joins the organisation with that role: with `POST /auth/invitations/accept`, or by
-         *     signing up with it as `invitation`. With `email` only the person of that address does. The invitation ends when it is
-         *     used up, when it expires, when it is revoked, and when its creator is no owner any more, also if they become one again.
+         * Create an invitation
+         * @description Requires the `owner` role. Any user who has the `token` can join the organisation with that role, either with
+         *     `POST /auth/invitations/accept` or by signing up with it as `invitation`. With `email`, only the account with
+         *     that address can use it. The invitation ends when it is used up, expires or is revoked. It also ends for good
+         *     when its creator stops being an owner.
          *
-         *     `token` is told this once: what is kept of it is a hash. `url` is a page that says how to use it; the token stands behind
-         *     the `#`, which no browser sends to a server. `expires_at` is at most 30 days away, else 422. `Location` is where it is
-         *     revoked.
+         *     `token` is shown only in this response. The service stores a hash. `url` is a page that explains how to use
+         *     the invitation. The token is in the URL fragment, which browsers do not send to the server. `expires_at` can
+         *     be at most 30 days ahead (422). `Location` is the URL to revoke the invitation.
          */
         post: operations["createInvitation"];
         delete?: never;
@@ -618,12 +640,12 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
                 /**
-                 * @description The invitation's id, not its secret. An id that names nothing is 404, whatever its form.
+                 * @description The invitation's id, not its secret. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a70-4e00-7f66-8b21-8c4d6e8f0a1b
                  */
                 invitation_id: components["parameters"]["invitation_id"];
@@ -635,7 +657,8 @@ export interface paths {
         post?: never;
         /**
          * Revoke an invitation
-         * @description For owners. It can be accepted no longer; people who joined by it stay members. One that has ended is 404.
+         * @description Requires the `owner` role. The invitation can no longer be accepted. Users who joined with it stay members. An
+         *     invitation that has ended is 404.
          */
         delete: operations["revokeInvitation"];
         options?: never;
@@ -649,7 +672,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -658,18 +681,19 @@ export interface paths {
         };
         /**
          * List nodes
-         * @description For members, and for anyone once the organisation is published. Order is by `created_at`, then `id`; with
-         *     `order=changed` by `updated_at`, the newest first. `tag` and `parent_id` narrow the list, together if both are given; a tag or parent that is nowhere gives an empty list.
+         * @description Available to members, and to anyone if the organisation is published. Sorted by `created_at`, then `id`. With
+         *     `order=changed`, sorted by `updated_at`, newest first. `tag` and `parent_id` filter the list. With both, nodes
+         *     must match both. An unknown tag or parent gives an empty list.
          */
         get: operations["listNodes"];
         put?: never;
         /**
          * Create a node
-         * @description For editors. Makes the node's repository and, unless `initialize` is false, its first commit on `main`. With
-         *     `initialize: false` the repository stays empty, for the push of a history that exists already; `text_content`,
-         *     `tags`, `properties` and `parents` then have no place to be and are 422. A parent that does not exist is 422.
+         * @description Requires the `editor` role. Creates the node's repository and, by default, its first commit on `main`. With
+         *     `initialize: false`, the repository stays empty, ready for your first push. `text_content`, `tags`,
+         *     `properties` and `parents` are then not allowed (422). A parent that does not exist is 422.
          *
-         *     Send an `id` of your own to make a retry safe: the second time is 409 `node_exists`, with `Location`.
+         *     To make retries safe, send your own `id`. The second request then gets 409 `node_exists`, with `Location`.
          */
         post: operations["createNode"];
         delete?: never;
@@ -684,7 +708,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -693,8 +717,8 @@ export interface paths {
         };
         /**
          * List one level of the tree
-         * @description The children of the node `under`, or the nodes without a parent. Order is by `title`, then `id`. A node with several
-         *     parents stands under each of them. `under` that names no node of the organisation is 404.
+         * @description Lists the children of the node `under`, or without `under` the nodes that have no parent. Sorted by `title`,
+         *     then `id`. A node with several parents is listed under each of them. An unknown `under` is 404.
          */
         get: operations["listTree"];
         put?: never;
@@ -711,7 +735,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -719,12 +743,13 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the tags that nodes carry
-         * @description The tags of the nodes of the organisation on `main`, each with the number of nodes that carry it; not Git tags. For
-         *     members, and for anyone once the organisation is published. Order is by `num_nodes`, the highest first, then by `name`.
+         * List the tags of nodes
+         * @description Available to members, and to anyone if the organisation is published. Lists the tags of the organisation's nodes on
+         *     `main`, each with the number of nodes that have it. These are not Git tags. Sorted by `num_nodes`, highest first,
+         *     then `name`.
          *
          *     Tags that differ in case are different, as in `tag` of the list of nodes and `scope.tags` of a search. `tag:name` in a
-         *     query finds them in any case. At most the first 100,000 are listed, and `total` counts these.
+         *     query ignores case. The first 100,000 tags are listed, and `total` counts these.
          */
         get: operations["listOrgTags"];
         put?: never;
@@ -741,7 +766,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -751,32 +776,34 @@ export interface paths {
         get?: never;
         /**
          * Create or change many nodes
-         * @description For editors. Up to 1,000 nodes in one request, with up to 20,000 parents, connections and files in all; more are 422.
-         *     An item whose `id` is a node of the organisation gets one commit on its
-         *     `main` that brings it to what is given, and none if it is so already; any other item creates a node, as `POST` does.
-         *     Each item has an `id` or, for a new node, a `ref`.
+         * @description Requires the `editor` role. Takes up to 1,000 nodes, with up to 20,000 parents, connections and files in
+         *     total, else 422. If an item's `id` is a node of the organisation, that node gets one commit on `main`, or none
+         *     if nothing differs. Any other item creates a node, as with `POST`. Each item has an `id` or, for a new node, a
+         *     `ref`.
          *
-         *     A field that is absent stays as it is. What is given replaces what was there: `parents`, `connections` and `files` are
-         *     lists of all of them, so that what is not in the list goes. A parent that stays keeps its label. A connection without
-         *     an `id` is the one that the node has to that target, with that type and label; where there is none, it is new. The
-         *     files of a node are those at other paths than `node.json`, `content.md` and the edges.
+         *     Fields you leave out stay as they are. Fields you send replace the current value. `parents`, `connections` and
+         *     `files` are complete lists: entries you leave out are removed. A parent that stays keeps its label. A
+         *     connection without an `id` matches the node's connection with the same target, type and label, or is created.
+         *     `files` covers every path except `node.json`, `content.md` and the edges.
          *
-         *     All rules are judged together, and before anything is written. New nodes are created first, all together; the others
-         *     follow one by one. If the service dies, or others change the nodes, in the middle, what is done stays done, each node
-         *     whole; the same batch sent again does the rest.
+         *     All rules are checked before anything is written. New nodes are created first, together. The others follow one
+         *     at a time. If the service stops, or another client changes the nodes in the middle, finished items stay done
+         *     and every node is complete. Send the same batch again to do the rest.
          */
         put: operations["putNodes"];
         /**
          * Create many nodes
-         * @description For editors. Up to 1,000 nodes in one request, each with its first commit, parents, connections and files; of these
-         *     three up to 20,000 in all, more are 422. All rules are judged together, and before anything is written: one item that
-         *     breaks one is 422, named by its position, and none is created.
+         * @description Requires the `editor` role. Creates up to 1,000 nodes, each with its first commit, parents, connections and
+         *     files. The batch can have up to 20,000 parents, connections and files in total, else 422. All rules are
+         *     checked before anything is written. If one item breaks a rule, the response is 422 with its position, and no
+         *     node is created.
          *
-         *     An item may have a `ref`, by which other items name it as a parent or as the target of a connection, before or after
-         *     it. Text that is a UUID is the id of a node; any other text is a ref, and one that no item has is 422.
+         *     An item can have a `ref`. Items before or after it can use the `ref` as a parent or as the target of a
+         *     connection. A string that is a UUID is a node's id. Any other string is a ref, and a ref that no item has is
+         *     422.
          *
-         *     Where the service dies in the middle, some of the nodes may be there, each whole. Send an `id` of your own with each
-         *     item and repeat the batch as `PUT`, which completes it.
+         *     If the service stops in the middle of a batch, some nodes may exist, each of them complete. To be able to
+         *     resume, send your own `id` with each item, and repeat the batch with `PUT`.
          */
         post: operations["createNodes"];
         delete?: never;
@@ -791,12 +818,12 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
                 /**
-                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
                  */
                 node_id: components["parameters"]["node_id"];
@@ -805,24 +832,24 @@ export interface paths {
         };
         /**
          * Read a node
-         * @description The node as `main` has it, with its text, neighbours and clone URL. `head` is absent as long as there is no
-         *     commit, and `text_content` is `""` where there is no text.
+         * @description The node's state on `main`, with its text, neighbours and clone URL. `head` is absent before the first commit.
+         *     `text_content` is `""` if there is no text.
          */
         get: operations["getNode"];
         put?: never;
         post?: never;
         /**
          * Delete a node
-         * @description For maintainers. Everything under it is 404 at once, and edges to it are hidden. Its repository lies in the trash
-         *     until the operator purges it or brings it back.
+         * @description Requires the `maintainer` role. Everything under the node is 404 immediately, and edges to it are hidden. Its
+         *     repository stays in the trash until the operator purges or restores it.
          */
         delete: operations["deleteNode"];
         options?: never;
         head?: never;
         /**
          * Change a node
-         * @description For editors. Makes one commit on `main`, or none if nothing changes. What is left out stays as it is; `tags` and
-         *     `properties` are replaced whole.
+         * @description Requires the `editor` role. Makes one commit on `main`, or none if nothing changes. Fields you leave out stay
+         *     as they are. `tags` and `properties` are replaced as a whole.
          */
         patch: operations["updateNode"];
         trace?: never;
@@ -833,17 +860,17 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
                 /**
-                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The parent, another node of the same organisation.
+                 * @description The parent's id. The parent is another node of the same organisation.
                  * @example 01980a60-1e00-7c11-a0b2-4d6e8f0a1b04
                  */
                 parent_id: components["parameters"]["parent_id"];
@@ -852,16 +879,16 @@ export interface paths {
         };
         get?: never;
         /**
-         * Put a node under a parent
-         * @description For editors. Commits `parents/<parent_id>.json` on the child's `main`, or nothing if it is there already with
-         *     this label; a label that is left out stays as it is. Parents and children form a graph without cycles within one
-         *     organisation: what would close a cycle is 422.
+         * Add a parent
+         * @description Requires the `editor` role. Commits `parents/<parent_id>.json` on the child's `main`, or nothing if the edge
+         *     already has this label. If you leave out the label, it stays as it is. Parents and children form a graph
+         *     without cycles within one organisation. A parent that would create a cycle is 422.
          */
         put: operations["putParent"];
         post?: never;
         /**
-         * Take a node from under a parent
-         * @description For editors. Commits the removal of `parents/<parent_id>.json` on the child's `main`.
+         * Remove a parent
+         * @description Requires the `editor` role. Commits the removal of `parents/<parent_id>.json` on the child's `main`.
          */
         delete: operations["removeParent"];
         options?: never;
@@ -875,12 +902,12 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
                 /**
-                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
                  */
                 node_id: components["parameters"]["node_id"];
@@ -888,16 +915,17 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the links of a node's text
-         * @description Every link of the text (`content.md`, else `README.md`) in order, with its place and what it leads to: wiki links and
-         *     embeds, links and images, references, addresses with a scheme, `href` and `src` of HTML. What stands in code, comments
-         *     (`<!-- -->`, `%% %%`), front matter, tables of TOML or tags of shortcodes is no link.
+         * List the links in a node's text
+         * @description Lists every link in the text (`content.md`, else `README.md`) in order, with its position and target. Links
+         *     are wiki links and embeds, Markdown links, images and references, URLs with a scheme, and `href` and `src` in
+         *     HTML. Code, comments (`<!-- -->`, `%% %%`), front matter, TOML tables and shortcode tags are skipped.
          *
-         *     Text, files and connections are those of the revision; nodes, their titles and `source_path` are those of now. A link
-         *     leads to a node by the rules of `grove import`: by the `source_path` of the organisation's nodes, the oldest 10,000 that
-         *     have one, and their `aliases`, 200 of each; else by a connection that the node holds and that an import, or the editor of
-         *     the pages, made of a link of this name, or whose target has this title. A connection that was made of a link explains
-         *     only links of its `type`, `links_to` or `embeds`.
+         *     Text, files and connections are those of the revision. Nodes, their titles and `source_path` are current.
+         *     Links are resolved as by `grove import`: first by the nodes' `source_path`, then by their `aliases`, then by
+         *     an existing connection of the node. An import or the page editor must have created that connection from a link
+         *     with this name, or its target must have this title. A connection created from a link only resolves links of
+         *     the same type, `links_to` or `embeds`. Of `source_path`, the oldest 10,000 in the organisation are used. Of
+         *     `aliases`, 200 of each node are used.
          */
         get: operations["listLinks"];
         put?: never;
@@ -914,12 +942,12 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
                 /**
-                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
                  */
                 node_id: components["parameters"]["node_id"];
@@ -927,16 +955,17 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the connections of a node
-         * @description Those that this node holds and those that lead to it; the details of a node tell the first 200. Order is by `node_id`,
-         *     the node that holds them, then `id`.
+         * List a node's connections
+         * @description Lists the connections that start at this node and those that lead to it. The node's details include the first
+         *     200. Sorted by `node_id`, the node that holds the connection, then `id`.
          */
         get: operations["listConnections"];
         put?: never;
         /**
-         * Connect a node to another
-         * @description For editors. Commits `connections/<id>.json` on the node's `main`. Connections have a direction and a type, may
-         *     form cycles, and stay within one organisation. A target that does not exist, or the node itself, is 422.
+         * Connect a node to another node
+         * @description Requires the `editor` role. Commits `connections/<id>.json` on the node's `main`. Connections have a direction
+         *     and a type. They can form cycles, and stay within one organisation. A target that does not exist, or that is
+         *     the node itself, is 422.
          */
         post: operations["addConnection"];
         delete?: never;
@@ -951,17 +980,17 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
                 /**
-                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The connection, one that this node holds.
+                 * @description The connection's id. This node holds the connection.
                  * @example krill
                  */
                 connection_id: components["parameters"]["connection_id"];
@@ -973,15 +1002,15 @@ export interface paths {
         post?: never;
         /**
          * Remove a connection
-         * @description For editors. Commits the removal on the `main` of the node that holds the connection.
+         * @description Requires the `editor` role. Commits the removal on the `main` of the node that holds the connection.
          */
         delete: operations["removeConnection"];
         options?: never;
         head?: never;
         /**
          * Change a connection
-         * @description For editors. Makes one commit on the `main` of the node that holds the connection, or none if nothing changes.
-         *     What is left out stays as it is.
+         * @description Requires the `editor` role. Makes one commit on the `main` of the node that holds the connection, or none if
+         *     nothing changes. Fields you leave out stay as they are.
          */
         patch: operations["updateConnection"];
         trace?: never;
@@ -992,12 +1021,12 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
                 /**
-                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
                  */
                 node_id: components["parameters"]["node_id"];
@@ -1006,14 +1035,14 @@ export interface paths {
         };
         /**
          * List branches
-         * @description Order is by `name`. Who is not a member sees `main` only.
+         * @description Sorted by `name`. Callers who are not members see only `main`.
          */
         get: operations["listBranches"];
         put?: never;
         /**
          * Create a branch
-         * @description For editors. The new branch begins at `from`: a branch, a Git tag or a commit id of this node. A `from` that names
-         *     nothing is 422, and so is a name that Git would not take.
+         * @description Requires the `editor` role. The new branch starts at `from`: a branch, a Git tag or a commit id of this node.
+         *     A `from` that does not exist, or a name that Git does not allow, is 422.
          */
         post: operations["createBranch"];
         delete?: never;
@@ -1028,19 +1057,19 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
                 /**
-                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag or a commit by its whole id: a
-                 *     branch, if there is one of that name, else the tag. The public sees `main`, tags, and the commits that these contain.
-                 *     What changes needs a branch.
+                 * @description The branch, with `/` written as `%2F`. To read below `tree/`, you can also use a tag or a full commit id. A
+                 *     branch takes precedence over a tag of the same name. Anonymous callers can read `main`, tags, and the commits
+                 *     that these contain. Changes require a branch.
                  * @example main
                  */
                 branch: components["parameters"]["branch_in_path"];
@@ -1049,16 +1078,16 @@ export interface paths {
         };
         /**
          * Read a branch
-         * @description Where the branch is, and what its newest commit says.
+         * @description The branch's head, and the head's message and time.
          */
         get: operations["getBranch"];
         put?: never;
         post?: never;
         /**
          * Delete a branch
-         * @description For editors. Open pull requests from the branch are closed and keep its head. Those that target it are
-         *     retargeted to `main`, or closed where that would make source and target the same or a second request for the
-         *     same pair. `main` cannot be deleted.
+         * @description Requires the `editor` role. Open pull requests from the branch are closed and keep its head. Pull requests
+         *     into the branch are retargeted to `main`. They are closed instead if source and target would be the same, or
+         *     if an open pull request for that pair exists. `main` cannot be deleted.
          */
         delete: operations["deleteBranch"];
         options?: never;
@@ -1072,12 +1101,12 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
                 /**
-                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
                  */
                 node_id: components["parameters"]["node_id"];
@@ -1086,8 +1115,8 @@ export interface paths {
         };
         /**
          * List tags
-         * @description The Git tags of the repository, made by `git push`; not the tags of the node. Order is by `name`. A tag that
-         *     leads to no commit has no `commit_id`.
+         * @description Lists the Git tags of the repository, which `git push` creates. They are not the `tags` of the node. Sorted by
+         *     `name`. A tag that does not lead to a commit has no `commit_id`.
          */
         get: operations["listTags"];
         put?: never;
@@ -1104,19 +1133,19 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
                 /**
-                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag or a commit by its whole id: a
-                 *     branch, if there is one of that name, else the tag. The public sees `main`, tags, and the commits that these contain.
-                 *     What changes needs a branch.
+                 * @description The branch, with `/` written as `%2F`. To read below `tree/`, you can also use a tag or a full commit id. A
+                 *     branch takes precedence over a tag of the same name. Anonymous callers can read `main`, tags, and the commits
+                 *     that these contain. Changes require a branch.
                  * @example main
                  */
                 branch: components["parameters"]["branch_in_path"];
@@ -1124,10 +1153,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List what lies in a branch
-         * @description All files at the head of the branch, in all folders. Order is by path, byte by byte. `main` of an empty repository
-         *     is 200 with `total` 0 and without `commit_id`. A tree of over 100,000 files and folders, of more than 64 levels or
-         *     with paths of over 16 MiB together is 413.
+         * List files at a revision
+         * @description Lists all files in all folders. Sorted by path, byte by byte. For `main` of an empty repository, `total` is 0
+         *     and `commit_id` is absent. A tree with over 100,000 files and folders, over 64 levels, or over 16 MiB of paths
+         *     is 413.
          */
         get: operations["listEntities"];
         put?: never;
@@ -1144,19 +1173,19 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
                 /**
-                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag or a commit by its whole id: a
-                 *     branch, if there is one of that name, else the tag. The public sees `main`, tags, and the commits that these contain.
-                 *     What changes needs a branch.
+                 * @description The branch, with `/` written as `%2F`. To read below `tree/`, you can also use a tag or a full commit id. A
+                 *     branch takes precedence over a tag of the same name. Anonymous callers can read `main`, tags, and the commits
+                 *     that these contain. Changes require a branch.
                  * @example main
                  */
                 branch: components["parameters"]["branch_in_path"];
@@ -1170,8 +1199,8 @@ export interface paths {
         };
         /**
          * Read a file
-         * @description One file at the head of the branch. `encoding` says how `content` is written: `utf-8` if the bytes are that,
-         *     else `base64`. For the bytes alone ask `…/objects/{object_id}`.
+         * @description One file at a revision. `content` is a string if the bytes are UTF-8 (`encoding` is `utf-8`), else `base64`.
+         *     To get only the bytes, use `…/raw/{path}` or `…/objects/{object_id}`.
          */
         get: operations["getFile"];
         put?: never;
@@ -1188,19 +1217,19 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
                 /**
-                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag or a commit by its whole id: a
-                 *     branch, if there is one of that name, else the tag. The public sees `main`, tags, and the commits that these contain.
-                 *     What changes needs a branch.
+                 * @description The branch, with `/` written as `%2F`. To read below `tree/`, you can also use a tag or a full commit id. A
+                 *     branch takes precedence over a tag of the same name. Anonymous callers can read `main`, tags, and the commits
+                 *     that these contain. Changes require a branch.
                  * @example main
                  */
                 branch: components["parameters"]["branch_in_path"];
@@ -1213,13 +1242,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read the bytes of a file
-         * @description One file at a revision, as it is, of any size; of a symbolic link, the path to which it leads. The media type follows
-         *     from the first bytes and the name. HTML, XML, scripts and style sheets are `text/plain`; what browsers do not show is an
-         *     attachment; `Content-Security-Policy: default-src 'none'; sandbox` keeps everything else from running anything.
+         * Download a file
+         * @description One file at a revision, as bytes of any length. For a symbolic link, the bytes are its target path. The media
+         *     type follows from the first bytes and the name. HTML, XML, scripts and style sheets are sent as `text/plain`.
+         *     Files that browsers cannot show are attachments. `Content-Security-Policy: default-src 'none'; sandbox` keeps
+         *     everything else from running code.
          *
-         *     `ETag` is the id of the blob. One range of bytes is answered 206 with `Range`, and `If-Range`; several ranges are
-         *     answered as none. At a commit id the answer may be cached for ever.
+         *     `ETag` is the blob's id. A single `Range` gets 206, also with `If-Range`. Multi-range requests are not
+         *     supported: the whole file is returned. Responses for a commit id can be cached indefinitely.
          */
         get: operations["getRaw"];
         put?: never;
@@ -1236,19 +1266,19 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
                 /**
-                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag or a commit by its whole id: a
-                 *     branch, if there is one of that name, else the tag. The public sees `main`, tags, and the commits that these contain.
-                 *     What changes needs a branch.
+                 * @description The branch, with `/` written as `%2F`. To read below `tree/`, you can also use a tag or a full commit id. A
+                 *     branch takes precedence over a tag of the same name. Anonymous callers can read `main`, tags, and the commits
+                 *     that these contain. Changes require a branch.
                  * @example main
                  */
                 branch: components["parameters"]["branch_in_path"];
@@ -1261,10 +1291,11 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read who wrote which lines of a text
-         * @description The commit of each line, as `git blame` tells it: through renames of the file, not of parts of it. `paragraphs` are runs
-         *     of lines that are not blank, each with the commits that wrote it. Members are also told the pull request that brought a
-         *     commit into `main`, where one did. A file that is no text (it has a NUL among its first 8,000 bytes) is 422.
+         * Blame a file
+         * @description The commit of each line, as in `git blame`. Renames of the file are followed, but not moved parts.
+         *     `paragraphs` are runs of lines that are not blank, each with the commits that wrote it. For members, each
+         *     commit also has the pull request that merged it into `main`, if there is one. A binary file (NUL in its first
+         *     8,000 bytes) is 422.
          */
         get: operations["getBlame"];
         put?: never;
@@ -1281,17 +1312,17 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
                 /**
-                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The id of a blob, all 40 characters.
+                 * @description The blob's id, all 40 characters.
                  * @example 2c4e6a8b0d1f3a5c7e9b1d3f5a7c9e0b2d4f6a81
                  */
                 object_id: components["parameters"]["object_id"];
@@ -1299,10 +1330,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read the bytes of a file by their id
-         * @description The bytes of a blob, such as `object_id` of an entity or `old_object_id` of a diff names it. What an id names
-         *     never changes, so the answer may be cached for ever. Members read every blob of the repository; everybody else those
-         *     that `main` or a tag holds now.
+         * Download a blob
+         * @description The bytes of a blob. Its id is the `object_id` of an entity, or an `old_object_id` in a diff. The content of
+         *     an id never changes, so responses can be cached indefinitely. Members can read every blob of the repository.
+         *     Other callers can read the blobs that `main` or a tag contains now.
          */
         get: operations["getObject"];
         put?: never;
@@ -1319,19 +1350,19 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
                 /**
-                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag or a commit by its whole id: a
-                 *     branch, if there is one of that name, else the tag. The public sees `main`, tags, and the commits that these contain.
-                 *     What changes needs a branch.
+                 * @description The branch, with `/` written as `%2F`. To read below `tree/`, you can also use a tag or a full commit id. A
+                 *     branch takes precedence over a tag of the same name. Anonymous callers can read `main`, tags, and the commits
+                 *     that these contain. Changes require a branch.
                  * @example main
                  */
                 branch: components["parameters"]["branch_in_path"];
@@ -1340,21 +1371,21 @@ export interface paths {
         };
         /**
          * List the commits of a branch
-         * @description Every commit that the head of the branch contains, newest first, in the order of `git log`. `main` of an empty
-         *     repository is 200 with `total` 0.
+         * @description Every commit that the head of the branch contains, newest first, in the order of `git log`. For `main` of an
+         *     empty repository, `total` is 0.
          *
-         *     `path`, `author`, `since` and `until` narrow it, together if several are given; what matches nothing gives an empty
-         *     list. With `path` it is `git log -- <path>`: where a merge took the file or folder as one of its parents has it, the
-         *     history of that parent alone is told, and renames are not followed. `total` is exact; the first page of a head walks
-         *     the history, those after it do not.
+         *     `path`, `author`, `since` and `until` filter the list. Commits must match all of them. If nothing matches, the
+         *     list is empty. With `path`, the list is that of `git log -- <path>`: a merge that took the path unchanged from
+         *     one parent shows only that parent's history. Renames are not followed. `total` is exact. The first page for a
+         *     head walks the history; later pages do not.
          */
         get: operations["listCommits"];
         put?: never;
         /**
          * Commit to a branch
-         * @description For editors. Applies all changes as one commit on top of the branch, or nothing at all. The paths must form a
-         *     tree that Git takes; what the node's own files say must be well-formed; on `main` the rules of the graph hold,
-         *     too. To delete what is not there, or to name a path twice, is 422.
+         * @description Requires the `editor` role. Applies all changes as one commit on top of the branch, or changes nothing. The
+         *     paths must form a tree that Git accepts, and the node's own files must be well-formed. On `main`, the rules of
+         *     the graph also apply. Deleting a path that does not exist, or naming a path twice, is 422.
          *
          *     `expected_head: null` makes the first commit of an empty repository.
          */
@@ -1371,24 +1402,24 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
                 /**
-                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag or a commit by its whole id: a
-                 *     branch, if there is one of that name, else the tag. The public sees `main`, tags, and the commits that these contain.
-                 *     What changes needs a branch.
+                 * @description The branch, with `/` written as `%2F`. To read below `tree/`, you can also use a tag or a full commit id. A
+                 *     branch takes precedence over a tag of the same name. Anonymous callers can read `main`, tags, and the commits
+                 *     that these contain. Changes require a branch.
                  * @example main
                  */
                 branch: components["parameters"]["branch_in_path"];
                 /**
-                 * @description The commit, 7 to 40 characters of its id.
+                 * @description The commit's id, or its first 7 or more characters.
                  * @example 9f2c4e6
                  */
                 commit_id: components["parameters"]["commit_id"];
@@ -1397,9 +1428,9 @@ export interface paths {
         };
         /**
          * Read a commit
-         * @description The commit and what it changed against its first parent; of a root commit everything is `added`. The id may be
-         *     abbreviated to 7 characters or more; if several commits of the branch begin so, it is 422. A commit that the
-         *     branch does not contain is 404.
+         * @description The commit and its changes compared with its first parent. In a root commit, every file is `added`. You can
+         *     abbreviate the id to 7 characters or more. An id that several commits of the branch start with is 422. A
+         *     commit that the branch does not contain is 404.
          */
         get: operations["getCommit"];
         put?: never;
@@ -1416,17 +1447,17 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
                 /**
-                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description A commit by its whole id, a branch or a Git tag, with `/` written as `%2F`.
+                 * @description A full commit id, a branch or a Git tag, with `/` written as `%2F`.
                  * @example 9f2c4e6a8b0d1f3a5c7e9b1d3f5a7c9e0b2d4f6a
                  */
                 commit: components["parameters"]["commit_revision"];
@@ -1434,14 +1465,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read what a commit changed, line by line
-         * @description Against the first parent, also of a merge; of a root commit everything is added. Hunks are those of `git diff -M`
-         *     with three lines of context: a renamed file whose bytes are half the same is one entity. What the limits leave out
-         *     is `truncated`: ask for that entity alone, `?path=<entity_key>`, and one file may take all of the limits, or for the
-         *     patch.
+         * Read the diff of a commit
+         * @description Compared with the first parent, also for a merge. In a root commit, every file is added. Hunks are those of
+         *     `git diff -M` with three lines of context: a removed and an added file that are half the same are one renamed
+         *     entity. If a limit is reached, entities or lines are left out and `truncated` is true. Then request that
+         *     entity with `?path=<entity_key>`, which gives one file all of the limits, or request the patch.
          *
-         *     With `Accept: text/x-diff` the answer is a patch that `git apply` takes, with the bytes of binary files. It is never
-         *     cut: one that is too large is 413.
+         *     With `Accept: text/x-diff`, the response is a patch for `git apply`, including binary files. A patch is never
+         *     truncated: one that is too large is 413.
          */
         get: operations["getCommitDiff"];
         put?: never;
@@ -1458,12 +1489,12 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
                 /**
-                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
                  */
                 node_id: components["parameters"]["node_id"];
@@ -1472,10 +1503,10 @@ export interface paths {
         };
         /**
          * Compare two branches, tags or commits
-         * @description How far `head` is ahead of and behind `base`, and what it changed since the two parted (`merge_base`). Without
-         *     a common ancestor `merge_base` is null and `changes` is everything in `head`, as `added`. `text=true` adds the
-         *     hunks of each entity, as `…/commits/{commit}/diff` has them. With `Accept: text/x-diff` the answer is the patch that
-         *     makes `head` of the merge base.
+         * @description How far `head` is ahead of and behind `base`, and the changes in `head` since their merge base (`merge_base`).
+         *     Without a common ancestor, `merge_base` is null and `changes` lists everything in `head` as `added`.
+         *     `text=true` adds the hunks of each entity, as in `…/commits/{commit}/diff`. With `Accept: text/x-diff`, the
+         *     response is the patch from the merge base to `head`.
          */
         get: operations["compareCommits"];
         put?: never;
@@ -1492,12 +1523,12 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
                 /**
-                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
                  */
                 node_id: components["parameters"]["node_id"];
@@ -1506,10 +1537,10 @@ export interface paths {
         };
         /**
          * Read a patch
-         * @description A patch that `git apply` takes: what `head` has changed since it and `base` parted, or without `base` since its first
-         *     parent. It is what `…/compare` and `…/commits/{commit}/diff` answer to `Accept: text/x-diff`, for clients that were
-         *     generated and cannot ask so; of a pull request `base` and `head` are its `target_commit` and `source_commit`. It is
-         *     never cut: one that is too large is 413.
+         * @description Returns a patch for `git apply`: the changes in `head` since its merge base with `base`, or without `base`
+         *     since its first parent. It is what `…/compare` and `…/commits/{commit}/diff` return for `Accept: text/x-diff`.
+         *     Use it from generated clients that cannot set `Accept`. For a pull request, use its `target_commit` as `base`
+         *     and its `source_commit` as `head`. A patch is never truncated: one that is too large is 413.
          */
         get: operations["getPatch"];
         put?: never;
@@ -1526,12 +1557,12 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
                 /**
-                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
                  */
                 node_id: components["parameters"]["node_id"];
@@ -1540,15 +1571,15 @@ export interface paths {
         };
         /**
          * List pull requests
-         * @description For members. Order is by `number`, newest first.
+         * @description Requires membership. Sorted by `number`, newest first.
          */
         get: operations["listPulls"];
         put?: never;
         /**
          * Open a pull request
-         * @description For editors. Proposes to move `target_branch` to the head of `source_branch`. Both must exist and differ, else it
-         *     is 422. Numbers count up from 1 within the node. It need not be mergeable yet; `merge_reason` says what is
-         *     missing.
+         * @description Requires the `editor` role. Proposes to move `target_branch` to the head of `source_branch`. Both must exist
+         *     and differ, else 422. Numbers count up from 1 in each node. The pull request need not be mergeable yet:
+         *     `merge_reason` says what is missing.
          */
         post: operations["openPull"];
         delete?: never;
@@ -1563,17 +1594,17 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
                 /**
-                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The pull request's number. One that names nothing is 404.
+                 * @description The pull request's number. An unknown number is 404.
                  * @example 1
                  */
                 number: components["parameters"]["pull_number"];
@@ -1582,7 +1613,7 @@ export interface paths {
         };
         /**
          * Read a pull request
-         * @description For members. `can_merge` and `merge_reason` are exact at the moment of the answer.
+         * @description Requires membership. `can_merge` and `merge_reason` are exact at the time of the response.
          */
         get: operations["getPull"];
         put?: never;
@@ -1592,9 +1623,9 @@ export interface paths {
         head?: never;
         /**
          * Change, close or reopen a pull request
-         * @description For editors. What is left out stays as it is. `status: closed` closes; `status: open` reopens, if both branches
-         *     exist and no other request is open for the pair. A merged request does not change any more. A target branch that
-         *     does not exist, or is the source, is 422.
+         * @description Requires the `editor` role. Fields you leave out stay as they are. `status: closed` closes the pull request.
+         *     `status: open` reopens it if both branches exist and no other pull request is open for the pair. A merged pull
+         *     request cannot be changed. A target branch that does not exist, or that is the source, is 422.
          */
         patch: operations["updatePull"];
         trace?: never;
@@ -1605,17 +1636,17 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
                 /**
-                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The pull request's number. One that names nothing is 404.
+                 * @description The pull request's number. An unknown number is 404.
                  * @example 1
                  */
                 number: components["parameters"]["pull_number"];
@@ -1626,9 +1657,9 @@ export interface paths {
         put?: never;
         /**
          * Merge a pull request
-         * @description For editors; for maintainers where `require_pull_requests` holds and the target is `main`. Moves the target
-         *     branch forward to the head of the source; there is never a merge commit. To merge a merged request again, with the
-         *     same head, is 200 and does nothing.
+         * @description Requires the `editor` role, or the `maintainer` role if the target is `main` and the organisation has
+         *     `require_pull_requests`. Moves the target branch forward to the head of the source. There is never a merge
+         *     commit. Merging a merged pull request again, with the same head, is 200 and changes nothing.
          */
         post: operations["mergePull"];
         delete?: never;
@@ -1643,17 +1674,17 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
                 /**
-                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The pull request's number. One that names nothing is 404.
+                 * @description The pull request's number. An unknown number is 404.
                  * @example 1
                  */
                 number: components["parameters"]["pull_number"];
@@ -1664,9 +1695,10 @@ export interface paths {
         put?: never;
         /**
          * Rebase the source of a pull request
-         * @description For editors. Puts the commits of the source on top of the target, so that a request that has `diverged` can
-         *     merge. If the source is up to date already, nothing happens and it is 200. If the two conflict, nothing moves
-         *     and it is 409 with the `paths`. It stops, and nothing moves, if the caller hangs up.
+         * @description Requires the `editor` role. Rebases the commits of the source onto the target, so that a pull request that has
+         *     `diverged` can merge. If the source is up to date, the response is 200 and nothing changes. If the commits
+         *     conflict, nothing moves and the response is 409 with the `paths`. If the caller disconnects, the rebase stops
+         *     and nothing moves.
          */
         post: operations["updatePullBranch"];
         delete?: never;
@@ -1681,17 +1713,17 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
                 /**
-                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The pull request's number. One that names nothing is 404.
+                 * @description The pull request's number. An unknown number is 404.
                  * @example 1
                  */
                 number: components["parameters"]["pull_number"];
@@ -1700,8 +1732,8 @@ export interface paths {
         };
         /**
          * List the commits of a pull request
-         * @description For members. The commits that `source_commit` has and `target_commit` lacks, newest first, in the order of
-         *     `git log`.
+         * @description Requires membership. Lists the commits that `source_commit` contains and `target_commit` does not, newest
+         *     first, in the order of `git log`.
          */
         get: operations["listPullCommits"];
         put?: never;
@@ -1718,17 +1750,17 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
                 /**
-                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The pull request's number. One that names nothing is 404.
+                 * @description The pull request's number. An unknown number is 404.
                  * @example 1
                  */
                 number: components["parameters"]["pull_number"];
@@ -1736,9 +1768,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read what a pull request changes
-         * @description For members. The diff from where source and target parted to `source_commit`. It is never truncated, and stays
-         *     the same after the end of the request.
+         * List the changes of a pull request
+         * @description Requires membership. The diff from the merge base to `source_commit`. It is never truncated, and stays the
+         *     same after the pull request is merged or closed.
          */
         get: operations["getPullChanges"];
         put?: never;
@@ -1755,17 +1787,17 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
                 /**
-                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The pull request's number. One that names nothing is 404.
+                 * @description The pull request's number. An unknown number is 404.
                  * @example 1
                  */
                 number: components["parameters"]["pull_number"];
@@ -1773,10 +1805,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read what a pull request changes in the graph
-         * @description For members. Edges are compared as the changes are: from where source and target parted to `source_commit`. What is
-         *     above the node, what leads nowhere, and what the public sees follows from the graph as it is now. An edge whose label,
-         *     type or target changes is removed and added under the same `id`.
+         * Read the impact of a pull request on the graph
+         * @description Requires membership. Edges are compared like the changes: from the merge base to `source_commit`. Ancestors,
+         *     dangling edges and the public graph are computed from the current graph. An edge whose label, type or target
+         *     changes is listed as removed and as added, with the same `id`.
          */
         get: operations["getPullImpact"];
         put?: never;
@@ -1793,17 +1825,17 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
                 /**
-                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The pull request's number. One that names nothing is 404.
+                 * @description The pull request's number. An unknown number is 404.
                  * @example 1
                  */
                 number: components["parameters"]["pull_number"];
@@ -1811,9 +1843,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read what a pull request changes, line by line
-         * @description For members. From where source and target parted to `source_commit`, as `…/changes` tells it, with the hunks of each
-         *     entity as `…/commits/{commit}/diff` has them, or with `Accept: text/x-diff` as a patch.
+         * Read the diff of a pull request
+         * @description Requires membership. The diff from the merge base to `source_commit`, as in `…/changes`. Each entity has
+         *     hunks, as in `…/commits/{commit}/diff`. With `Accept: text/x-diff`, the response is a patch.
          */
         get: operations["getPullDiff"];
         put?: never;
@@ -1830,7 +1862,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -1838,18 +1870,18 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read the published graph
-         * @description All nodes of a published organisation and the edges between them, as their `main` branches have it. Nodes are
-         *     ordered by `created_at`, then `id`; edges by `id`. Authorization is ignored. An organisation that does not exist
-         *     and one that is not published give the same 404.
+         * Read the public graph
+         * @description All nodes of a published organisation and the edges between them, as on each node's `main`. Nodes are sorted
+         *     by `created_at`, then `id`, and edges by `id`. `Authorization` is ignored. An organisation that does not exist
+         *     and one that is not published get the same 404.
          *
-         *     Keep the `ETag` and send it as `If-None-Match`: while nothing has changed the answer is 304, without a body. It
-         *     names the organisation's version, so that it is the same for every encoding and from every process. Ask for
-         *     `gzip`, which is how the answer is kept; anything else is unpacked for each request.
+         *     Keep the `ETag` and send it as `If-None-Match`: if nothing has changed, the response is 304 without a body.
+         *     The ETag is the organisation's version. It is the same for every encoding and process. Ask for `gzip`, the
+         *     stored form. For other encodings, the service unpacks it on each request.
          *
-         *     Only pushes by path can close a cycle of parents. Its parent-child edges that lead back are then left out here,
-         *     in the answer and in the counts: those that a depth-first walk from the lowest id of the nodes concerned, lower
-         *     ids first, finds to end at a node of the way that it has come.
+         *     A push directly to disk can create a cycle of parents. The edges that close it are left out of the graph and
+         *     its counts. The same edges are always dropped: they are the back edges of a depth-first walk in id order,
+         *     which starts at the lowest id.
          */
         get: operations["getPublicGraph"];
         put?: never;
@@ -1866,7 +1898,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -1875,8 +1907,9 @@ export interface paths {
         };
         /**
          * Read the graph
-         * @description For members, and for anyone once the organisation is published. The answer is that of
-         *     `GET /public/orgs/{org_id}/graph`, with the same `ETag`, whether the organisation is published or not.
+         * @description Available to members, and to anyone if the organisation is published. The response is that of
+         *     `GET /public/orgs/{org_id}/graph`, with the same `ETag`, but it is also available to members if the
+         *     organisation is not published.
          */
         get: operations["getGraph"];
         put?: never;
@@ -1893,7 +1926,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -1902,13 +1935,15 @@ export interface paths {
         };
         /**
          * Read the map of the graph
-         * @description For members, and for anyone once the organisation is published: where each node of the graph lies on a plane. A node
-         *     with children is an area, a disk that holds its own dot and those of the nodes under it; disks and dots beside each
-         *     other do not meet. A node with several parents lies in the one that was created first. The same tree gives the same
-         *     places, whatever the nodes are called and whoever asks.
+         * @description Available to members, and to anyone if the organisation is published. Gives each node of the graph a position
+         *     on a plane. A node with children is an area: a disk that contains its own dot and those of the nodes under it.
+         *     Disks and dots do not overlap unless one contains the other. A node with several parents is in the disk of the
+         *     parent that was created first. The same tree always gives the same positions, for every caller and independent
+         *     of titles.
          *
-         *     The columns name each node once, a node before those under it, whose number is that of its area. Of more than 20,000
-         *     nodes `titles` is empty: ask again with `under` for those of one area. The ETag is that of `GET /orgs/{org_id}/graph`.
+         *     The columns have one entry for each node, directly followed by the nodes under it. `nodes` of its area counts
+         *     them, including the node. With over 20,000 nodes, `titles` is empty: request one area with `under` to get its
+         *     titles. The ETag is that of `GET /orgs/{org_id}/graph`.
          */
         get: operations["getMap"];
         put?: never;
@@ -1925,7 +1960,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -1935,10 +1970,11 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Search, and follow the graph from what was found
-         * @description For members, and for anyone once the organisation is published. Finds the `top_k` nodes that fit the query best
-         *     (`matches`) and follows edges from them. `nodes` has the matches and what was reached, best first on one scale, so that
-         *     a reader with room for k takes the first k. With any expansion, `connections` has every edge whose two ends are both in `nodes`.
+         * Search nodes
+         * @description Available to members, and to anyone if the organisation is published. Returns the `top_k` nodes that match the
+         *     query best (`matches`), and follows edges from them. `nodes` has the matches and the nodes reached from them,
+         *     best first on one scale. If you have room for k nodes, take the first k. With any expansion, `connections` has
+         *     every edge between two of these `nodes`.
          *
          *     | `expansion_depth` | follows, from the matches | hops |
          *     |---|---|---|
@@ -1947,36 +1983,53 @@ export interface paths {
          *     | `standard` | children, parents | 1 |
          *     | `deep` | children, parents, connections in both directions | 2 |
          *
-         *     With any expansion, names lead on too, for questions whose answer needs two texts: where the query has the title of one
-         *     of the 5 best matches, what it has beyond that match is asked again together with the match's rarest names (words with a
-         *     capital letter), and what is found gains up to half of the match's score, an eighth where edges lead on from it. Such a
-         *     match names its `bridge`.
+         *     Texts are split at headings and paragraphs into passages of 60 to 250 words. If a text has several passages,
+         *     the best matches are scored by the mean of the whole text and its best `passage`.
          *
-         *     A text is cut at its headings and paragraphs into passages of 60 to 250 words. The best matches are scored by the mean of
-         *     the whole text and of its best `passage`, if it has several; of one text the first 64 passages count.
+         *     With any expansion, a second search helps if the answer needs two texts. It starts from each of the 5 best
+         *     matches whose title is in the query. It looks for the rest of the query, together with the match's rarest
+         *     names (words with a capital letter). Nodes found this way gain up to half of the match's score, or an eighth
+         *     if the match has edges to follow. They name the match in `bridge`.
          *
-         *     The same data gives the same answer: scores have 6 significant digits, and ties go by node id. At most 500
-         *     nodes and, with `include_raw_text`, 16 MiB are answered; beyond that what scores lowest goes, and `truncated`
-         *     is true, as it is where the nodes have more than 1,000 edges, of which `connections` has those among the first.
+         *     ### Query syntax
          *
-         *     Of each text the first 256 KiB (UTF-8) are searched; a longer one is `partly_indexed`, and its `text_content` is whole
-         *     all the same. Of a query the 64 rarest words count that occur in the organisation. An expansion looks at 700 edges
-         *     a hop, from the best nodes on; where there are more, `truncated` is true.
+         *     | in the query | effect on the matches |
+         *     |---|---|
+         *     | `whale song` | ranked by these words |
+         *     | `title:word`, `title:"some words"` | the title must contain the words |
+         *     | `tag:name`, `tag:"a name"` | the node must have the tag; case is ignored |
+         *     | `-word`, `-"a phrase"`, `-title:word`, `-tag:name` | the node must not have it |
+         *     | `"a phrase"` | the text must contain the phrase word for word; ignored if the query has more than three other words |
          *
-         *     Matches can be bound: `title:word` and `title:"some words"` must be in the title, `tag:name` and `tag:"a name"` are
-         *     tags that a match has, in any case; no match has `-word`, `-"a phrase"`, `-title:word` or `-tag:name`. What binds does not rank:
-         *     `title:krill ocean` has krill in each title, ordered by ocean. Without other words titles rank by their own words;
-         *     tags, and what is left out, list the nodes that changed last, newest first, equals by id, with the score 1. `"A phrase"` stands in each match word for word, among
-         *     the 200 that fit best (4 Mi characters of them), unless more than three words are beside it: a sentence that quotes
-         *     demands nothing. Of each kind the first 16 count; more are words. What is reached from the matches is not bound by
-         *     these, but by `scope`.
+         *     Filters do not affect ranking: `title:krill ocean` returns nodes with *krill* in the title, ranked by *ocean*.
+         *     A query that has only `title:` filters is ranked by their words. A query that has only tags and exclusions
+         *     lists the last changed nodes first, then by id, all with score 1. At most 16 filters of each kind are used;
+         *     the rest are treated as words. Filters do not apply to nodes reached from the matches.
          *
-         *     Members search other states than that of `main`: with `scope.branch` the nodes that have this branch count with their
-         *     titles, texts, tags and times there; with `scope.at` each node counts as `main` was at that time, by the dates of its commits:
-         *     at the newest one of its first-parent history that is not dated later. Nodes that were created later are left out, nodes that were
-         *     deleted since are missing. Scores are those of an index of that state; edges are those of `main` today. At most 200
-         *     nodes may differ from `main`, with 16 MiB of text, and of a time 10,000 may be newer, or as many commits; beyond that it is 422 with a problem
-         *     of type `scope_too_large`. A branch that no node has is 422, too.
+         *     ### Scope
+         *
+         *     `scope` restricts both matches and reached nodes. Members can also search other states than `main`. With
+         *     `scope.branch`, nodes that have this branch are searched with its titles, texts, tags and times. With
+         *     `scope.at`, each node is searched as `main` was at that time: the newest commit of its first-parent history
+         *     that is not dated later. Nodes created later are left out, and nodes deleted since are missing. Scores are
+         *     computed for that state, but edges are those of `main` today. A branch that no node has is 422.
+         *
+         *     ### Limits
+         *
+         *     The same data always gives the same response: scores have 6 significant digits, and ties go by node id.
+         *     `truncated` is true if one of the first three limits left something out.
+         *
+         *     * A response has at most 500 nodes and, with `include_raw_text`, 16 MiB of text. The lowest scores are dropped
+         *       first.
+         *     * `connections` is taken from the first 1,000 edges of the nodes.
+         *     * An expansion reads at most 700 edges per hop, starting at the best nodes.
+         *     * The first 256 KiB (UTF-8) of each text are searched. A longer text is `partly_indexed`, but its
+         *       `text_content` is complete.
+         *     * Passages: the first 64 of a text. Query words: the 64 rarest that occur in the organisation. Phrases:
+         *       checked in the 200 best matches and 4 Mi characters of their texts.
+         *     * A branch or past state can differ from `main` in at most 200 nodes with 16 MiB of text. A past state can
+         *       also have at most 10,000 newer nodes and 10,000 newer commits. Beyond that, the response is 422 with a
+         *       problem of type `scope_too_large`.
          */
         post: operations["searchNodes"];
         delete?: never;
@@ -1991,7 +2044,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -1999,18 +2052,19 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Suggest titles while one is typed
-         * @description For members, and for anyone once the organisation is published. Finds the nodes in whose titles each word of `q` is the
-         *     beginning of a word, whole words included, in any order; case and accents do not matter, and words are not reduced to
-         *     stems. A space at the end changes nothing: the last word may still go on. Where no title has them all so, words of 4 to
-         *     32 letters, the first 8 of them, may differ from the beginning of a word by one letter (one too many, one missing, another one, two swapped).
+         * Autocomplete titles
+         * @description Available to members, and to anyone if the organisation is published. Finds nodes whose titles have, for each
+         *     word of `q`, a word that starts with it, in any order. Case and accents are ignored, and words are not
+         *     stemmed. A space at the end has no effect. If no title matches, one typing error is allowed in words of 4 to
+         *     32 letters, the first 8 of them. The error is a letter that is inserted, missing, replaced, or swapped with
+         *     its neighbour.
          *
-         *     Han and kana match wherever they stand in a title; Thai, Lao, Khmer and Burmese by the words that they divide into.
-         *     `searchIndex` is found by `index`, too.
+         *     Han characters and kana match at any position in a title. Thai, Lao, Khmer and Burmese are split into words.
+         *     `index` also finds `searchIndex`.
          *
-         *     In order: the title that `q` is; fewer errors; more edges (up to 64 in either direction count); the shorter title; node id. Where over 100
-         *     titles match, those with the fewest words are ordered so, equals by node id. The same data gives the same answer. Where `q` has no
-         *     word, nothing is suggested.
+         *     Sorted by exact title, fewer errors, more edges (up to 64 in each direction count), shorter title, node id. If
+         *     over 100 titles match, only those with the fewest words are sorted, and ties go by node id. The same data
+         *     always gives the same response. If `q` has no word, the list is empty.
          */
         get: operations["suggestTitles"];
         put?: never;
@@ -2030,7 +2084,7 @@ export interface paths {
         };
         /**
          * List all accounts
-         * @description Order is by `created_at`, then `id`.
+         * @description Sorted by `created_at`, then `id`.
          */
         get: operations["listAccounts"];
         put?: never;
@@ -2047,7 +2101,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The account. An id that names nothing is 404, whatever its form.
+                 * @description The account's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a5e-7c40-7b1e-9f5e-3a1f6c0d9a01
                  */
                 account_id: components["parameters"]["account_id"];
@@ -2063,16 +2117,16 @@ export interface paths {
         post?: never;
         /**
          * Delete an account
-         * @description As `DELETE /auth/me`, without the password. Commits of the organisations name the administrator.
+         * @description Like `DELETE /auth/me`, without the password. The commits in the organisations name the administrator.
          */
         delete: operations["deleteAccount"];
         options?: never;
         head?: never;
         /**
-         * Disable an account, or make it an administrator
-         * @description What a disabled account has open ends with the next request, in every process of the service: sessions, tokens, git.
-         *     A sign-in with the right password is 403 `account_disabled`. Its memberships stay, for the day on which it is
-         *     enabled. An administrator cannot disable or dismiss themselves.
+         * Disable an account or change who is an administrator
+         * @description A disabled account's sessions, tokens and Git access end with the next request, in every process of the
+         *     service. Signing in with the right password is 403 `account_disabled`. The account's memberships are kept
+         *     until it is enabled again. Administrators cannot disable themselves or remove their own administrator status.
          */
         patch: operations["updateAccount"];
         trace?: never;
@@ -2083,7 +2137,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The account. An id that names nothing is 404, whatever its form.
+                 * @description The account's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a5e-7c40-7b1e-9f5e-3a1f6c0d9a01
                  */
                 account_id: components["parameters"]["account_id"];
@@ -2094,8 +2148,9 @@ export interface paths {
         put?: never;
         /**
          * Issue a reset token
-         * @description For a person who has lost the password: a one-time token for `POST /auth/password`, told this once, good for 7 days.
-         *     Earlier reset tokens of the account end. Until it is used, the account stays as it is.
+         * @description For a user who has lost the password. Returns a one-time token for `POST /auth/password`, which is shown only
+         *     in this response and is valid for 7 days. Earlier reset tokens of the account end. The account stays as it is
+         *     until the token is used.
          */
         post: operations["resetAccount"];
         delete?: never;
@@ -2113,7 +2168,8 @@ export interface paths {
         };
         /**
          * List all organisations
-         * @description Names, owners and counts, of all cells; nothing that lies in them. Order is by `created_at`, then `id`.
+         * @description Names, owners and counts for the organisations of all cells, without their content. Sorted by `created_at`,
+         *     then `id`.
          */
         get: operations["listAllOrgs"];
         put?: never;
@@ -2132,11 +2188,11 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List which cell has which organisation
-         * @description For a proxy that is to know the cell of each organisation. Without `since` from the beginning; with the `next` of an
-         *     answer what has changed after that, until `more` is false. What has changed in the last minute comes again with the next
-         *     call, so that no change is missed. That a cell has another `url` is no change of its organisations: a map leads to the
-         *     name of a cell. Without cells the list is empty.
+         * List organisation placements
+         * @description Shows which cell serves each organisation, for a proxy that routes requests. Without `since`, the list starts
+         *     at the beginning. With the `next` of a response, it continues with the changes after it, until `more` is
+         *     false. Changes of the last minute are repeated in the next response, so that none is missed. A new `url` of a
+         *     cell is not listed as a change, so map organisations to cell names. Without cells, the list is empty.
          */
         get: operations["listPlaces"];
         put?: never;
@@ -2155,8 +2211,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Is the process alive
-         * @description Answers as long as the process can answer at all.
+         * Liveness check
+         * @description Succeeds as long as the process can respond.
          */
         get: operations["getHealth"];
         put?: never;
@@ -2175,8 +2231,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Can the service take requests
-         * @description 503 while it starts, drains, or cannot reach its data.
+         * Readiness check
+         * @description 503 while the service starts, drains, or cannot reach its data.
          */
         get: operations["getReadiness"];
         put?: never;
@@ -2195,9 +2251,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read what the service measures
-         * @description Metrics of all processes of the service, in the text format of Prometheus; each series has the label `worker`. Takes
-         *     the operator's `METRICS_TOKEN`, no token of an account; 404 where that is not set.
+         * Read metrics
+         * @description Metrics of all processes of the service in the Prometheus text format. Each series has the label `worker`.
+         *     Requires the operator's `METRICS_TOKEN`, not an account's token. If `METRICS_TOKEN` is not set, the response
+         *     is 404.
          */
         get: operations["getMetrics"];
         put?: never;
@@ -2217,7 +2274,7 @@ export interface paths {
         };
         /**
          * Read this specification
-         * @description The OpenAPI document by which requests are checked.
+         * @description The OpenAPI document against which requests are checked.
          */
         get: operations["getSpec"];
         put?: never;
@@ -2236,10 +2293,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read the keys that sign tokens
-         * @description For services that verify an `idToken`, or an `accessToken`, of this one. A key is listed ten minutes before it signs
-         *     and until its last token has ended, so that a cache may keep the answer for five minutes. The header `typ` of an
-         *     access token is `at+jwt`, that of an id token `JWT`. Source: RFC 7517, RFC 9068.
+         * List the keys that sign tokens
+         * @description For services that verify an `idToken` or `accessToken` of this service. A key is listed from ten minutes
+         *     before its first signature until its last token has expired. Clients can therefore cache the response for five
+         *     minutes. The header `typ` is `at+jwt` in an access token and `JWT` in an id token. Source: RFC 7517, RFC 9068.
          */
         get: operations["getJwks"];
         put?: never;
@@ -2258,9 +2315,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read how tokens are verified
-         * @description Only where `PUBLIC_URL` is https, else 404 `not_found`. It says enough to verify an `idToken`: this service is no
-         *     OpenID provider, and has no authorization endpoint.
+         * OpenID discovery document
+         * @description Only available if `PUBLIC_URL` is https, else 404 `not_found`. It contains what is needed to verify an
+         *     `idToken`. This service is not an OpenID provider and has no authorization endpoint.
          */
         get: operations["getOpenidConfiguration"];
         put?: never;
@@ -2280,7 +2337,7 @@ export interface paths {
         };
         /**
          * Browse this specification
-         * @description A page that shows the specification and can try it out.
+         * @description A page that shows this specification and can send requests.
          */
         get: operations["getDocs"];
         put?: never;
@@ -2295,12 +2352,12 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /** @description RFC 7517. */
+        /** @description A JSON Web Key Set. Source: RFC 7517. */
         JsonWebKeySet: {
-            /** @description The oldest first. */
+            /** @description The keys, oldest first. */
             keys: {
                 /**
-                 * @description The kind of key.
+                 * @description The key type.
                  * @constant
                  */
                 kty: "EC";
@@ -2313,21 +2370,21 @@ export interface components {
                 x: string;
                 /** @description The second coordinate, base64url. */
                 y: string;
-                /** @description The name of the key, as tokens have it in their header. */
+                /** @description The key's id, as in the header of tokens. */
                 kid: string;
                 /**
-                 * @description How it signs.
+                 * @description The signature algorithm.
                  * @constant
                  */
                 alg: "ES256";
                 /**
-                 * @description It signs.
+                 * @description The key is for signatures.
                  * @constant
                  */
                 use: "sig";
             }[];
         };
-        /** @description The members of OpenID Connect Discovery that hold here. */
+        /** @description The supported fields of OpenID Connect Discovery. */
         OpenidConfiguration: {
             /**
              * Format: uri
@@ -2336,14 +2393,14 @@ export interface components {
             issuer: string;
             /**
              * Format: uri
-             * @description Where the keys are.
+             * @description URL of the keys.
              */
             jwks_uri: string;
-            /** @description How tokens are signed. */
+            /** @description The algorithms that sign tokens. */
             id_token_signing_alg_values_supported: string[];
-            /** @description `sub` is the same for everybody. */
+            /** @description `sub` is the same for every client. */
             subject_types_supported: string[];
-            /** @description What an `idToken` says. */
+            /** @description The claims of an `idToken`. */
             claims_supported: string[];
         };
         /**
@@ -2353,7 +2410,7 @@ export interface components {
          */
         Uuid: string;
         /**
-         * @description An id that is sent. Ids are UUIDs, read in either case; text that is no UUID names nothing.
+         * @description An id in a request. Ids are UUIDs in either case. A string that is not a UUID matches nothing.
          * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
          */
         AnyId: string;
@@ -2370,63 +2427,67 @@ export interface components {
         UtcTime: string;
         /**
          * Format: email
-         * @description An e-mail address; case does not matter.
+         * @description An e-mail address. Case is ignored.
          */
         Email: string;
-        /** @description Any characters, but none of the 10,000 passwords that are most common. */
+        /** @description Any characters. The 10,000 most common passwords are refused. */
         Password: string;
-        /** @description A name for people to read, not blank and without control characters. */
+        /** @description A display name, not blank and without control characters. */
         DisplayName: string;
         /**
-         * @description For `git clone`. It begins with the operator's `PUBLIC_URL`, or with the address at which this request came in.
+         * @description For `git clone`. It begins with the operator's `PUBLIC_URL`, or else with the scheme and host of this request.
          * @example https://grove.example.org/git/01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02/01980a60-1f00-7a33-b2d4-6c8e0f1a2b03.git
          */
         CloneUrl: string;
         /** @description A title, not blank and without control characters. */
         Title: string;
         /**
-         * @description The node's text, Markdown by custom; at most 10 MiB as UTF-8. Of the control characters it may hold tabs and line
-         *     ends; a file with others can be committed or pushed.
+         * @description The node's text, usually Markdown, at most 10 MiB as UTF-8. It can contain no control characters except tabs
+         *     and line ends. Files with other control characters can be committed or pushed.
          */
         NodeText: string;
-        /** @description The node's tags, without control characters. One that is named twice counts once. */
+        /** @description The node's tags, without control characters. Duplicates are dropped. */
         NodeTags: string[];
-        /** @description Any JSON of your own; at most 64 KiB as JSON on one line. */
+        /** @description Your own JSON, at most 64 KiB on one line. */
         NodeProperties: {
             [key: string]: unknown;
         };
-        /** @description What people call this edge; without control characters. */
+        /** @description A label for this edge, without control characters. */
         EdgeLabel: string;
-        /** @description What kind of connection it is, as a slug. */
+        /** @description The type of the connection, a slug. */
         ConnectionType: string;
-        /** @description A branch, by the rules of `git check-ref-format`; at most 200 bytes, not `HEAD`, no leading `-`. */
+        /**
+         * @description A branch name that `git check-ref-format` allows. It has at most 200 bytes, is not `HEAD`, and has no leading
+         *     `-`.
+         */
         BranchName: string;
         /**
-         * @description The message of the commit, not blank; at most 64 KiB as UTF-8. Of the control characters it may hold tabs and line
-         *     ends, which are stored as `\n`.
+         * @description The commit message, not blank, at most 64 KiB as UTF-8. It can contain no control characters except tabs and
+         *     line ends. Line ends are stored as `\n`.
          */
         CommitMessage: string;
         /**
-         * @description The commit that the branch is believed to be at; null: the branch must not exist yet. If it is otherwise, nothing
-         *     happens and the answer is 409 `head_moved`. Left out, it is not checked.
+         * @description The commit that you expect at the head of the branch. `null` means that the branch must not exist yet. If the
+         *     branch is elsewhere, nothing changes and the response is 409 `head_moved`. If you leave it out, the head is
+         *     not checked.
          */
         ExpectedHead: string | null;
         /**
-         * @description What a member may do; each role may do what those before it may.
+         * @description A member's role. Each role includes the permissions of those before it.
          * @enum {string}
          */
         Role: "reader" | "editor" | "maintainer" | "owner";
         /**
-         * @description What a file is, by its path.
+         * @description The kind of file, which follows from its path.
          * @enum {string}
          */
         EntityType: "node" | "content" | "edge" | "connection" | "file";
         /**
-         * @description How `content` is written.
+         * @description The encoding of `content`.
          * @enum {string}
          */
         FileEncoding: "utf-8" | "base64";
-        /** @description How many there are in all. */
+        /** @description Number of items in all pages. */
         Total: number;
         /** @description The `limit` of the request. */
         PageLimit: number;
@@ -2434,21 +2495,25 @@ export interface components {
         PageOffset: number;
         /** @description An empty object. */
         EmptyObject: Record<string, never>;
-        /** @description A new account. Members that are not named here are ignored. */
+        /** @description A new account. Unknown fields are ignored. */
         NewAccount: {
             email: components["schemas"]["Email"];
             password: components["schemas"]["Password"];
-            /** @description Defaults to the part of the e-mail before the @; with `hide_email` to a name that tells nothing of it. */
+            /**
+             * @description Defaults to the part of the e-mail address before the @. With `hide_email`, the default reveals nothing of
+             *     the address.
+             */
             name?: components["schemas"]["DisplayName"];
             /**
-             * @description `true`: commits, pull requests and organisations get `<id>@users.noreply.invalid` in place of the e-mail. Git
-             *     history cannot be changed later. Default: `false`, unless the operator has set `HIDE_EMAIL`.
+             * @description If true, commits, pull requests and organisations get `<id>@users.noreply.invalid` instead of the e-mail
+             *     address. Git history cannot be changed later. The default is `false`, unless the operator has set
+             *     `HIDE_EMAIL`.
              */
             hide_email?: boolean;
             /** @description The secret of an invitation. */
             invitation?: string;
         };
-        /** @description Who signs in. */
+        /** @description The e-mail address and password of an account. */
         Credentials: {
             email: components["schemas"]["Email"];
             /** @description The password. */
@@ -2456,100 +2521,100 @@ export interface components {
         };
         /** @description A refresh token to exchange or to revoke. */
         RefreshToken: {
-            /** @description The newest of the session. */
+            /** @description The session's newest refresh token. */
             refreshToken: string;
         };
         /** @description Exactly one of `old_password` and `reset_token`. */
         PasswordChange: {
-            /** @description The password until now; needs Authorization. */
+            /** @description The current password. Requires `Authorization`. */
             old_password?: string;
-            /** @description From the operator; works once. */
+            /** @description A token from the operator. It works once. */
             reset_token?: string;
             new_password: components["schemas"]["Password"];
         };
-        /** @description A person with an account. */
+        /** @description A user with an account. */
         User: {
             id: components["schemas"]["Uuid"];
-            /** @description The e-mail as it was given. */
+            /** @description The e-mail address as it was entered. */
             email: string;
-            /** @description Stands as the author in commits. */
+            /** @description Shown as the author in commits. */
             name: string;
             created_at: components["schemas"]["UtcTime"];
-            /** @description The personal organisation; absent only if it was deleted. */
+            /** @description The personal organisation. Absent only if it was deleted. */
             org_id?: components["schemas"]["Uuid"];
-            /** @description Whether Git has another address in place of the e-mail; absent if not. */
+            /** @description True if Git has another address instead of the e-mail address, else absent. */
             hide_email?: boolean;
-            /** @description Whether this is an administrator of the service; absent if not. */
+            /** @description True for an administrator of the service, else absent. */
             is_admin?: boolean;
         };
-        /** @description A session that has just begun or goes on, with its tokens. */
+        /** @description A new or continued session, with its tokens. */
         Session: {
-            /** @description A sentence for people. */
+            /** @description A message for the user. */
             message: string;
-            /** @description Who signed in. */
+            /** @description The user. */
             user: components["schemas"]["User"];
             /** @description For `Authorization: Bearer`. */
             accessToken: string;
-            /** @description Says who signed in; opens nothing. */
+            /** @description Identifies the user. Gives access to nothing. */
             idToken: string;
-            /** @description For `POST /auth/refresh`; works once. */
+            /** @description For `POST /auth/refresh`. It works once. */
             refreshToken: string;
-            /** @description Seconds that the access token lives. */
+            /** @description Lifetime of the access token in seconds. */
             expiresIn: number;
             /**
-             * @description How `accessToken` is sent.
+             * @description How to send `accessToken`.
              * @constant
              */
             tokenType: "Bearer";
         };
-        /** @description How people sign up and in. */
+        /** @description How users sign up and sign in. */
         AuthConfig: {
             /**
-             * @description Who may sign up: anyone, people with an invitation, nobody.
+             * @description The rule for sign-up: anyone (`open`), users with an invitation (`invite`), or nobody (`closed`).
              * @enum {string}
              */
             signup: "open" | "invite" | "closed";
-            /** @description Whether people sign in with a password. */
+            /** @description True if users can sign in with a password. */
             password_login: boolean;
             /**
-             * @description Who helps a person that has forgotten the password: the operator.
+             * @description The way to reset a forgotten password: the operator does it.
              * @enum {string}
              */
             password_reset: "operator";
-            /** @description Other services by which people sign in. */
+            /** @description Other services through which users can sign in. */
             oidc: {
-                /** @description For programs. */
+                /** @description Identifies the service in requests. */
                 id: string;
-                /** @description For people to read. */
+                /** @description The service's display name. */
                 name: string;
             }[];
         };
-        /** @description A person who has just signed up. */
+        /** @description A user who has just signed up. */
         NewUser: components["schemas"]["User"] & {
             /** @description The personal organisation. */
             org_id: components["schemas"]["Uuid"];
-            /** @description The organisation that the invitation was for; absent without one. */
+            /** @description The organisation that the invitation was for. Absent without one. */
             orgs?: components["schemas"]["JoinedOrg"][];
         };
-        /** @description The first session of a person. */
+        /** @description The first session of a user. */
         FirstSession: components["schemas"]["Session"] & {
-            /** @description Who signed up. */
+            /** @description The new user. */
             user: components["schemas"]["NewUser"];
         };
-        /** @description A session that goes on. */
+        /** @description An open session. */
         OpenSession: {
             id: components["schemas"]["Uuid"];
-            /** @description Whether this request belongs to it. */
+            /** @description True if this request belongs to it. */
             current: boolean;
             created_at: components["schemas"]["UtcTime"];
-            /** @description When it was last used, at most a minute behind. */
+            /** @description When it was last used, up to a minute behind. */
             last_used_at?: components["schemas"]["UtcTime"];
-            /** @description What the client said of itself when it signed in; its first 200 characters. */
+            /** @description The client's `User-Agent` at sign-in, its first 200 characters. */
             user_agent?: string;
-            /** @description The network that it was opened from: the /24 of an IPv4 address, the /48 of an IPv6 one. */
+            /** @description The network from which it was opened: the IPv4 /24 or the IPv6 /48. */
             address?: string;
             /**
-             * @description How the person signed in; `reset` is a reset token.
+             * @description How the user signed in. `reset` is a reset token.
              * @enum {string}
              */
             method?: "password" | "reset";
@@ -2562,56 +2627,56 @@ export interface components {
             limit: components["schemas"]["PageLimit"];
             offset: components["schemas"]["PageOffset"];
         };
-        /** @description What is to be changed; the rest stays. */
+        /** @description The fields to change. Other fields stay as they are. */
         ProfileChange: {
-            /** @description Stands as the author in commits. */
+            /** @description Shown as the author in commits. */
             name?: components["schemas"]["DisplayName"];
-            /** @description Whether Git gets another address in place of the e-mail. */
+            /** @description True if Git should get another address instead of the e-mail address. */
             hide_email?: boolean;
         };
-        /** @description A new e-mail, and the proof that it is you. */
+        /** @description A new e-mail address, and the password as proof. */
         EmailChange: {
             new_email: components["schemas"]["Email"];
             /** @description Your password. */
             password: string;
         };
-        /** @description The proof that it is you. */
+        /** @description The password, as proof of identity. */
         PasswordOnly: {
             /** @description Your password. */
             password: string;
         };
-        /** @description An organisation by its name. */
+        /** @description An organisation's id and name. */
         NamedOrg: {
             id: components["schemas"]["Uuid"];
-            /** @description Its name. */
+            /** @description The organisation's name. */
             name: string;
         };
-        /** @description What has become of a deleted account's organisations, and what stays. */
+        /** @description The organisations of the deleted account, and a note on what stays in Git. */
         AccountDeletion: {
-            /** @description A sentence for people. */
+            /** @description A message for the user. */
             message: string;
-            /** @description Those that go on without the person. */
+            /** @description Organisations that the user has left. */
             left: components["schemas"]["NamedOrg"][];
-            /** @description Those in which there was nobody else. */
+            /** @description Organisations without another member, now in the trash. */
             trashed: components["schemas"]["NamedOrg"][];
         };
         /** @description An account as administrators see it. */
         Account: {
             id: components["schemas"]["Uuid"];
-            /** @description The e-mail as it was given. */
+            /** @description The e-mail address as it was entered. */
             email: string;
-            /** @description Stands as the author in commits. */
+            /** @description Shown as the author in commits. */
             name: string;
             created_at: components["schemas"]["UtcTime"];
-            /** @description Whether this is an administrator of the service. */
+            /** @description True for an administrator of the service. */
             is_admin: boolean;
-            /** @description Whether Git has another address in place of the e-mail. */
+            /** @description True if Git has another address instead of the e-mail address. */
             hide_email: boolean;
-            /** @description Since when it is disabled; absent if it is not. */
+            /** @description When the account was disabled. Absent if it is not. */
             disabled_at?: components["schemas"]["UtcTime"];
-            /** @description Why it is disabled. */
+            /** @description Why the account is disabled. */
             disabled_reason?: string;
-            /** @description When it was last used, at most an hour behind; absent until then. */
+            /** @description When the account was last used, up to an hour behind. Absent before its first use. */
             last_seen_at?: components["schemas"]["UtcTime"];
         };
         /** @description A page of accounts. */
@@ -2622,26 +2687,26 @@ export interface components {
             limit: components["schemas"]["PageLimit"];
             offset: components["schemas"]["PageOffset"];
         };
-        /** @description What is to be changed; the rest stays. */
+        /** @description The fields to change. Other fields stay as they are. */
         AccountChange: {
-            /** @description Whether this is an administrator of the service. */
+            /** @description True for an administrator of the service. */
             is_admin?: boolean;
             /** @description `true` disables the account, `false` enables it. */
             disabled?: boolean;
-            /** @description For administrators to read; counts with `disabled: true` alone. */
+            /** @description A note for administrators. Only used with `disabled: true`. */
             disabled_reason?: string;
         };
-        /** @description A one-time token to set a new password with. */
+        /** @description A one-time token for setting a new password. */
         ResetToken: {
-            /** @description For `POST /auth/password`; works once. */
+            /** @description For `POST /auth/password`. It works once. */
             reset_token: string;
-            /** @description When it ends. */
+            /** @description When the token expires. */
             expires_at: components["schemas"]["UtcTime"];
         };
         /** @description An owner of an organisation. */
         OrgOwner: {
             user_id: components["schemas"]["Uuid"];
-            /** @description The owner's e-mail as the organisation has it. */
+            /** @description The owner's e-mail address in the organisation. */
             email: string;
             /** @description The owner's name. */
             name: string;
@@ -2649,16 +2714,16 @@ export interface components {
         /** @description An organisation as administrators see it. */
         ManagedOrg: {
             id: components["schemas"]["Uuid"];
-            /** @description Its name. */
+            /** @description The organisation's name. */
             name: string;
-            /** @description Whether anyone may read its graph. */
+            /** @description True if anyone can read its graph. */
             published: boolean;
             created_at: components["schemas"]["UtcTime"];
-            /** @description How many members it has. */
+            /** @description Number of members. */
             members: number;
-            /** @description How many nodes it has; absent where another cell has it. */
+            /** @description Number of nodes. Absent if another cell serves the organisation. */
             nodes?: number;
-            /** @description The owners, in the order of joining; with cells the oldest account first. */
+            /** @description The owners, in the order in which they joined. With cells, the oldest account first. */
             owners: components["schemas"]["OrgOwner"][];
         };
         /** @description A page of organisations. */
@@ -2669,73 +2734,74 @@ export interface components {
             limit: components["schemas"]["PageLimit"];
             offset: components["schemas"]["PageOffset"];
         };
-        /** @description Where an organisation is. */
+        /** @description The cell that serves an organisation. */
         Place: {
             /** @description The organisation. */
             org_id: components["schemas"]["Uuid"];
             /** @description The name of the cell. */
             cell: string;
-            /** @description Where the other cells reach it, without a slash at its end. */
+            /** @description URL at which the other cells reach it, without a trailing slash. */
             url: string;
             /**
-             * @description `here`: it is there. `moving`: it is on its way to another cell. `gone`: it was deleted.
+             * @description `here`: the cell serves the organisation. `moving`: the organisation is moving to another cell. `gone`: it
+             *     was deleted.
              * @enum {string}
              */
             state: "here" | "moving" | "gone";
         };
-        /** @description Organisations whose place has changed. */
+        /** @description Organisations whose placement has changed. */
         PlacePage: {
-            /** @description The places as they are now. */
+            /** @description The current placements. */
             places: components["schemas"]["Place"][];
-            /** @description The `since` of the next call. */
+            /** @description The `since` of the next request. */
             next: string;
-            /** @description Whether there are more already. */
+            /** @description True if there are more changes now. */
             more: boolean;
         };
         /**
-         * @description `read` changes nothing; `write` does what the person may.
+         * @description `read` cannot change anything. `write` has all permissions of the token's owner.
          * @enum {string}
          */
         TokenAccess: "read" | "write";
         /** @description A personal access token to create. */
         NewToken: {
-            /** @description Where it is used, for people to read. */
+            /** @description A note on where the token is used. */
             name: components["schemas"]["DisplayName"];
             access: components["schemas"]["TokenAccess"];
             /**
              * Format: uuid
-             * @description The only organisation that it reaches; without it all of the person's.
+             * @description The only organisation that the token can access. Default: all organisations of its owner.
              */
             org_id?: string;
-            /** @description The only node of that organisation that it reaches. */
+            /** @description The only node of that organisation that the token can access. */
             node_id?: components["schemas"]["AnyId"];
             /**
              * Format: date-time
-             * @description When it ends, a time to come; without it, when it is revoked.
+             * @description When the token expires, a time in the future. Default: it is valid until it is revoked.
              */
             expires_at?: string;
         };
         /** @description A personal access token, without its secret. */
         Token: {
             id: components["schemas"]["Uuid"];
-            /** @description Where it is used, for people to read. */
+            /** @description A note on where the token is used. */
             name: string;
             access: components["schemas"]["TokenAccess"];
-            /** @description The only organisation that it reaches. */
+            /** @description The only organisation that the token can access. */
             org_id?: components["schemas"]["Uuid"];
-            /** @description The only node that it reaches. */
+            /** @description The only node that the token can access. */
             node_id?: components["schemas"]["Uuid"];
             /** @description The last four characters of the secret. */
             hint: string;
             created_at: components["schemas"]["UtcTime"];
-            /** @description When it ends; absent if it does not by itself. */
+            /** @description When the token expires. Absent if it does not expire. */
             expires_at?: components["schemas"]["UtcTime"];
-            /** @description When it was last shown and accepted, at most a minute behind; absent until then. */
+            /** @description When the token was last accepted, up to a minute behind. Absent before its first use. */
             last_used_at?: components["schemas"]["UtcTime"];
         };
         /** @description A personal access token that has just been created, with its secret. */
         CreatedToken: components["schemas"]["Token"] & {
-            /** @description The secret; told this once. */
+            /** @description The secret, shown only in this response. */
             token: string;
         };
         /** @description A page of personal access tokens. */
@@ -2746,7 +2812,7 @@ export interface components {
             limit: components["schemas"]["PageLimit"];
             offset: components["schemas"]["PageOffset"];
         };
-        /** @description What the organisation is about. Of the control characters it may hold tabs and line ends. */
+        /** @description A description of the organisation. It can contain no control characters except tabs and line ends. */
         OrgDescription: string;
         /** @description An organisation to create. */
         NewOrg: {
@@ -2754,57 +2820,60 @@ export interface components {
             description?: components["schemas"]["OrgDescription"];
             /**
              * Format: uuid
-             * @description The vault that `grove import` fills it from, as `.grove/vault.json` of the folder says.
+             * @description The id of the vault that `grove import` imports, as in its `.grove/vault.json`.
              */
             vault_id?: string;
             /**
-             * @description Whether anyone may read it.
+             * @description True if anyone can read it.
              * @default false
              */
             published: boolean;
             /**
-             * @description Whether `main` of its nodes moves by pull requests only, merged by a maintainer. The creation of a node and a first
-             *     push are exempt.
+             * @description If true, only pull requests merged by a maintainer can change `main` of its nodes. Creating a node and the
+             *     first push are exempt.
              * @default false
              */
             require_pull_requests: boolean;
         };
-        /** @description What to change of an organisation. */
+        /** @description The fields of the organisation to change. */
         OrgChange: {
             name?: components["schemas"]["DisplayName"];
             description?: components["schemas"]["OrgDescription"];
             /**
              * Format: uuid
-             * @description The vault that `grove import` fills it from. It is said once: another one than the organisation has is 422.
+             * @description The id of the vault that `grove import` imports. It can be set once. A different value later is 422.
              */
             vault_id?: string;
-            /** @description Whether anyone may read it. */
+            /** @description True if anyone can read it. */
             published?: boolean;
             /**
-             * @description Whether `main` of its nodes moves by pull requests only, merged by a maintainer. The creation of a node and a first
-             *     push are exempt.
+             * @description If true, only pull requests merged by a maintainer can change `main` of its nodes. Creating a node and the
+             *     first push are exempt.
              */
             require_pull_requests?: boolean;
         };
         /** @description An organisation. */
         Org: {
             id: components["schemas"]["Uuid"];
-            /** @description The name, for people to read. */
+            /** @description The display name. */
             name: string;
-            /** @description What it is about; `""` if it has no description. */
+            /** @description The description, `""` if it is empty. */
             description: string;
-            /** @description The vault that `grove import` fills it from, as `.grove/vault.json` of the folder says; for members, absent where there is none. */
+            /**
+             * @description The id of the vault that `grove import` imports, as in its `.grove/vault.json`. Only for members. Absent
+             *     if it is not set.
+             */
             vault_id?: components["schemas"]["Uuid"];
-            /** @description Whether anyone may read it. */
+            /** @description True if anyone can read it. */
             published: boolean;
             /**
-             * @description Whether `main` of its nodes moves by pull requests only, merged by a maintainer. The creation of a node and a first
-             *     push are exempt.
+             * @description If true, only pull requests merged by a maintainer can change `main` of its nodes. Creating a node and the
+             *     first push are exempt.
              */
             require_pull_requests: boolean;
             created_at: components["schemas"]["UtcTime"];
             updated_at: components["schemas"]["UtcTime"];
-            /** @description The caller's; absent for those who are not members. */
+            /** @description The caller's role. Absent if the caller is not a member. */
             role?: components["schemas"]["Role"];
         };
         /** @description A page of organisations. */
@@ -2817,11 +2886,11 @@ export interface components {
         };
         /** @description A repository that can be cloned. */
         Repository: {
-            /** @description The node; absent for the organisation's own repository. */
+            /** @description The node's id. Absent for the organisation's own repository. */
             node_id?: components["schemas"]["Uuid"];
             /** @description The title of the node, or the name of the organisation. */
             title: string;
-            /** @description For `git clone --mirror`: it ends in the id alone, so that no two copies have one folder. */
+            /** @description For `git clone --mirror`. It ends with the id and no slug, so that each mirror has its own folder. */
             clone_url: components["schemas"]["CloneUrl"];
         };
         /** @description A page of repositories. */
@@ -2832,19 +2901,19 @@ export interface components {
             limit: components["schemas"]["PageLimit"];
             offset: components["schemas"]["PageOffset"];
         };
-        /** @description The role that a member gets. */
+        /** @description The role of the member. */
         MemberRole: {
             role: components["schemas"]["Role"];
         };
         /** @description A member of an organisation. */
         Member: {
             user_id: components["schemas"]["Uuid"];
-            /** @description The e-mail of the account. */
+            /** @description The account's e-mail address. */
             email: string;
-            /** @description The name of the account. */
+            /** @description The account's name. */
             name: string;
             role: components["schemas"]["Role"];
-            /** @description When the person became a member. */
+            /** @description When the user became a member. */
             created_at: components["schemas"]["UtcTime"];
         };
         /** @description A page of members. */
@@ -2857,41 +2926,41 @@ export interface components {
         };
         /** @description An invitation to create. */
         NewInvitation: {
-            /** @description What those who join may do. */
+            /** @description The role of members who join with it. */
             role: components["schemas"]["Role"];
-            /** @description The only address that may use it; case does not matter. */
+            /** @description The only e-mail address that can use it. Case is ignored. */
             email?: components["schemas"]["Email"];
             /**
-             * @description How many people may join by it.
+             * @description How many users can join with it.
              * @default 1
              */
             uses: number;
             /**
              * Format: date-time
-             * @description When it ends, at most 30 days from now; without it, in 7 days.
+             * @description When the invitation expires, at most 30 days ahead. The default is 7 days.
              */
             expires_at?: string;
         };
         /** @description An invitation to an organisation, without its secret. */
         Invitation: {
             id: components["schemas"]["Uuid"];
-            /** @description What those who join may do. */
+            /** @description The role of members who join with it. */
             role: components["schemas"]["Role"];
-            /** @description The only address that may use it, in lower case. */
+            /** @description The only e-mail address that can use it, in lower case. */
             email?: string;
-            /** @description How many people may still join by it. */
+            /** @description How many more users can join with it. */
             uses_left: number;
-            /** @description When it ends. */
+            /** @description When the invitation expires. */
             expires_at: components["schemas"]["UtcTime"];
-            /** @description The owner who made it; absent if the operator did. */
+            /** @description The owner who created it. Absent if the operator did. */
             created_by?: components["schemas"]["Uuid"];
             created_at: components["schemas"]["UtcTime"];
         };
         /** @description An invitation that has just been created, with its secret. */
         CreatedInvitation: components["schemas"]["Invitation"] & {
-            /** @description The secret; told this once. */
+            /** @description The secret, shown only in this response. */
             token: string;
-            /** @description A page that says how to use it, with the secret behind the `#`. */
+            /** @description A page that explains how to use it, with the secret in the URL fragment. */
             url: string;
         };
         /** @description A page of invitations. */
@@ -2907,12 +2976,12 @@ export interface components {
             /** @description The secret of the invitation. */
             token: string;
         };
-        /** @description An organisation that a person has joined. */
+        /** @description An organisation that the caller has joined. */
         JoinedOrg: {
             id: components["schemas"]["Uuid"];
-            /** @description The name, for people to read. */
+            /** @description The display name. */
             name: string;
-            /** @description The person's. */
+            /** @description The caller's role. */
             role: components["schemas"]["Role"];
         };
         /** @description A node to create. */
@@ -2921,20 +2990,20 @@ export interface components {
             text_content?: components["schemas"]["NodeText"];
             tags?: components["schemas"]["NodeTags"];
             properties?: components["schemas"]["NodeProperties"];
-            /** @description The ids of its parents, nodes of the same organisation. */
+            /** @description The ids of its parents, which are nodes of the same organisation. */
             parents?: components["schemas"]["AnyId"][];
             /**
-             * @description Whether to make the first commit.
+             * @description If true, the first commit is created.
              * @default true
              */
             initialize: boolean;
             /**
              * Format: uuid
-             * @description An id of your own; without it the service chooses one. One that another organisation has or had is 409.
+             * @description Your own id. Default: the service chooses one. An id that another organisation uses or has used is 409.
              */
             id?: string;
         };
-        /** @description The id of a node of the organisation, or the `ref` of an item of the batch. */
+        /** @description The id of a node of the organisation, or the `ref` of an item. */
         NodeName: components["schemas"]["AnyId"];
         /** @description A connection of an item. */
         BatchConnection: {
@@ -2942,73 +3011,73 @@ export interface components {
             /** @default related_to */
             type: components["schemas"]["ConnectionType"];
             label?: components["schemas"]["EdgeLabel"];
-            /** @description An id of your own, unique at this node; without it the service chooses one. */
+            /** @description Your own id, unique in this node. Default: the service chooses one. */
             id?: string;
         };
         /** @description A file of an item. */
         BatchFile: {
-            /** @description From the root of the repository; at most 1,024 bytes. */
+            /** @description The path from the root of the repository, at most 1,024 bytes. */
             path: string;
-            /** @description At most 10 MiB once decoded. */
+            /** @description The file's content, at most 10 MiB when decoded. */
             content: string;
             /** @default utf-8 */
             encoding: components["schemas"]["FileEncoding"];
         };
         /** @description Nodes to create. */
         NewNodes: {
-            /** @description In any order. */
+            /** @description The nodes, in any order. */
             nodes: components["schemas"]["NewBatchNode"][];
         };
         /** @description A node to create, as an item of a batch. */
         NewBatchNode: {
             /**
              * Format: uuid
-             * @description An id of your own; without it the service chooses one. One that another organisation has or had is 409.
+             * @description Your own id. Default: the service chooses one. An id that another organisation uses or has used is 409.
              */
             id?: string;
-            /** @description What other items call it, unique in the batch; no UUID. It is not stored. */
+            /** @description A name for this item in other items of the batch. It is unique, not a UUID, and not stored. */
             ref?: string;
             title: components["schemas"]["Title"];
             text_content?: components["schemas"]["NodeText"];
             tags?: components["schemas"]["NodeTags"];
             properties?: components["schemas"]["NodeProperties"];
-            /** @description The message of the commit; without it the service writes one. */
+            /** @description The commit message. Default: the service writes one. */
             message?: components["schemas"]["CommitMessage"];
             /** @description Its parents. */
             parents?: components["schemas"]["NodeName"][];
-            /** @description The connections that it holds. */
+            /** @description The connections that start at this node. */
             connections?: components["schemas"]["BatchConnection"][];
-            /** @description Its files at other paths than `node.json`, `content.md` and the edges; each path once. */
+            /** @description Files at paths other than `node.json`, `content.md` and the edges. Each path occurs at most once. */
             files?: components["schemas"]["BatchFile"][];
         };
         /** @description Nodes to create or to change. */
         ChangedNodes: {
-            /** @description In any order. */
+            /** @description The nodes, in any order. */
             nodes: components["schemas"]["ChangedBatchNode"][];
         };
-        /** @description A node to create or to change, as an item of a batch; a new one needs a title. */
+        /** @description A node to create or change, as an item of a batch. A new node needs a title. */
         ChangedBatchNode: {
             /**
              * Format: uuid
-             * @description An id of your own; without it the service chooses one. One that another organisation has or had is 409.
+             * @description Your own id. Default: the service chooses one. An id that another organisation uses or has used is 409.
              */
             id?: string;
-            /** @description What other items call it, unique in the batch; no UUID. It is not stored. */
+            /** @description A name for this item in other items of the batch. It is unique, not a UUID, and not stored. */
             ref?: string;
             title?: components["schemas"]["Title"];
             text_content?: components["schemas"]["NodeText"];
             tags?: components["schemas"]["NodeTags"];
             properties?: components["schemas"]["NodeProperties"];
-            /** @description The message of the commit; without it the service writes one. */
+            /** @description The commit message. Default: the service writes one. */
             message?: components["schemas"]["CommitMessage"];
             /** @description Its parents. */
             parents?: components["schemas"]["NodeName"][];
-            /** @description The connections that it holds. */
+            /** @description The connections that start at this node. */
             connections?: components["schemas"]["BatchConnection"][];
-            /** @description Its files at other paths than `node.json`, `content.md` and the edges; each path once. */
+            /** @description Files at paths other than `node.json`, `content.md` and the edges. Each path occurs at most once. */
             files?: components["schemas"]["BatchFile"][];
         };
-        /** @description What was created. */
+        /** @description The created nodes. */
         CreatedNodes: {
             /** @description In the order of the items. */
             nodes: components["schemas"]["CreatedNode"][];
@@ -3016,93 +3085,94 @@ export interface components {
         /** @description A node that was created. */
         CreatedNode: {
             id: components["schemas"]["Uuid"];
-            /** @description What the item called it; absent if it had none. */
+            /** @description The item's `ref`. Absent if it had none. */
             ref?: string;
             head: components["schemas"]["Oid"];
         };
-        /** @description What became of the items. */
+        /** @description The results of a batch. */
         WrittenNodes: {
             /** @description In the order of the items. */
             nodes: components["schemas"]["WrittenNode"][];
         };
-        /** @description What became of an item. */
+        /** @description The result for one item. */
         WrittenNode: {
             id: components["schemas"]["Uuid"];
-            /** @description What the item called it; absent if it had none. */
+            /** @description The item's `ref`. Absent if it had none. */
             ref?: string;
             head: components["schemas"]["Oid"];
             /**
-             * @description `unchanged`: it was so already, and there is no new commit.
+             * @description `unchanged`: the node already had this state, and there is no new commit.
              * @enum {string}
              */
             status: "created" | "updated" | "unchanged";
         };
-        /** @description What to change of a node. */
+        /** @description The fields of the node to change. */
         NodeChange: {
             title?: components["schemas"]["Title"];
             text_content?: components["schemas"]["NodeText"];
             tags?: components["schemas"]["NodeTags"];
             properties?: components["schemas"]["NodeProperties"];
-            /** @description The message of the commit; without it the service writes one. */
+            /** @description The commit message. Default: the service writes one. */
             message?: components["schemas"]["CommitMessage"];
             expected_head?: components["schemas"]["ExpectedHead"];
         };
-        /** @description A node as lists show it. */
+        /** @description A node as shown in lists. */
         NodeSummary: {
             id: components["schemas"]["Uuid"];
             org_id: components["schemas"]["Uuid"];
             /** @description The title on `main`. */
             title: string;
             /**
-             * @description A readable name made from the title: letters and digits of any script, in lower case, with hyphens between words.
-             *     Nodes with similar titles have the same one; it changes with the title, and names nothing without the id.
+             * @description A readable name made from the title. It has letters and digits of any script in lower case, and hyphens
+             *     between words. Nodes with similar titles have the same slug, and it changes with the title. Use the id to
+             *     identify a node.
              */
             slug: string;
             /** @description The tags on `main`. */
             tags: string[];
-            /** @description In a list `{}` where they have over 64 KiB as JSON, which only a repository from elsewhere can have. */
+            /**
+             * @description The properties on `main`. In lists, they are `{}` if they are over 64 KiB as JSON, which only a repository
+             *     from elsewhere can have.
+             */
             properties: components["schemas"]["NodeProperties"];
-            /** @description True where `properties` are left out of a list; else absent. */
+            /** @description True if `properties` are left out of a list, else absent. */
             properties_omitted?: boolean;
             created_at: components["schemas"]["UtcTime"];
-            /** @description The time of the newest commit on `main`; `created_at` while there is none. */
+            /** @description The time of the newest commit on `main`, or `created_at` before the first commit. */
             updated_at: components["schemas"]["UtcTime"];
-            /** @description The newest commit on `main`; absent while there is none. */
+            /** @description The newest commit on `main`. Absent before the first commit. */
             head?: components["schemas"]["Oid"];
         };
         /** @description A node with its text, neighbours and clone URL. */
         NodeDetails: components["schemas"]["NodeSummary"] & {
-            /** @description The text on `main`; `""` while there is none. */
+            /** @description The text on `main`, `""` if it is empty. */
             text_content: string;
             /**
-             * @description The first 200 by id, in the order of their titles; `num_parents` counts all, and the tree of the node has a file
-             *     for each in `parents/`.
+             * @description The first 200 parents by id, sorted by title. `num_parents` counts all. The node's tree has a file in
+             *     `parents/` for each.
              */
             parents: components["schemas"]["RelatedNode"][];
             /**
-             * @description The first 200 by id, in the order of their titles; `num_children` counts all, and the list of nodes by
-             *     `parent_id` has them.
+             * @description The first 200 children by id, sorted by title. `num_children` counts all. List nodes with `parent_id`
+             *     to get all of them.
              */
             children: components["schemas"]["RelatedNode"][];
-            /**
-             * @description Those that this node holds and those that lead to it: the first 200 of the list of connections;
-             *     `num_connections` counts all.
-             */
+            /** @description The first 200 connections that start at this node or lead to it. `num_connections` counts all. */
             connections: components["schemas"]["NodeConnection"][];
-            /** @description How many parents. */
+            /** @description Number of parents. */
             num_parents: components["schemas"]["Total"];
-            /** @description How many children. */
+            /** @description Number of children. */
             num_children: components["schemas"]["Total"];
-            /** @description How many parents, their parents and so on. */
+            /** @description Number of parents, their parents and so on. */
             num_ancestors: components["schemas"]["Total"];
-            /** @description How many children, their children and so on. */
+            /** @description Number of children, their children and so on. */
             num_descendants: components["schemas"]["Total"];
-            /** @description How many connections. */
+            /** @description Number of connections. */
             num_connections: components["schemas"]["Total"];
             /**
-             * @description For `git clone`, which names the folder by the `slug` at its end, letters of other scripts as they are. The
-             *     `id` alone chooses what is read: any other slug in its place, and `{node_id}.git` without one, are the
-             *     same remote, whatever the title becomes.
+             * @description For `git clone`, which names the folder after the `slug` at its end. Letters of other scripts are not
+             *     escaped. Only the `id` decides which repository is read. Any other slug, and `{node_id}.git` without a
+             *     slug, lead to the same remote, even after the title has changed.
              */
             clone_url: components["schemas"]["CloneUrl"];
         };
@@ -3111,7 +3181,7 @@ export interface components {
             id: components["schemas"]["Uuid"];
             /** @description The title of that node. */
             title: string;
-            /** @description The label of the edge; `""` if it has none. */
+            /** @description The label of the edge, `""` if it has none. */
             label: string;
         };
         /** @description A page of nodes. */
@@ -3127,7 +3197,7 @@ export interface components {
             id: components["schemas"]["Uuid"];
             /** @description The title of the node. */
             title: string;
-            /** @description How many children it has. */
+            /** @description Number of children. */
             num_children: number;
         };
         /** @description A page of one level of the tree. */
@@ -3138,11 +3208,11 @@ export interface components {
             limit: components["schemas"]["PageLimit"];
             offset: components["schemas"]["PageOffset"];
         };
-        /** @description A tag that nodes of the organisation carry. */
+        /** @description A tag of the organisation's nodes. */
         OrgTag: {
-            /** @description The tag as the nodes have it. */
+            /** @description The tag. */
             name: string;
-            /** @description How many nodes carry it. */
+            /** @description Number of nodes with this tag. */
             num_nodes: number;
         };
         /** @description A page of the tags of an organisation. */
@@ -3153,7 +3223,7 @@ export interface components {
             limit: components["schemas"]["PageLimit"];
             offset: components["schemas"]["PageOffset"];
         };
-        /** @description How a node lies under a parent. */
+        /** @description The edge between a node and a parent. */
         ParentChange: {
             label?: components["schemas"]["EdgeLabel"];
             expected_head?: components["schemas"]["ExpectedHead"];
@@ -3166,10 +3236,10 @@ export interface components {
             type: components["schemas"]["ConnectionType"];
             label?: components["schemas"]["EdgeLabel"];
             expected_head?: components["schemas"]["ExpectedHead"];
-            /** @description An id of your own, unique at this node; without it the service chooses one. */
+            /** @description Your own id, unique in this node. Default: the service chooses one. */
             id?: string;
         };
-        /** @description What to change of a connection. */
+        /** @description The fields of the connection to change. */
         ConnectionChange: {
             /** @description The id of another node of the same organisation. */
             target?: components["schemas"]["AnyId"];
@@ -3177,27 +3247,27 @@ export interface components {
             label?: components["schemas"]["EdgeLabel"];
             expected_head?: components["schemas"]["ExpectedHead"];
         };
-        /** @description A connection of one node to another. */
+        /** @description A connection from one node to another. */
         NodeConnection: {
-            /** @description Unique at the node that holds it. */
+            /** @description Unique in the node that holds the connection. */
             id: string;
-            /** @description The node that holds it. */
+            /** @description The node that holds the connection. */
             node_id: components["schemas"]["Uuid"];
-            /** @description Where it begins; the node that holds it. */
+            /** @description The node where the connection starts, which is the node that holds it. */
             source: components["schemas"]["Uuid"];
-            /** @description Where it leads. */
+            /** @description The node where the connection leads. */
             target: components["schemas"]["Uuid"];
             /** @description The title of `source`. */
             source_title: string;
-            /** @description The title of `target`; `""` where that node is deleted. */
+            /** @description The title of `target`, `""` if that node is deleted. */
             target_title: string;
             type: components["schemas"]["ConnectionType"];
-            /** @description `""` if it has none. */
+            /** @description The label, `""` if it has none. */
             label: string;
         };
-        /** @description A page of the connections of a node. */
+        /** @description A page of a node's connections. */
         ConnectionPage: {
-            /** @description Those that the node holds and those that lead to it, in this page. */
+            /** @description The connections of this page, which start at the node or lead to it. */
             connections: components["schemas"]["NodeConnection"][];
             total: components["schemas"]["Total"];
             limit: components["schemas"]["PageLimit"];
@@ -3207,7 +3277,8 @@ export interface components {
         NewBranch: {
             name: components["schemas"]["BranchName"];
             /**
-             * @description The branch, Git tag or commit id at which it begins; in this order, should a name be several.
+             * @description The branch, Git tag or commit id where the branch starts. If a name is several of these, the first in this
+             *     order is used.
              * @default main
              */
             from: string;
@@ -3219,11 +3290,11 @@ export interface components {
             /** @description Its newest commit. */
             head: components["schemas"]["Oid"];
             /**
-             * @description The message of that commit, cut after 64 KiB, or where the messages of a page have over 4 MiB together, after
-             *     an even share of that.
+             * @description The message of that commit. It is cut after 64 KiB, or shorter if the messages of a page exceed 4 MiB
+             *     together: each then gets an even share.
              */
             message: string;
-            /** @description True where `message` is cut; else absent. */
+            /** @description True if `message` is cut, else absent. */
             message_truncated?: boolean;
             /** @description The time of that commit. */
             updated_at: components["schemas"]["UtcTime"];
@@ -3240,9 +3311,9 @@ export interface components {
         GitTag: {
             /** @description The name, without `refs/tags/`. */
             name: string;
-            /** @description What the tag names; of an annotated tag its own object. */
+            /** @description The id of the tagged object. For an annotated tag, the id of the tag object. */
             object_id: components["schemas"]["Oid"];
-            /** @description The commit to which it leads; absent where it leads to none. */
+            /** @description The commit that the tag leads to. Absent if it does not lead to a commit. */
             commit_id?: components["schemas"]["Oid"];
         };
         /** @description A page of tags. */
@@ -3253,23 +3324,23 @@ export interface components {
             limit: components["schemas"]["PageLimit"];
             offset: components["schemas"]["PageOffset"];
         };
-        /** @description A file at the head of a branch. */
+        /** @description A file at a revision. */
         TreeEntity: {
             entity_type: components["schemas"]["EntityType"];
-            /** @description What the entity is called among those of its type. */
+            /** @description The entity's name among entities of its type. */
             entity_id: string;
-            /** @description The path. */
+            /** @description The path of the file. */
             entity_key: string;
             object_id: components["schemas"]["Oid"];
-            /** @description Git's mode, such as `100644`. */
+            /** @description The Git file mode, such as `100644`. */
             mode: string;
         };
         /** @description A page of files. */
         TreeEntityPage: {
             node_id: components["schemas"]["Uuid"];
-            /** @description As it was asked. */
+            /** @description The revision, as in the request. */
             branch: string;
-            /** @description The head of the branch; absent while there is none. */
+            /** @description The commit of the revision. Absent before the first commit. */
             commit_id?: components["schemas"]["Oid"];
             /** @description The files of this page. */
             entities: components["schemas"]["TreeEntity"][];
@@ -3280,28 +3351,28 @@ export interface components {
         /** @description A file with its content. */
         FileContent: {
             node_id: components["schemas"]["Uuid"];
-            /** @description As it was asked. */
+            /** @description The revision, as in the request. */
             branch: string;
-            /** @description The head of the branch. */
+            /** @description The commit of the revision. */
             commit_id: components["schemas"]["Oid"];
             /** @description The path from the root of the repository. */
             path: string;
             entity_type: components["schemas"]["EntityType"];
-            /** @description What the entity is called among those of its type. */
+            /** @description The entity's name among entities of its type. */
             entity_id: string;
             object_id: components["schemas"]["Oid"];
-            /** @description Git's mode, such as `100644`. */
+            /** @description The Git file mode, such as `100644`. */
             mode: string;
-            /** @description In bytes. */
+            /** @description The size in bytes. */
             size: number;
             encoding: components["schemas"]["FileEncoding"];
-            /** @description The bytes, as `encoding` says. */
+            /** @description The file's bytes, encoded as `encoding` says. */
             content: string;
         };
         /** @description A commit to make. */
         NewCommit: {
             message: components["schemas"]["CommitMessage"];
-            /** @description Each path at most once. */
+            /** @description The changes. Each path occurs at most once. */
             changes: components["schemas"]["FileChange"][];
             expected_head?: components["schemas"]["ExpectedHead"];
         };
@@ -3312,9 +3383,9 @@ export interface components {
              * @enum {string}
              */
             action: "put" | "delete";
-            /** @description From the root of the repository; at most 1,024 bytes. */
+            /** @description The path from the root of the repository, at most 1,024 bytes. */
             path: string;
-            /** @description Needed by `put`, and only by it; at most 10 MiB once decoded. */
+            /** @description The file's content, at most 10 MiB when decoded. Required for `put`, and only allowed there. */
             content?: string;
             /** @default utf-8 */
             encoding: components["schemas"]["FileEncoding"];
@@ -3324,240 +3395,244 @@ export interface components {
             id: components["schemas"]["Oid"];
             node_id: components["schemas"]["Uuid"];
             /**
-             * @description Without the newline at its end. A list cuts it after 64 KiB, or where the messages of a page have over 4 MiB
-             *     together, after an even share of that; the details of a commit have it whole.
+             * @description The message, without the newline at its end. Lists cut it after 64 KiB, or shorter if the messages of a
+             *     page exceed 4 MiB together: each then gets an even share. The details of a commit have the whole message.
              */
             message: string;
-            /** @description True where `message` is cut; else absent. */
+            /** @description True if `message` is cut, else absent. */
             message_truncated?: boolean;
-            /** @description The name of its author; of a longer one the first 1,000 characters. */
+            /** @description The author's name, cut after 1,000 characters. */
             author: string;
-            /** @description Null if the commit has none; of a longer one the first 1,000 characters. */
+            /** @description The author's e-mail address, cut after 1,000 characters. Null if the commit has none. */
             author_email: string | null;
-            /** @description When it was committed; 1970 for a time after the year 9999, which no push can bring in. */
+            /** @description When it was committed. A time after the year 9999 is shown as 1970, but no push can bring one in. */
             created_at: components["schemas"]["UtcTime"];
-            /** @description None for a root, two or more for a merge. A list tells the first 1,000; the details of a commit have all. */
+            /**
+             * @description Empty for a root commit, two or more for a merge. Lists have the first 1,000. The details of a commit have
+             *     all.
+             */
             parent_commits: components["schemas"]["Oid"][];
-            /** @description True where `parent_commits` are not all; else absent. */
+            /** @description True if `parent_commits` is cut, else absent. */
             parents_truncated?: boolean;
         };
-        /** @description A commit with what it changed. */
+        /** @description A commit with its changes. */
         CommitDetails: components["schemas"]["Commit"] & {
             changes: components["schemas"]["CommitDiff"];
         };
         /**
-         * @description What is different in `target_commit_id`; never truncated. Where over 200,000 entries of folders have to be compared,
-         *     or the paths that differ have over 16 MiB together, the request is 413 `too_large`.
+         * @description The differences in `target_commit_id`, never truncated. If the comparison needs over 200,000 entries of
+         *     folders, or over 16 MiB of changed paths, the request is 413 `too_large`.
          */
         CommitDiff: {
             node_id: components["schemas"]["Uuid"];
-            /** @description The commit compared with; null if there is none, and everything is `added`. */
+            /** @description The commit compared with. If it is null, everything is `added`. */
             base_commit_id: string | null;
             target_commit_id: components["schemas"]["Oid"];
-            /** @description Files that the base lacks. */
+            /** @description Files that only the target has. */
             added: components["schemas"]["DiffEntity"][];
-            /** @description Files that the target lacks. */
+            /** @description Files that only the base has. */
             removed: components["schemas"]["DiffEntity"][];
-            /** @description With other bytes, or with another mode alone. */
+            /** @description Files with other content or another mode. */
             modified: components["schemas"]["DiffEntity"][];
         };
         /** @description A file that differs. */
         DiffEntity: {
             entity_type: components["schemas"]["EntityType"];
-            /** @description What the entity is called among those of its type. */
+            /** @description The entity's name among entities of its type. */
             entity_id: string;
-            /** @description The path. */
+            /** @description The path of the file. */
             entity_key: string | null;
-            /** @description The new blob; of `removed` the old one. */
+            /** @description The new blob. For `removed` files, the old blob. */
             object_id: string | null;
-            /** @description The old blob, of `modified` only. */
+            /** @description The old blob, only for `modified` files. */
             old_object_id: string | null;
-            /** @description The new blob, of `modified` only. */
+            /** @description The new blob, only for `modified` files. */
             new_object_id: string | null;
         };
         /**
-         * @description What is different in `target_commit_id`, line by line. An answer has at most 10,000 entities, 20,000 lines, 3,000 of
-         *     one entity (20,000 where `path` narrows it), 8 MiB of their text and 1 MiB of one entity (8 MiB).
+         * @description The differences in `target_commit_id`, line by line. A response has at most 10,000 entities, 20,000 lines and
+         *     8 MiB of text. One entity has at most 3,000 lines and 1 MiB, or with `path` all of the 20,000 lines and 8 MiB.
          */
         TextDiff: {
             node_id: components["schemas"]["Uuid"];
-            /** @description The commit compared with; null if there is none, and everything is `added`. */
+            /** @description The commit compared with. If it is null, everything is `added`. */
             base_commit_id: string | null;
             target_commit_id: components["schemas"]["Oid"];
-            /** @description By path, byte by byte. */
+            /** @description The files that differ, sorted by path, byte by byte. */
             entities: components["schemas"]["EntityDiff"][];
-            /** @description How many entities differ, also those that are not told. */
+            /** @description Number of entities that differ, including those left out. */
             total: number;
-            /** @description Whether anything was left out. */
+            /** @description True if entities or lines were left out. */
             truncated: boolean;
         };
         /**
-         * @description A file that differs. It has either `hunks`, none where only its name or mode changes or it is empty; or `binary` or
-         *     `too_large` with sizes; or `truncated` alone, where the limits of the answer were reached before it.
+         * @description A file that differs. It has `hunks` (empty if only its name or mode changes, or if it is empty), or `binary`
+         *     or `too_large` with sizes. If the limits of the response were reached before it, it only has `truncated`.
          */
         EntityDiff: {
             entity_type: components["schemas"]["EntityType"];
-            /** @description What the entity is called among those of its type. */
+            /** @description The entity's name among entities of its type. */
             entity_id: string;
-            /** @description The path. */
+            /** @description The path of the file. */
             entity_key: string;
             /**
-             * @description `renamed` may be modified, too. A file that becomes a symbolic link, or the reverse, is `modified`.
+             * @description A `renamed` file can also be modified. A file that becomes a symbolic link, or the reverse, is `modified`.
              * @enum {string}
              */
             change: "added" | "removed" | "modified" | "renamed";
-            /** @description Of `renamed`, the path before. */
+            /** @description For `renamed` files, the previous path. */
             old_entity_key?: string;
-            /** @description Of `renamed`, how much is the same, in per cent. */
+            /** @description For `renamed` files, how much of the content is the same, in per cent. */
             similarity?: number;
-            /** @description The blob before; null of what is added. */
+            /** @description The old blob. Null for an added file. */
             old_object_id: string | null;
-            /** @description The blob after; null of what is removed. */
+            /** @description The new blob. Null for a removed file. */
             new_object_id: string | null;
-            /** @description Git's mode before, such as `100644`. */
+            /** @description The old Git file mode, such as `100644`. */
             old_mode: string | null;
-            /** @description Git's mode after. */
+            /** @description The new Git file mode. */
             new_mode: string | null;
-            /** @description What differs, in order. */
+            /** @description The hunks, in order. */
             hunks?: components["schemas"]["Hunk"][];
-            /** @description Lines added, also those that were left out; absent where they are not counted. */
+            /** @description Number of added lines, including those left out. Absent if they are not counted. */
             additions?: number;
-            /** @description Lines removed, also those that were left out; absent where they are not counted. */
+            /** @description Number of removed lines, including those left out. Absent if they are not counted. */
             deletions?: number;
-            /** @description True where lines hold U+FFFD in the place of bytes that are not UTF-8; the patch has the bytes. Else absent. */
+            /** @description True if lines contain U+FFFD instead of bytes that are not UTF-8, else absent. The patch has the bytes. */
             not_utf8?: boolean;
-            /** @description True of what is no text: it has a NUL among its first 8,000 bytes. Else absent. */
+            /** @description True for a binary file (NUL in its first 8,000 bytes), else absent. */
             binary?: boolean;
-            /** @description True of a file of over 8 MiB; else absent. */
+            /** @description True for a file over 8 MiB, else absent. */
             too_large?: boolean;
-            /** @description Bytes before, of `binary` and `too_large`. */
+            /** @description The old size in bytes, for `binary` and `too_large`. */
             old_size?: number | null;
-            /** @description Bytes after, of `binary` and `too_large`. */
+            /** @description The new size in bytes, for `binary` and `too_large`. */
             new_size?: number | null;
             /**
-             * @description True where lines were left out: ask with `path`. Where that leaves some out, too (over 20,000 lines or 8 MiB of
-             *     one entity), the patch with `path` has all of them, and `raw` has either side. Else absent.
+             * @description True if lines were left out, else absent. Request the entity with `path` to get more. If that is also
+             *     truncated (over 20,000 lines or 8 MiB), use the patch with `path`, or `raw` for each side.
              */
             truncated?: boolean;
         };
         /**
-         * @description Lines that differ, with up to three beside them that do not. Where the entity is `truncated`, the last hunk may have
-         *     fewer `lines` than it counts.
+         * @description Lines that differ, with up to three unchanged lines before and after. In a `truncated` entity, the last hunk
+         *     can have fewer `lines` than it counts.
          */
         Hunk: {
-            /** @description Its first line before, counted from 1; without lines before, the line above. */
+            /** @description Its first line before the change, counted from 1. If it has no lines before the change, the line above. */
             old_start: number;
-            /** @description Its lines before. */
+            /** @description Number of its lines before the change. */
             old_lines: number;
-            /** @description Its first line after, counted from 1; without lines after, the line above. */
+            /** @description Its first line after the change, counted from 1. If it has no lines after the change, the line above. */
             new_start: number;
-            /** @description Its lines after. */
+            /** @description Number of its lines after the change. */
             new_lines: number;
-            /** @description The line above that git shows for orientation, or nothing. */
+            /** @description The line above that Git shows for orientation, or an empty string. */
             section: string;
-            /** @description In the order of a unified diff. */
+            /** @description The lines, in the order of a unified diff. */
             lines: components["schemas"]["HunkLine"][];
         };
         /** @description A line of a hunk. */
         HunkLine: {
             /**
-             * @description Whether it stands on both sides.
+             * @description The side of the change: added, removed, or context on both sides.
              * @enum {string}
              */
             kind: "context" | "added" | "removed";
-            /** @description Its number before; absent of an added line. */
+            /** @description Its number before the change. Absent for an added line. */
             old_line?: number;
-            /** @description Its number after; absent of a removed line. */
+            /** @description Its number after the change. Absent for a removed line. */
             new_line?: number;
-            /** @description The line without its LF; a CR is part of it. */
+            /** @description The line without its LF. A CR is part of it. */
             text: string;
-            /** @description True where the file ends with this line and no LF; else absent. */
+            /** @description True if the file ends with this line without an LF, else absent. */
             no_newline?: boolean;
         };
         /** @description The links of a text. */
         LinkList: {
             node_id: components["schemas"]["Uuid"];
-            /** @description The commit at which the text is read; absent without one. */
+            /** @description The commit at which the text was read. Absent before the first commit. */
             commit_id?: components["schemas"]["Oid"];
-            /** @description The blob of the text; absent without a text. */
+            /** @description The blob of the text. Absent if there is no text. */
             object_id?: components["schemas"]["Oid"];
-            /** @description In the order in which they begin. */
+            /** @description The links, in the order in which they start. */
             links: components["schemas"]["TextLink"][];
             /**
-             * @description True if links are left out: beyond 10,000, 4 MiB of them or 10 s of looking up, or those of a block of over 32,768
-             *     UTF-16 units (a paragraph, a cell, a piece of HTML).
+             * @description True if links are left out. The limits are 10,000 links, 4 MiB, and 10 s to resolve them. Blocks over
+             *     32,768 UTF-16 units (a paragraph, a cell, a piece of HTML) are skipped.
              */
             truncated: boolean;
         };
-        /** @description A link, where it stands, and what it leads to. */
+        /** @description A link, its position and its target. */
         TextLink: {
-            /** @description From 1. A line ends with LF, CRLF or CR. */
+            /** @description The line, counted from 1. A line ends with LF, CRLF or CR. */
             line: number;
             /**
-             * @description From 1, in UTF-16 units, of the first character of the link: `[`, `!`, `<`, the first letter of a bare address, the
-             *     first letter of the attribute in HTML. Bytes that are not UTF-8 read as U+FFFD.
+             * @description The column of the link's first character, counted from 1 in UTF-16 units. That is `[`, `!`, `<`, or the
+             *     first letter of a bare URL or HTML attribute. Bytes that are not UTF-8 are read as U+FFFD.
              */
             column: number;
             /**
-             * @description How it is written; `autolink`: an address in `<>` or bare.
+             * @description The syntax of the link. `autolink` is a URL in `<>` or a bare URL.
              * @enum {string}
              */
             form: "wikilink" | "inline" | "reference" | "autolink" | "html";
-            /** @description Whether it shows what it leads to: `![[x]]`, an image, `src`. */
+            /** @description True if it embeds its target: `![[x]]`, an image, or `src`. */
             embeds: boolean;
-            /** @description Its words on one line, of longer ones the first 500 characters; empty without words of its own. */
+            /** @description The link's words on one line, cut after 500 characters. Empty if the link has no words. */
             text: string;
             /**
-             * @description As written, with its `#` and what follows; escapes of Markdown are resolved, `%20` is not. Of a reference that of its
-             *     definition. Of a longer one the first 2,000 characters.
+             * @description The target as written, including a `#` and what follows it, cut after 2,000 characters. Markdown escapes
+             *     are resolved, `%20` is not. For a reference, the target of its definition.
              */
             target: string;
-            /** @description Of a reference, its definition. */
+            /** @description For a reference, its definition. */
             definition?: {
-                /** @description Its label as labels are compared: in capitals. */
+                /** @description The definition's label in capitals, the form in which labels are compared. */
                 label: string;
-                /** @description Where it begins. */
+                /** @description The line where the definition starts. */
                 line: number;
             };
             /**
-             * @description What it leads to.
+             * @description The kind of target.
              * @enum {string}
              */
             kind: "node" | "file" | "outside" | "missing";
-            /** @description A node of the organisation; of an anchor in the same text, the node itself. */
+            /** @description A node of the organisation. For an anchor in the same text, the node itself. */
             node?: {
                 id: components["schemas"]["Uuid"];
-                /** @description Its title now. */
+                /** @description The node's current title. */
                 title: string;
-                /** @description What follows `#`: a heading of its text, which need not exist; of a longer one the first 500 characters. */
+                /** @description The part after `#`, a heading of the node's text, cut after 500 characters. The heading may not exist. */
                 heading?: string;
-                /** @description What follows `#^`: a block of its text. */
+                /** @description The part after `#^`, a block of the node's text. */
                 block?: string;
             };
             /** @description A file of the node's repository. */
             file?: {
-                /** @description From the root of the repository. An import keeps files of the vault below `attachments/`. */
+                /** @description The path from the root of the repository. An import stores files of the vault in `attachments/`. */
                 path: string;
-                /** @description Whether it is there at the revision. */
+                /** @description True if the file exists at the revision. */
                 exists: boolean;
             };
             /**
-             * @description Why nothing is there: no target is written; a path leads out of the vault; a connection was made of it, to a node that
-             *     is no more; no node or file has this name.
+             * @description Why the link has no target. `empty`: no target is written. `above_root`: the path leads out of the vault.
+             *     `deleted`: a connection was created from the link, and its node was deleted. `not_found`: no node or file
+             *     has this name.
              * @enum {string}
              */
             reason?: "empty" | "above_root" | "deleted" | "not_found";
         };
-        /** @description Who wrote what in a text. */
+        /** @description The commits that wrote the lines of a text. */
         Blame: {
             node_id: components["schemas"]["Uuid"];
-            /** @description The commit at which the text is read. */
+            /** @description The commit at which the text was read. */
             commit_id: components["schemas"]["Oid"];
             /** @description The path from the root of the repository. */
             path: string;
             /** @description The blob of the text. */
             object_id: components["schemas"]["Oid"];
-            /** @description Lines of the text. */
+            /** @description Number of lines. */
             num_lines: number;
             /** @description All lines, in order. */
             ranges: components["schemas"]["BlamedRange"][];
@@ -3566,46 +3641,46 @@ export interface components {
             /** @description The commits of all lines, in the order of the text. */
             commits: components["schemas"]["BlamedCommit"][];
         };
-        /** @description Lines, one after the other, that one commit wrote. */
+        /** @description Consecutive lines that one commit wrote. */
         BlamedRange: {
-            /** @description Counted from 1. */
+            /** @description The first line, counted from 1. */
             first_line: number;
-            /** @description How many. */
+            /** @description Number of lines. */
             num_lines: number;
             commit_id: components["schemas"]["Oid"];
-            /** @description Where the first of them stood in that commit. */
+            /** @description The number of the first line in that commit. */
             original_line: number;
             /** @description The path of the file in that commit. */
             original_path: string;
         };
-        /** @description Lines, one after the other, of which none is blank. */
+        /** @description Consecutive lines that are not blank. */
         BlamedParagraph: {
-            /** @description Counted from 1. */
+            /** @description The first line, counted from 1. */
             first_line: number;
-            /** @description How many. */
+            /** @description Number of lines. */
             num_lines: number;
-            /** @description The newest of its commits, by `created_at`. */
+            /** @description The newest of its commits by `created_at`. */
             commit_id: components["schemas"]["Oid"];
-            /** @description All of its commits, in the order of its lines. */
+            /** @description Its commits, in the order of its lines. */
             commit_ids: components["schemas"]["Oid"][];
-            /** @description The lines, without the last LF; bytes that are not UTF-8 read as U+FFFD. */
+            /** @description The lines without the last LF. Bytes that are not UTF-8 are read as U+FFFD. */
             text: string;
         };
         /** @description A commit that wrote lines. */
         BlamedCommit: {
             id: components["schemas"]["Oid"];
-            /** @description The name of its author. */
+            /** @description The author's name. */
             author: string;
-            /** @description Null if the commit has none. */
+            /** @description The author's e-mail address. Null if the commit has none. */
             author_email: string | null;
             /** @description When it was committed. */
             created_at: components["schemas"]["UtcTime"];
-            /** @description The first line of its message; of a longer one the first 500 characters. */
+            /** @description The first line of its message, cut after 500 characters. */
             summary: string;
-            /** @description The number of the request that brought it into `main`; absent where none is known. */
+            /** @description The number of the pull request that merged it into `main`. Absent if none is known. */
             pull_request?: number;
         };
-        /** @description A page of the commits of a branch. */
+        /** @description A page of a branch's commits. */
         CommitHistory: {
             node_id: components["schemas"]["Uuid"];
             /** @description The commits of this page. */
@@ -3622,28 +3697,31 @@ export interface components {
             limit: components["schemas"]["PageLimit"];
             offset: components["schemas"]["PageOffset"];
         };
-        /** @description How two commits relate, and what differs. */
+        /** @description How two commits are related, and their differences. */
         Comparison: {
             node_id: components["schemas"]["Uuid"];
-            /** @description As it was asked. */
+            /** @description The base, as in the request. */
             base: string;
-            /** @description As it was asked. */
+            /** @description The head, as in the request. */
             head: string;
             base_commit: components["schemas"]["Oid"];
             head_commit: components["schemas"]["Oid"];
-            /** @description The best common ancestor; null if there is none. */
+            /** @description The best common ancestor. Null without a common ancestor. */
             merge_base: string | null;
-            /** @description Commits that `head` has and `base` lacks. */
+            /** @description Number of commits that only `head` contains. */
             commits_ahead: number;
-            /** @description Commits that `base` has and `head` lacks. */
+            /** @description Number of commits that only `base` contains. */
             commits_behind: number;
             changes: components["schemas"]["CommitDiff"];
-            /** @description The same as hunks; absent unless `text=true`. */
+            /** @description The same changes as hunks. Absent without `text=true`. */
             text?: components["schemas"]["TextDiff"];
         };
-        /** @description What the request is about; at most 64 KiB as UTF-8. Of the control characters it may hold tabs and line ends. */
+        /**
+         * @description A description of the pull request, at most 64 KiB as UTF-8. It can contain no control characters except tabs
+         *     and line ends.
+         */
         PullDescription: string;
-        /** @description A pull request to open. Members that are not named here are ignored. */
+        /** @description A pull request to open. Unknown fields are ignored. */
         NewPull: {
             source_branch: components["schemas"]["BranchName"];
             /** @default main */
@@ -3657,12 +3735,12 @@ export interface components {
              */
             is_draft: boolean;
             /**
-             * @description Open nothing that could not be merged: 409 with the `merge_reason` as `code`.
+             * @description If true, a pull request that cannot be merged is refused. The response is 409 with its `merge_reason` as `code`.
              * @default false
              */
             require_mergeable: boolean;
         };
-        /** @description What to change of a pull request. */
+        /** @description The fields of the pull request to change. */
         PullChange: {
             title?: components["schemas"]["Title"];
             description?: components["schemas"]["PullDescription"];
@@ -3670,49 +3748,49 @@ export interface components {
             /** @description A draft cannot be merged. */
             is_draft?: boolean;
             /**
-             * @description `closed` closes the request, `open` reopens it.
+             * @description `closed` closes the pull request, `open` reopens it.
              * @enum {string}
              */
             status?: "open" | "closed";
         };
-        /** @description What must hold for the merge to happen. */
+        /** @description Conditions for the merge. */
         MergeConditions: {
-            /** @description The head that was reviewed. */
+            /** @description The head that was reviewed. If the source has moved, nothing is merged. */
             expected_source_commit?: components["schemas"]["Oid"];
-            /** @description The branch meant to move. */
+            /** @description The branch that should move. If the pull request has another target, nothing is merged. */
             expected_target_branch?: components["schemas"]["BranchName"];
         };
         /**
-         * @description `no_commits_ahead`: the target has all commits of the source. `diverged`: the target has commits that the source
-         *     lacks; see update-branch. `invalid_content`: the source's head breaks the rules of the target, see
+         * @description `no_commits_ahead`: the target contains all commits of the source. `diverged`: the target has commits that the
+         *     source lacks; see update-branch. `invalid_content`: files at the source's head break a rule of the target; see
          *     `merge_problems`.
          * @enum {string}
          */
         MergeReason: "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "mergeable";
-        /** @description A file that breaks main's rules. */
+        /** @description A file that breaks a rule of `main`. */
         MergeProblem: {
-            /** @description The file. */
+            /** @description The path of the file. */
             path: string;
-            /** @description What is wrong with it. */
+            /** @description The problem. */
             reason: string;
         };
         /** @description A pull request. */
         PullRequest: {
             id: components["schemas"]["Uuid"];
             node_id: components["schemas"]["Uuid"];
-            /** @description Counts up within the node. */
+            /** @description The number, which counts up from 1 in each node. */
             number: number;
             /** @description The title. */
             title: string;
-            /** @description The description; `""` if there is none. */
+            /** @description The description, `""` if it is empty. */
             description: string;
-            /** @description The branch with the commits that are proposed. */
+            /** @description The branch with the proposed commits. */
             source_branch: string;
             /** @description The branch that a merge moves. */
             target_branch: string;
-            /** @description The head of the source while the request is open; then what it was at the end. */
+            /** @description The source's head while the pull request is open, then its last head. */
             source_commit: components["schemas"]["Oid"];
-            /** @description The head of the target while the request is open; then what it was before the end. */
+            /** @description The target's head while the pull request is open, then its head before the end. */
             target_commit: components["schemas"]["Oid"];
             /**
              * @description `merged` is final; a closed request can be reopened.
@@ -3721,32 +3799,32 @@ export interface components {
             status: "open" | "merged" | "closed";
             /** @description A draft cannot be merged. */
             is_draft: boolean;
-            /** @description The name of who opened it. */
+            /** @description The name of the user who opened it. */
             author: string;
-            /** @description The e-mail of who opened it. */
+            /** @description The e-mail address of the user who opened it. */
             author_email?: string;
             created_at: components["schemas"]["UtcTime"];
             updated_at: components["schemas"]["UtcTime"];
-            /** @description Whether the content allows it, whatever the rights of the caller. */
+            /** @description True if the content can be merged, independent of the caller's permissions. */
             can_merge: boolean;
-            /** @description The first reason that holds. */
+            /** @description The first reason that applies. */
             merge_reason: components["schemas"]["MergeReason"];
-            /** @description All reasons that hold, in the same order. */
+            /** @description All reasons that apply, in the same order. */
             merge_reasons: components["schemas"]["MergeReason"][];
-            /** @description Explains `invalid_content`, with the first 100 of what is wrong; else empty. */
+            /** @description Explains `invalid_content`: the first 100 problems. Otherwise empty. */
             merge_problems: components["schemas"]["MergeProblem"][];
-            /** @description Commits that the source has and the target lacks. */
+            /** @description Number of commits that only the source has. */
             commits_ahead: number;
-            /** @description Commits that the target has and the source lacks. */
+            /** @description Number of commits that only the target has. */
             commits_behind: number;
-            /** @description The name of who merged it. */
+            /** @description The name of the user who merged it. */
             merged_by?: string;
-            /** @description The e-mail of who merged it. */
+            /** @description The e-mail address of the user who merged it. */
             merged_by_email?: string;
             merged_at?: components["schemas"]["UtcTime"];
-            /** @description The name of who closed it; absent if git on the server deleted a branch. */
+            /** @description The name of the user who closed it. Absent if Git on the server deleted a branch. */
             closed_by?: string;
-            /** @description The e-mail of who closed it. */
+            /** @description The e-mail address of the user who closed it. */
             closed_by_email?: string;
             closed_at?: components["schemas"]["UtcTime"];
         };
@@ -3769,98 +3847,104 @@ export interface components {
             org_id: components["schemas"]["Uuid"];
             /** @description The title on `main`. */
             title: string;
-            /** @description The beginning of the text; `""` if there is none. */
+            /** @description The start of the text, `""` if it is empty. */
             description: string;
             /** @description The tags on `main`. */
             tags: string[];
             created_at: components["schemas"]["UtcTime"];
             updated_at: components["schemas"]["UtcTime"];
-            /** @description How many parents. */
+            /** @description Number of parents. */
             num_parents: components["schemas"]["Total"];
-            /** @description How many children. */
+            /** @description Number of children. */
             num_children: components["schemas"]["Total"];
-            /** @description How many parents, their parents and so on. */
+            /** @description Number of parents, their parents and so on. */
             num_ancestors: components["schemas"]["Total"];
-            /** @description How many children, their children and so on. */
+            /** @description Number of children, their children and so on. */
             num_descendants: components["schemas"]["Total"];
         };
         /** @description An edge between two nodes. */
         GraphEdge: {
-            /** @description Unique within the organisation. */
+            /** @description Unique in the organisation. */
             id: string;
-            /** @description The parent; of a connection the node that holds it. */
+            /** @description The parent. For a connection, the node that holds it. */
             source: components["schemas"]["Uuid"];
-            /** @description The child; of a connection the node to which it leads. */
+            /** @description The child. For a connection, the node where it leads. */
             target: components["schemas"]["Uuid"];
             /**
-             * @description Whether `source` is the parent of `target` or is connected to it.
+             * @description The kind of edge: `source` is the parent of `target`, or is connected to it.
              * @enum {string}
              */
             edge_type: "parent_child" | "connection";
-            /** @description What kind of connection it is; `""` for parent_child. */
+            /** @description The type of the connection, `""` for a `parent_child` edge. */
             connection_type: string;
-            /** @description `""` if it has none. */
+            /** @description The label, `""` if it has none. */
             label: string;
             /** @description The same as `source`. */
             parent_node_id: components["schemas"]["Uuid"];
         };
-        /** @description What a merge changes in the graph. At most 1,000 items in each list. */
+        /** @description How a merge changes the graph. Each list has at most 1,000 items. */
         PullImpact: {
             node_id: components["schemas"]["Uuid"];
             source_commit: components["schemas"]["Oid"];
-            /** @description Where source and target parted; null if they never met, and everything is added. */
+            /** @description The merge base. If it is null, the branches have no common commit, and everything is added. */
             base_commit: string | null;
-            /** @description By `id`. */
+            /** @description Sorted by `id`. */
             edges_added: components["schemas"]["ImpactEdge"][];
-            /** @description By `id`. */
+            /** @description Sorted by `id`. */
             edges_removed: components["schemas"]["ImpactEdge"][];
-            /** @description What comes to lie above the node, and what no longer does. Empty for a target other than `main`, and, with `truncated`, where over 10,000 nodes are above it. */
+            /**
+             * @description Ancestors that the node gains and loses. Empty if the target is not `main`. Also empty, with `truncated`,
+             *     if the node has over 10,000 ancestors.
+             */
             ancestors: {
-                /** @description By `node_id`. */
+                /** @description Sorted by `node_id`. */
                 gained: components["schemas"]["ImpactNode"][];
-                /** @description By `node_id`. */
+                /** @description Sorted by `node_id`. */
                 lost: components["schemas"]["ImpactNode"][];
             };
-            /** @description How many nodes below this one gain or lose ancestors with it. */
+            /** @description Number of descendants that gain or lose ancestors together with the node. */
             descendants_affected: number;
-            /** @description Edges at `source_commit` that lead to no node of the organisation, new or not; by `id`. The graph does not show them. */
+            /** @description Edges at `source_commit`, new or old, without a target in the organisation, sorted by `id`. The graph does not show them. */
             dangling: components["schemas"]["ImpactEdge"][];
-            /** @description The ids of edges that the public graph gains and loses. Empty for a target other than `main` and where the organisation is not published. */
+            /**
+             * @description Ids of edges that appear in or disappear from the public graph. Empty if the target is not `main` or the
+             *     organisation is not published.
+             */
             public: {
-                /** @description Of `edges_added`. */
+                /** @description A part of `edges_added`. */
                 appears: string[];
-                /** @description Of `edges_removed`. */
+                /** @description A part of `edges_removed`. */
                 disappears: string[];
             };
-            /** @description Whether something is missing. */
+            /** @description True if a list is incomplete. */
             truncated: boolean;
         };
         /** @description A node of the organisation. */
         ImpactNode: {
             node_id: components["schemas"]["Uuid"];
-            /** @description Its title now. */
+            /** @description The node's current title. */
             title: string;
         };
         /** @description An edge of the node. */
         ImpactEdge: {
-            /** @description As in the graph. */
+            /** @description The edge's id in the graph. */
             id: string;
-            /** @description The parent; of a connection the node that holds it. */
+            /** @description The parent. For a connection, the node that holds it. */
             source: components["schemas"]["Uuid"];
-            /** @description The child; of a connection the node to which it leads, where it names one. The first 200 characters. */
+            /** @description The child. For a connection, the node where it leads, if it names one. Cut after 200 characters. */
             target: string;
-            /** @description `""` if it is no node of the organisation. */
+            /** @description The title of `source`, `""` if it is not a node of the organisation. */
             source_title: string;
-            /** @description `""` if it is no node of the organisation. */
+            /** @description The title of `target`, `""` if it is not a node of the organisation. */
             target_title: string;
             /**
-             * @description Whether `source` is the parent of `target` or is connected to it.
+             * @description The kind of edge: `source` is the parent of `target`, or is connected to it.
              * @enum {string}
              */
             edge_type: "parent_child" | "connection";
-            /** @description What kind of connection it is; `""` for parent_child. */
+            /** @description The type of the connection, `""` for a `parent_child` edge. */
             connection_type: string;
-            /** @description `""` if it has none. */
+            /** @description The label, `""` if it has none. */
             label: string;
         };
         /** @description The graph of an organisation. */
@@ -3875,48 +3959,54 @@ export interface components {
             total_nodes: components["schemas"]["Total"];
             total_edges: components["schemas"]["Total"];
         };
-        /** @description Places of nodes, in whole numbers. The middle of the map is at 0, 0; `y` grows downwards. */
+        /** @description Positions of nodes as integers. The centre of the map is at 0, 0, and `y` grows downwards. */
         GraphMap: {
-            /** @description As in the ETag. */
+            /** @description The version in the ETag. */
             version: string;
-            /** @description The disks of the nodes with children, those with the most nodes, at most 1,000; each after the one around it. */
+            /**
+             * @description The disks of nodes with children, at most 1,000, those with the most nodes. Each follows the disk that
+             *     contains it.
+             */
             areas: components["schemas"]["MapArea"][];
-            /** @description The nodes. */
+            /** @description The ids of the nodes. */
             ids: components["schemas"]["Uuid"][];
-            /** @description Of the same nodes, as the columns that follow; empty of more than 20,000. */
+            /** @description The titles of the same nodes. Empty with over 20,000 nodes. */
             titles: string[];
-            /** @description The middle of the dot. */
+            /** @description The centre of each dot. */
             x: number[];
-            /** @description The middle of the dot. */
+            /** @description The centre of each dot. */
             y: number[];
-            /** @description The innermost of `areas` around the node, from 0; -1: none. */
+            /** @description The index in `areas` of the innermost disk around each node, or -1. */
             area: number[];
-            /** @description The radius of the dot: larger where more edges meet. */
+            /** @description The radius of each dot, larger for a node with more edges. */
             weight: number[];
         };
         /** @description A disk of the map. */
         MapArea: {
-            /** @description The node whose disk it is; absent of the disk that the roots without children share. */
+            /** @description The node of the disk. Absent for the disk that the roots without children share. */
             node_id?: components["schemas"]["Uuid"];
-            /** @description Of the node; empty without one. */
+            /** @description The node's title, empty if there is no node. */
             title: string;
-            /** @description The middle. */
+            /** @description The centre. */
             x: number;
-            /** @description The middle. */
+            /** @description The centre. */
             y: number;
             /** @description The radius. */
             r: number;
-            /** @description How many lie in it, its own among them. */
+            /** @description Number of nodes in it, including its own node. */
             nodes: number;
-            /** @description The place in `areas` of the next one around it, from 0; -1: none. */
+            /** @description The index in `areas` of the next disk around it, or -1. */
             within: number;
         };
-        /** @description What to search for. Members that are not named here are ignored, but within `scope`. */
+        /** @description A search request. Unknown fields are ignored, except in `scope`. */
         SearchRequest: {
-            /** @description Words, not blank; at most 16 KiB as UTF-8. `"a phrase"`, `-word`, `title:word`, `tag:word`, `-title:word`, `-tag:word` bound the matches. */
+            /**
+             * @description The query, not blank, at most 16 KiB as UTF-8. `"a phrase"`, `-word`, `title:word`, `tag:word`,
+             *     `-title:word` and `-tag:word` filter the matches.
+             */
             query: string;
             /**
-             * @description How many matches.
+             * @description Maximum number of matches.
              * @default 5
              */
             top_k: number | null;
@@ -3926,28 +4016,32 @@ export interface components {
              * @enum {string|null}
              */
             expansion_depth: "none" | "shallow" | "standard" | "deep" | null;
-            /** @description Bounds matches and expansion alike. */
+            /** @description Restricts matches and expansion. */
             scope?: components["schemas"]["SearchScope"] | null;
             /**
-             * @description `true`: `nodes` carry `text_content`; `passages`: the best `passages` of it, without the marks of Markdown.
+             * @description `true`: `nodes` have `text_content`. `passages`: `nodes` have their best `passages`, without Markdown
+             *     syntax.
              * @default false
              * @enum {boolean|string|null}
              */
             include_raw_text: true | false | "passages" | null;
             /**
-             * @description How many `nodes`; the matches are among them, and all of them stay.
+             * @description Maximum number of `nodes`. The matches are always included.
              * @default 500
              */
             max_nodes: number | null;
-            /** @description How many characters (UTF-16) all `text_content` or `passages` together may have; by rank, the last text ends with a paragraph, a passage is whole or left out. */
+            /**
+             * @description Maximum length of all `text_content` or `passages` together, in UTF-16 units. The best nodes get their
+             *     text first. The last text ends with a paragraph, and a passage is complete or left out.
+             */
             max_chars?: number | null;
             /**
-             * @description Whether `matches` and `nodes` carry an `explanation` of their scores.
+             * @description If true, `matches` and `nodes` have an `explanation` of their scores.
              * @default false
              */
             explain: boolean | null;
         };
-        /** @description Bounds matches and expansion alike; what is given holds together. */
+        /** @description Restricts matches and expansion. Nodes must fulfil all given conditions. */
         SearchScope: {
             /** @description Only these nodes. */
             node_ids?: components["schemas"]["AnyId"][];
@@ -3965,252 +4059,261 @@ export interface components {
              * @description Only nodes updated before this time.
              */
             updated_before?: string;
-            /** @description Which connections `deep` follows; all if left out. */
+            /** @description The types of connections that `deep` follows. Default: all. */
             connection_types?: components["schemas"]["ConnectionType"][];
-            /** @description Nodes that have this branch are searched and answered as they are on it, all others as on `main`. For members, but for `main`. */
+            /**
+             * @description Nodes that have this branch are searched and shown as they are on it. Other nodes are shown as on `main`.
+             *     Only for members, except `main`.
+             */
             branch?: components["schemas"]["BranchName"];
             /**
              * Format: date-time
-             * @description Nodes are searched and answered as they were on `main` at this time. For members. Not together with `branch`.
+             * @description Nodes are searched and shown as they were on `main` at this time. Only for members. Cannot be combined
+             *     with `branch`.
              */
             at?: string;
         };
         /** @description A node that the query found. */
         SearchMatch: {
             node_id: components["schemas"]["Uuid"];
-            /** @description The title that was searched. */
+            /** @description The title, as searched. */
             title: string;
-            /** @description How well it fits: BM25 of the whole, or the mean of that and of its best `passage`, and with an expansion what the `bridge` adds; comparable within one answer. */
+            /** @description The relevance. It is BM25 of the whole text, or the mean of that and of its best `passage`. With an expansion, the gain of the `bridge` is added. Scores are comparable within one response. */
             score: number;
-            /** @description 1 is the best. */
+            /** @description The rank. 1 is the best. */
             rank: number;
-            /** @description The words that fit best, of the `passage` if there is one. */
+            /** @description The most relevant words, from the `passage` if there is one. */
             snippet: string;
             /**
-             * @description The part of the text that fits best. Absent where the text is no longer than one, where no passage has a word of
-             *     the query, and after a mebibyte of texts that were read for the matches before.
+             * @description The most relevant part of the text. Absent if the text is a single passage or no passage has a word of the
+             *     query. Also absent after 1 MiB of texts was read for the matches before.
              */
             passage?: {
-                /** @description The nearest heading above; empty if there is none. */
+                /** @description The nearest heading above it, else empty. */
                 heading: string;
-                /** @description The line of the text in which it begins. */
+                /** @description The line of the text where it starts. */
                 line: number;
             };
-            /** @description Which words of the query were found; none where only the `bridge` led here. */
+            /** @description The words of the query that were found. Empty if only the `bridge` led to this node. */
             matched_terms: string[];
-            /** @description With an expansion, the match whose names led here or raised this one. */
+            /** @description With an expansion, the match whose names led to this node or raised its score. */
             bridge?: {
                 from: components["schemas"]["Uuid"];
-                /** @description Its names, in lower case, the rarest first. */
+                /** @description The names in lower case, rarest first. */
                 words: string[];
             };
-            /** @description The commit that was searched, of `main` unless `scope` says otherwise; absent while there is none. */
+            /** @description The commit that was searched, on `main` unless `scope` selects another state. Absent before the first commit. */
             commit_id?: components["schemas"]["Oid"];
             explanation?: components["schemas"]["MatchExplanation"];
         };
         /**
-         * @description With `explain`. The scores of the terms, or half of them and half of those of the passage, and what the bridge adds, add
-         *     up to the score of the match.
+         * @description With `explain`. The scores of the terms and the gain of the bridge add up to the score of the match. With a
+         *     `passage`, half of the terms and half of its terms count.
          */
         MatchExplanation: {
-            /** @description Those of the query that the node has, by field. */
+            /** @description The terms of the query that the node contains, by field. */
             terms: components["schemas"]["ExplainedTerm"][];
-            /** @description The best passage of a node with several, whose score counts as much as that of the whole. */
+            /** @description The best passage of a node with several passages. It counts as much as the whole text. */
             passage?: {
-                /** @description Those of the query that the passage has with its heading and the title, by field. */
+                /** @description The query's terms in the passage, its heading or the title, by field. */
                 terms: components["schemas"]["ExplainedTerm"][];
             };
-            /** @description What the names of another match add. */
+            /** @description The gain from another match's names. */
             bridge?: {
                 from: components["schemas"]["Uuid"];
-                /** @description Its names, in lower case, the rarest first. */
+                /** @description The names in lower case, rarest first. */
                 words: string[];
-                /** @description What they add. */
+                /** @description The gain. */
                 score: number;
             };
         };
-        /** @description What a term adds: `weight · idf · count · 2.2 / (count + 1.2 · (0.25 + 0.75 · length / average_length))`. */
+        /** @description The score of a term: `weight · idf · count · 2.2 / (count + 1.2 · (0.25 + 0.75 · length / average_length))`. */
         ExplainedTerm: {
-            /** @description As it is indexed. */
+            /** @description The term, as indexed. */
             term: string;
-            /** @description The word of the query; another word with the same term may stand for it. */
+            /** @description The word of the query. It may represent another word with the same term. */
             word?: string;
             /**
-             * @description `text` is the title with the text; what stands in the `title` counts 0.3 more.
+             * @description `text` is the title and the text. A term in the `title` counts 0.3 more.
              * @enum {string}
              */
             field: "text" | "title";
-            /** @description How often it occurs. */
+            /** @description Number of occurrences. */
             count: number;
-            /** @description How rare it is among the nodes of the organisation. */
+            /** @description The term's rarity among the nodes of the organisation. */
             idf: number;
-            /** @description Of the field, and of the term: less than 1 for a word that is only similar, more for one that is repeated. */
+            /** @description The weight of the field and of the term. It is below 1 for a similar word, and above 1 for a repeated word. */
             weight: number;
-            /** @description How many different terms the field has. */
+            /** @description Number of different terms in the field. */
             length: number;
-            /** @description The mean of that over the nodes of the organisation. */
+            /** @description The mean `length` over the nodes of the organisation. */
             average_length: number;
-            /** @description What it adds. */
+            /** @description The score of this term. */
             score: number;
         };
         /** @description With `explain`. `own` and `gained` add up to the score of the node. */
         NodeExplanation: {
-            /** @description By its own words, and by the bridge. */
+            /** @description The score from the node's words and from the bridge. */
             own: number;
-            /** @description From a neighbour. */
+            /** @description The score gained from a neighbour. */
             gained: number;
             /**
-             * @description By which it gained: the best match's score times `strength · weight · dilution · novelty / (1 + ln(1 + degree))^¼`;
-             *     absent where nothing was gained.
+             * @description The edge through which the node gained: the best match's score times
+             *     `strength · weight · dilution · novelty / (1 + ln(1 + degree))^¼`. Absent if nothing was gained.
              */
             edge?: {
                 from: components["schemas"]["Uuid"];
-                /** @description What that node passes on, by its score and by how much of its title the query has. */
+                /** @description How much the neighbour passes on. It depends on its score and on how much of its title is in the query. */
                 strength: number;
-                /** @description 1 along a connection; 0.25 against one, or between parent and child. */
+                /** @description 1 along the direction of a connection. 0.25 against it, or between parent and child. */
                 weight: number;
-                /** @description Less where that node has many neighbours. */
+                /** @description Lower if the neighbour has many neighbours. */
                 dilution: number;
-                /** @description 0.7 to 1: how much of the query it has that that node lacks. */
+                /** @description 0.7 to 1: how much of the query this node has and the neighbour lacks. */
                 novelty: number;
-                /** @description How many edges it has itself, up to 16 in either direction. */
+                /** @description Number of this node's edges, up to 16 in each direction. */
                 degree: number;
             };
         };
-        /** @description A part of a node's text, without the marks of Markdown. */
+        /** @description A part of a node's text, without Markdown syntax. */
         SearchPassage: {
-            /** @description The nearest heading above; empty if there is none. */
+            /** @description The nearest heading above it, else empty. */
             heading: string;
-            /** @description The line of the text in which it begins. */
+            /** @description The line of the text where it starts. */
             line: number;
-            /** @description Some paragraphs of one section: 60 to 250 words where they can be had. */
+            /** @description Paragraphs of one section, 60 to 250 words if possible. */
             text: string;
-            /** @description How well it fits; comparable within one answer, 0 where it has no word of the query. */
+            /** @description The relevance, comparable within one response. 0 if it has no word of the query. */
             score: number;
         };
-        /** @description A node that the query found or that was reached from one. */
+        /** @description A match, or a node reached from a match. */
         SearchNode: {
             id: components["schemas"]["Uuid"];
             org_id: components["schemas"]["Uuid"];
-            /** @description The title that was searched. */
+            /** @description The title, as searched. */
             title: string;
-            /** @description How well it fits; comparable within one answer. */
+            /** @description The relevance, comparable within one response. */
             score: number;
             /**
-             * @description How it was reached; a match was found by the query itself.
+             * @description How the node was reached. The query itself found a `match`.
              * @enum {string}
              */
             relation: "match" | "child" | "parent" | "connection";
-            /** @description Hops from a match. */
+            /** @description Number of hops from a match. */
             depth: number;
-            /** @description The node from which it was reached; null for a match. */
+            /** @description The node from which it was reached. Null for a match. */
             via: string | null;
-            /** @description The tags that were searched. */
+            /** @description The tags, as searched. */
             tags: string[];
-            /** @description The commit that was searched, of `main` unless `scope` says otherwise; absent while there is none. */
+            /** @description The commit that was searched, on `main` unless `scope` selects another state. Absent before the first commit. */
             commit_id?: components["schemas"]["Oid"];
-            /** @description Whether only the beginning of its text is searched; absent where all of it is. */
+            /** @description True if only the start of its text is searched, else absent. */
             partly_indexed?: boolean;
-            /** @description With `include_raw_text`. */
+            /** @description The text, with `include_raw_text`. */
             text_content?: string;
-            /** @description With `include_raw_text: passages`, best first: those that have words of the query, else the first one. */
+            /**
+             * @description The best passages, with `include_raw_text: passages`, best first. If no passage has a word of the query,
+             *     the first one.
+             */
             passages?: components["schemas"]["SearchPassage"][];
-            /** @description Whether text or passages are missing for want of room; absent where they are not. */
+            /** @description True if text or passages were left out because of a limit, else absent. */
             text_truncated?: boolean;
             explanation?: components["schemas"]["NodeExplanation"];
         };
-        /** @description What a search found. */
+        /** @description The result of a search. */
         SearchAnswer: {
-            /** @description As it was asked. */
+            /** @description The query, as in the request. */
             query: string;
-            /** @description Best first. */
+            /** @description The matches, best first. */
             matches: components["schemas"]["SearchMatch"][];
-            /** @description Best first. */
+            /** @description The matches and the nodes reached from them, best first. */
             nodes: components["schemas"]["SearchNode"][];
-            /** @description Every edge whose two ends are both in `nodes`; none without expansion. */
+            /** @description Every edge between two of these `nodes`. Empty without expansion. */
             connections: components["schemas"]["GraphEdge"][];
-            /** @description Whether some of `nodes` were left out. */
+            /** @description True if some `nodes` or edges were left out. */
             truncated: boolean;
             /**
-             * @description Why there is no match, where that can be told; absent where there is one.
+             * @description Why there is no match, if the service can tell. Absent if there is a match.
              * @enum {string}
              */
             hint?: "scope_is_empty" | "only_stop_words" | "no_term_known";
         };
-        /** @description A node whose title fits what is typed. */
+        /** @description A node whose title matches. */
         Suggestion: {
             node_id: components["schemas"]["Uuid"];
             /** @description The title on `main`. */
             title: string;
         };
-        /** @description Titles that fit what is typed. */
+        /** @description Titles that match. */
         Suggestions: {
-            /** @description As it was asked. */
+            /** @description The text, as in the request. */
             query: string;
-            /** @description Best first. */
+            /** @description The titles, best first. */
             suggestions: components["schemas"]["Suggestion"][];
         };
         /**
-         * @description The codes of this version, by status; see the table of codes.
+         * @description All codes of this version, by status. See the table of codes.
          * @enum {string}
          */
         KnownErrorCode: "bad_request" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "invitation_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "head_moved" | "no_changes" | "node_exists" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_invitations" | "too_many_branches" | "too_many_commits" | "too_many_members" | "pull_request_exists" | "pull_request_required" | "merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "rate_limited" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable" | "moving";
         /**
-         * @description What happened, for programs. Later versions may have more codes; treat those by their status.
+         * @description The reason, for programs. Later versions can add codes. Treat an unknown code by its status.
          * @example node_not_found
          */
         ErrorCode: components["schemas"]["KnownErrorCode"] | string;
-        /** @description Why the request was refused or failed. */
+        /** @description The reason for a refusal or failure. */
         ErrorBody: {
-            /** @description A sentence for people. */
+            /** @description A message for users. It can change between versions. */
             detail: string;
             code: components["schemas"]["ErrorCode"];
             /** @description The id of this request in the operator's log. */
             request_id: string;
-            /** @description With `head_moved`, where the branch is; absent if it does not exist. */
+            /** @description Path of the page that explains the code, on this service. */
+            link?: string;
+            /** @description With `head_moved`, the current head of the branch. Absent if the branch does not exist. */
             current_head?: components["schemas"]["Oid"];
-            /** @description With `pull_request_exists`, the open request. */
+            /** @description With `pull_request_exists`, the number of the open pull request. */
             number?: number;
             /**
-             * @description With `token_scope`, where the token only reads.
+             * @description With `token_scope`, if the token can only read.
              * @enum {string}
              */
             token_access?: "read";
-            /** @description With `token_scope`, the only organisation that the token reaches. */
+            /** @description With `token_scope`, the only organisation that the token can access. */
             token_org_id?: components["schemas"]["Uuid"];
-            /** @description With `token_scope`, the only node that the token reaches. */
+            /** @description With `token_scope`, the only node that the token can access. */
             token_node_id?: components["schemas"]["Uuid"];
             /** @description With `merge_conflict`, the files in conflict. */
             paths?: string[];
-            /** @description With `invalid_content`, what is wrong. */
+            /** @description With `invalid_content`, the problems. */
             merge_problems?: components["schemas"]["MergeProblem"][];
         };
-        /** @description Everything that is wrong with the request. */
+        /** @description All problems of the request. */
         ValidationErrorBody: {
-            /** @description One entry for each field that is wrong, at most 100. */
+            /** @description One entry for each invalid field, at most 100. */
             detail: components["schemas"]["ValidationProblem"][];
         };
-        /** @description One thing that is wrong with the request. */
+        /** @description One problem of the request. */
         ValidationProblem: {
-            /** @description Where it is; begins with `body`, `query`, `path` or `header`. */
+            /** @description The location of the problem. It begins with `body`, `query`, `path` or `header`. */
             loc: (string | number)[];
-            /** @description A sentence for people. */
+            /** @description A message for users. It can change between versions. */
             msg: string;
             /**
-             * @description What kind of problem it is, in the words of pydantic; `scope_too_large` is our own.
+             * @description The type of problem, with pydantic's names. Only `scope_too_large` is Grove's own.
              * @enum {string}
              */
             type: "missing" | "extra_forbidden" | "json_invalid" | "string_type" | "string_too_short" | "string_too_long" | "string_pattern_mismatch" | "int_type" | "int_parsing" | "bool_type" | "list_type" | "dict_type" | "too_short" | "too_long" | "less_than_equal" | "greater_than_equal" | "enum" | "uuid_parsing" | "datetime_parsing" | "scope_too_large" | "value_error";
-            /** @description The value itself; never what encloses it, nor a password or a token. */
+            /** @description The invalid value itself. It never contains an enclosing value, a password or a token. */
             input?: unknown;
-            /** @description The bound that was broken, such as `{"le": 50}`; with `json_invalid`, where the fault is: `{"line": 3, "column": 14}`, in UTF-16 units from 1. */
+            /** @description The limit, such as `{"le": 50}`. With `json_invalid`, the position in UTF-16 units from 1: `{"line": 3, "column": 14}`. */
             ctx?: {
                 [key: string]: unknown;
             };
         };
     };
     responses: {
-        /** @description Nothing has changed since the answer that `If-None-Match` names. */
+        /** @description Nothing has changed since the response with this `ETag`. */
         NotModified: {
             headers: {
                 ETag: components["headers"]["ETag"];
@@ -4218,7 +4321,7 @@ export interface components {
             };
             content?: never;
         };
-        /** @description `bad_request`: this is no HTTP that the service understands, such as a request without a Host. */
+        /** @description `bad_request`: the request is not valid HTTP, for example because it has no `Host` header. */
         BadRequest: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4229,13 +4332,14 @@ export interface components {
                  * @example {
                  *       "detail": "HTTP/1.1 needs a Host header",
                  *       "code": "bad_request",
-                 *       "request_id": "01980b00-0000-7000-8000-00000000000a"
+                 *       "request_id": "01980b00-0000-7000-8000-00000000000a",
+                 *       "link": "/docs/errors#bad_request"
                  *     }
                  */
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description `unauthenticated`: a token is needed. `invalid_token`: the token is bad, expired or revoked. */
+        /** @description `unauthenticated`: a token is required. `invalid_token`: the token is invalid, expired or revoked. */
         Unauthenticated: {
             headers: {
                 "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
@@ -4245,18 +4349,16 @@ export interface components {
             content: {
                 /**
                  * @example {
-                 *       "detail": "Sign in first",
+                 *       "detail": "Authentication required: send `Authorization: Bearer <token>`",
                  *       "code": "unauthenticated",
-                 *       "request_id": "01980b00-0000-7000-8000-00000000000a"
+                 *       "request_id": "01980b00-0000-7000-8000-00000000000a",
+                 *       "link": "/docs/errors#unauthenticated"
                  *     }
                  */
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /**
-         * @description `forbidden`: the role in this organisation does not allow it. `token_scope`: the personal access token is not for
-         *     it.
-         */
+        /** @description `forbidden`: the caller's role does not allow it. `token_scope`: the personal access token does not allow it. */
         Forbidden: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4265,15 +4367,16 @@ export interface components {
             content: {
                 /**
                  * @example {
-                 *       "detail": "This takes an editor",
+                 *       "detail": "You need the editor role; yours is reader",
                  *       "code": "forbidden",
-                 *       "request_id": "01980b00-0000-7000-8000-00000000000a"
+                 *       "request_id": "01980b00-0000-7000-8000-00000000000a",
+                 *       "link": "/docs/errors#forbidden"
                  *     }
                  */
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description There is no such thing, or none that the caller may know of. */
+        /** @description It does not exist, or the caller is not allowed to see it. */
         NotFound: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4284,13 +4387,14 @@ export interface components {
                  * @example {
                  *       "detail": "Node not found",
                  *       "code": "node_not_found",
-                 *       "request_id": "01980b00-0000-7000-8000-00000000000a"
+                 *       "request_id": "01980b00-0000-7000-8000-00000000000a",
+                 *       "link": "/docs/errors#node_not_found"
                  *     }
                  */
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description It does not fit the present state; `code` says why. Nothing has changed. */
+        /** @description The request conflicts with the current state, and `code` is the reason. Nothing has changed. */
         Conflict: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4300,7 +4404,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description `method_not_allowed`: the path does not have this method; `Allow` names those that it has. */
+        /** @description `method_not_allowed`: this path does not support the method. `Allow` lists the methods that it supports. */
         MethodNotAllowed: {
             headers: {
                 Allow: components["headers"]["Allow"];
@@ -4312,13 +4416,14 @@ export interface components {
                  * @example {
                  *       "detail": "PUT is not possible here",
                  *       "code": "method_not_allowed",
-                 *       "request_id": "01980b00-0000-7000-8000-00000000000a"
+                 *       "request_id": "01980b00-0000-7000-8000-00000000000a",
+                 *       "link": "/docs/errors#method_not_allowed"
                  *     }
                  */
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description `request_timeout`: the request did not arrive in time. The connection closes. */
+        /** @description `request_timeout`: the request did not arrive in time. The connection is closed. */
         RequestTimeout: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4327,15 +4432,16 @@ export interface components {
             content: {
                 /**
                  * @example {
-                 *       "detail": "The request did not arrive in time",
+                 *       "detail": "The body did not arrive in 120 seconds",
                  *       "code": "request_timeout",
-                 *       "request_id": "01980b00-0000-7000-8000-00000000000a"
+                 *       "request_id": "01980b00-0000-7000-8000-00000000000a",
+                 *       "link": "/docs/errors#request_timeout"
                  *     }
                  */
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description `headers_too_large`: the headers are over 16 KiB. The connection closes. */
+        /** @description `headers_too_large`: the URL and the headers are over 16 KiB. The connection is closed. */
         HeadersTooLarge: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4344,9 +4450,10 @@ export interface components {
             content: {
                 /**
                  * @example {
-                 *       "detail": "The headers are over 16 KiB",
+                 *       "detail": "The URL and the headers are over 16 KiB",
                  *       "code": "headers_too_large",
-                 *       "request_id": "01980b00-0000-7000-8000-00000000000a"
+                 *       "request_id": "01980b00-0000-7000-8000-00000000000a",
+                 *       "link": "/docs/errors#headers_too_large"
                  *     }
                  */
                 "application/json": components["schemas"]["ErrorBody"];
@@ -4363,7 +4470,8 @@ export interface components {
                  * @example {
                  *       "detail": "The body is over 16 MiB",
                  *       "code": "too_large",
-                 *       "request_id": "01980b00-0000-7000-8000-00000000000a"
+                 *       "request_id": "01980b00-0000-7000-8000-00000000000a",
+                 *       "link": "/docs/errors#too_large"
                  *     }
                  */
                 "application/json": components["schemas"]["ErrorBody"];
@@ -4378,15 +4486,16 @@ export interface components {
             content: {
                 /**
                  * @example {
-                 *       "detail": "Send application/json",
+                 *       "detail": "Send application/json in UTF-8",
                  *       "code": "unsupported_media_type",
-                 *       "request_id": "01980b00-0000-7000-8000-00000000000a"
+                 *       "request_id": "01980b00-0000-7000-8000-00000000000a",
+                 *       "link": "/docs/errors#unsupported_media_type"
                  *     }
                  */
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description The request does not have the right shape or breaks a rule; each problem is listed. */
+        /** @description The request has the wrong shape or breaks a rule. Each problem is listed. */
         Invalid: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4414,7 +4523,7 @@ export interface components {
                 "application/json": components["schemas"]["ValidationErrorBody"];
             };
         };
-        /** @description `rate_limited`: too many requests; wait. */
+        /** @description `rate_limited`: too many requests. Wait for the seconds of `Retry-After`. */
         RateLimited: {
             headers: {
                 "Retry-After": components["headers"]["Retry-After"];
@@ -4426,19 +4535,25 @@ export interface components {
             content: {
                 /**
                  * @example {
-                 *       "detail": "Too many requests",
+                 *       "detail": "Too many requests; try again in 42 seconds",
                  *       "code": "rate_limited",
-                 *       "request_id": "01980b00-0000-7000-8000-00000000000a"
+                 *       "request_id": "01980b00-0000-7000-8000-00000000000a",
+                 *       "link": "/docs/errors#rate_limited"
                  *     }
                  */
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
         /**
-         * @description Not now. `busy`: others are writing, try again. `storage_full`, `storage_readonly`, `storage_error`: the operator
-         *     has to act; reads go on. `repo_damaged`: this node's repository needs the operator. `draining`: the service is
-         *     about to stop. `outcome_unknown`: the change may have been made; read before you try again.
-         *     `search_unavailable`: the search alone does not answer; try again.
+         * @description Temporarily unavailable; `Retry-After` says when to try again.
+         *
+         *     * `busy`: too many requests of this kind are running, or another write holds a lock.
+         *     * `draining`: the service is shutting down.
+         *     * `moving`: the organisation is moving to another machine.
+         *     * `outcome_unknown`: the change may have been made. Read before you try again.
+         *     * `repo_damaged`: the operator has to repair this node's repository.
+         *     * `search_unavailable`: search does not respond. Other operations work.
+         *     * `storage_full`, `storage_readonly`, `storage_error`: the operator has to act. Reads still work.
          */
         Unavailable: {
             headers: {
@@ -4451,13 +4566,14 @@ export interface components {
                  * @example {
                  *       "detail": "The disk is full",
                  *       "code": "storage_full",
-                 *       "request_id": "01980b00-0000-7000-8000-00000000000a"
+                 *       "request_id": "01980b00-0000-7000-8000-00000000000a",
+                 *       "link": "/docs/errors#storage_full"
                  *     }
                  */
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description `expectation_failed`: the header `Expect` asks for more than `100-continue`. */
+        /** @description `expectation_failed`: the `Expect` header has a value other than `100-continue`. */
         ExpectationFailed: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4466,15 +4582,16 @@ export interface components {
             content: {
                 /**
                  * @example {
-                 *       "detail": "Only Expect: 100-continue can be met",
+                 *       "detail": "Only `Expect: 100-continue` is supported",
                  *       "code": "expectation_failed",
-                 *       "request_id": "01980b00-0000-7000-8000-00000000000a"
+                 *       "request_id": "01980b00-0000-7000-8000-00000000000a",
+                 *       "link": "/docs/errors#expectation_failed"
                  *     }
                  */
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description `internal_error`: the fault is ours; give the operator the `request_id`. */
+        /** @description `internal_error`: the service failed. Report the `request_id` to the operator. */
         InternalError: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4485,7 +4602,8 @@ export interface components {
                  * @example {
                  *       "detail": "Internal error",
                  *       "code": "internal_error",
-                 *       "request_id": "01980b00-0000-7000-8000-00000000000a"
+                 *       "request_id": "01980b00-0000-7000-8000-00000000000a",
+                 *       "link": "/docs/errors#internal_error"
                  *     }
                  */
                 "application/json": components["schemas"]["ErrorBody"];
@@ -4494,68 +4612,68 @@ export interface components {
     };
     parameters: {
         /**
-         * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+         * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
          * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
          */
         org_id: string;
         /**
-         * @description The node. An id that names nothing is 404, whatever its form.
+         * @description The node's id. An unknown id is 404, even if it is not a UUID.
          * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
          */
         node_id: components["schemas"]["AnyId"];
         /**
-         * @description The parent, another node of the same organisation.
+         * @description The parent's id. The parent is another node of the same organisation.
          * @example 01980a60-1e00-7c11-a0b2-4d6e8f0a1b04
          */
         parent_id: components["schemas"]["AnyId"];
         /**
-         * @description The connection, one that this node holds.
+         * @description The connection's id. This node holds the connection.
          * @example krill
          */
         connection_id: string;
         /**
-         * @description The token's id, not its secret. An id that names nothing is 404, whatever its form.
+         * @description The token's id, not its secret. An unknown id is 404, even if it is not a UUID.
          * @example 01980a6f-3d00-7e55-9a10-7b3c5d7e9f0a
          */
         token_id: components["schemas"]["AnyId"];
         /**
-         * @description The account. An id that names nothing is 404, whatever its form.
+         * @description The account's id. An unknown id is 404, even if it is not a UUID.
          * @example 01980a5e-7c40-7b1e-9f5e-3a1f6c0d9a01
          */
         account_id: components["schemas"]["AnyId"];
         /**
-         * @description What is typed so far.
+         * @description The text typed so far.
          * @example wha
          */
         suggest_q: string;
-        /** @description How many titles. */
+        /** @description Maximum number of titles. */
         suggest_limit: number;
         /**
-         * @description Part of the e-mail or the name; the case of ASCII letters does not matter.
+         * @description Part of the e-mail address or the name. The case of ASCII letters is ignored.
          * @example ann
          */
         account_q: string;
-        /** @description Which of them. */
+        /** @description Which accounts to list. */
         account_state: "active" | "disabled" | "all";
         /**
-         * @description The session's id. An id that names nothing is 404, whatever its form.
+         * @description The session's id. An unknown id is 404, even if it is not a UUID.
          * @example 01980a5e-7c44-7c3d-8b21-9d0e1f2a3b4c
          */
         session_id: components["schemas"]["AnyId"];
         /**
-         * @description The invitation's id, not its secret. An id that names nothing is 404, whatever its form.
+         * @description The invitation's id, not its secret. An unknown id is 404, even if it is not a UUID.
          * @example 01980a70-4e00-7f66-8b21-8c4d6e8f0a1b
          */
         invitation_id: components["schemas"]["AnyId"];
         /**
-         * @description The person's e-mail; case does not matter.
+         * @description The user's e-mail address. Case is ignored.
          * @example bob@example.org
          */
         member_email: string;
         /**
-         * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag or a commit by its whole id: a
-         *     branch, if there is one of that name, else the tag. The public sees `main`, tags, and the commits that these contain.
-         *     What changes needs a branch.
+         * @description The branch, with `/` written as `%2F`. To read below `tree/`, you can also use a tag or a full commit id. A
+         *     branch takes precedence over a tag of the same name. Anonymous callers can read `main`, tags, and the commits
+         *     that these contain. Changes require a branch.
          * @example main
          */
         branch_in_path: string;
@@ -4565,38 +4683,38 @@ export interface components {
          */
         file_path: string;
         /**
-         * @description The id of a blob, all 40 characters.
+         * @description The blob's id, all 40 characters.
          * @example 2c4e6a8b0d1f3a5c7e9b1d3f5a7c9e0b2d4f6a81
          */
         object_id: string;
         /**
-         * @description The commit, 7 to 40 characters of its id.
+         * @description The commit's id, or its first 7 or more characters.
          * @example 9f2c4e6
          */
         commit_id: string;
         /**
-         * @description A commit by its whole id, a branch or a Git tag, with `/` written as `%2F`.
+         * @description A full commit id, a branch or a Git tag, with `/` written as `%2F`.
          * @example 9f2c4e6a8b0d1f3a5c7e9b1d3f5a7c9e0b2d4f6a
          */
         commit_revision: string;
         /**
-         * @description Only this file, or what lies in this folder. A rename into it is told as an addition.
+         * @description Only this file, or the files in this folder. A rename into it is shown as an addition.
          * @example content.md
          */
         diff_path: string;
         /**
-         * @description The pull request's number. One that names nothing is 404.
+         * @description The pull request's number. An unknown number is 404.
          * @example 1
          */
         pull_number: number;
-        /** @description How many to answer at most. */
+        /** @description Maximum number of items. */
         limit: number;
-        /** @description How many to skip. */
+        /** @description Number of items to skip. */
         offset: number;
-        /** @description The commit that `main` is believed to be at; if it is not, the answer is 409 `head_moved`. */
+        /** @description The commit that you expect at the head of `main`. If `main` is elsewhere, the response is 409 `head_moved`. */
         expected_main_head: components["schemas"]["Oid"];
         /**
-         * @description The `ETag` of an earlier answer.
+         * @description The `ETag` of an earlier response.
          * @example W/"42"
          */
         "If-None-Match": string;
@@ -4604,7 +4722,7 @@ export interface components {
     requestBodies: never;
     headers: {
         /**
-         * @description Where the new thing is, relative to this service.
+         * @description URL of the new resource, relative to this service.
          * @example /orgs/01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
          */
         Location: string;
@@ -4614,7 +4732,7 @@ export interface components {
          */
         Link: string;
         /**
-         * @description Names this state of the answer.
+         * @description Identifies this state of the response.
          * @example W/"42"
          */
         ETag: string;
@@ -4624,37 +4742,37 @@ export interface components {
          */
         AcceptRanges: string;
         /**
-         * @description Which bytes these are, or how many the file has.
+         * @description The range that was sent, or the size of the file.
          * @example bytes 0-1023/4096
          */
         ContentRange: string;
         /**
-         * @description Whether a browser shows it or saves it, and under which name.
+         * @description The browser shows or saves the file under this name.
          * @example inline; filename="content.md"; filename*=UTF-8''content.md
          */
         ContentDisposition: string;
         /**
-         * @description The methods of this path.
+         * @description The methods that this path supports.
          * @example GET, POST, HEAD, OPTIONS
          */
         Allow: string;
         /**
-         * @description The way to authenticate.
+         * @description How to authenticate.
          * @example Bearer
          */
         "WWW-Authenticate": string;
         /**
-         * @description After how many seconds to try again.
+         * @description Seconds to wait before the next attempt.
          * @example 30
          */
         "Retry-After": number;
         /**
-         * @description Which limit was reached, how many requests remain, and in how many seconds there are more.
+         * @description The limit that applies, how many requests remain, and in how many seconds it resets.
          * @example "login";r=0;t=30
          */
         RateLimit: string;
         /**
-         * @description The limit, as a quota for each window of seconds.
+         * @description The limit: a quota for each window of seconds.
          * @example "login";q=10;w=60
          */
         "RateLimit-Policy": string;
@@ -4677,7 +4795,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description How people sign up and in. */
+            /** @description How users sign up and sign in. */
             200: {
                 headers: {
                     ETag: components["headers"]["ETag"];
@@ -4730,13 +4848,13 @@ export interface operations {
                 };
             };
             400: components["responses"]["BadRequest"];
-            /** @description `signup_closed`: nobody may sign up, or only people with a good invitation. */
+            /** @description `signup_closed`: nobody can sign up, or a valid invitation is required. */
             403: components["responses"]["Forbidden"];
-            /** @description `invitation_not_found`: anyone may sign up, but this invitation is not good. */
+            /** @description `invitation_not_found`: anyone can sign up, but this invitation is not valid. */
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
-            /** @description `email_taken`: there is an account with this e-mail. */
+            /** @description `email_taken`: an account with this e-mail address exists. */
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -4767,7 +4885,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The person, signed in. */
+            /** @description The user, signed in. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4777,9 +4895,12 @@ export interface operations {
                 };
             };
             400: components["responses"]["BadRequest"];
-            /** @description `invalid_credentials`: no such account or a wrong password; which of the two is not told. */
+            /**
+             * @description `invalid_credentials`: there is no such account, or the password is wrong. The response does not say
+             *     which.
+             */
             401: components["responses"]["Unauthenticated"];
-            /** @description `account_disabled`: the password is right, but the operator has disabled the account. */
+            /** @description `account_disabled`: the password is right, but the account is disabled. */
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
@@ -4811,7 +4932,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The person, signed in. */
+            /** @description The user, signed in. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4853,7 +4974,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Done; there is nothing to say. */
+            /** @description Done. The response has no body. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -4886,7 +5007,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The person, signed in. */
+            /** @description The user, signed in. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4897,8 +5018,8 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             /**
-             * @description `unauthenticated`: `old_password` without Authorization. `invalid_credentials`: the old password is wrong.
-             *     `invalid_token`: the reset token or the access token is unknown, expired or used up.
+             * @description `unauthenticated`: `old_password` was sent without `Authorization`. `invalid_credentials`: the old
+             *     password is wrong. `invalid_token`: the reset token or the access token is unknown, expired or used up.
              */
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
@@ -4923,7 +5044,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The person. */
+            /** @description The user. */
             200: {
                 headers: {
                     ETag: components["headers"]["ETag"];
@@ -4965,7 +5086,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What has become of the organisations. */
+            /** @description The organisations that the user left, and those in the trash. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4975,12 +5096,19 @@ export interface operations {
                 };
             };
             400: components["responses"]["BadRequest"];
-            /** @description `invalid_credentials`: the password is wrong. `unauthenticated`, `invalid_token`: as everywhere. */
+            /**
+             * @description `invalid_credentials`: the password is wrong. `unauthenticated` or `invalid_token`: the access token is
+             *     missing or not valid.
+             */
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
-            /** @description `last_owner`: others would be left without an owner, in the organisations of `orgs`. Nothing has changed, unless another owner left, or somebody joined, during the request: `left` and `trashed` then name the organisations whose memberships had ended. */
+            /**
+             * @description `last_owner`: the organisations in `orgs` have other members and would be left without an owner. Normally
+             *     nothing has changed. If another owner left or somebody joined during the request, `left` and `trashed`
+             *     name the organisations in which the membership has ended.
+             */
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -5010,7 +5138,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The person. */
+            /** @description The user. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5053,7 +5181,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The person. */
+            /** @description The user. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5063,12 +5191,15 @@ export interface operations {
                 };
             };
             400: components["responses"]["BadRequest"];
-            /** @description `invalid_credentials`: the password is wrong. `unauthenticated`, `invalid_token`: as everywhere. */
+            /**
+             * @description `invalid_credentials`: the password is wrong. `unauthenticated` or `invalid_token`: the access token is
+             *     missing or not valid.
+             */
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
-            /** @description `email_taken`: there is an account with this e-mail. */
+            /** @description `email_taken`: an account with this e-mail address exists. */
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -5083,9 +5214,9 @@ export interface operations {
     listSessions: {
         parameters: {
             query?: {
-                /** @description How many to answer at most. */
+                /** @description Maximum number of items. */
                 limit?: components["parameters"]["limit"];
-                /** @description How many to skip. */
+                /** @description Number of items to skip. */
                 offset?: components["parameters"]["offset"];
             };
             header?: never;
@@ -5128,7 +5259,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Done; there is nothing to say. */
+            /** @description Done. The response has no body. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -5154,7 +5285,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The session's id. An id that names nothing is 404, whatever its form.
+                 * @description The session's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a5e-7c44-7c3d-8b21-9d0e1f2a3b4c
                  */
                 session_id: components["parameters"]["session_id"];
@@ -5163,7 +5294,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Done; there is nothing to say. */
+            /** @description Done. The response has no body. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -5188,9 +5319,9 @@ export interface operations {
     listTokens: {
         parameters: {
             query?: {
-                /** @description How many to answer at most. */
+                /** @description Maximum number of items. */
                 limit?: components["parameters"]["limit"];
-                /** @description How many to skip. */
+                /** @description Number of items to skip. */
                 offset?: components["parameters"]["offset"];
             };
             header?: never;
@@ -5254,7 +5385,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
-            /** @description `too_many_tokens`: there are 100 already; revoke one. */
+            /** @description `too_many_tokens`: the account has 100 tokens; revoke one. */
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -5272,7 +5403,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The token's id, not its secret. An id that names nothing is 404, whatever its form.
+                 * @description The token's id, not its secret. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a6f-3d00-7e55-9a10-7b3c5d7e9f0a
                  */
                 token_id: components["parameters"]["token_id"];
@@ -5281,7 +5412,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Done; there is nothing to say. */
+            /** @description Done. The response has no body. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -5321,7 +5452,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The organisation, and the role in it. */
+            /** @description The organisation, and the caller's role in it. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5337,7 +5468,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
-            /** @description `too_many_members`: the organisation has 10,000. */
+            /** @description `too_many_members`: the organisation has 10,000 members. */
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -5384,9 +5515,9 @@ export interface operations {
     listOrgs: {
         parameters: {
             query?: {
-                /** @description How many to answer at most. */
+                /** @description Maximum number of items. */
                 limit?: components["parameters"]["limit"];
-                /** @description How many to skip. */
+                /** @description Number of items to skip. */
                 offset?: components["parameters"]["offset"];
             };
             header?: never;
@@ -5432,7 +5563,7 @@ export interface operations {
                 /**
                  * @example {
                  *       "name": "Atlas of the sea",
-                 *       "description": "What lives in the sea, and what lives on it.",
+                 *       "description": "Life in the sea and on its coasts.",
                  *       "published": true
                  *     }
                  */
@@ -5471,7 +5602,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -5512,7 +5643,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -5521,7 +5652,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Done; there is nothing to say. */
+            /** @description Done. The response has no body. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -5549,7 +5680,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -5598,15 +5729,15 @@ export interface operations {
     listRepositories: {
         parameters: {
             query?: {
-                /** @description How many to answer at most. */
+                /** @description Maximum number of items. */
                 limit?: components["parameters"]["limit"];
-                /** @description How many to skip. */
+                /** @description Number of items to skip. */
                 offset?: components["parameters"]["offset"];
             };
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -5653,7 +5784,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -5698,7 +5829,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -5735,15 +5866,15 @@ export interface operations {
     listMembers: {
         parameters: {
             query?: {
-                /** @description How many to answer at most. */
+                /** @description Maximum number of items. */
                 limit?: components["parameters"]["limit"];
-                /** @description How many to skip. */
+                /** @description Number of items to skip. */
                 offset?: components["parameters"]["offset"];
             };
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -5785,12 +5916,12 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
                 /**
-                 * @description The person's e-mail; case does not matter.
+                 * @description The user's e-mail address. Case is ignored.
                  * @example bob@example.org
                  */
                 email: components["parameters"]["member_email"];
@@ -5820,11 +5951,11 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, or `account_not_found`: nobody has signed up with this e-mail. */
+            /** @description `org_not_found`, or `account_not_found`: there is no account with this e-mail address. */
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
-            /** @description `last_owner`; `too_many_members`: the organisation has 10,000. */
+            /** @description `last_owner`, or `too_many_members`: the organisation has 10,000 members. */
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -5842,12 +5973,12 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
                 /**
-                 * @description The person's e-mail; case does not matter.
+                 * @description The user's e-mail address. Case is ignored.
                  * @example bob@example.org
                  */
                 email: components["parameters"]["member_email"];
@@ -5856,7 +5987,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Done; there is nothing to say. */
+            /** @description Done. The response has no body. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -5883,15 +6014,15 @@ export interface operations {
     listInvitations: {
         parameters: {
             query?: {
-                /** @description How many to answer at most. */
+                /** @description Maximum number of items. */
                 limit?: components["parameters"]["limit"];
-                /** @description How many to skip. */
+                /** @description Number of items to skip. */
                 offset?: components["parameters"]["offset"];
             };
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -5933,7 +6064,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -5969,7 +6100,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
-            /** @description `too_many_invitations`: 1,000 of this organisation are open; revoke some. */
+            /** @description `too_many_invitations`: the organisation has 1,000 open invitations; revoke some. */
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -5987,12 +6118,12 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
                 /**
-                 * @description The invitation's id, not its secret. An id that names nothing is 404, whatever its form.
+                 * @description The invitation's id, not its secret. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a70-4e00-7f66-8b21-8c4d6e8f0a1b
                  */
                 invitation_id: components["parameters"]["invitation_id"];
@@ -6001,7 +6132,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Done; there is nothing to say. */
+            /** @description Done. The response has no body. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -6026,22 +6157,22 @@ export interface operations {
     listNodes: {
         parameters: {
             query?: {
-                /** @description How many to answer at most. */
+                /** @description Maximum number of items. */
                 limit?: components["parameters"]["limit"];
-                /** @description How many to skip. */
+                /** @description Number of items to skip. */
                 offset?: components["parameters"]["offset"];
                 /**
-                 * @description Only nodes that carry this tag.
+                 * @description Only nodes with this tag.
                  * @example mammal
                  */
                 tag?: string;
                 /**
-                 * @description Only the direct children of this node.
+                 * @description Only direct children of this node.
                  * @example 01980a60-1e00-7c11-a0b2-4d6e8f0a1b04
                  */
                 parent_id?: components["schemas"]["AnyId"];
                 /**
-                 * @description The oldest first, or what changed last.
+                 * @description `created`: oldest first. `changed`: last changed first.
                  * @example changed
                  */
                 order?: "created" | "changed";
@@ -6049,7 +6180,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -6091,7 +6222,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -6137,7 +6268,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
-            /** @description `node_exists`: the `id` is in use; `Location` leads to the node if it is in this organisation. */
+            /** @description `node_exists`: the `id` is in use. If the node is in this organisation, `Location` is its URL. */
             409: {
                 headers: {
                     Location: components["headers"]["Location"];
@@ -6147,9 +6278,10 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "detail": "A node with the id 01980a60-1e00-7c11-a0b2-4d6e8f0a1b04 exists",
+                     *       "detail": "A node with the id 01980a60-1e00-7c11-a0b2-4d6e8f0a1b04 already exists",
                      *       "code": "node_exists",
-                     *       "request_id": "01980b00-0000-7000-8000-00000000000a"
+                     *       "request_id": "01980b00-0000-7000-8000-00000000000a",
+                     *       "link": "/docs/errors#node_exists"
                      *     }
                      */
                     "application/json": components["schemas"]["ErrorBody"];
@@ -6168,12 +6300,12 @@ export interface operations {
     listTree: {
         parameters: {
             query?: {
-                /** @description How many to answer at most. */
+                /** @description Maximum number of items. */
                 limit?: components["parameters"]["limit"];
-                /** @description How many to skip. */
+                /** @description Number of items to skip. */
                 offset?: components["parameters"]["offset"];
                 /**
-                 * @description The node whose children are wanted.
+                 * @description The node whose children to list.
                  * @example 01980a60-1e00-7c11-a0b2-4d6e8f0a1b04
                  */
                 under?: components["schemas"]["AnyId"];
@@ -6181,7 +6313,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -6220,15 +6352,15 @@ export interface operations {
     listOrgTags: {
         parameters: {
             query?: {
-                /** @description How many to answer at most. */
+                /** @description Maximum number of items. */
                 limit?: components["parameters"]["limit"];
-                /** @description How many to skip. */
+                /** @description Number of items to skip. */
                 offset?: components["parameters"]["offset"];
             };
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -6270,7 +6402,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -6314,7 +6446,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What became of each item, in their order. */
+            /** @description The result for each item, in the order of the items. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6341,7 +6473,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
-            /** @description `node_exists` (the `id` is taken elsewhere), `pull_request_required`, `head_moved` */
+            /** @description `node_exists` (the `id` is in use elsewhere), `pull_request_required`, `head_moved` */
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -6359,7 +6491,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -6409,7 +6541,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What was created, in the order of the items. */
+            /** @description The created nodes, in the order of the items. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -6436,7 +6568,10 @@ export interface operations {
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
-            /** @description `node_exists`: an `id` is in use; nothing was created. `Location` leads to the node if it is in this organisation. */
+            /**
+             * @description `node_exists`: an `id` is in use, and no node was created. If the node is in this organisation, `Location`
+             *     is its URL.
+             */
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -6454,12 +6589,12 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
                 /**
-                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
                  */
                 node_id: components["parameters"]["node_id"];
@@ -6500,12 +6635,12 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
                 /**
-                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
                  */
                 node_id: components["parameters"]["node_id"];
@@ -6514,7 +6649,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Done; there is nothing to say. */
+            /** @description Done. The response has no body. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -6542,12 +6677,12 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
                 /**
-                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
                  */
                 node_id: components["parameters"]["node_id"];
@@ -6607,17 +6742,17 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
                 /**
-                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The parent, another node of the same organisation.
+                 * @description The parent's id. The parent is another node of the same organisation.
                  * @example 01980a60-1e00-7c11-a0b2-4d6e8f0a1b04
                  */
                 parent_id: components["parameters"]["parent_id"];
@@ -6648,7 +6783,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `node_not_found`, or `parent_not_found`: there is no such node to be the parent. */
+            /** @description `org_not_found`, `node_not_found`, or `parent_not_found`: the parent does not exist. */
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
@@ -6667,23 +6802,23 @@ export interface operations {
     removeParent: {
         parameters: {
             query?: {
-                /** @description The commit that `main` is believed to be at; if it is not, the answer is 409 `head_moved`. */
+                /** @description The commit that you expect at the head of `main`. If `main` is elsewhere, the response is 409 `head_moved`. */
                 expected_head?: components["parameters"]["expected_main_head"];
             };
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
                 /**
-                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The parent, another node of the same organisation.
+                 * @description The parent's id. The parent is another node of the same organisation.
                  * @example 01980a60-1e00-7c11-a0b2-4d6e8f0a1b04
                  */
                 parent_id: components["parameters"]["parent_id"];
@@ -6692,7 +6827,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Done; there is nothing to say. */
+            /** @description Done. The response has no body. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -6702,7 +6837,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `node_not_found`, or `parent_not_found`: it is not a parent of this node. */
+            /** @description `org_not_found`, `node_not_found`, or `parent_not_found`: the node does not have this parent. */
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
@@ -6720,8 +6855,8 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description A branch, else a tag, else a commit by its whole id; `main` unless asked. The public sees `main`, tags, and the
-                 *     commits that these contain.
+                 * @description A branch, else a tag, else a full commit id. The default is `main`. Anonymous callers can read `main`,
+                 *     tags, and the commits that these contain.
                  * @example main
                  */
                 revision?: string;
@@ -6729,12 +6864,12 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
                 /**
-                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
                  */
                 node_id: components["parameters"]["node_id"];
@@ -6761,7 +6896,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
-            /** @description `too_large`: a text of over 512 KiB, or a tree of over 100,000 files and folders. */
+            /** @description `too_large`: the text is over 512 KiB, or the tree has over 100,000 files and folders. */
             413: components["responses"]["TooLarge"];
             417: components["responses"]["ExpectationFailed"];
             422: components["responses"]["Invalid"];
@@ -6774,20 +6909,20 @@ export interface operations {
     listConnections: {
         parameters: {
             query?: {
-                /** @description How many to answer at most. */
+                /** @description Maximum number of items. */
                 limit?: components["parameters"]["limit"];
-                /** @description How many to skip. */
+                /** @description Number of items to skip. */
                 offset?: components["parameters"]["offset"];
             };
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
                 /**
-                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
                  */
                 node_id: components["parameters"]["node_id"];
@@ -6829,12 +6964,12 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
                 /**
-                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
                  */
                 node_id: components["parameters"]["node_id"];
@@ -6872,7 +7007,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
-            /** @description `connection_exists` (the `id` is in use at this node), `head_moved`, `pull_request_required` */
+            /** @description `connection_exists` (the node has a connection with this `id`), `head_moved`, `pull_request_required` */
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -6887,23 +7022,23 @@ export interface operations {
     removeConnection: {
         parameters: {
             query?: {
-                /** @description The commit that `main` is believed to be at; if it is not, the answer is 409 `head_moved`. */
+                /** @description The commit that you expect at the head of `main`. If `main` is elsewhere, the response is 409 `head_moved`. */
                 expected_head?: components["parameters"]["expected_main_head"];
             };
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
                 /**
-                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The connection, one that this node holds.
+                 * @description The connection's id. This node holds the connection.
                  * @example krill
                  */
                 connection_id: components["parameters"]["connection_id"];
@@ -6912,7 +7047,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Done; there is nothing to say. */
+            /** @description Done. The response has no body. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -6942,17 +7077,17 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
                 /**
-                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The connection, one that this node holds.
+                 * @description The connection's id. This node holds the connection.
                  * @example krill
                  */
                 connection_id: components["parameters"]["connection_id"];
@@ -7002,20 +7137,20 @@ export interface operations {
     listBranches: {
         parameters: {
             query?: {
-                /** @description How many to answer at most. */
+                /** @description Maximum number of items. */
                 limit?: components["parameters"]["limit"];
-                /** @description How many to skip. */
+                /** @description Number of items to skip. */
                 offset?: components["parameters"]["offset"];
             };
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
                 /**
-                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
                  */
                 node_id: components["parameters"]["node_id"];
@@ -7024,7 +7159,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page of branches; of an empty repository none. */
+            /** @description A page of branches, empty if the repository is empty. */
             200: {
                 headers: {
                     ETag: components["headers"]["ETag"];
@@ -7057,12 +7192,12 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
                 /**
-                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
                  */
                 node_id: components["parameters"]["node_id"];
@@ -7099,8 +7234,8 @@ export interface operations {
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             /**
-             * @description `branch_exists`, or `branch_name_taken`: Git cannot have both the branch `a` and a branch `a/b`;
-             *     `too_many_branches`: the node has 10,000.
+             * @description `branch_exists`, `branch_name_taken` (Git cannot have both a branch `a` and a branch `a/b`), or
+             *     `too_many_branches` (the node has 10,000)
              */
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
@@ -7119,19 +7254,19 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
                 /**
-                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag or a commit by its whole id: a
-                 *     branch, if there is one of that name, else the tag. The public sees `main`, tags, and the commits that these contain.
-                 *     What changes needs a branch.
+                 * @description The branch, with `/` written as `%2F`. To read below `tree/`, you can also use a tag or a full commit id. A
+                 *     branch takes precedence over a tag of the same name. Anonymous callers can read `main`, tags, and the commits
+                 *     that these contain. Changes require a branch.
                  * @example main
                  */
                 branch: components["parameters"]["branch_in_path"];
@@ -7172,19 +7307,19 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
                 /**
-                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag or a commit by its whole id: a
-                 *     branch, if there is one of that name, else the tag. The public sees `main`, tags, and the commits that these contain.
-                 *     What changes needs a branch.
+                 * @description The branch, with `/` written as `%2F`. To read below `tree/`, you can also use a tag or a full commit id. A
+                 *     branch takes precedence over a tag of the same name. Anonymous callers can read `main`, tags, and the commits
+                 *     that these contain. Changes require a branch.
                  * @example main
                  */
                 branch: components["parameters"]["branch_in_path"];
@@ -7193,7 +7328,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Done; there is nothing to say. */
+            /** @description Done. The response has no body. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -7207,7 +7342,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
-            /** @description `branch_protected`: `main`. */
+            /** @description `branch_protected`: the branch is `main`. */
             409: components["responses"]["Conflict"];
             417: components["responses"]["ExpectationFailed"];
             422: components["responses"]["Invalid"];
@@ -7220,20 +7355,20 @@ export interface operations {
     listTags: {
         parameters: {
             query?: {
-                /** @description How many to answer at most. */
+                /** @description Maximum number of items. */
                 limit?: components["parameters"]["limit"];
-                /** @description How many to skip. */
+                /** @description Number of items to skip. */
                 offset?: components["parameters"]["offset"];
             };
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
                 /**
-                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
                  */
                 node_id: components["parameters"]["node_id"];
@@ -7272,27 +7407,27 @@ export interface operations {
     listEntities: {
         parameters: {
             query?: {
-                /** @description How many to answer at most. */
+                /** @description Maximum number of items. */
                 limit?: components["parameters"]["limit"];
-                /** @description How many to skip. */
+                /** @description Number of items to skip. */
                 offset?: components["parameters"]["offset"];
             };
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
                 /**
-                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag or a commit by its whole id: a
-                 *     branch, if there is one of that name, else the tag. The public sees `main`, tags, and the commits that these contain.
-                 *     What changes needs a branch.
+                 * @description The branch, with `/` written as `%2F`. To read below `tree/`, you can also use a tag or a full commit id. A
+                 *     branch takes precedence over a tag of the same name. Anonymous callers can read `main`, tags, and the commits
+                 *     that these contain. Changes require a branch.
                  * @example main
                  */
                 branch: components["parameters"]["branch_in_path"];
@@ -7301,7 +7436,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page of entities. */
+            /** @description A page of files. */
             200: {
                 headers: {
                     ETag: components["headers"]["ETag"];
@@ -7320,7 +7455,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
-            /** @description `too_large`: the tree is larger than is listed. */
+            /** @description `too_large`: the tree is too large to list. */
             413: components["responses"]["TooLarge"];
             417: components["responses"]["ExpectationFailed"];
             422: components["responses"]["Invalid"];
@@ -7336,19 +7471,19 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
                 /**
-                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag or a commit by its whole id: a
-                 *     branch, if there is one of that name, else the tag. The public sees `main`, tags, and the commits that these contain.
-                 *     What changes needs a branch.
+                 * @description The branch, with `/` written as `%2F`. To read below `tree/`, you can also use a tag or a full commit id. A
+                 *     branch takes precedence over a tag of the same name. Anonymous callers can read `main`, tags, and the commits
+                 *     that these contain. Changes require a branch.
                  * @example main
                  */
                 branch: components["parameters"]["branch_in_path"];
@@ -7400,26 +7535,26 @@ export interface operations {
                  */
                 Range?: string;
                 /**
-                 * @description The `ETag` of which a range is wanted; of any other version the whole file comes.
+                 * @description Use the range only if the file still has this `ETag`. Otherwise the whole file is returned.
                  * @example "2c4e6a8b0d1f3a5c7e9b1d3f5a7c9e0b2d4f6a81"
                  */
                 "If-Range"?: string;
             };
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
                 /**
-                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag or a commit by its whole id: a
-                 *     branch, if there is one of that name, else the tag. The public sees `main`, tags, and the commits that these contain.
-                 *     What changes needs a branch.
+                 * @description The branch, with `/` written as `%2F`. To read below `tree/`, you can also use a tag or a full commit id. A
+                 *     branch takes precedence over a tag of the same name. Anonymous callers can read `main`, tags, and the commits
+                 *     that these contain. Changes require a branch.
                  * @example main
                  */
                 branch: components["parameters"]["branch_in_path"];
@@ -7483,7 +7618,8 @@ export interface operations {
                      * @example {
                      *       "detail": "The file has 51 bytes",
                      *       "code": "range_not_satisfiable",
-                     *       "request_id": "01980a92-0a00-7d99-a10b-2c3d4e5f6a09"
+                     *       "request_id": "01980a92-0a00-7d99-a10b-2c3d4e5f6a09",
+                     *       "link": "/docs/errors#range_not_satisfiable"
                      *     }
                      */
                     "application/json": components["schemas"]["ErrorBody"];
@@ -7503,19 +7639,19 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
                 /**
-                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag or a commit by its whole id: a
-                 *     branch, if there is one of that name, else the tag. The public sees `main`, tags, and the commits that these contain.
-                 *     What changes needs a branch.
+                 * @description The branch, with `/` written as `%2F`. To read below `tree/`, you can also use a tag or a full commit id. A
+                 *     branch takes precedence over a tag of the same name. Anonymous callers can read `main`, tags, and the commits
+                 *     that these contain. Changes require a branch.
                  * @example main
                  */
                 branch: components["parameters"]["branch_in_path"];
@@ -7547,7 +7683,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
-            /** @description `too_large`: a text of over 1 MiB or 20,000 lines, or a history that takes longer than 10 seconds. */
+            /** @description `too_large`: the text is over 1 MiB or 20,000 lines, or its history takes longer than 10 seconds to read. */
             413: components["responses"]["TooLarge"];
             417: components["responses"]["ExpectationFailed"];
             422: components["responses"]["Invalid"];
@@ -7563,17 +7699,17 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
                 /**
-                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The id of a blob, all 40 characters.
+                 * @description The blob's id, all 40 characters.
                  * @example 2c4e6a8b0d1f3a5c7e9b1d3f5a7c9e0b2d4f6a81
                  */
                 object_id: components["parameters"]["object_id"];
@@ -7587,7 +7723,7 @@ export interface operations {
                 headers: {
                     ETag: components["headers"]["ETag"];
                     /**
-                     * @description The answer never changes; it is private unless the organisation is published.
+                     * @description The response never changes. It is private unless the organisation is published.
                      * @example private, max-age=31536000, immutable
                      */
                     "Cache-Control"?: string;
@@ -7611,8 +7747,9 @@ export interface operations {
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             /**
-             * @description `too_large`: the blob is over 32 MiB; or the tags hold over 200,000 different files, of which this is none that was
-             *     looked at (those of `main` are first). By its path it is read nonetheless.
+             * @description `too_large`: the blob is over 32 MiB. Callers who are not members also get it if the tags hold over
+             *     200,000 different files and this blob was not among those checked. Files of `main` are checked first.
+             *     Reading the file by its path still works.
              */
             413: components["responses"]["TooLarge"];
             417: components["responses"]["ExpectationFailed"];
@@ -7626,27 +7763,27 @@ export interface operations {
     listCommits: {
         parameters: {
             query?: {
-                /** @description How many to answer at most. */
+                /** @description Maximum number of items. */
                 limit?: components["parameters"]["limit"];
-                /** @description How many to skip. */
+                /** @description Number of items to skip. */
                 offset?: components["parameters"]["offset"];
                 /**
-                 * @description Only commits that change this file, or something in this folder.
+                 * @description Only commits that change this file, or a file in this folder.
                  * @example content.md
                  */
                 path?: string;
                 /**
-                 * @description Only commits whose author, as `Name <e-mail>`, contains this; the case of ASCII letters does not matter.
+                 * @description Only commits whose author, as `Name <e-mail>`, contains this string. The case of ASCII letters is ignored.
                  * @example ann@example.org
                  */
                 author?: string;
                 /**
-                 * @description Only commits of this time or later, by `created_at`, wherever they stand in the history.
+                 * @description Only commits with this `created_at` or later, at any position in the history.
                  * @example 2025-07-15T00:00:00Z
                  */
                 since?: string;
                 /**
-                 * @description Only commits of this time or earlier, by `created_at`.
+                 * @description Only commits with this `created_at` or earlier.
                  * @example 2025-07-16T00:00:00Z
                  */
                 until?: string;
@@ -7654,19 +7791,19 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
                 /**
-                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag or a commit by its whole id: a
-                 *     branch, if there is one of that name, else the tag. The public sees `main`, tags, and the commits that these contain.
-                 *     What changes needs a branch.
+                 * @description The branch, with `/` written as `%2F`. To read below `tree/`, you can also use a tag or a full commit id. A
+                 *     branch takes precedence over a tag of the same name. Anonymous callers can read `main`, tags, and the commits
+                 *     that these contain. Changes require a branch.
                  * @example main
                  */
                 branch: components["parameters"]["branch_in_path"];
@@ -7694,7 +7831,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
-            /** @description `too_large`: a history that is narrowed takes longer than 30 seconds to be walked. */
+            /** @description `too_large`: filtering the history takes longer than 30 seconds. */
             413: components["responses"]["TooLarge"];
             417: components["responses"]["ExpectationFailed"];
             422: components["responses"]["Invalid"];
@@ -7710,19 +7847,19 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
                 /**
-                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag or a commit by its whole id: a
-                 *     branch, if there is one of that name, else the tag. The public sees `main`, tags, and the commits that these contain.
-                 *     What changes needs a branch.
+                 * @description The branch, with `/` written as `%2F`. To read below `tree/`, you can also use a tag or a full commit id. A
+                 *     branch takes precedence over a tag of the same name. Anonymous callers can read `main`, tags, and the commits
+                 *     that these contain. Changes require a branch.
                  * @example main
                  */
                 branch: components["parameters"]["branch_in_path"];
@@ -7758,7 +7895,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The commit, with what it changed. */
+            /** @description The commit, with its changes. */
             201: {
                 headers: {
                     Location: components["headers"]["Location"];
@@ -7775,7 +7912,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
-            /** @description `head_moved`; `no_changes`: the tree would stay the same; `pull_request_required` on `main`. */
+            /** @description `head_moved`, `no_changes` (the tree would stay the same), or `pull_request_required` on `main` */
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -7793,24 +7930,24 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
                 /**
-                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag or a commit by its whole id: a
-                 *     branch, if there is one of that name, else the tag. The public sees `main`, tags, and the commits that these contain.
-                 *     What changes needs a branch.
+                 * @description The branch, with `/` written as `%2F`. To read below `tree/`, you can also use a tag or a full commit id. A
+                 *     branch takes precedence over a tag of the same name. Anonymous callers can read `main`, tags, and the commits
+                 *     that these contain. Changes require a branch.
                  * @example main
                  */
                 branch: components["parameters"]["branch_in_path"];
                 /**
-                 * @description The commit, 7 to 40 characters of its id.
+                 * @description The commit's id, or its first 7 or more characters.
                  * @example 9f2c4e6
                  */
                 commit_id: components["parameters"]["commit_id"];
@@ -7837,7 +7974,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
-            /** @description `too_large`: more differs than one answer holds. */
+            /** @description `too_large`: the commit changes more than one response can hold. */
             413: components["responses"]["TooLarge"];
             417: components["responses"]["ExpectationFailed"];
             422: components["responses"]["Invalid"];
@@ -7851,7 +7988,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Only this file, or what lies in this folder. A rename into it is told as an addition.
+                 * @description Only this file, or the files in this folder. A rename into it is shown as an addition.
                  * @example content.md
                  */
                 path?: components["parameters"]["diff_path"];
@@ -7859,17 +7996,17 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
                 /**
-                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description A commit by its whole id, a branch or a Git tag, with `/` written as `%2F`.
+                 * @description A full commit id, a branch or a Git tag, with `/` written as `%2F`.
                  * @example 9f2c4e6a8b0d1f3a5c7e9b1d3f5a7c9e0b2d4f6a
                  */
                 commit: components["parameters"]["commit_revision"];
@@ -7878,7 +8015,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What it changed. */
+            /** @description The diff. */
             200: {
                 headers: {
                     ETag: components["headers"]["ETag"];
@@ -7908,7 +8045,10 @@ export interface operations {
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
-            /** @description `too_large`: comparing takes longer than 10 seconds, or the patch has over 32 MiB; `path` narrows both. */
+            /**
+             * @description `too_large`: the comparison takes longer than 10 seconds, or the patch is over 32 MiB. `path` narrows
+             *     both.
+             */
             413: components["responses"]["TooLarge"];
             417: components["responses"]["ExpectationFailed"];
             422: components["responses"]["Invalid"];
@@ -7922,19 +8062,19 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description A branch, a Git tag or a commit id.
+                 * @description A branch, a Git tag or a full commit id.
                  * @example main
                  */
                 base: string;
                 /**
-                 * @description A branch, a Git tag or a commit id.
+                 * @description A branch, a Git tag or a full commit id.
                  * @example feature/dolphins
                  */
                 head: string;
-                /** @description Whether the answer has `text`, the hunks. */
+                /** @description If true, the response has `text`, the hunks. */
                 text?: "true" | "false";
                 /**
-                 * @description Only this file, or what lies in this folder. A rename into it is told as an addition.
+                 * @description Only this file, or the files in this folder. A rename into it is shown as an addition.
                  * @example content.md
                  */
                 path?: components["parameters"]["diff_path"];
@@ -7942,12 +8082,12 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
                 /**
-                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
                  */
                 node_id: components["parameters"]["node_id"];
@@ -7982,13 +8122,13 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `node_not_found`; `branch_not_found`: `base` or `head` names no branch, tag or commit. */
+            /** @description `org_not_found`, `node_not_found`, or `branch_not_found`: `base` or `head` is not a branch, tag or commit. */
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             /**
-             * @description `too_large`: more differs than one answer holds; with `text` or as a patch also what takes longer than 10 seconds
-             *     or has over 32 MiB, which `path` narrows.
+             * @description `too_large`: the commits differ in more than one response can hold. With `text` or as a patch, also if the
+             *     comparison takes longer than 10 seconds or the patch is over 32 MiB. `path` narrows both.
              */
             413: components["responses"]["TooLarge"];
             417: components["responses"]["ExpectationFailed"];
@@ -8003,17 +8143,17 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description A branch, a Git tag or a commit id.
+                 * @description A branch, a Git tag or a full commit id.
                  * @example main
                  */
                 base?: string;
                 /**
-                 * @description A branch, a Git tag or a commit id.
+                 * @description A branch, a Git tag or a full commit id.
                  * @example feature/dolphins
                  */
                 head: string;
                 /**
-                 * @description Only this file, or what lies in this folder. A rename into it is told as an addition.
+                 * @description Only this file, or the files in this folder. A rename into it is shown as an addition.
                  * @example content.md
                  */
                 path?: components["parameters"]["diff_path"];
@@ -8021,12 +8161,12 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
                 /**
-                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
                  */
                 node_id: components["parameters"]["node_id"];
@@ -8060,11 +8200,14 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
-            /** @description `org_not_found`, `node_not_found`; `branch_not_found`: `base` or `head` names no branch, tag or commit. */
+            /** @description `org_not_found`, `node_not_found`, or `branch_not_found`: `base` or `head` is not a branch, tag or commit. */
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
-            /** @description `too_large`: comparing takes longer than 10 seconds, or the patch has over 32 MiB; `path` narrows both. */
+            /**
+             * @description `too_large`: the comparison takes longer than 10 seconds, or the patch is over 32 MiB. `path` narrows
+             *     both.
+             */
             413: components["responses"]["TooLarge"];
             417: components["responses"]["ExpectationFailed"];
             422: components["responses"]["Invalid"];
@@ -8077,22 +8220,22 @@ export interface operations {
     listPulls: {
         parameters: {
             query?: {
-                /** @description Only requests of this status. */
+                /** @description Only pull requests with this status. */
                 status?: "open" | "merged" | "closed" | "all";
-                /** @description How many to answer at most. */
+                /** @description Maximum number of items. */
                 limit?: components["parameters"]["limit"];
-                /** @description How many to skip. */
+                /** @description Number of items to skip. */
                 offset?: components["parameters"]["offset"];
             };
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
                 /**
-                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
                  */
                 node_id: components["parameters"]["node_id"];
@@ -8134,12 +8277,12 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
                 /**
-                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
                  */
                 node_id: components["parameters"]["node_id"];
@@ -8152,7 +8295,7 @@ export interface operations {
                  * @example {
                  *       "source_branch": "feature/dolphins",
                  *       "title": "Dolphins are whales",
-                 *       "description": "They have teeth, too."
+                 *       "description": "They also have teeth."
                  *     }
                  */
                 "application/json": components["schemas"]["NewPull"];
@@ -8177,9 +8320,9 @@ export interface operations {
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             /**
-             * @description `pull_request_exists`: one is open for this pair of branches; `number` names it. With `require_mergeable` also
-             *     `no_commits_ahead`, `diverged`, `invalid_content` (with `merge_problems`), `draft`, and `head_moved`: a branch
-             *     moved meanwhile.
+             * @description `pull_request_exists`: one is open for this pair of branches, and `number` is its number. With
+             *     `require_mergeable`, also `no_commits_ahead`, `diverged`, `invalid_content` (with `merge_problems`),
+             *     `draft`, and `head_moved` (a branch moved during the request).
              */
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
@@ -8198,17 +8341,17 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
                 /**
-                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The pull request's number. One that names nothing is 404.
+                 * @description The pull request's number. An unknown number is 404.
                  * @example 1
                  */
                 number: components["parameters"]["pull_number"];
@@ -8249,17 +8392,17 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
                 /**
-                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The pull request's number. One that names nothing is 404.
+                 * @description The pull request's number. An unknown number is 404.
                  * @example 1
                  */
                 number: components["parameters"]["pull_number"];
@@ -8296,7 +8439,7 @@ export interface operations {
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             /**
-             * @description `merged`: it is final. When reopening or retargeting: `pull_request_exists` with `number`,
+             * @description `merged`: the pull request is final. When reopening or retargeting: `pull_request_exists` with `number`,
              *     `source_branch_missing`, `target_branch_missing`.
              */
             409: components["responses"]["Conflict"];
@@ -8316,17 +8459,17 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
                 /**
-                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The pull request's number. One that names nothing is 404.
+                 * @description The pull request's number. An unknown number is 404.
                  * @example 1
                  */
                 number: components["parameters"]["pull_number"];
@@ -8363,10 +8506,10 @@ export interface operations {
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             /**
-             * @description What cannot merge has its `merge_reason` as `code`: `already_merged` (with another head), `closed`,
-             *     `source_branch_missing`, `target_branch_missing`, `no_commits_ahead`, `diverged`, `invalid_content`,
-             *     `draft`. `head_moved`: the source is not at `expected_source_commit` (`current_head` says where it is), the
-             *     target branch is not `expected_target_branch`, or the target moved meanwhile.
+             * @description A pull request that cannot merge has its `merge_reason` as `code`: `already_merged` (with another head),
+             *     `closed`, `source_branch_missing`, `target_branch_missing`, `no_commits_ahead`, `diverged`,
+             *     `invalid_content` or `draft`. `head_moved`: the source is not at `expected_source_commit` (`current_head`
+             *     is its head), the target is not `expected_target_branch`, or the target moved during the request.
              */
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
@@ -8385,17 +8528,17 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
                 /**
-                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The pull request's number. One that names nothing is 404.
+                 * @description The pull request's number. An unknown number is 404.
                  * @example 1
                  */
                 number: components["parameters"]["pull_number"];
@@ -8427,10 +8570,10 @@ export interface operations {
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             /**
-             * @description `merge_conflict` with `paths`; `merged`, `closed`, `source_branch_missing`, `target_branch_missing`;
-             *     `head_moved`: the source moved meanwhile. Where `main` is the source: `branch_protected`, should it have
-             *     commits of its own, and `pull_request_required`. `too_many_commits`: the source has more than 250 commits
-             *     that the target lacks, or its folders are very large; rebase with git and push.
+             * @description `merge_conflict` with `paths`, `merged`, `closed`, `source_branch_missing`, `target_branch_missing`, or
+             *     `head_moved` (the source moved during the request). If the source is `main`: `branch_protected` if it has
+             *     commits that the target lacks, and `pull_request_required`. `too_many_commits`: the source has over 250
+             *     commits that the target lacks, or its folders are very large. Rebase with Git and push.
              */
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
@@ -8446,25 +8589,25 @@ export interface operations {
     listPullCommits: {
         parameters: {
             query?: {
-                /** @description How many to answer at most. */
+                /** @description Maximum number of items. */
                 limit?: components["parameters"]["limit"];
-                /** @description How many to skip. */
+                /** @description Number of items to skip. */
                 offset?: components["parameters"]["offset"];
             };
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
                 /**
-                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The pull request's number. One that names nothing is 404.
+                 * @description The pull request's number. An unknown number is 404.
                  * @example 1
                  */
                 number: components["parameters"]["pull_number"];
@@ -8506,17 +8649,17 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
                 /**
-                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The pull request's number. One that names nothing is 404.
+                 * @description The pull request's number. An unknown number is 404.
                  * @example 1
                  */
                 number: components["parameters"]["pull_number"];
@@ -8543,7 +8686,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
-            /** @description `too_large`: more differs than one answer holds. */
+            /** @description `too_large`: the branches differ in more than one response can hold. */
             413: components["responses"]["TooLarge"];
             417: components["responses"]["ExpectationFailed"];
             422: components["responses"]["Invalid"];
@@ -8559,17 +8702,17 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
                 /**
-                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The pull request's number. One that names nothing is 404.
+                 * @description The pull request's number. An unknown number is 404.
                  * @example 1
                  */
                 number: components["parameters"]["pull_number"];
@@ -8608,7 +8751,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Only this file, or what lies in this folder. A rename into it is told as an addition.
+                 * @description Only this file, or the files in this folder. A rename into it is shown as an addition.
                  * @example content.md
                  */
                 path?: components["parameters"]["diff_path"];
@@ -8616,17 +8759,17 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
                 /**
-                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The pull request's number. One that names nothing is 404.
+                 * @description The pull request's number. An unknown number is 404.
                  * @example 1
                  */
                 number: components["parameters"]["pull_number"];
@@ -8635,7 +8778,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What it changes. */
+            /** @description The diff. */
             200: {
                 headers: {
                     ETag: components["headers"]["ETag"];
@@ -8665,7 +8808,10 @@ export interface operations {
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
-            /** @description `too_large`: comparing takes longer than 10 seconds, or the patch has over 32 MiB; `path` narrows both. */
+            /**
+             * @description `too_large`: the comparison takes longer than 10 seconds, or the patch is over 32 MiB. `path` narrows
+             *     both.
+             */
             413: components["responses"]["TooLarge"];
             417: components["responses"]["ExpectationFailed"];
             422: components["responses"]["Invalid"];
@@ -8680,14 +8826,14 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The `ETag` of an earlier answer.
+                 * @description The `ETag` of an earlier response.
                  * @example W/"42"
                  */
                 "If-None-Match"?: components["parameters"]["If-None-Match"];
             };
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -8708,7 +8854,7 @@ export interface operations {
             };
             304: components["responses"]["NotModified"];
             400: components["responses"]["BadRequest"];
-            /** @description `org_not_found`: unknown, or not published. */
+            /** @description `org_not_found`: the organisation does not exist or is not published. */
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
@@ -8725,14 +8871,14 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The `ETag` of an earlier answer.
+                 * @description The `ETag` of an earlier response.
                  * @example W/"42"
                  */
                 "If-None-Match"?: components["parameters"]["If-None-Match"];
             };
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -8771,23 +8917,23 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Only this node and those in its disk, at the places that they have in the whole.
+                 * @description Only this node and those in its disk, at their positions in the whole map.
                  * @example 01980a60-1e00-7c11-a0b2-4d6e8f0a1b04
                  */
                 under?: components["schemas"]["AnyId"];
-                /** @description `false`: the 100 largest areas alone; the columns are empty. */
+                /** @description `false`: only the 100 largest areas. The columns are empty. */
                 columns?: boolean;
             };
             header?: {
                 /**
-                 * @description The `ETag` of an earlier answer.
+                 * @description The `ETag` of an earlier response.
                  * @example W/"42"
                  */
                 "If-None-Match"?: components["parameters"]["If-None-Match"];
             };
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -8828,7 +8974,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -8856,7 +9002,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What was found. */
+            /** @description The matches, and the nodes reached from them. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8886,23 +9032,23 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description What is typed so far.
+                 * @description The text typed so far.
                  * @example wha
                  */
                 q: components["parameters"]["suggest_q"];
-                /** @description How many titles. */
+                /** @description Maximum number of titles. */
                 limit?: components["parameters"]["suggest_limit"];
             };
             header?: {
                 /**
-                 * @description The `ETag` of an earlier answer.
+                 * @description The `ETag` of an earlier response.
                  * @example W/"42"
                  */
                 "If-None-Match"?: components["parameters"]["If-None-Match"];
             };
             path: {
                 /**
-                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -8941,15 +9087,15 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Part of the e-mail or the name; the case of ASCII letters does not matter.
+                 * @description Part of the e-mail address or the name. The case of ASCII letters is ignored.
                  * @example ann
                  */
                 q?: components["parameters"]["account_q"];
-                /** @description Which of them. */
+                /** @description Which accounts to list. */
                 state?: components["parameters"]["account_state"];
-                /** @description How many to answer at most. */
+                /** @description Maximum number of items. */
                 limit?: components["parameters"]["limit"];
-                /** @description How many to skip. */
+                /** @description Number of items to skip. */
                 offset?: components["parameters"]["offset"];
             };
             header?: never;
@@ -8989,7 +9135,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The account. An id that names nothing is 404, whatever its form.
+                 * @description The account's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a5e-7c40-7b1e-9f5e-3a1f6c0d9a01
                  */
                 account_id: components["parameters"]["account_id"];
@@ -9030,7 +9176,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The account. An id that names nothing is 404, whatever its form.
+                 * @description The account's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a5e-7c40-7b1e-9f5e-3a1f6c0d9a01
                  */
                 account_id: components["parameters"]["account_id"];
@@ -9039,7 +9185,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What has become of the organisations. */
+            /** @description The organisations that the user left, and those in the trash. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9055,7 +9201,12 @@ export interface operations {
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
-            /** @description `own_account`: another administrator may do this. `last_owner`: others would be left without an owner, in the organisations of `orgs`. Nothing has changed, unless another owner left, or somebody joined, during the request: `left` and `trashed` then name the organisations whose memberships had ended. */
+            /**
+             * @description `own_account`: another administrator has to do this. `last_owner`: the organisations in `orgs` have other
+             *     members and would be left without an owner. Normally nothing has changed. If another owner left or
+             *     somebody joined during the request, `left` and `trashed` name the organisations in which the membership
+             *     has ended.
+             */
             409: components["responses"]["Conflict"];
             417: components["responses"]["ExpectationFailed"];
             422: components["responses"]["Invalid"];
@@ -9071,7 +9222,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The account. An id that names nothing is 404, whatever its form.
+                 * @description The account's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a5e-7c40-7b1e-9f5e-3a1f6c0d9a01
                  */
                 account_id: components["parameters"]["account_id"];
@@ -9107,7 +9258,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
-            /** @description `own_account`: another administrator may do this. */
+            /** @description `own_account`: another administrator has to do this. */
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -9125,7 +9276,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The account. An id that names nothing is 404, whatever its form.
+                 * @description The account's id. An unknown id is 404, even if it is not a UUID.
                  * @example 01980a5e-7c40-7b1e-9f5e-3a1f6c0d9a01
                  */
                 account_id: components["parameters"]["account_id"];
@@ -9161,9 +9312,9 @@ export interface operations {
     listAllOrgs: {
         parameters: {
             query?: {
-                /** @description How many to answer at most. */
+                /** @description Maximum number of items. */
                 limit?: components["parameters"]["limit"];
-                /** @description How many to skip. */
+                /** @description Number of items to skip. */
                 offset?: components["parameters"]["offset"];
             };
             header?: never;
@@ -9200,9 +9351,9 @@ export interface operations {
     listPlaces: {
         parameters: {
             query?: {
-                /** @description The `next` of the answer before. */
+                /** @description The `next` of the previous response. */
                 since?: string;
-                /** @description How many to answer at most. */
+                /** @description Maximum number of entries. */
                 limit?: number;
             };
             header?: never;
@@ -9211,7 +9362,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Organisations whose place has changed, in the order of the changes. */
+            /** @description Organisations whose placement has changed, in the order of the changes. */
             200: {
                 headers: {
                     ETag: components["headers"]["ETag"];
@@ -9244,7 +9395,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is. */
+            /** @description The process is alive. */
             200: {
                 headers: {
                     ETag: components["headers"]["ETag"];
@@ -9258,7 +9409,7 @@ export interface operations {
                      */
                     "application/json": {
                         /**
-                         * @description The process answers.
+                         * @description The process responds.
                          * @constant
                          */
                         status: "ok";
@@ -9284,7 +9435,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It can. */
+            /** @description The service is ready. */
             200: {
                 headers: {
                     ETag: components["headers"]["ETag"];
@@ -9298,7 +9449,8 @@ export interface operations {
                      */
                     "application/json": {
                         /**
-                         * @description `indexing`: the service takes requests while its index is made again. An organisation answers 503 `busy` until it is indexed, and one that is asked for is indexed before the others.
+                         * @description `indexing`: the service takes requests while its index is being rebuilt. Until an organisation
+                         *     is indexed, its requests get 503 `busy`. An organisation that is requested is indexed first.
                          * @enum {string}
                          */
                         status: "ready" | "indexing";
@@ -9382,7 +9534,7 @@ export interface operations {
                      *     }
                      */
                     "application/json": {
-                        /** @description The version of OpenAPI. */
+                        /** @description The OpenAPI version. */
                         openapi: string;
                         /** @description The title, the version and the guide. */
                         info: {
@@ -9421,7 +9573,7 @@ export interface operations {
                 headers: {
                     ETag: components["headers"]["ETag"];
                     /**
-                     * @description Anyone may keep it for five minutes.
+                     * @description Any cache can keep the response for five minutes.
                      * @example public, max-age=300
                      */
                     "Cache-Control"?: string;
@@ -9467,7 +9619,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Issuer, keys and claims. */
+            /** @description The issuer, the keys and the claims. */
             200: {
                 headers: {
                     ETag: components["headers"]["ETag"];

@@ -6,12 +6,12 @@
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /** @description RFC 7517. */
+        /** @description A JSON Web Key Set. Source: RFC 7517. */
         readonly JsonWebKeySet: {
-            /** @description The oldest first. */
+            /** @description The keys, oldest first. */
             readonly keys: readonly {
                 /**
-                 * @description The kind of key.
+                 * @description The key type.
                  * @constant
                  */
                 readonly kty: "EC";
@@ -24,21 +24,21 @@ export interface components {
                 readonly x: string;
                 /** @description The second coordinate, base64url. */
                 readonly y: string;
-                /** @description The name of the key, as tokens have it in their header. */
+                /** @description The key's id, as in the header of tokens. */
                 readonly kid: string;
                 /**
-                 * @description How it signs.
+                 * @description The signature algorithm.
                  * @constant
                  */
                 readonly alg: "ES256";
                 /**
-                 * @description It signs.
+                 * @description The key is for signatures.
                  * @constant
                  */
                 readonly use: "sig";
             }[];
         };
-        /** @description The members of OpenID Connect Discovery that hold here. */
+        /** @description The supported fields of OpenID Connect Discovery. */
         readonly OpenidConfiguration: {
             /**
              * Format: uri
@@ -47,14 +47,14 @@ export interface components {
             readonly issuer: string;
             /**
              * Format: uri
-             * @description Where the keys are.
+             * @description URL of the keys.
              */
             readonly jwks_uri: string;
-            /** @description How tokens are signed. */
+            /** @description The algorithms that sign tokens. */
             readonly id_token_signing_alg_values_supported: readonly string[];
-            /** @description `sub` is the same for everybody. */
+            /** @description `sub` is the same for every client. */
             readonly subject_types_supported: readonly string[];
-            /** @description What an `idToken` says. */
+            /** @description The claims of an `idToken`. */
             readonly claims_supported: readonly string[];
         };
         /**
@@ -62,7 +62,7 @@ export interface components {
          * @description A UUID, in lower case.
          */
         readonly Uuid: string;
-        /** @description An id that is sent. Ids are UUIDs, read in either case; text that is no UUID names nothing. */
+        /** @description An id in a request. Ids are UUIDs in either case. A string that is not a UUID matches nothing. */
         readonly AnyId: string;
         /** @description The id of a Git object, 40 hexadecimal characters. */
         readonly Oid: string;
@@ -73,60 +73,64 @@ export interface components {
         readonly UtcTime: string;
         /**
          * Format: email
-         * @description An e-mail address; case does not matter.
+         * @description An e-mail address. Case is ignored.
          */
         readonly Email: string;
-        /** @description Any characters, but none of the 10,000 passwords that are most common. */
+        /** @description Any characters. The 10,000 most common passwords are refused. */
         readonly Password: string;
-        /** @description A name for people to read, not blank and without control characters. */
+        /** @description A display name, not blank and without control characters. */
         readonly DisplayName: string;
-        /** @description For `git clone`. It begins with the operator's `PUBLIC_URL`, or with the address at which this request came in. */
+        /** @description For `git clone`. It begins with the operator's `PUBLIC_URL`, or else with the scheme and host of this request. */
         readonly CloneUrl: string;
         /** @description A title, not blank and without control characters. */
         readonly Title: string;
         /**
-         * @description The node's text, Markdown by custom; at most 10 MiB as UTF-8. Of the control characters it may hold tabs and line
-         *     ends; a file with others can be committed or pushed.
+         * @description The node's text, usually Markdown, at most 10 MiB as UTF-8. It can contain no control characters except tabs
+         *     and line ends. Files with other control characters can be committed or pushed.
          */
         readonly NodeText: string;
-        /** @description The node's tags, without control characters. One that is named twice counts once. */
+        /** @description The node's tags, without control characters. Duplicates are dropped. */
         readonly NodeTags: readonly string[];
-        /** @description Any JSON of your own; at most 64 KiB as JSON on one line. */
+        /** @description Your own JSON, at most 64 KiB on one line. */
         readonly NodeProperties: {
             readonly [key: string]: unknown;
         };
-        /** @description What people call this edge; without control characters. */
+        /** @description A label for this edge, without control characters. */
         readonly EdgeLabel: string;
-        /** @description What kind of connection it is, as a slug. */
+        /** @description The type of the connection, a slug. */
         readonly ConnectionType: string;
-        /** @description A branch, by the rules of `git check-ref-format`; at most 200 bytes, not `HEAD`, no leading `-`. */
+        /**
+         * @description A branch name that `git check-ref-format` allows. It has at most 200 bytes, is not `HEAD`, and has no leading
+         *     `-`.
+         */
         readonly BranchName: string;
         /**
-         * @description The message of the commit, not blank; at most 64 KiB as UTF-8. Of the control characters it may hold tabs and line
-         *     ends, which are stored as `\n`.
+         * @description The commit message, not blank, at most 64 KiB as UTF-8. It can contain no control characters except tabs and
+         *     line ends. Line ends are stored as `\n`.
          */
         readonly CommitMessage: string;
         /**
-         * @description The commit that the branch is believed to be at; null: the branch must not exist yet. If it is otherwise, nothing
-         *     happens and the answer is 409 `head_moved`. Left out, it is not checked.
+         * @description The commit that you expect at the head of the branch. `null` means that the branch must not exist yet. If the
+         *     branch is elsewhere, nothing changes and the response is 409 `head_moved`. If you leave it out, the head is
+         *     not checked.
          */
         readonly ExpectedHead: string | null;
         /**
-         * @description What a member may do; each role may do what those before it may.
+         * @description A member's role. Each role includes the permissions of those before it.
          * @enum {string}
          */
         readonly Role: "reader" | "editor" | "maintainer" | "owner";
         /**
-         * @description What a file is, by its path.
+         * @description The kind of file, which follows from its path.
          * @enum {string}
          */
         readonly EntityType: "node" | "content" | "edge" | "connection" | "file";
         /**
-         * @description How `content` is written.
+         * @description The encoding of `content`.
          * @enum {string}
          */
         readonly FileEncoding: "utf-8" | "base64";
-        /** @description How many there are in all. */
+        /** @description Number of items in all pages. */
         readonly Total: number;
         /** @description The `limit` of the request. */
         readonly PageLimit: number;
@@ -134,21 +138,25 @@ export interface components {
         readonly PageOffset: number;
         /** @description An empty object. */
         readonly EmptyObject: Record<string, never>;
-        /** @description A new account. Members that are not named here are ignored. */
+        /** @description A new account. Unknown fields are ignored. */
         readonly NewAccount: {
             readonly email: components["schemas"]["Email"];
             readonly password: components["schemas"]["Password"];
-            /** @description Defaults to the part of the e-mail before the @; with `hide_email` to a name that tells nothing of it. */
+            /**
+             * @description Defaults to the part of the e-mail address before the @. With `hide_email`, the default reveals nothing of
+             *     the address.
+             */
             readonly name?: components["schemas"]["DisplayName"];
             /**
-             * @description `true`: commits, pull requests and organisations get `<id>@users.noreply.invalid` in place of the e-mail. Git
-             *     history cannot be changed later. Default: `false`, unless the operator has set `HIDE_EMAIL`.
+             * @description If true, commits, pull requests and organisations get `<id>@users.noreply.invalid` instead of the e-mail
+             *     address. Git history cannot be changed later. The default is `false`, unless the operator has set
+             *     `HIDE_EMAIL`.
              */
             readonly hide_email?: boolean;
             /** @description The secret of an invitation. */
             readonly invitation?: string;
         };
-        /** @description Who signs in. */
+        /** @description The e-mail address and password of an account. */
         readonly Credentials: {
             readonly email: components["schemas"]["Email"];
             /** @description The password. */
@@ -156,100 +164,100 @@ export interface components {
         };
         /** @description A refresh token to exchange or to revoke. */
         readonly RefreshToken: {
-            /** @description The newest of the session. */
+            /** @description The session's newest refresh token. */
             readonly refreshToken: string;
         };
         /** @description Exactly one of `old_password` and `reset_token`. */
         readonly PasswordChange: {
-            /** @description The password until now; needs Authorization. */
+            /** @description The current password. Requires `Authorization`. */
             readonly old_password?: string;
-            /** @description From the operator; works once. */
+            /** @description A token from the operator. It works once. */
             readonly reset_token?: string;
             readonly new_password: components["schemas"]["Password"];
         };
-        /** @description A person with an account. */
+        /** @description A user with an account. */
         readonly User: {
             readonly id: components["schemas"]["Uuid"];
-            /** @description The e-mail as it was given. */
+            /** @description The e-mail address as it was entered. */
             readonly email: string;
-            /** @description Stands as the author in commits. */
+            /** @description Shown as the author in commits. */
             readonly name: string;
             readonly created_at: components["schemas"]["UtcTime"];
-            /** @description The personal organisation; absent only if it was deleted. */
+            /** @description The personal organisation. Absent only if it was deleted. */
             readonly org_id?: components["schemas"]["Uuid"];
-            /** @description Whether Git has another address in place of the e-mail; absent if not. */
+            /** @description True if Git has another address instead of the e-mail address, else absent. */
             readonly hide_email?: boolean;
-            /** @description Whether this is an administrator of the service; absent if not. */
+            /** @description True for an administrator of the service, else absent. */
             readonly is_admin?: boolean;
         };
-        /** @description A session that has just begun or goes on, with its tokens. */
+        /** @description A new or continued session, with its tokens. */
         readonly Session: {
-            /** @description A sentence for people. */
+            /** @description A message for the user. */
             readonly message: string;
-            /** @description Who signed in. */
+            /** @description The user. */
             readonly user: components["schemas"]["User"];
             /** @description For `Authorization: Bearer`. */
             readonly accessToken: string;
-            /** @description Says who signed in; opens nothing. */
+            /** @description Identifies the user. Gives access to nothing. */
             readonly idToken: string;
-            /** @description For `POST /auth/refresh`; works once. */
+            /** @description For `POST /auth/refresh`. It works once. */
             readonly refreshToken: string;
-            /** @description Seconds that the access token lives. */
+            /** @description Lifetime of the access token in seconds. */
             readonly expiresIn: number;
             /**
-             * @description How `accessToken` is sent.
+             * @description How to send `accessToken`.
              * @constant
              */
             readonly tokenType: "Bearer";
         };
-        /** @description How people sign up and in. */
+        /** @description How users sign up and sign in. */
         readonly AuthConfig: {
             /**
-             * @description Who may sign up: anyone, people with an invitation, nobody.
+             * @description The rule for sign-up: anyone (`open`), users with an invitation (`invite`), or nobody (`closed`).
              * @enum {string}
              */
             readonly signup: "open" | "invite" | "closed";
-            /** @description Whether people sign in with a password. */
+            /** @description True if users can sign in with a password. */
             readonly password_login: boolean;
             /**
-             * @description Who helps a person that has forgotten the password: the operator.
+             * @description The way to reset a forgotten password: the operator does it.
              * @enum {string}
              */
             readonly password_reset: "operator";
-            /** @description Other services by which people sign in. */
+            /** @description Other services through which users can sign in. */
             readonly oidc: readonly {
-                /** @description For programs. */
+                /** @description Identifies the service in requests. */
                 readonly id: string;
-                /** @description For people to read. */
+                /** @description The service's display name. */
                 readonly name: string;
             }[];
         };
-        /** @description A person who has just signed up. */
+        /** @description A user who has just signed up. */
         readonly NewUser: components["schemas"]["User"] & {
             /** @description The personal organisation. */
             readonly org_id: components["schemas"]["Uuid"];
-            /** @description The organisation that the invitation was for; absent without one. */
+            /** @description The organisation that the invitation was for. Absent without one. */
             readonly orgs?: readonly components["schemas"]["JoinedOrg"][];
         };
-        /** @description The first session of a person. */
+        /** @description The first session of a user. */
         readonly FirstSession: components["schemas"]["Session"] & {
-            /** @description Who signed up. */
+            /** @description The new user. */
             readonly user: components["schemas"]["NewUser"];
         };
-        /** @description A session that goes on. */
+        /** @description An open session. */
         readonly OpenSession: {
             readonly id: components["schemas"]["Uuid"];
-            /** @description Whether this request belongs to it. */
+            /** @description True if this request belongs to it. */
             readonly current: boolean;
             readonly created_at: components["schemas"]["UtcTime"];
-            /** @description When it was last used, at most a minute behind. */
+            /** @description When it was last used, up to a minute behind. */
             readonly last_used_at?: components["schemas"]["UtcTime"];
-            /** @description What the client said of itself when it signed in; its first 200 characters. */
+            /** @description The client's `User-Agent` at sign-in, its first 200 characters. */
             readonly user_agent?: string;
-            /** @description The network that it was opened from: the /24 of an IPv4 address, the /48 of an IPv6 one. */
+            /** @description The network from which it was opened: the IPv4 /24 or the IPv6 /48. */
             readonly address?: string;
             /**
-             * @description How the person signed in; `reset` is a reset token.
+             * @description How the user signed in. `reset` is a reset token.
              * @enum {string}
              */
             readonly method?: "password" | "reset";
@@ -262,56 +270,56 @@ export interface components {
             readonly limit: components["schemas"]["PageLimit"];
             readonly offset: components["schemas"]["PageOffset"];
         };
-        /** @description What is to be changed; the rest stays. */
+        /** @description The fields to change. Other fields stay as they are. */
         readonly ProfileChange: {
-            /** @description Stands as the author in commits. */
+            /** @description Shown as the author in commits. */
             readonly name?: components["schemas"]["DisplayName"];
-            /** @description Whether Git gets another address in place of the e-mail. */
+            /** @description True if Git should get another address instead of the e-mail address. */
             readonly hide_email?: boolean;
         };
-        /** @description A new e-mail, and the proof that it is you. */
+        /** @description A new e-mail address, and the password as proof. */
         readonly EmailChange: {
             readonly new_email: components["schemas"]["Email"];
             /** @description Your password. */
             readonly password: string;
         };
-        /** @description The proof that it is you. */
+        /** @description The password, as proof of identity. */
         readonly PasswordOnly: {
             /** @description Your password. */
             readonly password: string;
         };
-        /** @description An organisation by its name. */
+        /** @description An organisation's id and name. */
         readonly NamedOrg: {
             readonly id: components["schemas"]["Uuid"];
-            /** @description Its name. */
+            /** @description The organisation's name. */
             readonly name: string;
         };
-        /** @description What has become of a deleted account's organisations, and what stays. */
+        /** @description The organisations of the deleted account, and a note on what stays in Git. */
         readonly AccountDeletion: {
-            /** @description A sentence for people. */
+            /** @description A message for the user. */
             readonly message: string;
-            /** @description Those that go on without the person. */
+            /** @description Organisations that the user has left. */
             readonly left: readonly components["schemas"]["NamedOrg"][];
-            /** @description Those in which there was nobody else. */
+            /** @description Organisations without another member, now in the trash. */
             readonly trashed: readonly components["schemas"]["NamedOrg"][];
         };
         /** @description An account as administrators see it. */
         readonly Account: {
             readonly id: components["schemas"]["Uuid"];
-            /** @description The e-mail as it was given. */
+            /** @description The e-mail address as it was entered. */
             readonly email: string;
-            /** @description Stands as the author in commits. */
+            /** @description Shown as the author in commits. */
             readonly name: string;
             readonly created_at: components["schemas"]["UtcTime"];
-            /** @description Whether this is an administrator of the service. */
+            /** @description True for an administrator of the service. */
             readonly is_admin: boolean;
-            /** @description Whether Git has another address in place of the e-mail. */
+            /** @description True if Git has another address instead of the e-mail address. */
             readonly hide_email: boolean;
-            /** @description Since when it is disabled; absent if it is not. */
+            /** @description When the account was disabled. Absent if it is not. */
             readonly disabled_at?: components["schemas"]["UtcTime"];
-            /** @description Why it is disabled. */
+            /** @description Why the account is disabled. */
             readonly disabled_reason?: string;
-            /** @description When it was last used, at most an hour behind; absent until then. */
+            /** @description When the account was last used, up to an hour behind. Absent before its first use. */
             readonly last_seen_at?: components["schemas"]["UtcTime"];
         };
         /** @description A page of accounts. */
@@ -322,26 +330,26 @@ export interface components {
             readonly limit: components["schemas"]["PageLimit"];
             readonly offset: components["schemas"]["PageOffset"];
         };
-        /** @description What is to be changed; the rest stays. */
+        /** @description The fields to change. Other fields stay as they are. */
         readonly AccountChange: {
-            /** @description Whether this is an administrator of the service. */
+            /** @description True for an administrator of the service. */
             readonly is_admin?: boolean;
             /** @description `true` disables the account, `false` enables it. */
             readonly disabled?: boolean;
-            /** @description For administrators to read; counts with `disabled: true` alone. */
+            /** @description A note for administrators. Only used with `disabled: true`. */
             readonly disabled_reason?: string;
         };
-        /** @description A one-time token to set a new password with. */
+        /** @description A one-time token for setting a new password. */
         readonly ResetToken: {
-            /** @description For `POST /auth/password`; works once. */
+            /** @description For `POST /auth/password`. It works once. */
             readonly reset_token: string;
-            /** @description When it ends. */
+            /** @description When the token expires. */
             readonly expires_at: components["schemas"]["UtcTime"];
         };
         /** @description An owner of an organisation. */
         readonly OrgOwner: {
             readonly user_id: components["schemas"]["Uuid"];
-            /** @description The owner's e-mail as the organisation has it. */
+            /** @description The owner's e-mail address in the organisation. */
             readonly email: string;
             /** @description The owner's name. */
             readonly name: string;
@@ -349,16 +357,16 @@ export interface components {
         /** @description An organisation as administrators see it. */
         readonly ManagedOrg: {
             readonly id: components["schemas"]["Uuid"];
-            /** @description Its name. */
+            /** @description The organisation's name. */
             readonly name: string;
-            /** @description Whether anyone may read its graph. */
+            /** @description True if anyone can read its graph. */
             readonly published: boolean;
             readonly created_at: components["schemas"]["UtcTime"];
-            /** @description How many members it has. */
+            /** @description Number of members. */
             readonly members: number;
-            /** @description How many nodes it has; absent where another cell has it. */
+            /** @description Number of nodes. Absent if another cell serves the organisation. */
             readonly nodes?: number;
-            /** @description The owners, in the order of joining; with cells the oldest account first. */
+            /** @description The owners, in the order in which they joined. With cells, the oldest account first. */
             readonly owners: readonly components["schemas"]["OrgOwner"][];
         };
         /** @description A page of organisations. */
@@ -369,73 +377,74 @@ export interface components {
             readonly limit: components["schemas"]["PageLimit"];
             readonly offset: components["schemas"]["PageOffset"];
         };
-        /** @description Where an organisation is. */
+        /** @description The cell that serves an organisation. */
         readonly Place: {
             /** @description The organisation. */
             readonly org_id: components["schemas"]["Uuid"];
             /** @description The name of the cell. */
             readonly cell: string;
-            /** @description Where the other cells reach it, without a slash at its end. */
+            /** @description URL at which the other cells reach it, without a trailing slash. */
             readonly url: string;
             /**
-             * @description `here`: it is there. `moving`: it is on its way to another cell. `gone`: it was deleted.
+             * @description `here`: the cell serves the organisation. `moving`: the organisation is moving to another cell. `gone`: it
+             *     was deleted.
              * @enum {string}
              */
             readonly state: "here" | "moving" | "gone";
         };
-        /** @description Organisations whose place has changed. */
+        /** @description Organisations whose placement has changed. */
         readonly PlacePage: {
-            /** @description The places as they are now. */
+            /** @description The current placements. */
             readonly places: readonly components["schemas"]["Place"][];
-            /** @description The `since` of the next call. */
+            /** @description The `since` of the next request. */
             readonly next: string;
-            /** @description Whether there are more already. */
+            /** @description True if there are more changes now. */
             readonly more: boolean;
         };
         /**
-         * @description `read` changes nothing; `write` does what the person may.
+         * @description `read` cannot change anything. `write` has all permissions of the token's owner.
          * @enum {string}
          */
         readonly TokenAccess: "read" | "write";
         /** @description A personal access token to create. */
         readonly NewToken: {
-            /** @description Where it is used, for people to read. */
+            /** @description A note on where the token is used. */
             readonly name: components["schemas"]["DisplayName"];
             readonly access: components["schemas"]["TokenAccess"];
             /**
              * Format: uuid
-             * @description The only organisation that it reaches; without it all of the person's.
+             * @description The only organisation that the token can access. Default: all organisations of its owner.
              */
             readonly org_id?: string;
-            /** @description The only node of that organisation that it reaches. */
+            /** @description The only node of that organisation that the token can access. */
             readonly node_id?: components["schemas"]["AnyId"];
             /**
              * Format: date-time
-             * @description When it ends, a time to come; without it, when it is revoked.
+             * @description When the token expires, a time in the future. Default: it is valid until it is revoked.
              */
             readonly expires_at?: string;
         };
         /** @description A personal access token, without its secret. */
         readonly Token: {
             readonly id: components["schemas"]["Uuid"];
-            /** @description Where it is used, for people to read. */
+            /** @description A note on where the token is used. */
             readonly name: string;
             readonly access: components["schemas"]["TokenAccess"];
-            /** @description The only organisation that it reaches. */
+            /** @description The only organisation that the token can access. */
             readonly org_id?: components["schemas"]["Uuid"];
-            /** @description The only node that it reaches. */
+            /** @description The only node that the token can access. */
             readonly node_id?: components["schemas"]["Uuid"];
             /** @description The last four characters of the secret. */
             readonly hint: string;
             readonly created_at: components["schemas"]["UtcTime"];
-            /** @description When it ends; absent if it does not by itself. */
+            /** @description When the token expires. Absent if it does not expire. */
             readonly expires_at?: components["schemas"]["UtcTime"];
-            /** @description When it was last shown and accepted, at most a minute behind; absent until then. */
+            /** @description When the token was last accepted, up to a minute behind. Absent before its first use. */
             readonly last_used_at?: components["schemas"]["UtcTime"];
         };
         /** @description A personal access token that has just been created, with its secret. */
         readonly CreatedToken: components["schemas"]["Token"] & {
-            /** @description The secret; told this once. */
+            /** @description The secret, shown only in this response. */
             readonly token: string;
         };
         /** @description A page of personal access tokens. */
@@ -446,7 +455,7 @@ export interface components {
             readonly limit: components["schemas"]["PageLimit"];
             readonly offset: components["schemas"]["PageOffset"];
         };
-        /** @description What the organisation is about. Of the control characters it may hold tabs and line ends. */
+        /** @description A description of the organisation. It can contain no control characters except tabs and line ends. */
         readonly OrgDescription: string;
         /** @description An organisation to create. */
         readonly NewOrg: {
@@ -454,57 +463,60 @@ export interface components {
             readonly description?: components["schemas"]["OrgDescription"];
             /**
              * Format: uuid
-             * @description The vault that `grove import` fills it from, as `.grove/vault.json` of the folder says.
+             * @description The id of the vault that `grove import` imports, as in its `.grove/vault.json`.
              */
             readonly vault_id?: string;
             /**
-             * @description Whether anyone may read it.
+             * @description True if anyone can read it.
              * @default false
              */
             readonly published?: boolean;
             /**
-             * @description Whether `main` of its nodes moves by pull requests only, merged by a maintainer. The creation of a node and a first
-             *     push are exempt.
+             * @description If true, only pull requests merged by a maintainer can change `main` of its nodes. Creating a node and the
+             *     first push are exempt.
              * @default false
              */
             readonly require_pull_requests?: boolean;
         };
-        /** @description What to change of an organisation. */
+        /** @description The fields of the organisation to change. */
         readonly OrgChange: {
             readonly name?: components["schemas"]["DisplayName"];
             readonly description?: components["schemas"]["OrgDescription"];
             /**
              * Format: uuid
-             * @description The vault that `grove import` fills it from. It is said once: another one than the organisation has is 422.
+             * @description The id of the vault that `grove import` imports. It can be set once. A different value later is 422.
              */
             readonly vault_id?: string;
-            /** @description Whether anyone may read it. */
+            /** @description True if anyone can read it. */
             readonly published?: boolean;
             /**
-             * @description Whether `main` of its nodes moves by pull requests only, merged by a maintainer. The creation of a node and a first
-             *     push are exempt.
+             * @description If true, only pull requests merged by a maintainer can change `main` of its nodes. Creating a node and the
+             *     first push are exempt.
              */
             readonly require_pull_requests?: boolean;
         };
         /** @description An organisation. */
         readonly Org: {
             readonly id: components["schemas"]["Uuid"];
-            /** @description The name, for people to read. */
+            /** @description The display name. */
             readonly name: string;
-            /** @description What it is about; `""` if it has no description. */
+            /** @description The description, `""` if it is empty. */
             readonly description: string;
-            /** @description The vault that `grove import` fills it from, as `.grove/vault.json` of the folder says; for members, absent where there is none. */
+            /**
+             * @description The id of the vault that `grove import` imports, as in its `.grove/vault.json`. Only for members. Absent
+             *     if it is not set.
+             */
             readonly vault_id?: components["schemas"]["Uuid"];
-            /** @description Whether anyone may read it. */
+            /** @description True if anyone can read it. */
             readonly published: boolean;
             /**
-             * @description Whether `main` of its nodes moves by pull requests only, merged by a maintainer. The creation of a node and a first
-             *     push are exempt.
+             * @description If true, only pull requests merged by a maintainer can change `main` of its nodes. Creating a node and the
+             *     first push are exempt.
              */
             readonly require_pull_requests: boolean;
             readonly created_at: components["schemas"]["UtcTime"];
             readonly updated_at: components["schemas"]["UtcTime"];
-            /** @description The caller's; absent for those who are not members. */
+            /** @description The caller's role. Absent if the caller is not a member. */
             readonly role?: components["schemas"]["Role"];
         };
         /** @description A page of organisations. */
@@ -517,11 +529,11 @@ export interface components {
         };
         /** @description A repository that can be cloned. */
         readonly Repository: {
-            /** @description The node; absent for the organisation's own repository. */
+            /** @description The node's id. Absent for the organisation's own repository. */
             readonly node_id?: components["schemas"]["Uuid"];
             /** @description The title of the node, or the name of the organisation. */
             readonly title: string;
-            /** @description For `git clone --mirror`: it ends in the id alone, so that no two copies have one folder. */
+            /** @description For `git clone --mirror`. It ends with the id and no slug, so that each mirror has its own folder. */
             readonly clone_url: components["schemas"]["CloneUrl"];
         };
         /** @description A page of repositories. */
@@ -532,19 +544,19 @@ export interface components {
             readonly limit: components["schemas"]["PageLimit"];
             readonly offset: components["schemas"]["PageOffset"];
         };
-        /** @description The role that a member gets. */
+        /** @description The role of the member. */
         readonly MemberRole: {
             readonly role: components["schemas"]["Role"];
         };
         /** @description A member of an organisation. */
         readonly Member: {
             readonly user_id: components["schemas"]["Uuid"];
-            /** @description The e-mail of the account. */
+            /** @description The account's e-mail address. */
             readonly email: string;
-            /** @description The name of the account. */
+            /** @description The account's name. */
             readonly name: string;
             readonly role: components["schemas"]["Role"];
-            /** @description When the person became a member. */
+            /** @description When the user became a member. */
             readonly created_at: components["schemas"]["UtcTime"];
         };
         /** @description A page of members. */
@@ -557,41 +569,41 @@ export interface components {
         };
         /** @description An invitation to create. */
         readonly NewInvitation: {
-            /** @description What those who join may do. */
+            /** @description The role of members who join with it. */
             readonly role: components["schemas"]["Role"];
-            /** @description The only address that may use it; case does not matter. */
+            /** @description The only e-mail address that can use it. Case is ignored. */
             readonly email?: components["schemas"]["Email"];
             /**
-             * @description How many people may join by it.
+             * @description How many users can join with it.
              * @default 1
              */
             readonly uses?: number;
             /**
              * Format: date-time
-             * @description When it ends, at most 30 days from now; without it, in 7 days.
+             * @description When the invitation expires, at most 30 days ahead. The default is 7 days.
              */
             readonly expires_at?: string;
         };
         /** @description An invitation to an organisation, without its secret. */
         readonly Invitation: {
             readonly id: components["schemas"]["Uuid"];
-            /** @description What those who join may do. */
+            /** @description The role of members who join with it. */
             readonly role: components["schemas"]["Role"];
-            /** @description The only address that may use it, in lower case. */
+            /** @description The only e-mail address that can use it, in lower case. */
             readonly email?: string;
-            /** @description How many people may still join by it. */
+            /** @description How many more users can join with it. */
             readonly uses_left: number;
-            /** @description When it ends. */
+            /** @description When the invitation expires. */
             readonly expires_at: components["schemas"]["UtcTime"];
-            /** @description The owner who made it; absent if the operator did. */
+            /** @description The owner who created it. Absent if the operator did. */
             readonly created_by?: components["schemas"]["Uuid"];
             readonly created_at: components["schemas"]["UtcTime"];
         };
         /** @description An invitation that has just been created, with its secret. */
         readonly CreatedInvitation: components["schemas"]["Invitation"] & {
-            /** @description The secret; told this once. */
+            /** @description The secret, shown only in this response. */
             readonly token: string;
-            /** @description A page that says how to use it, with the secret behind the `#`. */
+            /** @description A page that explains how to use it, with the secret in the URL fragment. */
             readonly url: string;
         };
         /** @description A page of invitations. */
@@ -607,12 +619,12 @@ export interface components {
             /** @description The secret of the invitation. */
             readonly token: string;
         };
-        /** @description An organisation that a person has joined. */
+        /** @description An organisation that the caller has joined. */
         readonly JoinedOrg: {
             readonly id: components["schemas"]["Uuid"];
-            /** @description The name, for people to read. */
+            /** @description The display name. */
             readonly name: string;
-            /** @description The person's. */
+            /** @description The caller's role. */
             readonly role: components["schemas"]["Role"];
         };
         /** @description A node to create. */
@@ -621,20 +633,20 @@ export interface components {
             readonly text_content?: components["schemas"]["NodeText"];
             readonly tags?: components["schemas"]["NodeTags"];
             readonly properties?: components["schemas"]["NodeProperties"];
-            /** @description The ids of its parents, nodes of the same organisation. */
+            /** @description The ids of its parents, which are nodes of the same organisation. */
             readonly parents?: readonly components["schemas"]["AnyId"][];
             /**
-             * @description Whether to make the first commit.
+             * @description If true, the first commit is created.
              * @default true
              */
             readonly initialize?: boolean;
             /**
              * Format: uuid
-             * @description An id of your own; without it the service chooses one. One that another organisation has or had is 409.
+             * @description Your own id. Default: the service chooses one. An id that another organisation uses or has used is 409.
              */
             readonly id?: string;
         };
-        /** @description The id of a node of the organisation, or the `ref` of an item of the batch. */
+        /** @description The id of a node of the organisation, or the `ref` of an item. */
         readonly NodeName: components["schemas"]["AnyId"];
         /** @description A connection of an item. */
         readonly BatchConnection: {
@@ -642,73 +654,73 @@ export interface components {
             /** @default related_to */
             readonly type?: components["schemas"]["ConnectionType"];
             readonly label?: components["schemas"]["EdgeLabel"];
-            /** @description An id of your own, unique at this node; without it the service chooses one. */
+            /** @description Your own id, unique in this node. Default: the service chooses one. */
             readonly id?: string;
         };
         /** @description A file of an item. */
         readonly BatchFile: {
-            /** @description From the root of the repository; at most 1,024 bytes. */
+            /** @description The path from the root of the repository, at most 1,024 bytes. */
             readonly path: string;
-            /** @description At most 10 MiB once decoded. */
+            /** @description The file's content, at most 10 MiB when decoded. */
             readonly content: string;
             /** @default utf-8 */
             readonly encoding?: components["schemas"]["FileEncoding"];
         };
         /** @description Nodes to create. */
         readonly NewNodes: {
-            /** @description In any order. */
+            /** @description The nodes, in any order. */
             readonly nodes: readonly components["schemas"]["NewBatchNode"][];
         };
         /** @description A node to create, as an item of a batch. */
         readonly NewBatchNode: {
             /**
              * Format: uuid
-             * @description An id of your own; without it the service chooses one. One that another organisation has or had is 409.
+             * @description Your own id. Default: the service chooses one. An id that another organisation uses or has used is 409.
              */
             readonly id?: string;
-            /** @description What other items call it, unique in the batch; no UUID. It is not stored. */
+            /** @description A name for this item in other items of the batch. It is unique, not a UUID, and not stored. */
             readonly ref?: string;
             readonly title: components["schemas"]["Title"];
             readonly text_content?: components["schemas"]["NodeText"];
             readonly tags?: components["schemas"]["NodeTags"];
             readonly properties?: components["schemas"]["NodeProperties"];
-            /** @description The message of the commit; without it the service writes one. */
+            /** @description The commit message. Default: the service writes one. */
             readonly message?: components["schemas"]["CommitMessage"];
             /** @description Its parents. */
             readonly parents?: readonly components["schemas"]["NodeName"][];
-            /** @description The connections that it holds. */
+            /** @description The connections that start at this node. */
             readonly connections?: readonly components["schemas"]["BatchConnection"][];
-            /** @description Its files at other paths than `node.json`, `content.md` and the edges; each path once. */
+            /** @description Files at paths other than `node.json`, `content.md` and the edges. Each path occurs at most once. */
             readonly files?: readonly components["schemas"]["BatchFile"][];
         };
         /** @description Nodes to create or to change. */
         readonly ChangedNodes: {
-            /** @description In any order. */
+            /** @description The nodes, in any order. */
             readonly nodes: readonly components["schemas"]["ChangedBatchNode"][];
         };
-        /** @description A node to create or to change, as an item of a batch; a new one needs a title. */
+        /** @description A node to create or change, as an item of a batch. A new node needs a title. */
         readonly ChangedBatchNode: {
             /**
              * Format: uuid
-             * @description An id of your own; without it the service chooses one. One that another organisation has or had is 409.
+             * @description Your own id. Default: the service chooses one. An id that another organisation uses or has used is 409.
              */
             readonly id?: string;
-            /** @description What other items call it, unique in the batch; no UUID. It is not stored. */
+            /** @description A name for this item in other items of the batch. It is unique, not a UUID, and not stored. */
             readonly ref?: string;
             readonly title?: components["schemas"]["Title"];
             readonly text_content?: components["schemas"]["NodeText"];
             readonly tags?: components["schemas"]["NodeTags"];
             readonly properties?: components["schemas"]["NodeProperties"];
-            /** @description The message of the commit; without it the service writes one. */
+            /** @description The commit message. Default: the service writes one. */
             readonly message?: components["schemas"]["CommitMessage"];
             /** @description Its parents. */
             readonly parents?: readonly components["schemas"]["NodeName"][];
-            /** @description The connections that it holds. */
+            /** @description The connections that start at this node. */
             readonly connections?: readonly components["schemas"]["BatchConnection"][];
-            /** @description Its files at other paths than `node.json`, `content.md` and the edges; each path once. */
+            /** @description Files at paths other than `node.json`, `content.md` and the edges. Each path occurs at most once. */
             readonly files?: readonly components["schemas"]["BatchFile"][];
         };
-        /** @description What was created. */
+        /** @description The created nodes. */
         readonly CreatedNodes: {
             /** @description In the order of the items. */
             readonly nodes: readonly components["schemas"]["CreatedNode"][];
@@ -716,93 +728,94 @@ export interface components {
         /** @description A node that was created. */
         readonly CreatedNode: {
             readonly id: components["schemas"]["Uuid"];
-            /** @description What the item called it; absent if it had none. */
+            /** @description The item's `ref`. Absent if it had none. */
             readonly ref?: string;
             readonly head: components["schemas"]["Oid"];
         };
-        /** @description What became of the items. */
+        /** @description The results of a batch. */
         readonly WrittenNodes: {
             /** @description In the order of the items. */
             readonly nodes: readonly components["schemas"]["WrittenNode"][];
         };
-        /** @description What became of an item. */
+        /** @description The result for one item. */
         readonly WrittenNode: {
             readonly id: components["schemas"]["Uuid"];
-            /** @description What the item called it; absent if it had none. */
+            /** @description The item's `ref`. Absent if it had none. */
             readonly ref?: string;
             readonly head: components["schemas"]["Oid"];
             /**
-             * @description `unchanged`: it was so already, and there is no new commit.
+             * @description `unchanged`: the node already had this state, and there is no new commit.
              * @enum {string}
              */
             readonly status: "created" | "updated" | "unchanged";
         };
-        /** @description What to change of a node. */
+        /** @description The fields of the node to change. */
         readonly NodeChange: {
             readonly title?: components["schemas"]["Title"];
             readonly text_content?: components["schemas"]["NodeText"];
             readonly tags?: components["schemas"]["NodeTags"];
             readonly properties?: components["schemas"]["NodeProperties"];
-            /** @description The message of the commit; without it the service writes one. */
+            /** @description The commit message. Default: the service writes one. */
             readonly message?: components["schemas"]["CommitMessage"];
             readonly expected_head?: components["schemas"]["ExpectedHead"];
         };
-        /** @description A node as lists show it. */
+        /** @description A node as shown in lists. */
         readonly NodeSummary: {
             readonly id: components["schemas"]["Uuid"];
             readonly org_id: components["schemas"]["Uuid"];
             /** @description The title on `main`. */
             readonly title: string;
             /**
-             * @description A readable name made from the title: letters and digits of any script, in lower case, with hyphens between words.
-             *     Nodes with similar titles have the same one; it changes with the title, and names nothing without the id.
+             * @description A readable name made from the title. It has letters and digits of any script in lower case, and hyphens
+             *     between words. Nodes with similar titles have the same slug, and it changes with the title. Use the id to
+             *     identify a node.
              */
             readonly slug: string;
             /** @description The tags on `main`. */
             readonly tags: readonly string[];
-            /** @description In a list `{}` where they have over 64 KiB as JSON, which only a repository from elsewhere can have. */
+            /**
+             * @description The properties on `main`. In lists, they are `{}` if they are over 64 KiB as JSON, which only a repository
+             *     from elsewhere can have.
+             */
             readonly properties: components["schemas"]["NodeProperties"];
-            /** @description True where `properties` are left out of a list; else absent. */
+            /** @description True if `properties` are left out of a list, else absent. */
             readonly properties_omitted?: boolean;
             readonly created_at: components["schemas"]["UtcTime"];
-            /** @description The time of the newest commit on `main`; `created_at` while there is none. */
+            /** @description The time of the newest commit on `main`, or `created_at` before the first commit. */
             readonly updated_at: components["schemas"]["UtcTime"];
-            /** @description The newest commit on `main`; absent while there is none. */
+            /** @description The newest commit on `main`. Absent before the first commit. */
             readonly head?: components["schemas"]["Oid"];
         };
         /** @description A node with its text, neighbours and clone URL. */
         readonly NodeDetails: components["schemas"]["NodeSummary"] & {
-            /** @description The text on `main`; `""` while there is none. */
+            /** @description The text on `main`, `""` if it is empty. */
             readonly text_content: string;
             /**
-             * @description The first 200 by id, in the order of their titles; `num_parents` counts all, and the tree of the node has a file
-             *     for each in `parents/`.
+             * @description The first 200 parents by id, sorted by title. `num_parents` counts all. The node's tree has a file in
+             *     `parents/` for each.
              */
             readonly parents: readonly components["schemas"]["RelatedNode"][];
             /**
-             * @description The first 200 by id, in the order of their titles; `num_children` counts all, and the list of nodes by
-             *     `parent_id` has them.
+             * @description The first 200 children by id, sorted by title. `num_children` counts all. List nodes with `parent_id`
+             *     to get all of them.
              */
             readonly children: readonly components["schemas"]["RelatedNode"][];
-            /**
-             * @description Those that this node holds and those that lead to it: the first 200 of the list of connections;
-             *     `num_connections` counts all.
-             */
+            /** @description The first 200 connections that start at this node or lead to it. `num_connections` counts all. */
             readonly connections: readonly components["schemas"]["NodeConnection"][];
-            /** @description How many parents. */
+            /** @description Number of parents. */
             readonly num_parents: components["schemas"]["Total"];
-            /** @description How many children. */
+            /** @description Number of children. */
             readonly num_children: components["schemas"]["Total"];
-            /** @description How many parents, their parents and so on. */
+            /** @description Number of parents, their parents and so on. */
             readonly num_ancestors: components["schemas"]["Total"];
-            /** @description How many children, their children and so on. */
+            /** @description Number of children, their children and so on. */
             readonly num_descendants: components["schemas"]["Total"];
-            /** @description How many connections. */
+            /** @description Number of connections. */
             readonly num_connections: components["schemas"]["Total"];
             /**
-             * @description For `git clone`, which names the folder by the `slug` at its end, letters of other scripts as they are. The
-             *     `id` alone chooses what is read: any other slug in its place, and `{node_id}.git` without one, are the
-             *     same remote, whatever the title becomes.
+             * @description For `git clone`, which names the folder after the `slug` at its end. Letters of other scripts are not
+             *     escaped. Only the `id` decides which repository is read. Any other slug, and `{node_id}.git` without a
+             *     slug, lead to the same remote, even after the title has changed.
              */
             readonly clone_url: components["schemas"]["CloneUrl"];
         };
@@ -811,7 +824,7 @@ export interface components {
             readonly id: components["schemas"]["Uuid"];
             /** @description The title of that node. */
             readonly title: string;
-            /** @description The label of the edge; `""` if it has none. */
+            /** @description The label of the edge, `""` if it has none. */
             readonly label: string;
         };
         /** @description A page of nodes. */
@@ -827,7 +840,7 @@ export interface components {
             readonly id: components["schemas"]["Uuid"];
             /** @description The title of the node. */
             readonly title: string;
-            /** @description How many children it has. */
+            /** @description Number of children. */
             readonly num_children: number;
         };
         /** @description A page of one level of the tree. */
@@ -838,11 +851,11 @@ export interface components {
             readonly limit: components["schemas"]["PageLimit"];
             readonly offset: components["schemas"]["PageOffset"];
         };
-        /** @description A tag that nodes of the organisation carry. */
+        /** @description A tag of the organisation's nodes. */
         readonly OrgTag: {
-            /** @description The tag as the nodes have it. */
+            /** @description The tag. */
             readonly name: string;
-            /** @description How many nodes carry it. */
+            /** @description Number of nodes with this tag. */
             readonly num_nodes: number;
         };
         /** @description A page of the tags of an organisation. */
@@ -853,7 +866,7 @@ export interface components {
             readonly limit: components["schemas"]["PageLimit"];
             readonly offset: components["schemas"]["PageOffset"];
         };
-        /** @description How a node lies under a parent. */
+        /** @description The edge between a node and a parent. */
         readonly ParentChange: {
             readonly label?: components["schemas"]["EdgeLabel"];
             readonly expected_head?: components["schemas"]["ExpectedHead"];
@@ -866,10 +879,10 @@ export interface components {
             readonly type?: components["schemas"]["ConnectionType"];
             readonly label?: components["schemas"]["EdgeLabel"];
             readonly expected_head?: components["schemas"]["ExpectedHead"];
-            /** @description An id of your own, unique at this node; without it the service chooses one. */
+            /** @description Your own id, unique in this node. Default: the service chooses one. */
             readonly id?: string;
         };
-        /** @description What to change of a connection. */
+        /** @description The fields of the connection to change. */
         readonly ConnectionChange: {
             /** @description The id of another node of the same organisation. */
             readonly target?: components["schemas"]["AnyId"];
@@ -877,27 +890,27 @@ export interface components {
             readonly label?: components["schemas"]["EdgeLabel"];
             readonly expected_head?: components["schemas"]["ExpectedHead"];
         };
-        /** @description A connection of one node to another. */
+        /** @description A connection from one node to another. */
         readonly NodeConnection: {
-            /** @description Unique at the node that holds it. */
+            /** @description Unique in the node that holds the connection. */
             readonly id: string;
-            /** @description The node that holds it. */
+            /** @description The node that holds the connection. */
             readonly node_id: components["schemas"]["Uuid"];
-            /** @description Where it begins; the node that holds it. */
+            /** @description The node where the connection starts, which is the node that holds it. */
             readonly source: components["schemas"]["Uuid"];
-            /** @description Where it leads. */
+            /** @description The node where the connection leads. */
             readonly target: components["schemas"]["Uuid"];
             /** @description The title of `source`. */
             readonly source_title: string;
-            /** @description The title of `target`; `""` where that node is deleted. */
+            /** @description The title of `target`, `""` if that node is deleted. */
             readonly target_title: string;
             readonly type: components["schemas"]["ConnectionType"];
-            /** @description `""` if it has none. */
+            /** @description The label, `""` if it has none. */
             readonly label: string;
         };
-        /** @description A page of the connections of a node. */
+        /** @description A page of a node's connections. */
         readonly ConnectionPage: {
-            /** @description Those that the node holds and those that lead to it, in this page. */
+            /** @description The connections of this page, which start at the node or lead to it. */
             readonly connections: readonly components["schemas"]["NodeConnection"][];
             readonly total: components["schemas"]["Total"];
             readonly limit: components["schemas"]["PageLimit"];
@@ -907,7 +920,8 @@ export interface components {
         readonly NewBranch: {
             readonly name: components["schemas"]["BranchName"];
             /**
-             * @description The branch, Git tag or commit id at which it begins; in this order, should a name be several.
+             * @description The branch, Git tag or commit id where the branch starts. If a name is several of these, the first in this
+             *     order is used.
              * @default main
              */
             readonly from?: string;
@@ -919,11 +933,11 @@ export interface components {
             /** @description Its newest commit. */
             readonly head: components["schemas"]["Oid"];
             /**
-             * @description The message of that commit, cut after 64 KiB, or where the messages of a page have over 4 MiB together, after
-             *     an even share of that.
+             * @description The message of that commit. It is cut after 64 KiB, or shorter if the messages of a page exceed 4 MiB
+             *     together: each then gets an even share.
              */
             readonly message: string;
-            /** @description True where `message` is cut; else absent. */
+            /** @description True if `message` is cut, else absent. */
             readonly message_truncated?: boolean;
             /** @description The time of that commit. */
             readonly updated_at: components["schemas"]["UtcTime"];
@@ -940,9 +954,9 @@ export interface components {
         readonly GitTag: {
             /** @description The name, without `refs/tags/`. */
             readonly name: string;
-            /** @description What the tag names; of an annotated tag its own object. */
+            /** @description The id of the tagged object. For an annotated tag, the id of the tag object. */
             readonly object_id: components["schemas"]["Oid"];
-            /** @description The commit to which it leads; absent where it leads to none. */
+            /** @description The commit that the tag leads to. Absent if it does not lead to a commit. */
             readonly commit_id?: components["schemas"]["Oid"];
         };
         /** @description A page of tags. */
@@ -953,23 +967,23 @@ export interface components {
             readonly limit: components["schemas"]["PageLimit"];
             readonly offset: components["schemas"]["PageOffset"];
         };
-        /** @description A file at the head of a branch. */
+        /** @description A file at a revision. */
         readonly TreeEntity: {
             readonly entity_type: components["schemas"]["EntityType"];
-            /** @description What the entity is called among those of its type. */
+            /** @description The entity's name among entities of its type. */
             readonly entity_id: string;
-            /** @description The path. */
+            /** @description The path of the file. */
             readonly entity_key: string;
             readonly object_id: components["schemas"]["Oid"];
-            /** @description Git's mode, such as `100644`. */
+            /** @description The Git file mode, such as `100644`. */
             readonly mode: string;
         };
         /** @description A page of files. */
         readonly TreeEntityPage: {
             readonly node_id: components["schemas"]["Uuid"];
-            /** @description As it was asked. */
+            /** @description The revision, as in the request. */
             readonly branch: string;
-            /** @description The head of the branch; absent while there is none. */
+            /** @description The commit of the revision. Absent before the first commit. */
             readonly commit_id?: components["schemas"]["Oid"];
             /** @description The files of this page. */
             readonly entities: readonly components["schemas"]["TreeEntity"][];
@@ -980,28 +994,28 @@ export interface components {
         /** @description A file with its content. */
         readonly FileContent: {
             readonly node_id: components["schemas"]["Uuid"];
-            /** @description As it was asked. */
+            /** @description The revision, as in the request. */
             readonly branch: string;
-            /** @description The head of the branch. */
+            /** @description The commit of the revision. */
             readonly commit_id: components["schemas"]["Oid"];
             /** @description The path from the root of the repository. */
             readonly path: string;
             readonly entity_type: components["schemas"]["EntityType"];
-            /** @description What the entity is called among those of its type. */
+            /** @description The entity's name among entities of its type. */
             readonly entity_id: string;
             readonly object_id: components["schemas"]["Oid"];
-            /** @description Git's mode, such as `100644`. */
+            /** @description The Git file mode, such as `100644`. */
             readonly mode: string;
-            /** @description In bytes. */
+            /** @description The size in bytes. */
             readonly size: number;
             readonly encoding: components["schemas"]["FileEncoding"];
-            /** @description The bytes, as `encoding` says. */
+            /** @description The file's bytes, encoded as `encoding` says. */
             readonly content: string;
         };
         /** @description A commit to make. */
         readonly NewCommit: {
             readonly message: components["schemas"]["CommitMessage"];
-            /** @description Each path at most once. */
+            /** @description The changes. Each path occurs at most once. */
             readonly changes: readonly components["schemas"]["FileChange"][];
             readonly expected_head?: components["schemas"]["ExpectedHead"];
         };
@@ -1012,9 +1026,9 @@ export interface components {
              * @enum {string}
              */
             readonly action: "put" | "delete";
-            /** @description From the root of the repository; at most 1,024 bytes. */
+            /** @description The path from the root of the repository, at most 1,024 bytes. */
             readonly path: string;
-            /** @description Needed by `put`, and only by it; at most 10 MiB once decoded. */
+            /** @description The file's content, at most 10 MiB when decoded. Required for `put`, and only allowed there. */
             readonly content?: string;
             /** @default utf-8 */
             readonly encoding?: components["schemas"]["FileEncoding"];
@@ -1024,240 +1038,244 @@ export interface components {
             readonly id: components["schemas"]["Oid"];
             readonly node_id: components["schemas"]["Uuid"];
             /**
-             * @description Without the newline at its end. A list cuts it after 64 KiB, or where the messages of a page have over 4 MiB
-             *     together, after an even share of that; the details of a commit have it whole.
+             * @description The message, without the newline at its end. Lists cut it after 64 KiB, or shorter if the messages of a
+             *     page exceed 4 MiB together: each then gets an even share. The details of a commit have the whole message.
              */
             readonly message: string;
-            /** @description True where `message` is cut; else absent. */
+            /** @description True if `message` is cut, else absent. */
             readonly message_truncated?: boolean;
-            /** @description The name of its author; of a longer one the first 1,000 characters. */
+            /** @description The author's name, cut after 1,000 characters. */
             readonly author: string;
-            /** @description Null if the commit has none; of a longer one the first 1,000 characters. */
+            /** @description The author's e-mail address, cut after 1,000 characters. Null if the commit has none. */
             readonly author_email: string | null;
-            /** @description When it was committed; 1970 for a time after the year 9999, which no push can bring in. */
+            /** @description When it was committed. A time after the year 9999 is shown as 1970, but no push can bring one in. */
             readonly created_at: components["schemas"]["UtcTime"];
-            /** @description None for a root, two or more for a merge. A list tells the first 1,000; the details of a commit have all. */
+            /**
+             * @description Empty for a root commit, two or more for a merge. Lists have the first 1,000. The details of a commit have
+             *     all.
+             */
             readonly parent_commits: readonly components["schemas"]["Oid"][];
-            /** @description True where `parent_commits` are not all; else absent. */
+            /** @description True if `parent_commits` is cut, else absent. */
             readonly parents_truncated?: boolean;
         };
-        /** @description A commit with what it changed. */
+        /** @description A commit with its changes. */
         readonly CommitDetails: components["schemas"]["Commit"] & {
             readonly changes: components["schemas"]["CommitDiff"];
         };
         /**
-         * @description What is different in `target_commit_id`; never truncated. Where over 200,000 entries of folders have to be compared,
-         *     or the paths that differ have over 16 MiB together, the request is 413 `too_large`.
+         * @description The differences in `target_commit_id`, never truncated. If the comparison needs over 200,000 entries of
+         *     folders, or over 16 MiB of changed paths, the request is 413 `too_large`.
          */
         readonly CommitDiff: {
             readonly node_id: components["schemas"]["Uuid"];
-            /** @description The commit compared with; null if there is none, and everything is `added`. */
+            /** @description The commit compared with. If it is null, everything is `added`. */
             readonly base_commit_id: string | null;
             readonly target_commit_id: components["schemas"]["Oid"];
-            /** @description Files that the base lacks. */
+            /** @description Files that only the target has. */
             readonly added: readonly components["schemas"]["DiffEntity"][];
-            /** @description Files that the target lacks. */
+            /** @description Files that only the base has. */
             readonly removed: readonly components["schemas"]["DiffEntity"][];
-            /** @description With other bytes, or with another mode alone. */
+            /** @description Files with other content or another mode. */
             readonly modified: readonly components["schemas"]["DiffEntity"][];
         };
         /** @description A file that differs. */
         readonly DiffEntity: {
             readonly entity_type: components["schemas"]["EntityType"];
-            /** @description What the entity is called among those of its type. */
+            /** @description The entity's name among entities of its type. */
             readonly entity_id: string;
-            /** @description The path. */
+            /** @description The path of the file. */
             readonly entity_key: string | null;
-            /** @description The new blob; of `removed` the old one. */
+            /** @description The new blob. For `removed` files, the old blob. */
             readonly object_id: string | null;
-            /** @description The old blob, of `modified` only. */
+            /** @description The old blob, only for `modified` files. */
             readonly old_object_id: string | null;
-            /** @description The new blob, of `modified` only. */
+            /** @description The new blob, only for `modified` files. */
             readonly new_object_id: string | null;
         };
         /**
-         * @description What is different in `target_commit_id`, line by line. An answer has at most 10,000 entities, 20,000 lines, 3,000 of
-         *     one entity (20,000 where `path` narrows it), 8 MiB of their text and 1 MiB of one entity (8 MiB).
+         * @description The differences in `target_commit_id`, line by line. A response has at most 10,000 entities, 20,000 lines and
+         *     8 MiB of text. One entity has at most 3,000 lines and 1 MiB, or with `path` all of the 20,000 lines and 8 MiB.
          */
         readonly TextDiff: {
             readonly node_id: components["schemas"]["Uuid"];
-            /** @description The commit compared with; null if there is none, and everything is `added`. */
+            /** @description The commit compared with. If it is null, everything is `added`. */
             readonly base_commit_id: string | null;
             readonly target_commit_id: components["schemas"]["Oid"];
-            /** @description By path, byte by byte. */
+            /** @description The files that differ, sorted by path, byte by byte. */
             readonly entities: readonly components["schemas"]["EntityDiff"][];
-            /** @description How many entities differ, also those that are not told. */
+            /** @description Number of entities that differ, including those left out. */
             readonly total: number;
-            /** @description Whether anything was left out. */
+            /** @description True if entities or lines were left out. */
             readonly truncated: boolean;
         };
         /**
-         * @description A file that differs. It has either `hunks`, none where only its name or mode changes or it is empty; or `binary` or
-         *     `too_large` with sizes; or `truncated` alone, where the limits of the answer were reached before it.
+         * @description A file that differs. It has `hunks` (empty if only its name or mode changes, or if it is empty), or `binary`
+         *     or `too_large` with sizes. If the limits of the response were reached before it, it only has `truncated`.
          */
         readonly EntityDiff: {
             readonly entity_type: components["schemas"]["EntityType"];
-            /** @description What the entity is called among those of its type. */
+            /** @description The entity's name among entities of its type. */
             readonly entity_id: string;
-            /** @description The path. */
+            /** @description The path of the file. */
             readonly entity_key: string;
             /**
-             * @description `renamed` may be modified, too. A file that becomes a symbolic link, or the reverse, is `modified`.
+             * @description A `renamed` file can also be modified. A file that becomes a symbolic link, or the reverse, is `modified`.
              * @enum {string}
              */
             readonly change: "added" | "removed" | "modified" | "renamed";
-            /** @description Of `renamed`, the path before. */
+            /** @description For `renamed` files, the previous path. */
             readonly old_entity_key?: string;
-            /** @description Of `renamed`, how much is the same, in per cent. */
+            /** @description For `renamed` files, how much of the content is the same, in per cent. */
             readonly similarity?: number;
-            /** @description The blob before; null of what is added. */
+            /** @description The old blob. Null for an added file. */
             readonly old_object_id: string | null;
-            /** @description The blob after; null of what is removed. */
+            /** @description The new blob. Null for a removed file. */
             readonly new_object_id: string | null;
-            /** @description Git's mode before, such as `100644`. */
+            /** @description The old Git file mode, such as `100644`. */
             readonly old_mode: string | null;
-            /** @description Git's mode after. */
+            /** @description The new Git file mode. */
             readonly new_mode: string | null;
-            /** @description What differs, in order. */
+            /** @description The hunks, in order. */
             readonly hunks?: readonly components["schemas"]["Hunk"][];
-            /** @description Lines added, also those that were left out; absent where they are not counted. */
+            /** @description Number of added lines, including those left out. Absent if they are not counted. */
             readonly additions?: number;
-            /** @description Lines removed, also those that were left out; absent where they are not counted. */
+            /** @description Number of removed lines, including those left out. Absent if they are not counted. */
             readonly deletions?: number;
-            /** @description True where lines hold U+FFFD in the place of bytes that are not UTF-8; the patch has the bytes. Else absent. */
+            /** @description True if lines contain U+FFFD instead of bytes that are not UTF-8, else absent. The patch has the bytes. */
             readonly not_utf8?: boolean;
-            /** @description True of what is no text: it has a NUL among its first 8,000 bytes. Else absent. */
+            /** @description True for a binary file (NUL in its first 8,000 bytes), else absent. */
             readonly binary?: boolean;
-            /** @description True of a file of over 8 MiB; else absent. */
+            /** @description True for a file over 8 MiB, else absent. */
             readonly too_large?: boolean;
-            /** @description Bytes before, of `binary` and `too_large`. */
+            /** @description The old size in bytes, for `binary` and `too_large`. */
             readonly old_size?: number | null;
-            /** @description Bytes after, of `binary` and `too_large`. */
+            /** @description The new size in bytes, for `binary` and `too_large`. */
             readonly new_size?: number | null;
             /**
-             * @description True where lines were left out: ask with `path`. Where that leaves some out, too (over 20,000 lines or 8 MiB of
-             *     one entity), the patch with `path` has all of them, and `raw` has either side. Else absent.
+             * @description True if lines were left out, else absent. Request the entity with `path` to get more. If that is also
+             *     truncated (over 20,000 lines or 8 MiB), use the patch with `path`, or `raw` for each side.
              */
             readonly truncated?: boolean;
         };
         /**
-         * @description Lines that differ, with up to three beside them that do not. Where the entity is `truncated`, the last hunk may have
-         *     fewer `lines` than it counts.
+         * @description Lines that differ, with up to three unchanged lines before and after. In a `truncated` entity, the last hunk
+         *     can have fewer `lines` than it counts.
          */
         readonly Hunk: {
-            /** @description Its first line before, counted from 1; without lines before, the line above. */
+            /** @description Its first line before the change, counted from 1. If it has no lines before the change, the line above. */
             readonly old_start: number;
-            /** @description Its lines before. */
+            /** @description Number of its lines before the change. */
             readonly old_lines: number;
-            /** @description Its first line after, counted from 1; without lines after, the line above. */
+            /** @description Its first line after the change, counted from 1. If it has no lines after the change, the line above. */
             readonly new_start: number;
-            /** @description Its lines after. */
+            /** @description Number of its lines after the change. */
             readonly new_lines: number;
-            /** @description The line above that git shows for orientation, or nothing. */
+            /** @description The line above that Git shows for orientation, or an empty string. */
             readonly section: string;
-            /** @description In the order of a unified diff. */
+            /** @description The lines, in the order of a unified diff. */
             readonly lines: readonly components["schemas"]["HunkLine"][];
         };
         /** @description A line of a hunk. */
         readonly HunkLine: {
             /**
-             * @description Whether it stands on both sides.
+             * @description The side of the change: added, removed, or context on both sides.
              * @enum {string}
              */
             readonly kind: "context" | "added" | "removed";
-            /** @description Its number before; absent of an added line. */
+            /** @description Its number before the change. Absent for an added line. */
             readonly old_line?: number;
-            /** @description Its number after; absent of a removed line. */
+            /** @description Its number after the change. Absent for a removed line. */
             readonly new_line?: number;
-            /** @description The line without its LF; a CR is part of it. */
+            /** @description The line without its LF. A CR is part of it. */
             readonly text: string;
-            /** @description True where the file ends with this line and no LF; else absent. */
+            /** @description True if the file ends with this line without an LF, else absent. */
             readonly no_newline?: boolean;
         };
         /** @description The links of a text. */
         readonly LinkList: {
             readonly node_id: components["schemas"]["Uuid"];
-            /** @description The commit at which the text is read; absent without one. */
+            /** @description The commit at which the text was read. Absent before the first commit. */
             readonly commit_id?: components["schemas"]["Oid"];
-            /** @description The blob of the text; absent without a text. */
+            /** @description The blob of the text. Absent if there is no text. */
             readonly object_id?: components["schemas"]["Oid"];
-            /** @description In the order in which they begin. */
+            /** @description The links, in the order in which they start. */
             readonly links: readonly components["schemas"]["TextLink"][];
             /**
-             * @description True if links are left out: beyond 10,000, 4 MiB of them or 10 s of looking up, or those of a block of over 32,768
-             *     UTF-16 units (a paragraph, a cell, a piece of HTML).
+             * @description True if links are left out. The limits are 10,000 links, 4 MiB, and 10 s to resolve them. Blocks over
+             *     32,768 UTF-16 units (a paragraph, a cell, a piece of HTML) are skipped.
              */
             readonly truncated: boolean;
         };
-        /** @description A link, where it stands, and what it leads to. */
+        /** @description A link, its position and its target. */
         readonly TextLink: {
-            /** @description From 1. A line ends with LF, CRLF or CR. */
+            /** @description The line, counted from 1. A line ends with LF, CRLF or CR. */
             readonly line: number;
             /**
-             * @description From 1, in UTF-16 units, of the first character of the link: `[`, `!`, `<`, the first letter of a bare address, the
-             *     first letter of the attribute in HTML. Bytes that are not UTF-8 read as U+FFFD.
+             * @description The column of the link's first character, counted from 1 in UTF-16 units. That is `[`, `!`, `<`, or the
+             *     first letter of a bare URL or HTML attribute. Bytes that are not UTF-8 are read as U+FFFD.
              */
             readonly column: number;
             /**
-             * @description How it is written; `autolink`: an address in `<>` or bare.
+             * @description The syntax of the link. `autolink` is a URL in `<>` or a bare URL.
              * @enum {string}
              */
             readonly form: "wikilink" | "inline" | "reference" | "autolink" | "html";
-            /** @description Whether it shows what it leads to: `![[x]]`, an image, `src`. */
+            /** @description True if it embeds its target: `![[x]]`, an image, or `src`. */
             readonly embeds: boolean;
-            /** @description Its words on one line, of longer ones the first 500 characters; empty without words of its own. */
+            /** @description The link's words on one line, cut after 500 characters. Empty if the link has no words. */
             readonly text: string;
             /**
-             * @description As written, with its `#` and what follows; escapes of Markdown are resolved, `%20` is not. Of a reference that of its
-             *     definition. Of a longer one the first 2,000 characters.
+             * @description The target as written, including a `#` and what follows it, cut after 2,000 characters. Markdown escapes
+             *     are resolved, `%20` is not. For a reference, the target of its definition.
              */
             readonly target: string;
-            /** @description Of a reference, its definition. */
+            /** @description For a reference, its definition. */
             readonly definition?: {
-                /** @description Its label as labels are compared: in capitals. */
+                /** @description The definition's label in capitals, the form in which labels are compared. */
                 readonly label: string;
-                /** @description Where it begins. */
+                /** @description The line where the definition starts. */
                 readonly line: number;
             };
             /**
-             * @description What it leads to.
+             * @description The kind of target.
              * @enum {string}
              */
             readonly kind: "node" | "file" | "outside" | "missing";
-            /** @description A node of the organisation; of an anchor in the same text, the node itself. */
+            /** @description A node of the organisation. For an anchor in the same text, the node itself. */
             readonly node?: {
                 readonly id: components["schemas"]["Uuid"];
-                /** @description Its title now. */
+                /** @description The node's current title. */
                 readonly title: string;
-                /** @description What follows `#`: a heading of its text, which need not exist; of a longer one the first 500 characters. */
+                /** @description The part after `#`, a heading of the node's text, cut after 500 characters. The heading may not exist. */
                 readonly heading?: string;
-                /** @description What follows `#^`: a block of its text. */
+                /** @description The part after `#^`, a block of the node's text. */
                 readonly block?: string;
             };
             /** @description A file of the node's repository. */
             readonly file?: {
-                /** @description From the root of the repository. An import keeps files of the vault below `attachments/`. */
+                /** @description The path from the root of the repository. An import stores files of the vault in `attachments/`. */
                 readonly path: string;
-                /** @description Whether it is there at the revision. */
+                /** @description True if the file exists at the revision. */
                 readonly exists: boolean;
             };
             /**
-             * @description Why nothing is there: no target is written; a path leads out of the vault; a connection was made of it, to a node that
-             *     is no more; no node or file has this name.
+             * @description Why the link has no target. `empty`: no target is written. `above_root`: the path leads out of the vault.
+             *     `deleted`: a connection was created from the link, and its node was deleted. `not_found`: no node or file
+             *     has this name.
              * @enum {string}
              */
             readonly reason?: "empty" | "above_root" | "deleted" | "not_found";
         };
-        /** @description Who wrote what in a text. */
+        /** @description The commits that wrote the lines of a text. */
         readonly Blame: {
             readonly node_id: components["schemas"]["Uuid"];
-            /** @description The commit at which the text is read. */
+            /** @description The commit at which the text was read. */
             readonly commit_id: components["schemas"]["Oid"];
             /** @description The path from the root of the repository. */
             readonly path: string;
             /** @description The blob of the text. */
             readonly object_id: components["schemas"]["Oid"];
-            /** @description Lines of the text. */
+            /** @description Number of lines. */
             readonly num_lines: number;
             /** @description All lines, in order. */
             readonly ranges: readonly components["schemas"]["BlamedRange"][];
@@ -1266,46 +1284,46 @@ export interface components {
             /** @description The commits of all lines, in the order of the text. */
             readonly commits: readonly components["schemas"]["BlamedCommit"][];
         };
-        /** @description Lines, one after the other, that one commit wrote. */
+        /** @description Consecutive lines that one commit wrote. */
         readonly BlamedRange: {
-            /** @description Counted from 1. */
+            /** @description The first line, counted from 1. */
             readonly first_line: number;
-            /** @description How many. */
+            /** @description Number of lines. */
             readonly num_lines: number;
             readonly commit_id: components["schemas"]["Oid"];
-            /** @description Where the first of them stood in that commit. */
+            /** @description The number of the first line in that commit. */
             readonly original_line: number;
             /** @description The path of the file in that commit. */
             readonly original_path: string;
         };
-        /** @description Lines, one after the other, of which none is blank. */
+        /** @description Consecutive lines that are not blank. */
         readonly BlamedParagraph: {
-            /** @description Counted from 1. */
+            /** @description The first line, counted from 1. */
             readonly first_line: number;
-            /** @description How many. */
+            /** @description Number of lines. */
             readonly num_lines: number;
-            /** @description The newest of its commits, by `created_at`. */
+            /** @description The newest of its commits by `created_at`. */
             readonly commit_id: components["schemas"]["Oid"];
-            /** @description All of its commits, in the order of its lines. */
+            /** @description Its commits, in the order of its lines. */
             readonly commit_ids: readonly components["schemas"]["Oid"][];
-            /** @description The lines, without the last LF; bytes that are not UTF-8 read as U+FFFD. */
+            /** @description The lines without the last LF. Bytes that are not UTF-8 are read as U+FFFD. */
             readonly text: string;
         };
         /** @description A commit that wrote lines. */
         readonly BlamedCommit: {
             readonly id: components["schemas"]["Oid"];
-            /** @description The name of its author. */
+            /** @description The author's name. */
             readonly author: string;
-            /** @description Null if the commit has none. */
+            /** @description The author's e-mail address. Null if the commit has none. */
             readonly author_email: string | null;
             /** @description When it was committed. */
             readonly created_at: components["schemas"]["UtcTime"];
-            /** @description The first line of its message; of a longer one the first 500 characters. */
+            /** @description The first line of its message, cut after 500 characters. */
             readonly summary: string;
-            /** @description The number of the request that brought it into `main`; absent where none is known. */
+            /** @description The number of the pull request that merged it into `main`. Absent if none is known. */
             readonly pull_request?: number;
         };
-        /** @description A page of the commits of a branch. */
+        /** @description A page of a branch's commits. */
         readonly CommitHistory: {
             readonly node_id: components["schemas"]["Uuid"];
             /** @description The commits of this page. */
@@ -1322,28 +1340,31 @@ export interface components {
             readonly limit: components["schemas"]["PageLimit"];
             readonly offset: components["schemas"]["PageOffset"];
         };
-        /** @description How two commits relate, and what differs. */
+        /** @description How two commits are related, and their differences. */
         readonly Comparison: {
             readonly node_id: components["schemas"]["Uuid"];
-            /** @description As it was asked. */
+            /** @description The base, as in the request. */
             readonly base: string;
-            /** @description As it was asked. */
+            /** @description The head, as in the request. */
             readonly head: string;
             readonly base_commit: components["schemas"]["Oid"];
             readonly head_commit: components["schemas"]["Oid"];
-            /** @description The best common ancestor; null if there is none. */
+            /** @description The best common ancestor. Null without a common ancestor. */
             readonly merge_base: string | null;
-            /** @description Commits that `head` has and `base` lacks. */
+            /** @description Number of commits that only `head` contains. */
             readonly commits_ahead: number;
-            /** @description Commits that `base` has and `head` lacks. */
+            /** @description Number of commits that only `base` contains. */
             readonly commits_behind: number;
             readonly changes: components["schemas"]["CommitDiff"];
-            /** @description The same as hunks; absent unless `text=true`. */
+            /** @description The same changes as hunks. Absent without `text=true`. */
             readonly text?: components["schemas"]["TextDiff"];
         };
-        /** @description What the request is about; at most 64 KiB as UTF-8. Of the control characters it may hold tabs and line ends. */
+        /**
+         * @description A description of the pull request, at most 64 KiB as UTF-8. It can contain no control characters except tabs
+         *     and line ends.
+         */
         readonly PullDescription: string;
-        /** @description A pull request to open. Members that are not named here are ignored. */
+        /** @description A pull request to open. Unknown fields are ignored. */
         readonly NewPull: {
             readonly source_branch: components["schemas"]["BranchName"];
             /** @default main */
@@ -1357,12 +1378,12 @@ export interface components {
              */
             readonly is_draft?: boolean;
             /**
-             * @description Open nothing that could not be merged: 409 with the `merge_reason` as `code`.
+             * @description If true, a pull request that cannot be merged is refused. The response is 409 with its `merge_reason` as `code`.
              * @default false
              */
             readonly require_mergeable?: boolean;
         };
-        /** @description What to change of a pull request. */
+        /** @description The fields of the pull request to change. */
         readonly PullChange: {
             readonly title?: components["schemas"]["Title"];
             readonly description?: components["schemas"]["PullDescription"];
@@ -1370,49 +1391,49 @@ export interface components {
             /** @description A draft cannot be merged. */
             readonly is_draft?: boolean;
             /**
-             * @description `closed` closes the request, `open` reopens it.
+             * @description `closed` closes the pull request, `open` reopens it.
              * @enum {string}
              */
             readonly status?: "open" | "closed";
         };
-        /** @description What must hold for the merge to happen. */
+        /** @description Conditions for the merge. */
         readonly MergeConditions: {
-            /** @description The head that was reviewed. */
+            /** @description The head that was reviewed. If the source has moved, nothing is merged. */
             readonly expected_source_commit?: components["schemas"]["Oid"];
-            /** @description The branch meant to move. */
+            /** @description The branch that should move. If the pull request has another target, nothing is merged. */
             readonly expected_target_branch?: components["schemas"]["BranchName"];
         };
         /**
-         * @description `no_commits_ahead`: the target has all commits of the source. `diverged`: the target has commits that the source
-         *     lacks; see update-branch. `invalid_content`: the source's head breaks the rules of the target, see
+         * @description `no_commits_ahead`: the target contains all commits of the source. `diverged`: the target has commits that the
+         *     source lacks; see update-branch. `invalid_content`: files at the source's head break a rule of the target; see
          *     `merge_problems`.
          * @enum {string}
          */
         readonly MergeReason: "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "mergeable";
-        /** @description A file that breaks main's rules. */
+        /** @description A file that breaks a rule of `main`. */
         readonly MergeProblem: {
-            /** @description The file. */
+            /** @description The path of the file. */
             readonly path: string;
-            /** @description What is wrong with it. */
+            /** @description The problem. */
             readonly reason: string;
         };
         /** @description A pull request. */
         readonly PullRequest: {
             readonly id: components["schemas"]["Uuid"];
             readonly node_id: components["schemas"]["Uuid"];
-            /** @description Counts up within the node. */
+            /** @description The number, which counts up from 1 in each node. */
             readonly number: number;
             /** @description The title. */
             readonly title: string;
-            /** @description The description; `""` if there is none. */
+            /** @description The description, `""` if it is empty. */
             readonly description: string;
-            /** @description The branch with the commits that are proposed. */
+            /** @description The branch with the proposed commits. */
             readonly source_branch: string;
             /** @description The branch that a merge moves. */
             readonly target_branch: string;
-            /** @description The head of the source while the request is open; then what it was at the end. */
+            /** @description The source's head while the pull request is open, then its last head. */
             readonly source_commit: components["schemas"]["Oid"];
-            /** @description The head of the target while the request is open; then what it was before the end. */
+            /** @description The target's head while the pull request is open, then its head before the end. */
             readonly target_commit: components["schemas"]["Oid"];
             /**
              * @description `merged` is final; a closed request can be reopened.
@@ -1421,32 +1442,32 @@ export interface components {
             readonly status: "open" | "merged" | "closed";
             /** @description A draft cannot be merged. */
             readonly is_draft: boolean;
-            /** @description The name of who opened it. */
+            /** @description The name of the user who opened it. */
             readonly author: string;
-            /** @description The e-mail of who opened it. */
+            /** @description The e-mail address of the user who opened it. */
             readonly author_email?: string;
             readonly created_at: components["schemas"]["UtcTime"];
             readonly updated_at: components["schemas"]["UtcTime"];
-            /** @description Whether the content allows it, whatever the rights of the caller. */
+            /** @description True if the content can be merged, independent of the caller's permissions. */
             readonly can_merge: boolean;
-            /** @description The first reason that holds. */
+            /** @description The first reason that applies. */
             readonly merge_reason: components["schemas"]["MergeReason"];
-            /** @description All reasons that hold, in the same order. */
+            /** @description All reasons that apply, in the same order. */
             readonly merge_reasons: readonly components["schemas"]["MergeReason"][];
-            /** @description Explains `invalid_content`, with the first 100 of what is wrong; else empty. */
+            /** @description Explains `invalid_content`: the first 100 problems. Otherwise empty. */
             readonly merge_problems: readonly components["schemas"]["MergeProblem"][];
-            /** @description Commits that the source has and the target lacks. */
+            /** @description Number of commits that only the source has. */
             readonly commits_ahead: number;
-            /** @description Commits that the target has and the source lacks. */
+            /** @description Number of commits that only the target has. */
             readonly commits_behind: number;
-            /** @description The name of who merged it. */
+            /** @description The name of the user who merged it. */
             readonly merged_by?: string;
-            /** @description The e-mail of who merged it. */
+            /** @description The e-mail address of the user who merged it. */
             readonly merged_by_email?: string;
             readonly merged_at?: components["schemas"]["UtcTime"];
-            /** @description The name of who closed it; absent if git on the server deleted a branch. */
+            /** @description The name of the user who closed it. Absent if Git on the server deleted a branch. */
             readonly closed_by?: string;
-            /** @description The e-mail of who closed it. */
+            /** @description The e-mail address of the user who closed it. */
             readonly closed_by_email?: string;
             readonly closed_at?: components["schemas"]["UtcTime"];
         };
@@ -1469,98 +1490,104 @@ export interface components {
             readonly org_id: components["schemas"]["Uuid"];
             /** @description The title on `main`. */
             readonly title: string;
-            /** @description The beginning of the text; `""` if there is none. */
+            /** @description The start of the text, `""` if it is empty. */
             readonly description: string;
             /** @description The tags on `main`. */
             readonly tags: readonly string[];
             readonly created_at: components["schemas"]["UtcTime"];
             readonly updated_at: components["schemas"]["UtcTime"];
-            /** @description How many parents. */
+            /** @description Number of parents. */
             readonly num_parents: components["schemas"]["Total"];
-            /** @description How many children. */
+            /** @description Number of children. */
             readonly num_children: components["schemas"]["Total"];
-            /** @description How many parents, their parents and so on. */
+            /** @description Number of parents, their parents and so on. */
             readonly num_ancestors: components["schemas"]["Total"];
-            /** @description How many children, their children and so on. */
+            /** @description Number of children, their children and so on. */
             readonly num_descendants: components["schemas"]["Total"];
         };
         /** @description An edge between two nodes. */
         readonly GraphEdge: {
-            /** @description Unique within the organisation. */
+            /** @description Unique in the organisation. */
             readonly id: string;
-            /** @description The parent; of a connection the node that holds it. */
+            /** @description The parent. For a connection, the node that holds it. */
             readonly source: components["schemas"]["Uuid"];
-            /** @description The child; of a connection the node to which it leads. */
+            /** @description The child. For a connection, the node where it leads. */
             readonly target: components["schemas"]["Uuid"];
             /**
-             * @description Whether `source` is the parent of `target` or is connected to it.
+             * @description The kind of edge: `source` is the parent of `target`, or is connected to it.
              * @enum {string}
              */
             readonly edge_type: "parent_child" | "connection";
-            /** @description What kind of connection it is; `""` for parent_child. */
+            /** @description The type of the connection, `""` for a `parent_child` edge. */
             readonly connection_type: string;
-            /** @description `""` if it has none. */
+            /** @description The label, `""` if it has none. */
             readonly label: string;
             /** @description The same as `source`. */
             readonly parent_node_id: components["schemas"]["Uuid"];
         };
-        /** @description What a merge changes in the graph. At most 1,000 items in each list. */
+        /** @description How a merge changes the graph. Each list has at most 1,000 items. */
         readonly PullImpact: {
             readonly node_id: components["schemas"]["Uuid"];
             readonly source_commit: components["schemas"]["Oid"];
-            /** @description Where source and target parted; null if they never met, and everything is added. */
+            /** @description The merge base. If it is null, the branches have no common commit, and everything is added. */
             readonly base_commit: string | null;
-            /** @description By `id`. */
+            /** @description Sorted by `id`. */
             readonly edges_added: readonly components["schemas"]["ImpactEdge"][];
-            /** @description By `id`. */
+            /** @description Sorted by `id`. */
             readonly edges_removed: readonly components["schemas"]["ImpactEdge"][];
-            /** @description What comes to lie above the node, and what no longer does. Empty for a target other than `main`, and, with `truncated`, where over 10,000 nodes are above it. */
+            /**
+             * @description Ancestors that the node gains and loses. Empty if the target is not `main`. Also empty, with `truncated`,
+             *     if the node has over 10,000 ancestors.
+             */
             readonly ancestors: {
-                /** @description By `node_id`. */
+                /** @description Sorted by `node_id`. */
                 readonly gained: readonly components["schemas"]["ImpactNode"][];
-                /** @description By `node_id`. */
+                /** @description Sorted by `node_id`. */
                 readonly lost: readonly components["schemas"]["ImpactNode"][];
             };
-            /** @description How many nodes below this one gain or lose ancestors with it. */
+            /** @description Number of descendants that gain or lose ancestors together with the node. */
             readonly descendants_affected: number;
-            /** @description Edges at `source_commit` that lead to no node of the organisation, new or not; by `id`. The graph does not show them. */
+            /** @description Edges at `source_commit`, new or old, without a target in the organisation, sorted by `id`. The graph does not show them. */
             readonly dangling: readonly components["schemas"]["ImpactEdge"][];
-            /** @description The ids of edges that the public graph gains and loses. Empty for a target other than `main` and where the organisation is not published. */
+            /**
+             * @description Ids of edges that appear in or disappear from the public graph. Empty if the target is not `main` or the
+             *     organisation is not published.
+             */
             readonly public: {
-                /** @description Of `edges_added`. */
+                /** @description A part of `edges_added`. */
                 readonly appears: readonly string[];
-                /** @description Of `edges_removed`. */
+                /** @description A part of `edges_removed`. */
                 readonly disappears: readonly string[];
             };
-            /** @description Whether something is missing. */
+            /** @description True if a list is incomplete. */
             readonly truncated: boolean;
         };
         /** @description A node of the organisation. */
         readonly ImpactNode: {
             readonly node_id: components["schemas"]["Uuid"];
-            /** @description Its title now. */
+            /** @description The node's current title. */
             readonly title: string;
         };
         /** @description An edge of the node. */
         readonly ImpactEdge: {
-            /** @description As in the graph. */
+            /** @description The edge's id in the graph. */
             readonly id: string;
-            /** @description The parent; of a connection the node that holds it. */
+            /** @description The parent. For a connection, the node that holds it. */
             readonly source: components["schemas"]["Uuid"];
-            /** @description The child; of a connection the node to which it leads, where it names one. The first 200 characters. */
+            /** @description The child. For a connection, the node where it leads, if it names one. Cut after 200 characters. */
             readonly target: string;
-            /** @description `""` if it is no node of the organisation. */
+            /** @description The title of `source`, `""` if it is not a node of the organisation. */
             readonly source_title: string;
-            /** @description `""` if it is no node of the organisation. */
+            /** @description The title of `target`, `""` if it is not a node of the organisation. */
             readonly target_title: string;
             /**
-             * @description Whether `source` is the parent of `target` or is connected to it.
+             * @description The kind of edge: `source` is the parent of `target`, or is connected to it.
              * @enum {string}
              */
             readonly edge_type: "parent_child" | "connection";
-            /** @description What kind of connection it is; `""` for parent_child. */
+            /** @description The type of the connection, `""` for a `parent_child` edge. */
             readonly connection_type: string;
-            /** @description `""` if it has none. */
+            /** @description The label, `""` if it has none. */
             readonly label: string;
         };
         /** @description The graph of an organisation. */
@@ -1575,48 +1602,54 @@ export interface components {
             readonly total_nodes: components["schemas"]["Total"];
             readonly total_edges: components["schemas"]["Total"];
         };
-        /** @description Places of nodes, in whole numbers. The middle of the map is at 0, 0; `y` grows downwards. */
+        /** @description Positions of nodes as integers. The centre of the map is at 0, 0, and `y` grows downwards. */
         readonly GraphMap: {
-            /** @description As in the ETag. */
+            /** @description The version in the ETag. */
             readonly version: string;
-            /** @description The disks of the nodes with children, those with the most nodes, at most 1,000; each after the one around it. */
+            /**
+             * @description The disks of nodes with children, at most 1,000, those with the most nodes. Each follows the disk that
+             *     contains it.
+             */
             readonly areas: readonly components["schemas"]["MapArea"][];
-            /** @description The nodes. */
+            /** @description The ids of the nodes. */
             readonly ids: readonly components["schemas"]["Uuid"][];
-            /** @description Of the same nodes, as the columns that follow; empty of more than 20,000. */
+            /** @description The titles of the same nodes. Empty with over 20,000 nodes. */
             readonly titles: readonly string[];
-            /** @description The middle of the dot. */
+            /** @description The centre of each dot. */
             readonly x: readonly number[];
-            /** @description The middle of the dot. */
+            /** @description The centre of each dot. */
             readonly y: readonly number[];
-            /** @description The innermost of `areas` around the node, from 0; -1: none. */
+            /** @description The index in `areas` of the innermost disk around each node, or -1. */
             readonly area: readonly number[];
-            /** @description The radius of the dot: larger where more edges meet. */
+            /** @description The radius of each dot, larger for a node with more edges. */
             readonly weight: readonly number[];
         };
         /** @description A disk of the map. */
         readonly MapArea: {
-            /** @description The node whose disk it is; absent of the disk that the roots without children share. */
+            /** @description The node of the disk. Absent for the disk that the roots without children share. */
             readonly node_id?: components["schemas"]["Uuid"];
-            /** @description Of the node; empty without one. */
+            /** @description The node's title, empty if there is no node. */
             readonly title: string;
-            /** @description The middle. */
+            /** @description The centre. */
             readonly x: number;
-            /** @description The middle. */
+            /** @description The centre. */
             readonly y: number;
             /** @description The radius. */
             readonly r: number;
-            /** @description How many lie in it, its own among them. */
+            /** @description Number of nodes in it, including its own node. */
             readonly nodes: number;
-            /** @description The place in `areas` of the next one around it, from 0; -1: none. */
+            /** @description The index in `areas` of the next disk around it, or -1. */
             readonly within: number;
         };
-        /** @description What to search for. Members that are not named here are ignored, but within `scope`. */
+        /** @description A search request. Unknown fields are ignored, except in `scope`. */
         readonly SearchRequest: {
-            /** @description Words, not blank; at most 16 KiB as UTF-8. `"a phrase"`, `-word`, `title:word`, `tag:word`, `-title:word`, `-tag:word` bound the matches. */
+            /**
+             * @description The query, not blank, at most 16 KiB as UTF-8. `"a phrase"`, `-word`, `title:word`, `tag:word`,
+             *     `-title:word` and `-tag:word` filter the matches.
+             */
             readonly query: string;
             /**
-             * @description How many matches.
+             * @description Maximum number of matches.
              * @default 5
              */
             readonly top_k?: number | null;
@@ -1626,28 +1659,32 @@ export interface components {
              * @enum {string|null}
              */
             readonly expansion_depth?: "none" | "shallow" | "standard" | "deep" | null;
-            /** @description Bounds matches and expansion alike. */
+            /** @description Restricts matches and expansion. */
             readonly scope?: components["schemas"]["SearchScope"] | null;
             /**
-             * @description `true`: `nodes` carry `text_content`; `passages`: the best `passages` of it, without the marks of Markdown.
+             * @description `true`: `nodes` have `text_content`. `passages`: `nodes` have their best `passages`, without Markdown
+             *     syntax.
              * @default false
              * @enum {boolean|string|null}
              */
             readonly include_raw_text?: true | false | "passages" | null;
             /**
-             * @description How many `nodes`; the matches are among them, and all of them stay.
+             * @description Maximum number of `nodes`. The matches are always included.
              * @default 500
              */
             readonly max_nodes?: number | null;
-            /** @description How many characters (UTF-16) all `text_content` or `passages` together may have; by rank, the last text ends with a paragraph, a passage is whole or left out. */
+            /**
+             * @description Maximum length of all `text_content` or `passages` together, in UTF-16 units. The best nodes get their
+             *     text first. The last text ends with a paragraph, and a passage is complete or left out.
+             */
             readonly max_chars?: number | null;
             /**
-             * @description Whether `matches` and `nodes` carry an `explanation` of their scores.
+             * @description If true, `matches` and `nodes` have an `explanation` of their scores.
              * @default false
              */
             readonly explain?: boolean | null;
         };
-        /** @description Bounds matches and expansion alike; what is given holds together. */
+        /** @description Restricts matches and expansion. Nodes must fulfil all given conditions. */
         readonly SearchScope: {
             /** @description Only these nodes. */
             readonly node_ids?: readonly components["schemas"]["AnyId"][];
@@ -1665,249 +1702,258 @@ export interface components {
              * @description Only nodes updated before this time.
              */
             readonly updated_before?: string;
-            /** @description Which connections `deep` follows; all if left out. */
+            /** @description The types of connections that `deep` follows. Default: all. */
             readonly connection_types?: readonly components["schemas"]["ConnectionType"][];
-            /** @description Nodes that have this branch are searched and answered as they are on it, all others as on `main`. For members, but for `main`. */
+            /**
+             * @description Nodes that have this branch are searched and shown as they are on it. Other nodes are shown as on `main`.
+             *     Only for members, except `main`.
+             */
             readonly branch?: components["schemas"]["BranchName"];
             /**
              * Format: date-time
-             * @description Nodes are searched and answered as they were on `main` at this time. For members. Not together with `branch`.
+             * @description Nodes are searched and shown as they were on `main` at this time. Only for members. Cannot be combined
+             *     with `branch`.
              */
             readonly at?: string;
         };
         /** @description A node that the query found. */
         readonly SearchMatch: {
             readonly node_id: components["schemas"]["Uuid"];
-            /** @description The title that was searched. */
+            /** @description The title, as searched. */
             readonly title: string;
-            /** @description How well it fits: BM25 of the whole, or the mean of that and of its best `passage`, and with an expansion what the `bridge` adds; comparable within one answer. */
+            /** @description The relevance. It is BM25 of the whole text, or the mean of that and of its best `passage`. With an expansion, the gain of the `bridge` is added. Scores are comparable within one response. */
             readonly score: number;
-            /** @description 1 is the best. */
+            /** @description The rank. 1 is the best. */
             readonly rank: number;
-            /** @description The words that fit best, of the `passage` if there is one. */
+            /** @description The most relevant words, from the `passage` if there is one. */
             readonly snippet: string;
             /**
-             * @description The part of the text that fits best. Absent where the text is no longer than one, where no passage has a word of
-             *     the query, and after a mebibyte of texts that were read for the matches before.
+             * @description The most relevant part of the text. Absent if the text is a single passage or no passage has a word of the
+             *     query. Also absent after 1 MiB of texts was read for the matches before.
              */
             readonly passage?: {
-                /** @description The nearest heading above; empty if there is none. */
+                /** @description The nearest heading above it, else empty. */
                 readonly heading: string;
-                /** @description The line of the text in which it begins. */
+                /** @description The line of the text where it starts. */
                 readonly line: number;
             };
-            /** @description Which words of the query were found; none where only the `bridge` led here. */
+            /** @description The words of the query that were found. Empty if only the `bridge` led to this node. */
             readonly matched_terms: readonly string[];
-            /** @description With an expansion, the match whose names led here or raised this one. */
+            /** @description With an expansion, the match whose names led to this node or raised its score. */
             readonly bridge?: {
                 readonly from: components["schemas"]["Uuid"];
-                /** @description Its names, in lower case, the rarest first. */
+                /** @description The names in lower case, rarest first. */
                 readonly words: readonly string[];
             };
-            /** @description The commit that was searched, of `main` unless `scope` says otherwise; absent while there is none. */
+            /** @description The commit that was searched, on `main` unless `scope` selects another state. Absent before the first commit. */
             readonly commit_id?: components["schemas"]["Oid"];
             readonly explanation?: components["schemas"]["MatchExplanation"];
         };
         /**
-         * @description With `explain`. The scores of the terms, or half of them and half of those of the passage, and what the bridge adds, add
-         *     up to the score of the match.
+         * @description With `explain`. The scores of the terms and the gain of the bridge add up to the score of the match. With a
+         *     `passage`, half of the terms and half of its terms count.
          */
         readonly MatchExplanation: {
-            /** @description Those of the query that the node has, by field. */
+            /** @description The terms of the query that the node contains, by field. */
             readonly terms: readonly components["schemas"]["ExplainedTerm"][];
-            /** @description The best passage of a node with several, whose score counts as much as that of the whole. */
+            /** @description The best passage of a node with several passages. It counts as much as the whole text. */
             readonly passage?: {
-                /** @description Those of the query that the passage has with its heading and the title, by field. */
+                /** @description The query's terms in the passage, its heading or the title, by field. */
                 readonly terms: readonly components["schemas"]["ExplainedTerm"][];
             };
-            /** @description What the names of another match add. */
+            /** @description The gain from another match's names. */
             readonly bridge?: {
                 readonly from: components["schemas"]["Uuid"];
-                /** @description Its names, in lower case, the rarest first. */
+                /** @description The names in lower case, rarest first. */
                 readonly words: readonly string[];
-                /** @description What they add. */
+                /** @description The gain. */
                 readonly score: number;
             };
         };
-        /** @description What a term adds: `weight · idf · count · 2.2 / (count + 1.2 · (0.25 + 0.75 · length / average_length))`. */
+        /** @description The score of a term: `weight · idf · count · 2.2 / (count + 1.2 · (0.25 + 0.75 · length / average_length))`. */
         readonly ExplainedTerm: {
-            /** @description As it is indexed. */
+            /** @description The term, as indexed. */
             readonly term: string;
-            /** @description The word of the query; another word with the same term may stand for it. */
+            /** @description The word of the query. It may represent another word with the same term. */
             readonly word?: string;
             /**
-             * @description `text` is the title with the text; what stands in the `title` counts 0.3 more.
+             * @description `text` is the title and the text. A term in the `title` counts 0.3 more.
              * @enum {string}
              */
             readonly field: "text" | "title";
-            /** @description How often it occurs. */
+            /** @description Number of occurrences. */
             readonly count: number;
-            /** @description How rare it is among the nodes of the organisation. */
+            /** @description The term's rarity among the nodes of the organisation. */
             readonly idf: number;
-            /** @description Of the field, and of the term: less than 1 for a word that is only similar, more for one that is repeated. */
+            /** @description The weight of the field and of the term. It is below 1 for a similar word, and above 1 for a repeated word. */
             readonly weight: number;
-            /** @description How many different terms the field has. */
+            /** @description Number of different terms in the field. */
             readonly length: number;
-            /** @description The mean of that over the nodes of the organisation. */
+            /** @description The mean `length` over the nodes of the organisation. */
             readonly average_length: number;
-            /** @description What it adds. */
+            /** @description The score of this term. */
             readonly score: number;
         };
         /** @description With `explain`. `own` and `gained` add up to the score of the node. */
         readonly NodeExplanation: {
-            /** @description By its own words, and by the bridge. */
+            /** @description The score from the node's words and from the bridge. */
             readonly own: number;
-            /** @description From a neighbour. */
+            /** @description The score gained from a neighbour. */
             readonly gained: number;
             /**
-             * @description By which it gained: the best match's score times `strength · weight · dilution · novelty / (1 + ln(1 + degree))^¼`;
-             *     absent where nothing was gained.
+             * @description The edge through which the node gained: the best match's score times
+             *     `strength · weight · dilution · novelty / (1 + ln(1 + degree))^¼`. Absent if nothing was gained.
              */
             readonly edge?: {
                 readonly from: components["schemas"]["Uuid"];
-                /** @description What that node passes on, by its score and by how much of its title the query has. */
+                /** @description How much the neighbour passes on. It depends on its score and on how much of its title is in the query. */
                 readonly strength: number;
-                /** @description 1 along a connection; 0.25 against one, or between parent and child. */
+                /** @description 1 along the direction of a connection. 0.25 against it, or between parent and child. */
                 readonly weight: number;
-                /** @description Less where that node has many neighbours. */
+                /** @description Lower if the neighbour has many neighbours. */
                 readonly dilution: number;
-                /** @description 0.7 to 1: how much of the query it has that that node lacks. */
+                /** @description 0.7 to 1: how much of the query this node has and the neighbour lacks. */
                 readonly novelty: number;
-                /** @description How many edges it has itself, up to 16 in either direction. */
+                /** @description Number of this node's edges, up to 16 in each direction. */
                 readonly degree: number;
             };
         };
-        /** @description A part of a node's text, without the marks of Markdown. */
+        /** @description A part of a node's text, without Markdown syntax. */
         readonly SearchPassage: {
-            /** @description The nearest heading above; empty if there is none. */
+            /** @description The nearest heading above it, else empty. */
             readonly heading: string;
-            /** @description The line of the text in which it begins. */
+            /** @description The line of the text where it starts. */
             readonly line: number;
-            /** @description Some paragraphs of one section: 60 to 250 words where they can be had. */
+            /** @description Paragraphs of one section, 60 to 250 words if possible. */
             readonly text: string;
-            /** @description How well it fits; comparable within one answer, 0 where it has no word of the query. */
+            /** @description The relevance, comparable within one response. 0 if it has no word of the query. */
             readonly score: number;
         };
-        /** @description A node that the query found or that was reached from one. */
+        /** @description A match, or a node reached from a match. */
         readonly SearchNode: {
             readonly id: components["schemas"]["Uuid"];
             readonly org_id: components["schemas"]["Uuid"];
-            /** @description The title that was searched. */
+            /** @description The title, as searched. */
             readonly title: string;
-            /** @description How well it fits; comparable within one answer. */
+            /** @description The relevance, comparable within one response. */
             readonly score: number;
             /**
-             * @description How it was reached; a match was found by the query itself.
+             * @description How the node was reached. The query itself found a `match`.
              * @enum {string}
              */
             readonly relation: "match" | "child" | "parent" | "connection";
-            /** @description Hops from a match. */
+            /** @description Number of hops from a match. */
             readonly depth: number;
-            /** @description The node from which it was reached; null for a match. */
+            /** @description The node from which it was reached. Null for a match. */
             readonly via: string | null;
-            /** @description The tags that were searched. */
+            /** @description The tags, as searched. */
             readonly tags: readonly string[];
-            /** @description The commit that was searched, of `main` unless `scope` says otherwise; absent while there is none. */
+            /** @description The commit that was searched, on `main` unless `scope` selects another state. Absent before the first commit. */
             readonly commit_id?: components["schemas"]["Oid"];
-            /** @description Whether only the beginning of its text is searched; absent where all of it is. */
+            /** @description True if only the start of its text is searched, else absent. */
             readonly partly_indexed?: boolean;
-            /** @description With `include_raw_text`. */
+            /** @description The text, with `include_raw_text`. */
             readonly text_content?: string;
-            /** @description With `include_raw_text: passages`, best first: those that have words of the query, else the first one. */
+            /**
+             * @description The best passages, with `include_raw_text: passages`, best first. If no passage has a word of the query,
+             *     the first one.
+             */
             readonly passages?: readonly components["schemas"]["SearchPassage"][];
-            /** @description Whether text or passages are missing for want of room; absent where they are not. */
+            /** @description True if text or passages were left out because of a limit, else absent. */
             readonly text_truncated?: boolean;
             readonly explanation?: components["schemas"]["NodeExplanation"];
         };
-        /** @description What a search found. */
+        /** @description The result of a search. */
         readonly SearchAnswer: {
-            /** @description As it was asked. */
+            /** @description The query, as in the request. */
             readonly query: string;
-            /** @description Best first. */
+            /** @description The matches, best first. */
             readonly matches: readonly components["schemas"]["SearchMatch"][];
-            /** @description Best first. */
+            /** @description The matches and the nodes reached from them, best first. */
             readonly nodes: readonly components["schemas"]["SearchNode"][];
-            /** @description Every edge whose two ends are both in `nodes`; none without expansion. */
+            /** @description Every edge between two of these `nodes`. Empty without expansion. */
             readonly connections: readonly components["schemas"]["GraphEdge"][];
-            /** @description Whether some of `nodes` were left out. */
+            /** @description True if some `nodes` or edges were left out. */
             readonly truncated: boolean;
             /**
-             * @description Why there is no match, where that can be told; absent where there is one.
+             * @description Why there is no match, if the service can tell. Absent if there is a match.
              * @enum {string}
              */
             readonly hint?: "scope_is_empty" | "only_stop_words" | "no_term_known";
         };
-        /** @description A node whose title fits what is typed. */
+        /** @description A node whose title matches. */
         readonly Suggestion: {
             readonly node_id: components["schemas"]["Uuid"];
             /** @description The title on `main`. */
             readonly title: string;
         };
-        /** @description Titles that fit what is typed. */
+        /** @description Titles that match. */
         readonly Suggestions: {
-            /** @description As it was asked. */
+            /** @description The text, as in the request. */
             readonly query: string;
-            /** @description Best first. */
+            /** @description The titles, best first. */
             readonly suggestions: readonly components["schemas"]["Suggestion"][];
         };
         /**
-         * @description The codes of this version, by status; see the table of codes.
+         * @description All codes of this version, by status. See the table of codes.
          * @enum {string}
          */
         readonly KnownErrorCode: "bad_request" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "invitation_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "head_moved" | "no_changes" | "node_exists" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_invitations" | "too_many_branches" | "too_many_commits" | "too_many_members" | "pull_request_exists" | "pull_request_required" | "merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "rate_limited" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable" | "moving";
-        /** @description What happened, for programs. Later versions may have more codes; treat those by their status. */
+        /** @description The reason, for programs. Later versions can add codes. Treat an unknown code by its status. */
         readonly ErrorCode: components["schemas"]["KnownErrorCode"] | string;
-        /** @description Why the request was refused or failed. */
+        /** @description The reason for a refusal or failure. */
         readonly ErrorBody: {
-            /** @description A sentence for people. */
+            /** @description A message for users. It can change between versions. */
             readonly detail: string;
             readonly code: components["schemas"]["ErrorCode"];
             /** @description The id of this request in the operator's log. */
             readonly request_id: string;
-            /** @description With `head_moved`, where the branch is; absent if it does not exist. */
+            /** @description Path of the page that explains the code, on this service. */
+            readonly link?: string;
+            /** @description With `head_moved`, the current head of the branch. Absent if the branch does not exist. */
             readonly current_head?: components["schemas"]["Oid"];
-            /** @description With `pull_request_exists`, the open request. */
+            /** @description With `pull_request_exists`, the number of the open pull request. */
             readonly number?: number;
             /**
-             * @description With `token_scope`, where the token only reads.
+             * @description With `token_scope`, if the token can only read.
              * @enum {string}
              */
             readonly token_access?: "read";
-            /** @description With `token_scope`, the only organisation that the token reaches. */
+            /** @description With `token_scope`, the only organisation that the token can access. */
             readonly token_org_id?: components["schemas"]["Uuid"];
-            /** @description With `token_scope`, the only node that the token reaches. */
+            /** @description With `token_scope`, the only node that the token can access. */
             readonly token_node_id?: components["schemas"]["Uuid"];
             /** @description With `merge_conflict`, the files in conflict. */
             readonly paths?: readonly string[];
-            /** @description With `invalid_content`, what is wrong. */
+            /** @description With `invalid_content`, the problems. */
             readonly merge_problems?: readonly components["schemas"]["MergeProblem"][];
         };
-        /** @description Everything that is wrong with the request. */
+        /** @description All problems of the request. */
         readonly ValidationErrorBody: {
-            /** @description One entry for each field that is wrong, at most 100. */
+            /** @description One entry for each invalid field, at most 100. */
             readonly detail: readonly components["schemas"]["ValidationProblem"][];
         };
-        /** @description One thing that is wrong with the request. */
+        /** @description One problem of the request. */
         readonly ValidationProblem: {
-            /** @description Where it is; begins with `body`, `query`, `path` or `header`. */
+            /** @description The location of the problem. It begins with `body`, `query`, `path` or `header`. */
             readonly loc: readonly (string | number)[];
-            /** @description A sentence for people. */
+            /** @description A message for users. It can change between versions. */
             readonly msg: string;
             /**
-             * @description What kind of problem it is, in the words of pydantic; `scope_too_large` is our own.
+             * @description The type of problem, with pydantic's names. Only `scope_too_large` is Grove's own.
              * @enum {string}
              */
             readonly type: "missing" | "extra_forbidden" | "json_invalid" | "string_type" | "string_too_short" | "string_too_long" | "string_pattern_mismatch" | "int_type" | "int_parsing" | "bool_type" | "list_type" | "dict_type" | "too_short" | "too_long" | "less_than_equal" | "greater_than_equal" | "enum" | "uuid_parsing" | "datetime_parsing" | "scope_too_large" | "value_error";
-            /** @description The value itself; never what encloses it, nor a password or a token. */
+            /** @description The invalid value itself. It never contains an enclosing value, a password or a token. */
             readonly input?: unknown;
-            /** @description The bound that was broken, such as `{"le": 50}`; with `json_invalid`, where the fault is: `{"line": 3, "column": 14}`, in UTF-16 units from 1. */
+            /** @description The limit, such as `{"le": 50}`. With `json_invalid`, the position in UTF-16 units from 1: `{"line": 3, "column": 14}`. */
             readonly ctx?: {
                 readonly [key: string]: unknown;
             };
         };
     };
     responses: {
-        /** @description Nothing has changed since the answer that `If-None-Match` names. */
+        /** @description Nothing has changed since the response with this `ETag`. */
         readonly NotModified: {
             headers: {
                 readonly ETag: components["headers"]["ETag"];
@@ -1915,7 +1961,7 @@ export interface components {
             };
             content?: never;
         };
-        /** @description `bad_request`: this is no HTTP that the service understands, such as a request without a Host. */
+        /** @description `bad_request`: the request is not valid HTTP, for example because it has no `Host` header. */
         readonly BadRequest: {
             headers: {
                 readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1925,7 +1971,7 @@ export interface components {
                 readonly "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description `unauthenticated`: a token is needed. `invalid_token`: the token is bad, expired or revoked. */
+        /** @description `unauthenticated`: a token is required. `invalid_token`: the token is invalid, expired or revoked. */
         readonly Unauthenticated: {
             headers: {
                 readonly "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
@@ -1936,10 +1982,7 @@ export interface components {
                 readonly "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /**
-         * @description `forbidden`: the role in this organisation does not allow it. `token_scope`: the personal access token is not for
-         *     it.
-         */
+        /** @description `forbidden`: the caller's role does not allow it. `token_scope`: the personal access token does not allow it. */
         readonly Forbidden: {
             headers: {
                 readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1949,7 +1992,7 @@ export interface components {
                 readonly "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description There is no such thing, or none that the caller may know of. */
+        /** @description It does not exist, or the caller is not allowed to see it. */
         readonly NotFound: {
             headers: {
                 readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1959,7 +2002,7 @@ export interface components {
                 readonly "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description It does not fit the present state; `code` says why. Nothing has changed. */
+        /** @description The request conflicts with the current state, and `code` is the reason. Nothing has changed. */
         readonly Conflict: {
             headers: {
                 readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1969,7 +2012,7 @@ export interface components {
                 readonly "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description `method_not_allowed`: the path does not have this method; `Allow` names those that it has. */
+        /** @description `method_not_allowed`: this path does not support the method. `Allow` lists the methods that it supports. */
         readonly MethodNotAllowed: {
             headers: {
                 readonly Allow: components["headers"]["Allow"];
@@ -1980,7 +2023,7 @@ export interface components {
                 readonly "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description `request_timeout`: the request did not arrive in time. The connection closes. */
+        /** @description `request_timeout`: the request did not arrive in time. The connection is closed. */
         readonly RequestTimeout: {
             headers: {
                 readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1990,7 +2033,7 @@ export interface components {
                 readonly "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description `headers_too_large`: the headers are over 16 KiB. The connection closes. */
+        /** @description `headers_too_large`: the URL and the headers are over 16 KiB. The connection is closed. */
         readonly HeadersTooLarge: {
             headers: {
                 readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2020,7 +2063,7 @@ export interface components {
                 readonly "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description The request does not have the right shape or breaks a rule; each problem is listed. */
+        /** @description The request has the wrong shape or breaks a rule. Each problem is listed. */
         readonly Invalid: {
             headers: {
                 readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2030,7 +2073,7 @@ export interface components {
                 readonly "application/json": components["schemas"]["ValidationErrorBody"];
             };
         };
-        /** @description `rate_limited`: too many requests; wait. */
+        /** @description `rate_limited`: too many requests. Wait for the seconds of `Retry-After`. */
         readonly RateLimited: {
             headers: {
                 readonly "Retry-After": components["headers"]["Retry-After"];
@@ -2044,10 +2087,15 @@ export interface components {
             };
         };
         /**
-         * @description Not now. `busy`: others are writing, try again. `storage_full`, `storage_readonly`, `storage_error`: the operator
-         *     has to act; reads go on. `repo_damaged`: this node's repository needs the operator. `draining`: the service is
-         *     about to stop. `outcome_unknown`: the change may have been made; read before you try again.
-         *     `search_unavailable`: the search alone does not answer; try again.
+         * @description Temporarily unavailable; `Retry-After` says when to try again.
+         *
+         *     * `busy`: too many requests of this kind are running, or another write holds a lock.
+         *     * `draining`: the service is shutting down.
+         *     * `moving`: the organisation is moving to another machine.
+         *     * `outcome_unknown`: the change may have been made. Read before you try again.
+         *     * `repo_damaged`: the operator has to repair this node's repository.
+         *     * `search_unavailable`: search does not respond. Other operations work.
+         *     * `storage_full`, `storage_readonly`, `storage_error`: the operator has to act. Reads still work.
          */
         readonly Unavailable: {
             headers: {
@@ -2059,7 +2107,7 @@ export interface components {
                 readonly "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description `expectation_failed`: the header `Expect` asks for more than `100-continue`. */
+        /** @description `expectation_failed`: the `Expect` header has a value other than `100-continue`. */
         readonly ExpectationFailed: {
             headers: {
                 readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2069,7 +2117,7 @@ export interface components {
                 readonly "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description `internal_error`: the fault is ours; give the operator the `request_id`. */
+        /** @description `internal_error`: the service failed. Report the `request_id` to the operator. */
         readonly InternalError: {
             headers: {
                 readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2081,82 +2129,82 @@ export interface components {
         };
     };
     parameters: {
-        /** @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`. */
+        /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
         readonly org_id: string;
-        /** @description The node. An id that names nothing is 404, whatever its form. */
+        /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
         readonly node_id: components["schemas"]["AnyId"];
-        /** @description The parent, another node of the same organisation. */
+        /** @description The parent's id. The parent is another node of the same organisation. */
         readonly parent_id: components["schemas"]["AnyId"];
-        /** @description The connection, one that this node holds. */
+        /** @description The connection's id. This node holds the connection. */
         readonly connection_id: string;
-        /** @description The token's id, not its secret. An id that names nothing is 404, whatever its form. */
+        /** @description The token's id, not its secret. An unknown id is 404, even if it is not a UUID. */
         readonly token_id: components["schemas"]["AnyId"];
-        /** @description The account. An id that names nothing is 404, whatever its form. */
+        /** @description The account's id. An unknown id is 404, even if it is not a UUID. */
         readonly account_id: components["schemas"]["AnyId"];
-        /** @description What is typed so far. */
+        /** @description The text typed so far. */
         readonly suggest_q: string;
-        /** @description How many titles. */
+        /** @description Maximum number of titles. */
         readonly suggest_limit: number;
-        /** @description Part of the e-mail or the name; the case of ASCII letters does not matter. */
+        /** @description Part of the e-mail address or the name. The case of ASCII letters is ignored. */
         readonly account_q: string;
-        /** @description Which of them. */
+        /** @description Which accounts to list. */
         readonly account_state: "active" | "disabled" | "all";
-        /** @description The session's id. An id that names nothing is 404, whatever its form. */
+        /** @description The session's id. An unknown id is 404, even if it is not a UUID. */
         readonly session_id: components["schemas"]["AnyId"];
-        /** @description The invitation's id, not its secret. An id that names nothing is 404, whatever its form. */
+        /** @description The invitation's id, not its secret. An unknown id is 404, even if it is not a UUID. */
         readonly invitation_id: components["schemas"]["AnyId"];
-        /** @description The person's e-mail; case does not matter. */
+        /** @description The user's e-mail address. Case is ignored. */
         readonly member_email: string;
         /**
-         * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag or a commit by its whole id: a
-         *     branch, if there is one of that name, else the tag. The public sees `main`, tags, and the commits that these contain.
-         *     What changes needs a branch.
+         * @description The branch, with `/` written as `%2F`. To read below `tree/`, you can also use a tag or a full commit id. A
+         *     branch takes precedence over a tag of the same name. Anonymous callers can read `main`, tags, and the commits
+         *     that these contain. Changes require a branch.
          */
         readonly branch_in_path: string;
         /** @description The file's path from the root of the repository, with `/` written as `%2F`. */
         readonly file_path: string;
-        /** @description The id of a blob, all 40 characters. */
+        /** @description The blob's id, all 40 characters. */
         readonly object_id: string;
-        /** @description The commit, 7 to 40 characters of its id. */
+        /** @description The commit's id, or its first 7 or more characters. */
         readonly commit_id: string;
-        /** @description A commit by its whole id, a branch or a Git tag, with `/` written as `%2F`. */
+        /** @description A full commit id, a branch or a Git tag, with `/` written as `%2F`. */
         readonly commit_revision: string;
-        /** @description Only this file, or what lies in this folder. A rename into it is told as an addition. */
+        /** @description Only this file, or the files in this folder. A rename into it is shown as an addition. */
         readonly diff_path: string;
-        /** @description The pull request's number. One that names nothing is 404. */
+        /** @description The pull request's number. An unknown number is 404. */
         readonly pull_number: number;
-        /** @description How many to answer at most. */
+        /** @description Maximum number of items. */
         readonly limit: number;
-        /** @description How many to skip. */
+        /** @description Number of items to skip. */
         readonly offset: number;
-        /** @description The commit that `main` is believed to be at; if it is not, the answer is 409 `head_moved`. */
+        /** @description The commit that you expect at the head of `main`. If `main` is elsewhere, the response is 409 `head_moved`. */
         readonly expected_main_head: components["schemas"]["Oid"];
-        /** @description The `ETag` of an earlier answer. */
+        /** @description The `ETag` of an earlier response. */
         readonly "If-None-Match": string;
     };
     requestBodies: never;
     headers: {
-        /** @description Where the new thing is, relative to this service. */
+        /** @description URL of the new resource, relative to this service. */
         readonly Location: string;
         /** @description The next page, if there is one. */
         readonly Link: string;
-        /** @description Names this state of the answer. */
+        /** @description Identifies this state of the response. */
         readonly ETag: string;
         /** @description Ranges are counted in bytes. */
         readonly AcceptRanges: string;
-        /** @description Which bytes these are, or how many the file has. */
+        /** @description The range that was sent, or the size of the file. */
         readonly ContentRange: string;
-        /** @description Whether a browser shows it or saves it, and under which name. */
+        /** @description The browser shows or saves the file under this name. */
         readonly ContentDisposition: string;
-        /** @description The methods of this path. */
+        /** @description The methods that this path supports. */
         readonly Allow: string;
-        /** @description The way to authenticate. */
+        /** @description How to authenticate. */
         readonly "WWW-Authenticate": string;
-        /** @description After how many seconds to try again. */
+        /** @description Seconds to wait before the next attempt. */
         readonly "Retry-After": number;
-        /** @description Which limit was reached, how many requests remain, and in how many seconds there are more. */
+        /** @description The limit that applies, how many requests remain, and in how many seconds it resets. */
         readonly RateLimit: string;
-        /** @description The limit, as a quota for each window of seconds. */
+        /** @description The limit: a quota for each window of seconds. */
         readonly "RateLimit-Policy": string;
         /** @description The id of this request in the operator's log. */
         readonly "X-Request-Id": string;
@@ -2174,7 +2222,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description How people sign up and in. */
+            /** @description How users sign up and sign in. */
             readonly 200: {
                 headers: {
                     readonly ETag: components["headers"]["ETag"];
@@ -2224,7 +2272,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description The person, signed in. */
+            /** @description The user, signed in. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2248,7 +2296,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description The person, signed in. */
+            /** @description The user, signed in. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2272,7 +2320,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description Done; there is nothing to say. */
+            /** @description Done. The response has no body. */
             readonly 204: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2294,7 +2342,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description The person, signed in. */
+            /** @description The user, signed in. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2314,7 +2362,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The person. */
+            /** @description The user. */
             readonly 200: {
                 headers: {
                     readonly ETag: components["headers"]["ETag"];
@@ -2339,7 +2387,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description What has become of the organisations. */
+            /** @description The organisations that the user left, and those in the trash. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2363,7 +2411,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description The person. */
+            /** @description The user. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2387,7 +2435,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description The person. */
+            /** @description The user. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2401,9 +2449,9 @@ export interface operations {
     readonly listSessions: {
         readonly parameters: {
             readonly query?: {
-                /** @description How many to answer at most. */
+                /** @description Maximum number of items. */
                 readonly limit?: components["parameters"]["limit"];
-                /** @description How many to skip. */
+                /** @description Number of items to skip. */
                 readonly offset?: components["parameters"]["offset"];
             };
             readonly header?: never;
@@ -2434,7 +2482,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description Done; there is nothing to say. */
+            /** @description Done. The response has no body. */
             readonly 204: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2448,14 +2496,14 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description The session's id. An id that names nothing is 404, whatever its form. */
+                /** @description The session's id. An unknown id is 404, even if it is not a UUID. */
                 readonly session_id: components["parameters"]["session_id"];
             };
             readonly cookie?: never;
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description Done; there is nothing to say. */
+            /** @description Done. The response has no body. */
             readonly 204: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2467,9 +2515,9 @@ export interface operations {
     readonly listTokens: {
         readonly parameters: {
             readonly query?: {
-                /** @description How many to answer at most. */
+                /** @description Maximum number of items. */
                 readonly limit?: components["parameters"]["limit"];
-                /** @description How many to skip. */
+                /** @description Number of items to skip. */
                 readonly offset?: components["parameters"]["offset"];
             };
             readonly header?: never;
@@ -2521,14 +2569,14 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description The token's id, not its secret. An id that names nothing is 404, whatever its form. */
+                /** @description The token's id, not its secret. An unknown id is 404, even if it is not a UUID. */
                 readonly token_id: components["parameters"]["token_id"];
             };
             readonly cookie?: never;
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description Done; there is nothing to say. */
+            /** @description Done. The response has no body. */
             readonly 204: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2550,7 +2598,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description The organisation, and the role in it. */
+            /** @description The organisation, and the caller's role in it. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2585,9 +2633,9 @@ export interface operations {
     readonly listOrgs: {
         readonly parameters: {
             readonly query?: {
-                /** @description How many to answer at most. */
+                /** @description Maximum number of items. */
                 readonly limit?: components["parameters"]["limit"];
-                /** @description How many to skip. */
+                /** @description Number of items to skip. */
                 readonly offset?: components["parameters"]["offset"];
             };
             readonly header?: never;
@@ -2639,7 +2687,7 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`. */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
             };
             readonly cookie?: never;
@@ -2663,14 +2711,14 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`. */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
             };
             readonly cookie?: never;
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description Done; there is nothing to say. */
+            /** @description Done. The response has no body. */
             readonly 204: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2684,7 +2732,7 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`. */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
             };
             readonly cookie?: never;
@@ -2710,14 +2758,14 @@ export interface operations {
     readonly listRepositories: {
         readonly parameters: {
             readonly query?: {
-                /** @description How many to answer at most. */
+                /** @description Maximum number of items. */
                 readonly limit?: components["parameters"]["limit"];
-                /** @description How many to skip. */
+                /** @description Number of items to skip. */
                 readonly offset?: components["parameters"]["offset"];
             };
             readonly header?: never;
             readonly path: {
-                /** @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`. */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
             };
             readonly cookie?: never;
@@ -2743,7 +2791,7 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`. */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
             };
             readonly cookie?: never;
@@ -2767,7 +2815,7 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`. */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
             };
             readonly cookie?: never;
@@ -2789,14 +2837,14 @@ export interface operations {
     readonly listMembers: {
         readonly parameters: {
             readonly query?: {
-                /** @description How many to answer at most. */
+                /** @description Maximum number of items. */
                 readonly limit?: components["parameters"]["limit"];
-                /** @description How many to skip. */
+                /** @description Number of items to skip. */
                 readonly offset?: components["parameters"]["offset"];
             };
             readonly header?: never;
             readonly path: {
-                /** @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`. */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
             };
             readonly cookie?: never;
@@ -2821,9 +2869,9 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`. */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
-                /** @description The person's e-mail; case does not matter. */
+                /** @description The user's e-mail address. Case is ignored. */
                 readonly email: components["parameters"]["member_email"];
             };
             readonly cookie?: never;
@@ -2850,16 +2898,16 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`. */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
-                /** @description The person's e-mail; case does not matter. */
+                /** @description The user's e-mail address. Case is ignored. */
                 readonly email: components["parameters"]["member_email"];
             };
             readonly cookie?: never;
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description Done; there is nothing to say. */
+            /** @description Done. The response has no body. */
             readonly 204: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2871,14 +2919,14 @@ export interface operations {
     readonly listInvitations: {
         readonly parameters: {
             readonly query?: {
-                /** @description How many to answer at most. */
+                /** @description Maximum number of items. */
                 readonly limit?: components["parameters"]["limit"];
-                /** @description How many to skip. */
+                /** @description Number of items to skip. */
                 readonly offset?: components["parameters"]["offset"];
             };
             readonly header?: never;
             readonly path: {
-                /** @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`. */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
             };
             readonly cookie?: never;
@@ -2903,7 +2951,7 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`. */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
             };
             readonly cookie?: never;
@@ -2931,16 +2979,16 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`. */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
-                /** @description The invitation's id, not its secret. An id that names nothing is 404, whatever its form. */
+                /** @description The invitation's id, not its secret. An unknown id is 404, even if it is not a UUID. */
                 readonly invitation_id: components["parameters"]["invitation_id"];
             };
             readonly cookie?: never;
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description Done; there is nothing to say. */
+            /** @description Done. The response has no body. */
             readonly 204: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2952,20 +3000,20 @@ export interface operations {
     readonly listNodes: {
         readonly parameters: {
             readonly query?: {
-                /** @description How many to answer at most. */
+                /** @description Maximum number of items. */
                 readonly limit?: components["parameters"]["limit"];
-                /** @description How many to skip. */
+                /** @description Number of items to skip. */
                 readonly offset?: components["parameters"]["offset"];
-                /** @description Only nodes that carry this tag. */
+                /** @description Only nodes with this tag. */
                 readonly tag?: string;
-                /** @description Only the direct children of this node. */
+                /** @description Only direct children of this node. */
                 readonly parent_id?: components["schemas"]["AnyId"];
-                /** @description The oldest first, or what changed last. */
+                /** @description `created`: oldest first. `changed`: last changed first. */
                 readonly order?: "created" | "changed";
             };
             readonly header?: never;
             readonly path: {
-                /** @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`. */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
             };
             readonly cookie?: never;
@@ -2990,7 +3038,7 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`. */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
             };
             readonly cookie?: never;
@@ -3016,16 +3064,16 @@ export interface operations {
     readonly listTree: {
         readonly parameters: {
             readonly query?: {
-                /** @description How many to answer at most. */
+                /** @description Maximum number of items. */
                 readonly limit?: components["parameters"]["limit"];
-                /** @description How many to skip. */
+                /** @description Number of items to skip. */
                 readonly offset?: components["parameters"]["offset"];
-                /** @description The node whose children are wanted. */
+                /** @description The node whose children to list. */
                 readonly under?: components["schemas"]["AnyId"];
             };
             readonly header?: never;
             readonly path: {
-                /** @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`. */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
             };
             readonly cookie?: never;
@@ -3048,14 +3096,14 @@ export interface operations {
     readonly listOrgTags: {
         readonly parameters: {
             readonly query?: {
-                /** @description How many to answer at most. */
+                /** @description Maximum number of items. */
                 readonly limit?: components["parameters"]["limit"];
-                /** @description How many to skip. */
+                /** @description Number of items to skip. */
                 readonly offset?: components["parameters"]["offset"];
             };
             readonly header?: never;
             readonly path: {
-                /** @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`. */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
             };
             readonly cookie?: never;
@@ -3080,7 +3128,7 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`. */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
             };
             readonly cookie?: never;
@@ -3091,7 +3139,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description What became of each item, in their order. */
+            /** @description The result for each item, in the order of the items. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -3107,7 +3155,7 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`. */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
             };
             readonly cookie?: never;
@@ -3118,7 +3166,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description What was created, in the order of the items. */
+            /** @description The created nodes, in the order of the items. */
             readonly 201: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -3134,9 +3182,9 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`. */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
-                /** @description The node. An id that names nothing is 404, whatever its form. */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 readonly node_id: components["parameters"]["node_id"];
             };
             readonly cookie?: never;
@@ -3160,16 +3208,16 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`. */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
-                /** @description The node. An id that names nothing is 404, whatever its form. */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 readonly node_id: components["parameters"]["node_id"];
             };
             readonly cookie?: never;
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description Done; there is nothing to say. */
+            /** @description Done. The response has no body. */
             readonly 204: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -3183,9 +3231,9 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`. */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
-                /** @description The node. An id that names nothing is 404, whatever its form. */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 readonly node_id: components["parameters"]["node_id"];
             };
             readonly cookie?: never;
@@ -3213,11 +3261,11 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`. */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
-                /** @description The node. An id that names nothing is 404, whatever its form. */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 readonly node_id: components["parameters"]["node_id"];
-                /** @description The parent, another node of the same organisation. */
+                /** @description The parent's id. The parent is another node of the same organisation. */
                 readonly parent_id: components["parameters"]["parent_id"];
             };
             readonly cookie?: never;
@@ -3243,23 +3291,23 @@ export interface operations {
     readonly removeParent: {
         readonly parameters: {
             readonly query?: {
-                /** @description The commit that `main` is believed to be at; if it is not, the answer is 409 `head_moved`. */
+                /** @description The commit that you expect at the head of `main`. If `main` is elsewhere, the response is 409 `head_moved`. */
                 readonly expected_head?: components["parameters"]["expected_main_head"];
             };
             readonly header?: never;
             readonly path: {
-                /** @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`. */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
-                /** @description The node. An id that names nothing is 404, whatever its form. */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 readonly node_id: components["parameters"]["node_id"];
-                /** @description The parent, another node of the same organisation. */
+                /** @description The parent's id. The parent is another node of the same organisation. */
                 readonly parent_id: components["parameters"]["parent_id"];
             };
             readonly cookie?: never;
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description Done; there is nothing to say. */
+            /** @description Done. The response has no body. */
             readonly 204: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -3272,16 +3320,16 @@ export interface operations {
         readonly parameters: {
             readonly query?: {
                 /**
-                 * @description A branch, else a tag, else a commit by its whole id; `main` unless asked. The public sees `main`, tags, and the
-                 *     commits that these contain.
+                 * @description A branch, else a tag, else a full commit id. The default is `main`. Anonymous callers can read `main`,
+                 *     tags, and the commits that these contain.
                  */
                 readonly revision?: string;
             };
             readonly header?: never;
             readonly path: {
-                /** @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`. */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
-                /** @description The node. An id that names nothing is 404, whatever its form. */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 readonly node_id: components["parameters"]["node_id"];
             };
             readonly cookie?: never;
@@ -3303,16 +3351,16 @@ export interface operations {
     readonly listConnections: {
         readonly parameters: {
             readonly query?: {
-                /** @description How many to answer at most. */
+                /** @description Maximum number of items. */
                 readonly limit?: components["parameters"]["limit"];
-                /** @description How many to skip. */
+                /** @description Number of items to skip. */
                 readonly offset?: components["parameters"]["offset"];
             };
             readonly header?: never;
             readonly path: {
-                /** @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`. */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
-                /** @description The node. An id that names nothing is 404, whatever its form. */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 readonly node_id: components["parameters"]["node_id"];
             };
             readonly cookie?: never;
@@ -3337,9 +3385,9 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`. */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
-                /** @description The node. An id that names nothing is 404, whatever its form. */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 readonly node_id: components["parameters"]["node_id"];
             };
             readonly cookie?: never;
@@ -3365,23 +3413,23 @@ export interface operations {
     readonly removeConnection: {
         readonly parameters: {
             readonly query?: {
-                /** @description The commit that `main` is believed to be at; if it is not, the answer is 409 `head_moved`. */
+                /** @description The commit that you expect at the head of `main`. If `main` is elsewhere, the response is 409 `head_moved`. */
                 readonly expected_head?: components["parameters"]["expected_main_head"];
             };
             readonly header?: never;
             readonly path: {
-                /** @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`. */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
-                /** @description The node. An id that names nothing is 404, whatever its form. */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 readonly node_id: components["parameters"]["node_id"];
-                /** @description The connection, one that this node holds. */
+                /** @description The connection's id. This node holds the connection. */
                 readonly connection_id: components["parameters"]["connection_id"];
             };
             readonly cookie?: never;
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description Done; there is nothing to say. */
+            /** @description Done. The response has no body. */
             readonly 204: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -3395,11 +3443,11 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`. */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
-                /** @description The node. An id that names nothing is 404, whatever its form. */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 readonly node_id: components["parameters"]["node_id"];
-                /** @description The connection, one that this node holds. */
+                /** @description The connection's id. This node holds the connection. */
                 readonly connection_id: components["parameters"]["connection_id"];
             };
             readonly cookie?: never;
@@ -3424,23 +3472,23 @@ export interface operations {
     readonly listBranches: {
         readonly parameters: {
             readonly query?: {
-                /** @description How many to answer at most. */
+                /** @description Maximum number of items. */
                 readonly limit?: components["parameters"]["limit"];
-                /** @description How many to skip. */
+                /** @description Number of items to skip. */
                 readonly offset?: components["parameters"]["offset"];
             };
             readonly header?: never;
             readonly path: {
-                /** @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`. */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
-                /** @description The node. An id that names nothing is 404, whatever its form. */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 readonly node_id: components["parameters"]["node_id"];
             };
             readonly cookie?: never;
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description A page of branches; of an empty repository none. */
+            /** @description A page of branches, empty if the repository is empty. */
             readonly 200: {
                 headers: {
                     readonly ETag: components["headers"]["ETag"];
@@ -3458,9 +3506,9 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`. */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
-                /** @description The node. An id that names nothing is 404, whatever its form. */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 readonly node_id: components["parameters"]["node_id"];
             };
             readonly cookie?: never;
@@ -3488,14 +3536,14 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`. */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
-                /** @description The node. An id that names nothing is 404, whatever its form. */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 readonly node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag or a commit by its whole id: a
-                 *     branch, if there is one of that name, else the tag. The public sees `main`, tags, and the commits that these contain.
-                 *     What changes needs a branch.
+                 * @description The branch, with `/` written as `%2F`. To read below `tree/`, you can also use a tag or a full commit id. A
+                 *     branch takes precedence over a tag of the same name. Anonymous callers can read `main`, tags, and the commits
+                 *     that these contain. Changes require a branch.
                  */
                 readonly branch: components["parameters"]["branch_in_path"];
             };
@@ -3520,14 +3568,14 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`. */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
-                /** @description The node. An id that names nothing is 404, whatever its form. */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 readonly node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag or a commit by its whole id: a
-                 *     branch, if there is one of that name, else the tag. The public sees `main`, tags, and the commits that these contain.
-                 *     What changes needs a branch.
+                 * @description The branch, with `/` written as `%2F`. To read below `tree/`, you can also use a tag or a full commit id. A
+                 *     branch takes precedence over a tag of the same name. Anonymous callers can read `main`, tags, and the commits
+                 *     that these contain. Changes require a branch.
                  */
                 readonly branch: components["parameters"]["branch_in_path"];
             };
@@ -3535,7 +3583,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description Done; there is nothing to say. */
+            /** @description Done. The response has no body. */
             readonly 204: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -3547,16 +3595,16 @@ export interface operations {
     readonly listTags: {
         readonly parameters: {
             readonly query?: {
-                /** @description How many to answer at most. */
+                /** @description Maximum number of items. */
                 readonly limit?: components["parameters"]["limit"];
-                /** @description How many to skip. */
+                /** @description Number of items to skip. */
                 readonly offset?: components["parameters"]["offset"];
             };
             readonly header?: never;
             readonly path: {
-                /** @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`. */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
-                /** @description The node. An id that names nothing is 404, whatever its form. */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 readonly node_id: components["parameters"]["node_id"];
             };
             readonly cookie?: never;
@@ -3579,21 +3627,21 @@ export interface operations {
     readonly listEntities: {
         readonly parameters: {
             readonly query?: {
-                /** @description How many to answer at most. */
+                /** @description Maximum number of items. */
                 readonly limit?: components["parameters"]["limit"];
-                /** @description How many to skip. */
+                /** @description Number of items to skip. */
                 readonly offset?: components["parameters"]["offset"];
             };
             readonly header?: never;
             readonly path: {
-                /** @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`. */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
-                /** @description The node. An id that names nothing is 404, whatever its form. */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 readonly node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag or a commit by its whole id: a
-                 *     branch, if there is one of that name, else the tag. The public sees `main`, tags, and the commits that these contain.
-                 *     What changes needs a branch.
+                 * @description The branch, with `/` written as `%2F`. To read below `tree/`, you can also use a tag or a full commit id. A
+                 *     branch takes precedence over a tag of the same name. Anonymous callers can read `main`, tags, and the commits
+                 *     that these contain. Changes require a branch.
                  */
                 readonly branch: components["parameters"]["branch_in_path"];
             };
@@ -3601,7 +3649,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description A page of entities. */
+            /** @description A page of files. */
             readonly 200: {
                 headers: {
                     readonly ETag: components["headers"]["ETag"];
@@ -3619,14 +3667,14 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`. */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
-                /** @description The node. An id that names nothing is 404, whatever its form. */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 readonly node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag or a commit by its whole id: a
-                 *     branch, if there is one of that name, else the tag. The public sees `main`, tags, and the commits that these contain.
-                 *     What changes needs a branch.
+                 * @description The branch, with `/` written as `%2F`. To read below `tree/`, you can also use a tag or a full commit id. A
+                 *     branch takes precedence over a tag of the same name. Anonymous callers can read `main`, tags, and the commits
+                 *     that these contain. Changes require a branch.
                  */
                 readonly branch: components["parameters"]["branch_in_path"];
                 /** @description The file's path from the root of the repository, with `/` written as `%2F`. */
@@ -3654,18 +3702,18 @@ export interface operations {
             readonly header?: {
                 /** @description One range of bytes. */
                 readonly Range?: string;
-                /** @description The `ETag` of which a range is wanted; of any other version the whole file comes. */
+                /** @description Use the range only if the file still has this `ETag`. Otherwise the whole file is returned. */
                 readonly "If-Range"?: string;
             };
             readonly path: {
-                /** @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`. */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
-                /** @description The node. An id that names nothing is 404, whatever its form. */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 readonly node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag or a commit by its whole id: a
-                 *     branch, if there is one of that name, else the tag. The public sees `main`, tags, and the commits that these contain.
-                 *     What changes needs a branch.
+                 * @description The branch, with `/` written as `%2F`. To read below `tree/`, you can also use a tag or a full commit id. A
+                 *     branch takes precedence over a tag of the same name. Anonymous callers can read `main`, tags, and the commits
+                 *     that these contain. Changes require a branch.
                  */
                 readonly branch: components["parameters"]["branch_in_path"];
                 /** @description The file's path from the root of the repository, with `/` written as `%2F`. */
@@ -3707,14 +3755,14 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`. */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
-                /** @description The node. An id that names nothing is 404, whatever its form. */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 readonly node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag or a commit by its whole id: a
-                 *     branch, if there is one of that name, else the tag. The public sees `main`, tags, and the commits that these contain.
-                 *     What changes needs a branch.
+                 * @description The branch, with `/` written as `%2F`. To read below `tree/`, you can also use a tag or a full commit id. A
+                 *     branch takes precedence over a tag of the same name. Anonymous callers can read `main`, tags, and the commits
+                 *     that these contain. Changes require a branch.
                  */
                 readonly branch: components["parameters"]["branch_in_path"];
                 /** @description The file's path from the root of the repository, with `/` written as `%2F`. */
@@ -3741,11 +3789,11 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`. */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
-                /** @description The node. An id that names nothing is 404, whatever its form. */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 readonly node_id: components["parameters"]["node_id"];
-                /** @description The id of a blob, all 40 characters. */
+                /** @description The blob's id, all 40 characters. */
                 readonly object_id: components["parameters"]["object_id"];
             };
             readonly cookie?: never;
@@ -3756,7 +3804,7 @@ export interface operations {
             readonly 200: {
                 headers: {
                     readonly ETag: components["headers"]["ETag"];
-                    /** @description The answer never changes; it is private unless the organisation is published. */
+                    /** @description The response never changes. It is private unless the organisation is published. */
                     readonly "Cache-Control"?: string;
                     readonly [name: string]: unknown;
                 };
@@ -3769,29 +3817,29 @@ export interface operations {
     readonly listCommits: {
         readonly parameters: {
             readonly query?: {
-                /** @description How many to answer at most. */
+                /** @description Maximum number of items. */
                 readonly limit?: components["parameters"]["limit"];
-                /** @description How many to skip. */
+                /** @description Number of items to skip. */
                 readonly offset?: components["parameters"]["offset"];
-                /** @description Only commits that change this file, or something in this folder. */
+                /** @description Only commits that change this file, or a file in this folder. */
                 readonly path?: string;
-                /** @description Only commits whose author, as `Name <e-mail>`, contains this; the case of ASCII letters does not matter. */
+                /** @description Only commits whose author, as `Name <e-mail>`, contains this string. The case of ASCII letters is ignored. */
                 readonly author?: string;
-                /** @description Only commits of this time or later, by `created_at`, wherever they stand in the history. */
+                /** @description Only commits with this `created_at` or later, at any position in the history. */
                 readonly since?: string;
-                /** @description Only commits of this time or earlier, by `created_at`. */
+                /** @description Only commits with this `created_at` or earlier. */
                 readonly until?: string;
             };
             readonly header?: never;
             readonly path: {
-                /** @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`. */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
-                /** @description The node. An id that names nothing is 404, whatever its form. */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 readonly node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag or a commit by its whole id: a
-                 *     branch, if there is one of that name, else the tag. The public sees `main`, tags, and the commits that these contain.
-                 *     What changes needs a branch.
+                 * @description The branch, with `/` written as `%2F`. To read below `tree/`, you can also use a tag or a full commit id. A
+                 *     branch takes precedence over a tag of the same name. Anonymous callers can read `main`, tags, and the commits
+                 *     that these contain. Changes require a branch.
                  */
                 readonly branch: components["parameters"]["branch_in_path"];
             };
@@ -3817,14 +3865,14 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`. */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
-                /** @description The node. An id that names nothing is 404, whatever its form. */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 readonly node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag or a commit by its whole id: a
-                 *     branch, if there is one of that name, else the tag. The public sees `main`, tags, and the commits that these contain.
-                 *     What changes needs a branch.
+                 * @description The branch, with `/` written as `%2F`. To read below `tree/`, you can also use a tag or a full commit id. A
+                 *     branch takes precedence over a tag of the same name. Anonymous callers can read `main`, tags, and the commits
+                 *     that these contain. Changes require a branch.
                  */
                 readonly branch: components["parameters"]["branch_in_path"];
             };
@@ -3836,7 +3884,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description The commit, with what it changed. */
+            /** @description The commit, with its changes. */
             readonly 201: {
                 headers: {
                     readonly Location: components["headers"]["Location"];
@@ -3853,17 +3901,17 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`. */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
-                /** @description The node. An id that names nothing is 404, whatever its form. */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 readonly node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag or a commit by its whole id: a
-                 *     branch, if there is one of that name, else the tag. The public sees `main`, tags, and the commits that these contain.
-                 *     What changes needs a branch.
+                 * @description The branch, with `/` written as `%2F`. To read below `tree/`, you can also use a tag or a full commit id. A
+                 *     branch takes precedence over a tag of the same name. Anonymous callers can read `main`, tags, and the commits
+                 *     that these contain. Changes require a branch.
                  */
                 readonly branch: components["parameters"]["branch_in_path"];
-                /** @description The commit, 7 to 40 characters of its id. */
+                /** @description The commit's id, or its first 7 or more characters. */
                 readonly commit_id: components["parameters"]["commit_id"];
             };
             readonly cookie?: never;
@@ -3885,23 +3933,23 @@ export interface operations {
     readonly getCommitDiff: {
         readonly parameters: {
             readonly query?: {
-                /** @description Only this file, or what lies in this folder. A rename into it is told as an addition. */
+                /** @description Only this file, or the files in this folder. A rename into it is shown as an addition. */
                 readonly path?: components["parameters"]["diff_path"];
             };
             readonly header?: never;
             readonly path: {
-                /** @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`. */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
-                /** @description The node. An id that names nothing is 404, whatever its form. */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 readonly node_id: components["parameters"]["node_id"];
-                /** @description A commit by its whole id, a branch or a Git tag, with `/` written as `%2F`. */
+                /** @description A full commit id, a branch or a Git tag, with `/` written as `%2F`. */
                 readonly commit: components["parameters"]["commit_revision"];
             };
             readonly cookie?: never;
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description What it changed. */
+            /** @description The diff. */
             readonly 200: {
                 headers: {
                     readonly ETag: components["headers"]["ETag"];
@@ -3917,20 +3965,20 @@ export interface operations {
     readonly compareCommits: {
         readonly parameters: {
             readonly query: {
-                /** @description A branch, a Git tag or a commit id. */
+                /** @description A branch, a Git tag or a full commit id. */
                 readonly base: string;
-                /** @description A branch, a Git tag or a commit id. */
+                /** @description A branch, a Git tag or a full commit id. */
                 readonly head: string;
-                /** @description Whether the answer has `text`, the hunks. */
+                /** @description If true, the response has `text`, the hunks. */
                 readonly text?: "true" | "false";
-                /** @description Only this file, or what lies in this folder. A rename into it is told as an addition. */
+                /** @description Only this file, or the files in this folder. A rename into it is shown as an addition. */
                 readonly path?: components["parameters"]["diff_path"];
             };
             readonly header?: never;
             readonly path: {
-                /** @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`. */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
-                /** @description The node. An id that names nothing is 404, whatever its form. */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 readonly node_id: components["parameters"]["node_id"];
             };
             readonly cookie?: never;
@@ -3953,18 +4001,18 @@ export interface operations {
     readonly getPatch: {
         readonly parameters: {
             readonly query: {
-                /** @description A branch, a Git tag or a commit id. */
+                /** @description A branch, a Git tag or a full commit id. */
                 readonly base?: string;
-                /** @description A branch, a Git tag or a commit id. */
+                /** @description A branch, a Git tag or a full commit id. */
                 readonly head: string;
-                /** @description Only this file, or what lies in this folder. A rename into it is told as an addition. */
+                /** @description Only this file, or the files in this folder. A rename into it is shown as an addition. */
                 readonly path?: components["parameters"]["diff_path"];
             };
             readonly header?: never;
             readonly path: {
-                /** @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`. */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
-                /** @description The node. An id that names nothing is 404, whatever its form. */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 readonly node_id: components["parameters"]["node_id"];
             };
             readonly cookie?: never;
@@ -3986,18 +4034,18 @@ export interface operations {
     readonly listPulls: {
         readonly parameters: {
             readonly query?: {
-                /** @description Only requests of this status. */
+                /** @description Only pull requests with this status. */
                 readonly status?: "open" | "merged" | "closed" | "all";
-                /** @description How many to answer at most. */
+                /** @description Maximum number of items. */
                 readonly limit?: components["parameters"]["limit"];
-                /** @description How many to skip. */
+                /** @description Number of items to skip. */
                 readonly offset?: components["parameters"]["offset"];
             };
             readonly header?: never;
             readonly path: {
-                /** @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`. */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
-                /** @description The node. An id that names nothing is 404, whatever its form. */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 readonly node_id: components["parameters"]["node_id"];
             };
             readonly cookie?: never;
@@ -4022,9 +4070,9 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`. */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
-                /** @description The node. An id that names nothing is 404, whatever its form. */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 readonly node_id: components["parameters"]["node_id"];
             };
             readonly cookie?: never;
@@ -4052,11 +4100,11 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`. */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
-                /** @description The node. An id that names nothing is 404, whatever its form. */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 readonly node_id: components["parameters"]["node_id"];
-                /** @description The pull request's number. One that names nothing is 404. */
+                /** @description The pull request's number. An unknown number is 404. */
                 readonly number: components["parameters"]["pull_number"];
             };
             readonly cookie?: never;
@@ -4080,11 +4128,11 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`. */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
-                /** @description The node. An id that names nothing is 404, whatever its form. */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 readonly node_id: components["parameters"]["node_id"];
-                /** @description The pull request's number. One that names nothing is 404. */
+                /** @description The pull request's number. An unknown number is 404. */
                 readonly number: components["parameters"]["pull_number"];
             };
             readonly cookie?: never;
@@ -4112,11 +4160,11 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`. */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
-                /** @description The node. An id that names nothing is 404, whatever its form. */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 readonly node_id: components["parameters"]["node_id"];
-                /** @description The pull request's number. One that names nothing is 404. */
+                /** @description The pull request's number. An unknown number is 404. */
                 readonly number: components["parameters"]["pull_number"];
             };
             readonly cookie?: never;
@@ -4144,11 +4192,11 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`. */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
-                /** @description The node. An id that names nothing is 404, whatever its form. */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 readonly node_id: components["parameters"]["node_id"];
-                /** @description The pull request's number. One that names nothing is 404. */
+                /** @description The pull request's number. An unknown number is 404. */
                 readonly number: components["parameters"]["pull_number"];
             };
             readonly cookie?: never;
@@ -4174,18 +4222,18 @@ export interface operations {
     readonly listPullCommits: {
         readonly parameters: {
             readonly query?: {
-                /** @description How many to answer at most. */
+                /** @description Maximum number of items. */
                 readonly limit?: components["parameters"]["limit"];
-                /** @description How many to skip. */
+                /** @description Number of items to skip. */
                 readonly offset?: components["parameters"]["offset"];
             };
             readonly header?: never;
             readonly path: {
-                /** @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`. */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
-                /** @description The node. An id that names nothing is 404, whatever its form. */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 readonly node_id: components["parameters"]["node_id"];
-                /** @description The pull request's number. One that names nothing is 404. */
+                /** @description The pull request's number. An unknown number is 404. */
                 readonly number: components["parameters"]["pull_number"];
             };
             readonly cookie?: never;
@@ -4210,11 +4258,11 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`. */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
-                /** @description The node. An id that names nothing is 404, whatever its form. */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 readonly node_id: components["parameters"]["node_id"];
-                /** @description The pull request's number. One that names nothing is 404. */
+                /** @description The pull request's number. An unknown number is 404. */
                 readonly number: components["parameters"]["pull_number"];
             };
             readonly cookie?: never;
@@ -4238,11 +4286,11 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`. */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
-                /** @description The node. An id that names nothing is 404, whatever its form. */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 readonly node_id: components["parameters"]["node_id"];
-                /** @description The pull request's number. One that names nothing is 404. */
+                /** @description The pull request's number. An unknown number is 404. */
                 readonly number: components["parameters"]["pull_number"];
             };
             readonly cookie?: never;
@@ -4264,23 +4312,23 @@ export interface operations {
     readonly getPullDiff: {
         readonly parameters: {
             readonly query?: {
-                /** @description Only this file, or what lies in this folder. A rename into it is told as an addition. */
+                /** @description Only this file, or the files in this folder. A rename into it is shown as an addition. */
                 readonly path?: components["parameters"]["diff_path"];
             };
             readonly header?: never;
             readonly path: {
-                /** @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`. */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
-                /** @description The node. An id that names nothing is 404, whatever its form. */
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
                 readonly node_id: components["parameters"]["node_id"];
-                /** @description The pull request's number. One that names nothing is 404. */
+                /** @description The pull request's number. An unknown number is 404. */
                 readonly number: components["parameters"]["pull_number"];
             };
             readonly cookie?: never;
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description What it changes. */
+            /** @description The diff. */
             readonly 200: {
                 headers: {
                     readonly ETag: components["headers"]["ETag"];
@@ -4297,11 +4345,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description The `ETag` of an earlier answer. */
+                /** @description The `ETag` of an earlier response. */
                 readonly "If-None-Match"?: components["parameters"]["If-None-Match"];
             };
             readonly path: {
-                /** @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`. */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
             };
             readonly cookie?: never;
@@ -4324,11 +4372,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description The `ETag` of an earlier answer. */
+                /** @description The `ETag` of an earlier response. */
                 readonly "If-None-Match"?: components["parameters"]["If-None-Match"];
             };
             readonly path: {
-                /** @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`. */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
             };
             readonly cookie?: never;
@@ -4350,17 +4398,17 @@ export interface operations {
     readonly getMap: {
         readonly parameters: {
             readonly query?: {
-                /** @description Only this node and those in its disk, at the places that they have in the whole. */
+                /** @description Only this node and those in its disk, at their positions in the whole map. */
                 readonly under?: components["schemas"]["AnyId"];
-                /** @description `false`: the 100 largest areas alone; the columns are empty. */
+                /** @description `false`: only the 100 largest areas. The columns are empty. */
                 readonly columns?: boolean;
             };
             readonly header?: {
-                /** @description The `ETag` of an earlier answer. */
+                /** @description The `ETag` of an earlier response. */
                 readonly "If-None-Match"?: components["parameters"]["If-None-Match"];
             };
             readonly path: {
-                /** @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`. */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
             };
             readonly cookie?: never;
@@ -4384,7 +4432,7 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`. */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
             };
             readonly cookie?: never;
@@ -4395,7 +4443,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description What was found. */
+            /** @description The matches, and the nodes reached from them. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -4409,17 +4457,17 @@ export interface operations {
     readonly suggestTitles: {
         readonly parameters: {
             readonly query: {
-                /** @description What is typed so far. */
+                /** @description The text typed so far. */
                 readonly q: components["parameters"]["suggest_q"];
-                /** @description How many titles. */
+                /** @description Maximum number of titles. */
                 readonly limit?: components["parameters"]["suggest_limit"];
             };
             readonly header?: {
-                /** @description The `ETag` of an earlier answer. */
+                /** @description The `ETag` of an earlier response. */
                 readonly "If-None-Match"?: components["parameters"]["If-None-Match"];
             };
             readonly path: {
-                /** @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`. */
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
                 readonly org_id: components["parameters"]["org_id"];
             };
             readonly cookie?: never;
@@ -4441,13 +4489,13 @@ export interface operations {
     readonly listAccounts: {
         readonly parameters: {
             readonly query?: {
-                /** @description Part of the e-mail or the name; the case of ASCII letters does not matter. */
+                /** @description Part of the e-mail address or the name. The case of ASCII letters is ignored. */
                 readonly q?: components["parameters"]["account_q"];
-                /** @description Which of them. */
+                /** @description Which accounts to list. */
                 readonly state?: components["parameters"]["account_state"];
-                /** @description How many to answer at most. */
+                /** @description Maximum number of items. */
                 readonly limit?: components["parameters"]["limit"];
-                /** @description How many to skip. */
+                /** @description Number of items to skip. */
                 readonly offset?: components["parameters"]["offset"];
             };
             readonly header?: never;
@@ -4474,7 +4522,7 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description The account. An id that names nothing is 404, whatever its form. */
+                /** @description The account's id. An unknown id is 404, even if it is not a UUID. */
                 readonly account_id: components["parameters"]["account_id"];
             };
             readonly cookie?: never;
@@ -4498,14 +4546,14 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description The account. An id that names nothing is 404, whatever its form. */
+                /** @description The account's id. An unknown id is 404, even if it is not a UUID. */
                 readonly account_id: components["parameters"]["account_id"];
             };
             readonly cookie?: never;
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description What has become of the organisations. */
+            /** @description The organisations that the user left, and those in the trash. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -4521,7 +4569,7 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description The account. An id that names nothing is 404, whatever its form. */
+                /** @description The account's id. An unknown id is 404, even if it is not a UUID. */
                 readonly account_id: components["parameters"]["account_id"];
             };
             readonly cookie?: never;
@@ -4549,7 +4597,7 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description The account. An id that names nothing is 404, whatever its form. */
+                /** @description The account's id. An unknown id is 404, even if it is not a UUID. */
                 readonly account_id: components["parameters"]["account_id"];
             };
             readonly cookie?: never;
@@ -4570,9 +4618,9 @@ export interface operations {
     readonly listAllOrgs: {
         readonly parameters: {
             readonly query?: {
-                /** @description How many to answer at most. */
+                /** @description Maximum number of items. */
                 readonly limit?: components["parameters"]["limit"];
-                /** @description How many to skip. */
+                /** @description Number of items to skip. */
                 readonly offset?: components["parameters"]["offset"];
             };
             readonly header?: never;
@@ -4597,9 +4645,9 @@ export interface operations {
     readonly listPlaces: {
         readonly parameters: {
             readonly query?: {
-                /** @description The `next` of the answer before. */
+                /** @description The `next` of the previous response. */
                 readonly since?: string;
-                /** @description How many to answer at most. */
+                /** @description Maximum number of entries. */
                 readonly limit?: number;
             };
             readonly header?: never;
@@ -4608,7 +4656,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description Organisations whose place has changed, in the order of the changes. */
+            /** @description Organisations whose placement has changed, in the order of the changes. */
             readonly 200: {
                 headers: {
                     readonly ETag: components["headers"]["ETag"];
@@ -4629,7 +4677,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description It is. */
+            /** @description The process is alive. */
             readonly 200: {
                 headers: {
                     readonly ETag: components["headers"]["ETag"];
@@ -4638,7 +4686,7 @@ export interface operations {
                 content: {
                     readonly "application/json": {
                         /**
-                         * @description The process answers.
+                         * @description The process responds.
                          * @constant
                          */
                         readonly status: "ok";
@@ -4656,7 +4704,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description It can. */
+            /** @description The service is ready. */
             readonly 200: {
                 headers: {
                     readonly ETag: components["headers"]["ETag"];
@@ -4665,7 +4713,8 @@ export interface operations {
                 content: {
                     readonly "application/json": {
                         /**
-                         * @description `indexing`: the service takes requests while its index is made again. An organisation answers 503 `busy` until it is indexed, and one that is asked for is indexed before the others.
+                         * @description `indexing`: the service takes requests while its index is being rebuilt. Until an organisation
+                         *     is indexed, its requests get 503 `busy`. An organisation that is requested is indexed first.
                          * @enum {string}
                          */
                         readonly status: "ready" | "indexing";
@@ -4712,7 +4761,7 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": {
-                        /** @description The version of OpenAPI. */
+                        /** @description The OpenAPI version. */
                         readonly openapi: string;
                         /** @description The title, the version and the guide. */
                         readonly info: {
@@ -4742,7 +4791,7 @@ export interface operations {
             readonly 200: {
                 headers: {
                     readonly ETag: components["headers"]["ETag"];
-                    /** @description Anyone may keep it for five minutes. */
+                    /** @description Any cache can keep the response for five minutes. */
                     readonly "Cache-Control"?: string;
                     readonly [name: string]: unknown;
                 };
@@ -4761,7 +4810,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description Issuer, keys and claims. */
+            /** @description The issuer, the keys and the claims. */
             readonly 200: {
                 headers: {
                     readonly ETag: components["headers"]["ETag"];

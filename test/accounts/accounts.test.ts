@@ -90,7 +90,7 @@ describe('accounts', () => {
           detail: [
             {
               loc: ['body', 'name'],
-              msg: 'Value error, the text is blank or holds a control character',
+              msg: 'The text must not be blank or contain control characters',
               type: 'string_pattern_mismatch',
               ctx: blank.body.detail[0].ctx,
               input: '  ',

@@ -1,0 +1,115 @@
+/** The samples of the API description run as they are written: curl in a shell, JavaScript with the client. */
+
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { runInNewContext } from 'node:vm'
+import { expect } from 'chai'
+import { grove as newClient } from '../../spec/client/client.ts'
+import document from '../../spec/openapi.json' with { type: 'json' }
+import { type Grove, startGrove } from '../support/grove.ts'
+import { expecting, newNode, type TestNode } from '../support/node.ts'
+import { client, type PersonClient, password, signUp } from '../support/people.ts'
+import { until } from '../support/until.ts'
+
+interface Sample {
+  readonly lang: string
+  readonly label: string
+  readonly source: string
+}
+
+interface Operation {
+  readonly operationId: string
+  readonly 'x-codeSamples'?: readonly Sample[]
+}
+
+/** A node with a branch, and its newest commit. */
+interface Scene {
+  readonly node: TestNode
+  readonly head: string
+}
+
+const run = promisify(execFile)
+
+const sampled = Object.values(document.paths)
+  .flatMap((item) => Object.values(item) as Operation[])
+  .filter((operation) => operation['x-codeSamples'] !== undefined)
+
+describe('code samples', () => {
+  let grove: Grove
+  let bob: PersonClient
+  let folder: string
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'grove-samples-'))
+    grove = await startGrove({ logLevel: 'info' })
+    bob = await signUp(grove, 'Bob')
+    await bob.patch(`/orgs/${bob.org}`, { published: true }).then(expecting(200))
+  })
+  after(async () => {
+    await grove.close()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  /** What the samples find: a node with a branch `dolphins`, proposed by pull request 1 for the sample that merges it. */
+  const newScene = async (operationId: string): Promise<Scene> => {
+    const node = await newNode(grove, bob, { tags: ['sea'], text_content: 'Whales.\n' })
+    await node.proposal('dolphins')
+    if (operationId === 'mergePull') await node.open('dolphins')
+    const { head } = (await bob.get(node.at)).body
+    return { node, head }
+  }
+
+  /** Ann is the account of the samples: it exists for signing in, and does not for signing up. */
+  const account = async (operationId: string) => {
+    const known = await client(grove).post('/auth/login', { email: 'ann@example.org', password })
+    if (operationId === 'signUp' && known.status === 200)
+      await client(grove, known.body.accessToken).delete('/auth/me', {}, { password }).then(expecting(200))
+    if (operationId === 'logIn' && known.status !== 200) await signUp(grove, 'Ann')
+  }
+
+  const inShell = async (source: string, { node, head }: Scene) => {
+    const TOKEN = bob.session.accessToken
+    const env = { PATH: process.env.PATH, GROVE: grove.url, TOKEN, ORG: bob.org, NODE: node.id, HEAD: head }
+    // A refusal fails the sample.
+    const script = `curl() { command curl --fail-with-body "$@"; }\n${source}`
+    await run('bash', ['-euo', 'pipefail', '-c', script], { cwd: folder, env })
+  }
+
+  const inJavaScript = async (source: string, { node }: Scene) => {
+    const context = {
+      ...{ grove: newClient, url: grove.url, org_id: bob.org, node_id: node.id },
+      ...{ g: newClient({ url: grove.url, token: bob.session.accessToken }), console: { log: () => {} }, crypto },
+    }
+    await runInNewContext(`(async () => {\n${source}\n})()`, context)
+  }
+
+  it('are there for the operations that people use most, in curl and JavaScript', () => {
+    expect(sampled).to.have.length.of.at.least(15)
+    for (const { operationId, 'x-codeSamples': samples = [] } of sampled)
+      expect(
+        samples.map(({ lang, label }) => `${lang}: ${label}`),
+        operationId,
+      ).to.deep.equal(['Shell: curl', 'JavaScript: grove/client'])
+  })
+
+  for (const { operationId, 'x-codeSamples': samples = [] } of sampled)
+    it(`of ${operationId} run`, async () => {
+      for (const { lang, source } of samples) {
+        await account(operationId)
+        const scene = await newScene(operationId)
+        const called = () => operationsIn(grove.logged())
+        await until(() => called().at(-1) === 'getNode')
+        const before = called().length
+        await (lang === 'Shell' ? inShell(source, scene) : inJavaScript(source, scene))
+        await until(() => called().slice(before).includes(operationId))
+      }
+    })
+})
+
+/** The operations of requests in a log, in the order of its lines. */
+function operationsIn(log: string): string[] {
+  return [...log.matchAll(/"op":"(\w+)"/g)].map(([, operation = '']) => operation)
+}
