@@ -1,4 +1,4 @@
-/** The tour of the README, through nginx as the README of cells has it, asked of each of three cells, of which one has the organisation. */
+/** The tour of spec/README.md, through nginx as the README of cells has it, asked of each of three cells, of which one has the organisation. */
 
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { expect } from 'chai'
@@ -29,7 +29,7 @@ interface Cell {
   readonly environment: Record<string, string>
 }
 
-describe('the tour of the README through nginx and a cell', () => {
+describe('the tour through nginx and a cell', () => {
   /** What the first one has printed, block by block. */
   let first: readonly string[] | undefined
 
@@ -59,7 +59,9 @@ describe('the tour of the README through nginx and a cell', () => {
         ])
         const environment = { ...home.environment, ...Object.fromEntries(authorities) }
         const others = cells.filter((cell) => cell !== asked)
-        const said = masked(await tour(clone, base, environment, takeOut(certificate, port, others)))
+        const said = masked(
+          await tour(clone, base, { more: environment, afterSignUp: takeOut(certificate, port, others) }),
+        )
         expect(said).to.have.length(10)
         expect(said[3]).to.include('"status": "merged"')
         expect(await passedOn(asked), 'requests that the cell has passed on').to.equal(asked !== home)
@@ -109,12 +111,13 @@ async function passedOn({ grove }: Cell): Promise<boolean> {
   return /^grove_forwarded_total\{.*outcome="done".*\} [1-9]/m.test(await answer.text())
 }
 
-/** Without what differs from run to run: ids, hashes, the address. */
+/** With placeholders for what differs from run to run: ids, hashes, times, the address and scores. */
 function masked(blocks: readonly string[]): string[] {
   return blocks.map((block) =>
     block
       .replace(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'ID')
       .replace(/\b(?=[0-9a-f]*\d)[0-9a-f]{7}\b|\b[0-9a-f]{40}\b/g, 'HASH')
+      .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME')
       .replace(/localhost:\d+/g, 'ADDRESS')
       .replace(/"score": [\d.]+/g, 'SCORE')
       .replace(/^index [0-9a-f]+\.\.[0-9a-f]+/gm, 'index'),

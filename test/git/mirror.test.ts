@@ -26,7 +26,7 @@ describe('git: mirrors of an organisation over HTTP', () => {
     await rm(dataDir, { recursive: true, force: true })
   })
 
-  it('are made by the shell of spec/README.md and restore everything that the owner could read', async () => {
+  it('are made by the shell of spec/git.md and restore everything that the owner could read', async () => {
     const whales = await newNode(grove, ann, { text_content: 'Whales.\n', tags: ['sea'] })
     await newNode(grove, ann, { title: 'Blue', parents: [whales.id] })
     for (const name of ['merged', 'closed', 'open']) {
@@ -40,8 +40,8 @@ describe('git: mirrors of an organisation over HTTP', () => {
     const before = await everythingIn(grove, ann.session.accessToken, [ann.org], ['whales'])
     const { token } = (await ann.post('/auth/tokens', { name: 'Backup', access: 'read', org_id: ann.org })).body
 
-    const readme = await readFile(resolve('spec/README.md'), 'utf8')
-    const [, shell = ''] = /<!-- mirror over http -->\s+```sh\n([\s\S]*?)```/.exec(readme) ?? []
+    const page = await readFile(resolve('spec/git.md'), 'utf8')
+    const [, shell = ''] = /<!-- mirror over http -->\s+```sh\n([\s\S]*?)```/.exec(page) ?? []
     expect(shell).to.match(/xargs/)
     await desk.done(`mkdir copy; cd copy; ${shell}`, { GROVE: grove.url, ORG: ann.org, TOKEN: token })
     await grove.stop()
