@@ -4268,8 +4268,11 @@ export interface components {
             code: components["schemas"]["ErrorCode"];
             /** @description The id of this request in the operator's log. */
             request_id: string;
-            /** @description Path of the page that explains the code, on this service. */
-            link?: string;
+            /**
+             * @description Path of the entry of `code` in the list of error codes, on this service.
+             * @example /docs/errors#node_not_found
+             */
+            link: string;
             /** @description With `head_moved`, the current head of the branch. Absent if the branch does not exist. */
             current_head?: components["schemas"]["Oid"];
             /** @description With `pull_request_exists`, the number of the open pull request. */

@@ -112,7 +112,10 @@ describe('the token of one node', () => {
       for (const tool of ['read_node', 'neighbours'])
         expectNothingOf(await model.ask(tool, { org_id: ann.org, node_id: own.id }))
       const told = await model.ask('neighbours', { org_id: ann.org, node_id: own.id })
-      expect(told).to.contain(others.target).and.contain('The token is limited to this node').and.not.contain('Left out')
+      expect(told)
+        .to.contain(others.target)
+        .and.contain('The token is limited to this node')
+        .and.not.contain('Left out')
     } finally {
       await model.client.close()
     }

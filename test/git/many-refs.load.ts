@@ -86,9 +86,7 @@ describe('git: a push of many refs', () => {
     await desk.done(`touch ${lock}`)
     const { text } = await desk.sh(`cd whales; git push -f origin $(seq -f 'HEAD:b%g' ${count})`)
     await desk.done(`rm ${lock}`)
-    expect(text.match(/rejected.*/g)).to.deep.equal([
-      'rejected] HEAD -> b7 (another write is in progress; push again)',
-    ])
+    expect(text.match(/rejected.*/g)).to.deep.equal(['rejected] HEAD -> b7 (another write is in progress; push again)'])
     expect(new Set(node.git.lines('for-each-ref', '--format=%(objectname)', 'refs/heads')).size).to.equal(3)
   })
 })

@@ -99,7 +99,7 @@ describe('the documents', () => {
 
 /** The cells of the table below a heading, without its head. */
 function rows(markdown: string, heading: string): string[][] {
-  const [, section = ''] = markdown.split(new RegExp(`^##+ ${heading}$`, 'm'))
+  const [, section = ''] = markdown.split(new RegExp(`^#+ ${heading}$`, 'm'))
   const lines = section.slice(0, section.search(/^##/m)).match(/^\|.*\|$/gm) ?? []
   return lines.slice(2).map((line) =>
     line
