@@ -7,7 +7,7 @@ import ts from 'typescript'
 import { isScalar, LineCounter, parseDocument, visit } from 'yaml'
 
 /** `headings` are titles of documents; `docstrings` are the comments of declarations and files. */
-export type Surface = 'documents' | 'headings' | 'descriptions' | 'messages' | 'comments' | 'docstrings'
+type Surface = 'documents' | 'headings' | 'descriptions' | 'messages' | 'comments' | 'docstrings'
 
 export interface Sentence {
   readonly file: string

@@ -138,6 +138,6 @@ export function digestOf({ title, tags, properties }: NodeMembers, text: string)
 }
 
 /** Returns Git's blob id of the bytes. */
-export function blobId(bytes: Uint8Array): string {
+function blobId(bytes: Uint8Array): string {
   return createHash('sha1').update(`blob ${bytes.length}\0`).update(bytes).digest('hex')
 }
