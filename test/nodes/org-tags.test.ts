@@ -121,7 +121,7 @@ describe('the tags of an organisation', () => {
     )
     const { findings } = JSON.parse((await cli(grove.dataDir, 'doctor', '--json')).stdout)
     expect(findings.map(({ reason }: { reason: string }) => reason)).to.deep.equal([
-      'org_tag sea: nodes is 1, the index has 2',
+      'org_tag sea: nodes is 1, but the index has 2',
     ])
   })
 

@@ -57,7 +57,7 @@ describe('a process that was killed between its refs and the index', () => {
     await writeFile(join(node.git.dir, 'refs/grove/ledger'), 'What nobody can mend\n').catch(() => mkdirLedger(node))
     const home = await leaveToken({ locks: [join(node.git.dir, 'refs/heads/main.lock')] })
     await restart('error')
-    expect(grove.logged().match(/what a dead process has changed cannot be read/g)).to.have.length(1)
+    expect(grove.logged().match(/a repository that a dead process has changed cannot be read/g)).to.have.length(1)
     expect(existsSync(home)).to.equal(false)
   })
 
