@@ -4417,7 +4417,7 @@ export interface components {
             content: {
                 /**
                  * @example {
-                 *       "detail": "PUT is not possible here",
+                 *       "detail": "PUT is not allowed here; the header Allow lists the methods",
                  *       "code": "method_not_allowed",
                  *       "request_id": "01980b00-0000-7000-8000-00000000000a",
                  *       "link": "/docs/errors#method_not_allowed"

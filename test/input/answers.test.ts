@@ -25,7 +25,7 @@ describe('input', () => {
       const answer = await ann.put('/orgs', {})
       expect(answer).to.deep.equal({
         status: 405,
-        body: { detail: 'PUT is not possible here', code: 'method_not_allowed' },
+        body: { detail: 'PUT is not allowed here; the header Allow lists the methods', code: 'method_not_allowed' },
       })
       expect(answer.headers.allow).to.equal('POST, GET, HEAD, OPTIONS')
     })

@@ -53,7 +53,7 @@ export const findOperation: RequestHandler = (req, res, next) => {
   const operation = match.operations.get(req.method === 'HEAD' ? 'GET' : req.method)
   if (operation === undefined) {
     res.set('Allow', allow)
-    throw new AppError('method_not_allowed', `${req.method} is not possible here`)
+    throw new AppError('method_not_allowed', `${req.method} is not allowed here; the header Allow lists the methods`)
   }
   const parameters = normalizeInput(operation.pathSchema, match.parameters) as PathMatch['parameters'] // an object of the same strings
   setOperation(req, operation, { ...match, parameters })

@@ -106,7 +106,7 @@ function serviceOf(req: Request, res: Response, { rest }: Route): GitService {
   const method = rest === 'info/refs' ? 'GET' : 'POST'
   if (req.method !== method) {
     res.set('Allow', method)
-    throw new AppError('method_not_allowed', `${req.method} is not possible here`)
+    throw new AppError('method_not_allowed', `${req.method} is not allowed here; the header Allow lists the methods`)
   }
   const service = services.find((one) => one === (rest === 'info/refs' ? req.query.service : rest))
   if (service === undefined)
@@ -153,7 +153,7 @@ function bodyOf(req: Request): Readable {
   // Not `pipeline`, which would close the connection, and so the response.
   inflated.once('error', () => req.unpipe(inflated).resume())
   req.once('close', () => {
-    if (!req.readableEnded) inflated.destroy(new Error('The client has gone'))
+    if (!req.readableEnded) inflated.destroy(new Error('The client has disconnected'))
   })
   return req.pipe(inflated)
 }
@@ -210,7 +210,7 @@ export function exchangesUntil(draining: AbortSignal): { begin(req: Request, res
       const controls: Controls = { gone: new AbortController(), stopping: new AbortController(), admitted: false }
       const { gone, stopping } = controls
       all.add(controls)
-      res.once('close', () => gone.abort(new Error('The client has gone')))
+      res.once('close', () => gone.abort(new Error('The client has disconnected')))
       // Most clients read the response only after they have sent everything.
       res.once('finish', () => req.unpipe().resume())
       enforceClientTimeouts(req, res, () => {
