@@ -73,7 +73,10 @@ export function createHttpServer(app: Express, log: Logger | undefined): Server 
   })
   server.on('timeout', endSilent)
   server.on('connect', (_req: IncomingMessage, socket: Duplex) => {
-    sendRaw(refusals, socket, { code: 'method_not_allowed', detail: 'CONNECT is not allowed here; the header Allow lists the methods' })
+    sendRaw(refusals, socket, {
+      code: 'method_not_allowed',
+      detail: 'CONNECT is not allowed here; the header Allow lists the methods',
+    })
     linger(socket)
   })
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => refuseBroken(refusals, error, socket))
