@@ -1,13 +1,13 @@
 /**
- * Writes openapi.json, types.ts, rights.ts and client/ from openapi.yaml, and errors.json from errors.md.
+ * Writes openapi.json, types.ts, rights.ts and client/ from openapi.yaml, and documents.json from the documents.
  *
  * With --check it only compares, and exits with 1 if they differ.
  */
 import { readFile, writeFile } from 'node:fs/promises'
-import MarkdownIt from 'markdown-it'
 import openapiTS, { astToString, COMMENT_HEADER } from 'openapi-typescript'
 import { isInterfaceDeclaration, type Node } from 'typescript'
 import { parse } from 'yaml'
+import { documentsOf } from './documents-of.ts'
 import { operationsOf } from './operations-of.ts'
 import { rightsOf } from './rights-of.ts'
 
@@ -23,7 +23,7 @@ const generated = {
   'openapi.json': json,
   'types.ts': printed(await openapiTS(json, { defaultNonNullable: true })),
   'rights.ts': rightsOf(document),
-  'errors.json': `${JSON.stringify({ html: errorsOf(await readFile(here('errors.md'), 'utf8')) }, null, 2)}\n`,
+  'documents.json': await documentsOf(here),
   'client/operations.ts': operationsOf(document),
   'client/types.ts': clientTypes(
     await openapiTS(withoutRefusals(json), { defaultNonNullable: false, immutable: true }),
@@ -37,16 +37,6 @@ for (const [file, text] of Object.entries(generated)) {
     console.error(`spec/${file} is not up to date: run npm run generate`)
     process.exitCode = 1
   }
-}
-
-/** The page of error codes as HTML. Each heading has its text as its id. */
-function errorsOf(markdown: string): string {
-  const renderer = new MarkdownIt()
-  renderer.renderer.rules.heading_open = (tokens, at) => {
-    const { tag = '' } = tokens[at] ?? {}
-    return `<${tag} id="${renderer.utils.escapeHtml(tokens[at + 1]?.content ?? '')}">`
-  }
-  return renderer.render(markdown)
 }
 
 function printed(nodes: readonly Node[]): string {

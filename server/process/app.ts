@@ -19,7 +19,7 @@ import { requireMetricsToken } from '../http/metrics-token.ts'
 import { chain } from '../http/middleware-chain.ts'
 import { countRefused, limitOptions, limitRequests, limitSignUps, requestCounter } from '../http/rate-limits.ts'
 import { docsFiles } from '../http/responses/docs.ts'
-import { errorDocs } from '../http/responses/error-docs.ts'
+import { documentPages } from '../http/responses/documents.ts'
 import { compressed, crossOrigin, securityHeaders } from '../http/responses/headers.ts'
 import { mcpOverHttp } from '../mcp/http.ts'
 import { cookieToBearer } from '../pages/cookie-auth.ts'
@@ -91,7 +91,7 @@ export function createApp(
       crossOrigin(),
       compressed(),
       docsFiles(),
-      errorDocs(),
+      documentPages(),
       missingPages(shown),
       pathParameters,
       limitOptions(countRequest),

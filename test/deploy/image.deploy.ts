@@ -64,7 +64,7 @@ describe('the image', () => {
     expect(taken.map(({ from }) => from)).to.deep.equal(taken.map(() => built))
     const sources = taken.flatMap(({ paths }) => paths.slice(0, -1))
     // The documents, the files of this folder, the list of versions and what is left out are for npm.
-    const needed = files.filter((path: string) => !/\.(md|yaml|json)$|^server\/deploy$|^!/.test(path))
+    const needed = files.filter((path: string) => !/\.(md|png|yaml|json)$|^server\/deploy$|^!/.test(path))
     expect(sources).to.include.members(needed.map((path: string) => `/build/${path}`))
     expect(sources).to.include.members(['/build/package.json', '/build/node_modules'])
   })

@@ -23,6 +23,24 @@ describe('the link of an error', () => {
     expect(String(page)).to.include('<h3 id="not_found">')
   })
 
+  it('leads to a page next to the other documents for clients, whose links and anchors are there', async () => {
+    const pages = new Map<string, string>()
+    for (const name of ['guide', 'errors', 'limits', 'git']) {
+      const { status, body } = await client(grove).get(`/docs/${name}`)
+      expect(status, name).to.equal(200)
+      pages.set(name, String(body))
+    }
+    const broken: string[] = []
+    for (const [name, html] of pages)
+      for (const [, href = ''] of html.matchAll(/href="((?![a-z]+:)[^"]*)"/g)) {
+        const [page = '', anchor] = href.split('#')
+        const target = page === '' ? html : pages.get(page)
+        const isThere = target === undefined ? ['../docs', '../openapi.json', 'favicon-32x32.png'].includes(page) : true
+        if (!isThere || (anchor !== undefined && !target?.includes(`id="${anchor}"`))) broken.push(`${name}: ${href}`)
+      }
+    expect(broken).to.deep.equal([])
+  })
+
   it('is also in answers to what is not HTTP', async () => {
     const { hostname, port } = new URL(grove.url)
     const socket = connect(Number(port), hostname)
@@ -37,7 +55,7 @@ describe('the link of an error', () => {
     for (let at = 0; at < sections.length; at += 2)
       for (const [, code = '', first = ''] of (sections[at + 1] ?? '').matchAll(/^### (\w+)\n\n(.+)$/gm)) {
         listed[code] = Number(sections[at])
-        expect(first, code).to.match(/\.$/)
+        expect(first, code).to.match(/\.\)?$/)
       }
     expect(listed).to.deep.equal(statusOf)
   })

@@ -46,7 +46,7 @@ export function publicPath(res: Response, path: string): string {
 }
 
 /** The path of the page of error codes. */
-export const errorDocsPath = '/docs/errors'
+const errorDocsPath = '/docs/errors'
 
 /** The entry of a code on the page of error codes. @param publicPath of the service, empty if it has none */
 export function errorLink(publicPath: string, code: ErrorCode): string {
