@@ -1,5 +1,6 @@
 /**
- * Writes files that survive a power cut: written, synced, then named. Storage faults are thrown as GitError.
+ * Writes files that survive a power cut. Each file is written, synced, then named. Storage faults are thrown as
+ * GitError.
  *
  * Syncs and large writes use the thread pool. Renames and small writes are synchronous, because they then take 20 µs
  * each instead of 200. A commit of four objects takes half the CPU time (2,000 instead of 1,000 commits a second).
@@ -18,7 +19,8 @@ const smallWriteBytes = 65_536
  * Creates `path`, writes `bytes`, syncs and closes it. The file exists when this returns its promise. Its name is
  * durable only after `syncDirectory`. Removes a file that could not be written completely.
  *
- * @throws GitError storage_full, storage_readonly, storage_error (also for any failed sync, with facts.sync = true)
+ * @throws GitError busy, storage_full, storage_readonly, storage_error (also for any failed sync, with facts.sync =
+ * true)
  * @throws system errors such as EEXIST and ENOENT, unchanged
  */
 export async function writeSynced(path: string, bytes: Uint8Array | string, mode = 0o644): Promise<void> {
@@ -33,7 +35,7 @@ export async function writeSynced(path: string, bytes: Uint8Array | string, mode
 
 /**
  * Writes a file as writeSynced does, but leaves it open and unsynced. Several files are synced faster if all are
- * written first. The caller syncs and closes them.
+ * written first. The caller syncs and closes the file.
  */
 export async function writeOpen(path: string, bytes: Uint8Array | string, mode: number): Promise<number> {
   const file = openFile(path, 'wx', mode)
@@ -148,7 +150,7 @@ function giveTurn(): void {
 /**
  * Waits for all work to end, even if some of it fails. Nothing still runs when the caller cleans up.
  *
- * @throws the first failure
+ * @throws the first failure in the order of `work`
  */
 export async function allDone(work: readonly (Promise<unknown> | undefined)[]): Promise<void> {
   for (const outcome of await Promise.allSettled(work)) if (outcome.status === 'rejected') throw outcome.reason
@@ -168,7 +170,7 @@ function writeLarge(file: number, bytes: Uint8Array | string): Promise<void> {
   })
 }
 
-/** Removes a temporary file. */
+/** Removes an incomplete file. Ignores a failure. */
 export function discard(path: string): void {
   try {
     unlinkSync(path)

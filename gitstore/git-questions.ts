@@ -15,7 +15,7 @@ const memory = ['core.packedGitWindowSize=1m', 'core.packedGitLimit=32m', 'core.
 
 /**
  * Makes Git's output depend only on the objects. Attributes of a tree are ignored, and names beyond ASCII are quoted.
- * Git before 2.41 does not know the variable, and reads no attributes of trees in a bare repository.
+ * Git before 2.41 ignores GIT_ATTR_SOURCE, but reads no attributes of trees in a bare repository.
  */
 const env = { GIT_ATTR_SOURCE: '4b825dc642cb6eb9a060e54bf8d69288fbee4904', GIT_LITERAL_PATHSPECS: '1' }
 const settings = ['core.attributesFile=/dev/null', 'core.quotePath=true', 'diff.suppressBlankEmpty=false']
@@ -31,7 +31,8 @@ export interface GitReading {
 }
 
 /**
- * Returns the output of Git. The arguments must be such that Git can refuse them only if it cannot read the repository.
+ * Returns the output of Git. The arguments must be valid, so that exit code 128 means that Git cannot read the
+ * repository.
  *
  * @throws GitError limit_exceeded (time with facts.timedOut, or output), object_damaged (facts.stderr), repo_missing,
  *   busy, native_failed

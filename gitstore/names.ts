@@ -1,5 +1,6 @@
 /**
- * Checks names from clients: branches, paths and users. REST and push share it. A problem is a sentence for the caller.
+ * Checks names from clients: branches, paths and users. REST and push share these checks. Each returns undefined, or
+ * a sentence for the caller.
  */
 
 /** A name that `branchNameProblem` accepts. */
@@ -11,7 +12,10 @@ export function parseBranchName(name: string): BranchName | undefined {
 
 const maxBranchBytes = 200
 
-/** Git's check-ref-format, and names that Git tools confuse with options, ids or other refs (CVE-2022-2417). */
+/**
+ * Says why a branch cannot have a name. Applies Git's check-ref-format. Also refuses names that Git tools confuse
+ * with options, ids or other refs (CVE-2022-2417).
+ */
 export function branchNameProblem(name: string): string | undefined {
   if (name === '') return 'A branch name cannot be empty'
   if (!isWellFormed(name)) return 'A branch name must be valid Unicode'
@@ -45,7 +49,7 @@ export function treePathProblem(path: string): string | undefined {
   if (!isWellFormed(path)) return 'A path must be valid Unicode'
   if (Buffer.byteLength(path) > maxPathBytes) return `A path cannot be longer than ${maxPathBytes} bytes`
   const names = path.split('/')
-  if (names.length > maxPathDepth) return `A path cannot be deeper than ${maxPathDepth} folders`
+  if (names.length > maxPathDepth) return `A path cannot have more than ${maxPathDepth} parts`
   for (const name of names) {
     if (name === '') return "A path cannot be empty, begin or end with '/' or contain '//'"
     if (Buffer.byteLength(name) > maxNameBytes) return `A path cannot have a part of more than ${maxNameBytes} bytes`
@@ -54,13 +58,13 @@ export function treePathProblem(path: string): string | undefined {
     const plain = name.replace(ignoredByHfs, '')
     if (plain === '.' || plain === '..') return "A path cannot have '.' or '..' as a part"
     if (dotGit.test(plain))
-      return "A path cannot have '.git' as a part, in any spelling that a file system takes for it"
+      return "A path cannot have '.git' as a part, in any spelling that a file system treats as '.git'"
   }
   return undefined
 }
 
 /**
- * Says why REST cannot write a path. Applies `treePathProblem`, and refuses the files that Git itself reads: fsck
+ * Says why REST cannot write a path. Applies `treePathProblem`, and refuses `.gitmodules` and `.gitattributes`. Fsck
  * checks their content, and only a push runs fsck.
  */
 export function pathProblem(path: string): string | undefined {
@@ -73,13 +77,16 @@ export function pathProblem(path: string): string | undefined {
   return undefined
 }
 
-/** Source: next_hfs_char, utf8.c. */
+/** Characters that HFS+ ignores in names. Source: next_hfs_char, utf8.c. */
 const ignoredByHfs = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g
 
 /** The end of a name that NTFS ignores: spaces, dots, a stream. */
 const ntfsEnd = '[. ]*(:.*)?$'
 
-/** Source: is_ntfs_dotgit (path.c), and isomorphic-git's parser, which refuses the whole tree for git~1 to git~9. */
+/**
+ * Matches `.git` and its short names on NTFS. Source: is_ntfs_dotgit (path.c), and isomorphic-git's parser, which
+ * refuses the whole tree for git~1 to git~9.
+ */
 const dotGit = new RegExp(String.raw`^(\.git|\.?git~[1-9])${ntfsEnd}`, 'iu')
 
 /** Source: is_ntfs_dot_generic (path.c): the name, its short names, and its short names by hash. */

@@ -1,19 +1,19 @@
 /**
- * Reads files that other programs made. Reads only regular files, up to a limit, because a pipe or a device may block
- * its reader.
+ * Reads files that other programs made. Reads only regular files, because a pipe or a device may block its reader.
+ * Reads at most a given number of bytes.
  */
 import { constants, type Dirent } from 'node:fs'
 import { type FileHandle, lstat, open } from 'node:fs/promises'
 import { codeOf } from './errors.ts'
 import { FolderReplacedError, openBelow, replacedMeanwhile } from './held-folders.ts'
 
-/** Bytes of one read. */
+/** Bytes of each read after the first. The first asks for the reported size and one more. */
 const chunkBytes = 1_048_576
 const mebibyte = 1_048_576
 
 /**
- * Opens the file at `path` for reading. Returns undefined if nothing exists there. If it is not a regular file, returns
- * the end of a sentence, such as `is a symbolic link`.
+ * Opens the file at `path` for reading. Returns undefined if nothing exists there. If the file cannot be used,
+ * returns the end of a sentence, such as `is a symbolic link` or `was moved …`.
  *
  * @param root a real path above `path`; no folder between the two may be a symbolic link, even for a moment
  * @throws system errors
@@ -24,7 +24,7 @@ export async function openRegular(path: string, root?: string): Promise<FileHand
     if (found.isDirectory()) return 'is a folder'
     // Opening a device may have an effect, and a pipe blocks its reader.
     if (!found.isFile()) return `is ${kindOf(found)}`
-    // It may have been replaced since.
+    // The file may have been replaced since `lstat`.
     const openIt = () => open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
     const file = root === undefined ? await openIt() : await openBelow(root, path, openIt)
     if ((await file.stat()).isFile()) return file
@@ -51,7 +51,7 @@ export async function readRegular(
   if (file === undefined || typeof file === 'string') return file
   try {
     const { size } = await file.stat()
-    if (size > limitBytes) return `larger than ${limitBytes / mebibyte} MiB (${(size / mebibyte).toFixed(1)} MiB)`
+    if (size > limitBytes) return `is larger than ${limitBytes / mebibyte} MiB (${(size / mebibyte).toFixed(1)} MiB)`
     const chunks: Buffer[] = []
     let total = 0
     for (;;) {
@@ -60,7 +60,7 @@ export async function readRegular(
       if (bytesRead === 0) return Buffer.concat(chunks)
       chunks.push(buffer.subarray(0, bytesRead))
       total += bytesRead
-      if (total > limitBytes) return `larger than ${limitBytes / mebibyte} MiB`
+      if (total > limitBytes) return `is larger than ${limitBytes / mebibyte} MiB`
     }
   } finally {
     await file.close()

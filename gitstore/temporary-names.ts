@@ -1,11 +1,11 @@
-/** Names of our own and Git's files and folders that are not complete yet. Stale files are found by these names. */
+/** Names of unfinished files and folders, ours and Git's. The sweep finds stale ones by these names. */
 import { randomBytes } from 'node:crypto'
 
 /**
  * A repository, a folder of repositories, or a database, before it gets its name. Nothing under such a name is read.
  */
 const unfinishedPrefix = 'tmp-'
-/** A file before it replaces another. Git skips names with a dot in a refs directory. */
+/** A file before it replaces another. Git skips names that begin with a dot in a refs directory. */
 const filePrefix = '.tmp-'
 /** A loose object before it gets its name. Git uses the same prefix. */
 const objectPrefix = 'tmp_obj_'
@@ -34,14 +34,14 @@ export function scratchFolder(): string {
   return randomName(scratchPrefix)
 }
 
-/** True for the name of a repository or folder in the making. A crash may have left it. */
+/** True for the name of an unfinished repository, folder or database. A crash may have left it. */
 export function isUnfinished(name: string): boolean {
   return name.startsWith(unfinishedPrefix)
 }
 
 /**
- * True if a file or folder of this name in a repository is temporary. Below `refs/` only a leading dot counts, because
- * branches and tags may have any of the other names.
+ * True if a file or folder of this name in a repository is temporary. Below `refs/` only the prefix `.tmp-` counts,
+ * because branches and tags may begin with the others.
  */
 export function isTemporary(name: string, inRefs: boolean): boolean {
   const prefixes = inRefs ? [filePrefix] : [unfinishedPrefix, filePrefix, scratchPrefix, ...gitPrefixes]

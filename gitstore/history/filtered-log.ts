@@ -1,5 +1,5 @@
 /**
- * Narrows the log of a commit to a path, an author or a time. Walks like `git log`, with Git's simplification of
+ * Filters the log of a commit by path, author or period. Walks like `git log`, with Git's simplification of
  * history.
  */
 
@@ -29,7 +29,7 @@ const logs = new LRUCache<string, Buffer>({ maxSize: 16 * 1024 * 1024, sizeCalcu
 /**
  * Returns a page of `git log --since-as-filter --until --author -- <path>`, and the number of commits. The first page
  * of a head and a filter walks the whole history. That takes 11 µs of CPU time per commit, or 6 with a commit-graph.
- * Later pages are read from memory.
+ * Later pages are read from memory, if there are at most 838,000 matches.
  *
  * With a path, Git simplifies history. Below a merge that took the path unchanged from one parent, it follows only that
  * parent. A change that the merge dropped is therefore missing. Git does not follow renames.
@@ -78,7 +78,7 @@ async function walk(
   const lines = output.toString('latin1').split('\n').slice(0, -1)
   const ids = Buffer.allocUnsafeSlow(lines.length * idBytes)
   for (const [at, line] of lines.entries()) {
-    if (!isOid(line)) throw new GitError('native_failed', 'git rev-list writes no ids')
+    if (!isOid(line)) throw new GitError('native_failed', 'git rev-list wrote a line that is not an object id')
     ids.write(line, at * idBytes, 'hex')
   }
   return ids

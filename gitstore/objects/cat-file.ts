@@ -12,18 +12,21 @@ import { CatFile, type CatFileAnswer, CatFileEndedError } from './cat-file-proce
 import type { Allow } from './loose.ts'
 import type { ObjectInfo } from './object-format.ts'
 
-/** The limit of processes. The least recently used one ends for a new one. */
+/**
+ * The limit of shared processes. For a new one, the least recently used idle process ends, else the least recently
+ * used.
+ */
 const maxProcesses = 8
 /** Milliseconds after which a busy process is replaced. It then closes deleted packs that it holds open. */
 const maxAgeMs = 60_000
-/** How often processes may end before one answers a query that they had not begun. */
+/** The number of processes that may end before they begin a query. Then the query fails. */
 const maxEnds = 10
 
 /**
  * Returns the object that Git finds, wherever it is, or undefined. Git reads the content only if `allow` does not
  * throw. Takes 0.2 ms if a process is running, 6 ms otherwise. The content is not compared with the id.
  *
- * @throws GitError object_damaged, repo_missing, native_failed, busy (no process can be started)
+ * @throws GitError object_damaged, repo_missing, native_failed, storage_*, busy (no process can be started)
  * @throws any error of `allow`
  */
 export function readByGit(repo: Repo, oid: Oid, allow: Allow): Promise<PendingObject | undefined> {
@@ -50,12 +53,12 @@ async function askGit<T>(repo: Repo, oid: Oid, ask: Ask<T>): Promise<T | undefin
   }
 }
 
-/** True if a process is running that can answer at once. */
+/** True if a process for the repository is running. It may be busy. */
 export function hasCatFile(repo: Repo): boolean {
   return sharedByDir.has(repo.dir)
 }
 
-/** Ends every process. A reader that waits for an answer asks a new process. */
+/** Ends every process. A reader that waits for a shared process asks a new one. A reader in `askAlone` fails. */
 export function endCatFiles(): void {
   for (const catFile of [...alive]) catFile.end()
 }
@@ -102,7 +105,7 @@ function startCatFile(repo: Repo, identity: string): CatFile {
 }
 
 /**
- * Asks a process in the turn that finds it, before it can end as idle.
+ * Asks the shared process of a repository. Finds and asks it in one turn, so that it cannot end as idle in between.
  *
  * @throws the errors of readByGit, and CatFileEndedError
  */

@@ -42,12 +42,12 @@ export interface LockOwner {
   readonly locks: readonly string[]
 }
 
-/** The token in the folder of a transaction. Every lock that the transaction holds is a link to it. */
+/** Returns the path of the token in a transaction's folder. Every lock that the transaction holds is a link to it. */
 export function ownerPath(folder: string): string {
   return join(folder, 'token')
 }
 
-/** Finishes or undoes the transactions of a dead process, including the one of `owner`. */
+/** Finishes or undoes the transaction of `owner`, and the dead process's transactions without a note. */
 export type Recover = (owner: LockOwner) => Promise<void>
 
 /** The text of a lock: a line for people, then a line for recovery. */
@@ -56,8 +56,8 @@ export function encodeOwner({ process, transaction, note, locks }: LockOwner): s
 }
 
 /**
- * Parses the text of `encodeOwner`. Undefined for a lock of native Git, and for a token of which a power cut took a
- * part.
+ * Parses the text of `encodeOwner`. Returns undefined for a lock of native Git, and for a token that a power cut left
+ * incomplete.
  */
 export function parseOwner(text: string): LockOwner | undefined {
   if (isLost(text)) return undefined
@@ -70,7 +70,8 @@ export function parseOwner(text: string): LockOwner | undefined {
 /**
  * Links `token`, a complete file of `encodeOwner`, to `path`. Waits while another transaction holds the lock.
  *
- * @throws GitError busy, repo_missing, ref_name_taken (a component of the name is itself a ref)
+ * @throws GitError busy, repo_missing, ref_name_taken (a component of the name is itself a ref), storage_*; any error
+ * of `recover`
  */
 export async function linkLock(store: Store, recover: Recover, token: string, path: string, repo: Repo): Promise<void> {
   let owner = ''
@@ -85,7 +86,7 @@ export async function linkLock(store: Store, recover: Recover, token: string, pa
     } catch (error) {
       const code = codeOf(error)
       if (code === 'ENOENT' && foldersMade++ < 20) await makeRefFolder(repo, dirname(path))
-      else if (code === 'ENOTDIR') throw new GitError('ref_name_taken', 'A branch with a conflicting name exists')
+      else if (code === 'ENOTDIR') throw new GitError('ref_name_taken', 'A ref with a conflicting name exists')
       else if (code !== 'EEXIST') throw asStorageError(error)
     }
     const now = readLock(path)
@@ -115,29 +116,36 @@ export function readLock(path: string): string | undefined {
   }
 }
 
-/** Removes a lock of this process, or of a dead process that it has claimed. Returns false if the lock remains. */
+/**
+ * Removes a stale lock, or one of this process or of a claimed dead process. Returns false if the lock
+ * remains.
+ */
 export function removeLock(path: string): boolean {
   try {
     unlinkSync(path)
     return true
   } catch (error) {
-    // The repository was moved away with its lock.
+    // The lock is gone, for example because the repository was moved away.
     return isAbsent(error)
   }
 }
 
-/** True if a power cut took some or all of the content. Blocks that were never written read as zeros. */
+/**
+ * True if a power cut may have taken content. Git's own lock is also empty before Git writes it. Blocks that were
+ * never written read as zeros.
+ */
 function isLost(text: string): boolean {
   return text === '' || text.includes('\0')
 }
 
 /**
- * True if a lock with this text and without an owner is stale. `mtimeMs` is its last write, and `now` is the time of
+ * True if a lock with this text and without a live owner is stale. `mtimeMs` is its last write, and `now` is the time
+ * of
  * the file system.
  */
 export function isStaleLock(text: string, mtimeMs: number, now: number): boolean {
   const age = now - mtimeMs
-  // A lost lock that is older than the machine's start belonged to a holder that a power cut ended.
+  // A lock without its content that is older than the machine's start was left by a power cut.
   return age > staleLockMs || (age > uptime() * 1000 && isLost(text))
 }
 
@@ -190,7 +198,7 @@ async function makeRefFolder(repo: Repo, folder: string): Promise<void> {
       const code = codeOf(error)
       if (code === 'ENOENT' && !exists(join(repo.dir, 'refs')))
         throw new GitError('repo_missing', 'The repository does not exist')
-      if (code === 'ENOTDIR') throw new GitError('ref_name_taken', 'A branch with a conflicting name exists')
+      if (code === 'ENOTDIR') throw new GitError('ref_name_taken', 'A ref with a conflicting name exists')
       if (code !== 'EEXIST' && code !== 'ENOENT') throw asStorageError(error)
     }
   }

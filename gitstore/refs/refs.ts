@@ -1,6 +1,6 @@
 /**
- * Reads refs as Git's files backend does, without native Git. Loose files win over packed-refs. Synchronous: 5 µs a
- * ref.
+ * Reads refs as Git's files backend does, but no symbolic refs. Loose files win over packed-refs. Reads are
+ * synchronous and take 5 µs a ref.
  */
 import { type Dirent, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -22,11 +22,14 @@ interface Listing {
   readonly folders: ReadonlyMap<string, string>
   /** The `performance.now()` at which these identities were first read. */
   readonly since: number
-  /** True if every later move shows in a stat. Then the refs were read long enough after `since`. */
+  /** True if a stat shows every later move. The refs must be read long enough after `since`. */
   readonly isSettled: boolean
 }
 
-/** Cached by folder and prefix, with 200,000 refs in total. An empty listing counts, with its key, as ten refs. */
+/**
+ * Cached by repository and prefix, with 200,000 refs in total. A listing counts as ten more refs, and each of its
+ * folders as two.
+ */
 const listings = new LRUCache<string, Listing>({
   maxSize: 200_000,
   sizeCalculation: ({ refs, folders }) => refs.size + 2 * folders.size + 10,
@@ -47,7 +50,8 @@ export function readRef(repo: Repo, ref: string): Oid | null {
 
 /**
  * Every ref below `prefix` (`refs/` or `refs/heads/`), sorted by name in code unit order. Returns the same map while no
- * ref has moved. That check costs a stat of packed-refs and of each folder of loose refs. A file that was written in
+ * ref has moved. The check for moves costs a stat of packed-refs and of each folder of loose refs. A file that was
+ * written in
  * place is seen with the next move in its folder, or with `afresh`. Git never writes refs in place. `readRef` sees such
  * a file at once.
  *

@@ -1,13 +1,12 @@
 /**
- * Serves the service's side of a push. Receive-pack asks through its hook proc-receive, and the judge decides on each
- * ref.
+ * Answers the proc-receive hook of receive-pack during a push. The judge decides on each ref.
  */
 
 import type { Duplex } from 'node:stream'
 import { isOid, type Oid } from '../repo.ts'
 import { flush, pktLine, readPkts } from './pkt-line.ts'
 
-/** A push's command for one ref. A value is null if the ref does not exist, or is to be deleted. */
+/** A push's command for one ref. `from` is null if the ref does not exist. `to` is null if it is to be deleted. */
 export interface RefCommand {
   readonly ref: string
   readonly from: Oid | null
@@ -45,7 +44,7 @@ export async function procReceive(channel: Duplex, messages: Duplex, judge: Judg
   channel.end(Buffer.concat([...verdicts, flush]))
 }
 
-/** Returns the frames up to the next flush, as strings. Empty if the stream ends. */
+/** Returns the frames as strings, up to the next flush or the stream's end. */
 async function listOf(pkts: AsyncGenerator<Buffer | string>): Promise<string[]> {
   const list: string[] = []
   for (;;) {

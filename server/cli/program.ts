@@ -65,7 +65,7 @@ function addContentCommands(program: Command, run: Run): void {
     .command('import')
     .description('Import a folder of Markdown (creates or updates an organisation)')
     .argument('<folder>', 'Folder of Markdown, such as an Obsidian vault')
-    .option('--as <email>', 'Account that makes the commits, for an import into the local data folder')
+    .option('--as <email>', 'E-mail address of the account that authors the commits (only for the local data folder)')
     .option('--to <address>', 'URL of a remote Grove to import into, such as https://grove.example.org')
     .option('--token-file <file>', 'File with a personal access token of the remote Grove, with write access')
     .option(
@@ -75,7 +75,7 @@ function addContentCommands(program: Command, run: Run): void {
     .option('--name <name>', "Name of a new organisation (default: the folder's name)")
     .option('--dry-run', 'Show the changes without making them')
     .option('--prune', 'Delete nodes whose files are gone (restore-node brings each back)')
-    .option('--base <path>', 'Start of links from the root of the site, such as /en/ (default: detected)')
+    .option('--base <path>', 'Prefix of links that begin at the root of the site, such as /en/ (default: detected)')
     .option('--exclude <glob>', 'Skip matching files, as a line of .groveignore does (repeatable)', collect)
     .option('--watch', 'Keep running, and import half a second after each change in the folder')
     .addHelpText(
@@ -92,7 +92,7 @@ function addContentCommands(program: Command, run: Run): void {
   program
     .command('export')
     .description('Export an organisation as a folder of Markdown, which import can read')
-    .argument('<org>', 'Id of the organisation, or its name if no other has the same')
+    .argument('<org>', 'Id of the organisation, or its name, if that is unique')
     .argument('<dir>', 'Empty folder, or an earlier export, in which only changes are written')
     .addHelpText(
       'after',
@@ -125,7 +125,7 @@ function addFolderCommands(program: Command, run: Run): void {
 
   program
     .command('doctor')
-    .description('Check repositories, databases and index; changes nothing')
+    .description('Check repositories, databases and the index, without changing anything')
     .option('--json', 'Print the report as one line of JSON')
     .action(async (options: { json?: boolean }) => {
       run.ends(await checkHealth(run.call(), options))
@@ -133,7 +133,7 @@ function addFolderCommands(program: Command, run: Run): void {
 
   program
     .command('backup')
-    .description('Back up accounts and repositories to DIR')
+    .description('Back up accounts and repositories to a folder')
     .argument('<dir>', 'New folder, or an earlier backup, to which only changes are copied')
     .option('-j, --jobs <n>', 'Repositories to copy at a time (default: 2)')
     .option('--full', 'Check every mirror, even if its repository has not changed')
@@ -161,7 +161,9 @@ function addPlaceCommands(program: Command, run: Run): void {
 
   program
     .command('credentials-to-postgres')
-    .description('Move accounts, sessions and keys from credentials.sqlite to an empty database (DATABASE_URL)')
+    .description(
+      'Move accounts, sessions and keys from credentials.sqlite to an empty PostgreSQL database (DATABASE_URL)',
+    )
     .action(async () => {
       run.ends(await moveToPostgres(run.call()))
     })
@@ -205,10 +207,10 @@ function addPeopleCommands(program: Command, run: Run): void {
 
   program
     .command('invite')
-    .description('Create an invitation to an organisation, or only to sign up, and print its token')
+    .description('Create an invitation to join an organisation or only to sign up, and print its token')
     .option('--org <id>', 'Organisation that invited users join')
     .option('--role <role>', 'Role of the users: reader, editor, maintainer or owner')
-    .option('--email <email>', 'Only e-mail address that may use the invitation')
+    .option('--email <email>', 'Restrict the invitation to this e-mail address')
     .option('--uses <n>', 'Number of users who may use it, 1 to 1000', '1')
     .option('--days <n>', 'Days until it expires, 1 to 30', '7')
     .addHelpText(
@@ -229,7 +231,7 @@ function addPeopleCommands(program: Command, run: Run): void {
     .description('Add a user to an organisation, or change their role')
     .argument('<org>', 'Id of the organisation')
     .argument('<email>', "E-mail address of the user's account")
-    .argument('<role>', 'One of reader, editor, maintainer and owner')
+    .argument('<role>', 'Role of the user: reader, editor, maintainer or owner')
     .action(async (org: string, email: string, role: string) => {
       run.ends(await addMember(run.call(), org, email, role))
     })
@@ -250,7 +252,7 @@ function addTrashCommands(program: Command, run: Run): void {
   program
     .command('purge')
     .description('Permanently delete items from the trash')
-    .option('--older-than <days>', 'Least number of days since the deletion', '30')
+    .option('--older-than <days>', 'Minimum number of days since the deletion', '30')
     .option('--force', 'Allow fewer than 14 days')
     .action(async (options: PurgeOptions) => {
       run.ends(await purgeTrash(run.call(), options))

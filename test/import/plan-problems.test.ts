@@ -25,8 +25,8 @@ describe('import: the plan', () => {
       const large = Buffer.alloc(10 * 1_048_576 + 1, 'x')
       const planned = await plan({ 'large.md': large, 'large.bin': large })
       expect(planned.problems).to.deep.equal([
-        { path: 'large.bin', reason: 'larger than 10 MiB (10.0 MiB)' },
-        { path: 'large.md', reason: 'larger than 10 MiB (10.0 MiB)' },
+        { path: 'large.bin', reason: 'is larger than 10 MiB (10.0 MiB)' },
+        { path: 'large.md', reason: 'is larger than 10 MiB (10.0 MiB)' },
       ])
       expect(planned.nodes.map(({ path }) => path)).to.deep.equal(['.'])
     })

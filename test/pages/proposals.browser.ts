@@ -125,7 +125,7 @@ describe('pages of proposals', () => {
     const { page, open } = visitor
     const { page: path } = await proposed({ is_draft: true })
     await open(path)
-    await page.getByRole('button', { name: 'Mark ready for review' }).click()
+    await page.getByRole('button', { name: 'Mark as ready for review' }).click()
     await page.getByRole('heading', { name: 'Ready to merge' }).waitFor()
     await page.getByRole('button', { name: 'Close' }).click()
     await page.getByRole('heading', { name: 'Closed' }).waitFor()

@@ -1,4 +1,4 @@
-/** A folder with Git in which a test plays a user's story as shell scripts. */
+/** A folder in which a test runs a Git user's commands as shell scripts. */
 
 import { mkdtemp, rm } from 'node:fs/promises'
 import { Agent, type ClientRequest, request } from 'node:http'
@@ -9,13 +9,13 @@ import { startShell } from './processes.ts'
 interface Said {
   /** The exit code of the last command. A command that fails is the last one. */
   readonly code: number
-  /** Standard output and standard error, as a terminal shows them, without Git's padding. */
+  /** Standard output and standard error in one stream, without Git's padding of lines. */
   readonly text: string
 }
 
 export interface Desk {
   readonly dir: string
-  /** Runs a script of bash in `dir`. */
+  /** Runs a Bash script in `dir`. */
   sh(script: string, environment?: Readonly<Record<string, string>>): Promise<Said>
   /** Runs a script as `sh` does, and returns its text. @throws Error if it did not end with 0 */
   done(script: string, environment?: Readonly<Record<string, string>>): Promise<string>
@@ -65,7 +65,7 @@ function trimmed(text: string): string {
   return text.replace(/ +$/gm, '')
 }
 
-/** The URL of the node for Git. A token is in it as the password. */
+/** Returns a node's Git URL. If there is a token, the URL has it as the password. */
 export function remoteUrl(grove: { readonly url: string }, org: string, node: string, token?: string): string {
   const { host } = new URL(grove.url)
   return `http://${token === undefined ? '' : `git:${token}@`}${host}/git/${org}/${node}.git`

@@ -1,6 +1,6 @@
 /**
- * A small MiniSearch index of the documents that changed since the last segment. Scores must equal MiniSearch's for any
- * parts of a corpus, so they need its private counts and lengths. Only this file accesses them.
+ * A small MiniSearch index of the documents that changed since the last segment. Scores must equal MiniSearch's,
+ * however a corpus is divided. That needs MiniSearch's private counts and lengths, which only this file accesses.
  */
 import MiniSearch from 'minisearch'
 import type { LivePostings, Unsorted } from './segment.ts'
@@ -9,7 +9,7 @@ import type { LivePostings, Unsorted } from './segment.ts'
 export interface CorpusDocument {
   readonly id: string
   readonly terms: readonly (readonly string[])[]
-  /** Milliseconds since 1970. */
+  /** The time of the last change, in milliseconds since 1970. */
   readonly time: number
 }
 
@@ -25,7 +25,7 @@ export interface MemTable {
   readonly totalLengths: number[]
 }
 
-// Protected members of MiniSearch 7.2.0 (pinned). TypeScript allows access through such names, and checks types.
+// Protected members of MiniSearch 7.2.0 (pinned). TypeScript allows access in brackets, and checks types.
 const LENGTHS = '_fieldLength'
 const SHORT_IDS = '_idToShortId'
 const IDS = '_documentIds'
@@ -102,7 +102,7 @@ export function removeLive(live: MemTable, id: string): void {
   const known = live.documents.get(id)
   if (!known) return
   countLive(live, known, -1)
-  // `discard` leaves postings, and scores would drift until a vacuum.
+  // `discard` would leave postings, so scores would be wrong until a vacuum.
   live.mini.remove(known)
   live.documents.delete(id)
 }

@@ -1,5 +1,5 @@
 /**
- * The e-mail address in Git of users who hide theirs. It receives no mail, because `.invalid` is reserved.
+ * E-mail addresses in Git for users who hide theirs. They receive no mail, because `.invalid` is reserved.
  * Source: RFC 2606 §2.
  */
 

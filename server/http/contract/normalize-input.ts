@@ -36,8 +36,10 @@ export function normalizeInput(given: Schema, value: unknown): unknown {
 }
 
 /**
- * Finds problems that the validator must not search for. It would report every single item and field. Also finds
- * strings that are not valid Unicode, which neither UTF-8 nor SQL can store. Free values are JSON, which can.
+ * Finds problems that the validator must not search for. The validator would report every single item and field, or
+ * overflow its stack on a long text. Also finds
+ * strings that are not valid Unicode, which neither UTF-8 nor SQL can store. Values without a schema are stored as
+ * JSON, which can hold such strings.
  */
 export function precheck(schema: Schema, body: unknown): Problem[] {
   const found = { problems: [], unknown: [] }

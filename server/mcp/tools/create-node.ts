@@ -9,7 +9,7 @@ export const createNode = tool({
   name: 'create_node',
   title: 'Create a node',
   description:
-    'Creates a node immediately. Existing nodes are not changed. If you choose the id, repeating the call is refused instead of creating a second node.',
+    'Creates a node immediately. Existing nodes are not changed. If you pass an id, a repeated call is refused and does not create a second node.',
   writes: true,
   operations: ['createNode'],
   input: z.strictObject({

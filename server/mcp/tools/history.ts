@@ -19,7 +19,7 @@ export const history = tool({
   name: 'history',
   title: 'History of a node',
   description:
-    'Lists the commits of a node, newest first: id, author, time, message, source. `path` limits them to one file.',
+    'Lists the commits of a node, newest first: id, author, time, message, source. `path` limits the list to commits that changed this file.',
   writes: false,
   operations: ['listCommits'],
   input: z.strictObject({
@@ -52,7 +52,7 @@ export const diff = tool({
   name: 'diff',
   title: 'Difference of two revisions',
   description:
-    'Shows the changes of `head` since it diverged from `base`, file by file, with the lines. `base` and `head` are a branch, tag or full commit id. To see what a proposal changes, pass its branch as `head`.',
+    'Shows the changes of `head` since it diverged from `base`, file by file, with the changed lines. `base` and `head` are each a branch, tag or full commit id. To see what a proposal changes, pass its branch as `head`.',
   writes: false,
   operations: ['compareCommits'],
   input: z.strictObject({

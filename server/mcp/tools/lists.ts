@@ -11,7 +11,7 @@ const shownTitle = 240
 const shownLabel = 120
 const shownTags = 10
 const ownEdgesAlone =
-  'The token is limited to this node: only the edges that the node holds are listed, without titles.'
+  'The token is limited to this node: only edges that are stored in this node are listed, without titles.'
 /** Share of an answer for each of parents, children and connections. */
 const edgesShare = 0.5
 

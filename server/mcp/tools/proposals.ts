@@ -45,7 +45,7 @@ export const listProposals = tool({
   name: 'list_proposals',
   title: 'List proposals',
   description:
-    'Lists the proposals (pull requests) of a node, newest first: number, title, author, status, branch, whether it can merge, page. To see what one changes, call diff with its branch as `head`.',
+    'Lists the proposals (pull requests) of a node, newest first: number, title, author, status, branch, whether it can be merged, page. To see what one changes, call diff with its branch as `head`.',
   writes: false,
   operations: ['listPulls'],
   input: z.strictObject({
@@ -81,7 +81,7 @@ export const proposeChange = tool({
   name: 'propose_change',
   title: 'Propose a change',
   description:
-    'Proposes new contents for files of one node, or their removal. The node does not change until a user merges the proposal. The text is in content.md. Title, tags and properties are in node.json. Read a file before you change it, because its whole content is replaced. Repeating the same call returns the existing proposal (idempotent).',
+    'Proposes new contents for files of one node, or their removal. The node does not change until a user merges the proposal. The text is in content.md. Title, tags and properties are in node.json. Read a file before you change it, because its whole content is replaced. A repeated call returns the existing proposal, if main has not moved and the proposal is not closed.',
   writes: true,
   isIdempotent: true,
   operations,
@@ -116,7 +116,7 @@ export const connect = tool({
   name: 'connect',
   title: 'Propose a connection',
   description:
-    'Proposes a typed connection from one node to another. It takes effect when a user merges the proposal. Types are words such as is_a, part_of, feeds_on. Repeating the same call returns the existing proposal (idempotent).',
+    'Proposes a typed connection from one node to another. It takes effect when a user merges the proposal. Types are words such as is_a, part_of, feeds_on. A repeated call returns the existing proposal, if main has not moved and the proposal is not closed.',
   writes: true,
   isIdempotent: true,
   operations,

@@ -26,7 +26,7 @@ export const readNode = tool({
   name: 'read_node',
   title: 'Read a node',
   description:
-    'Reads a node: title, tags, properties, its text with its line ends, the targets of its links, and its files. For a long text, headings come first, each with the `from` to read from there. Cite the node by its source, which names the commit. `path` reads another file of the node.',
+    'Reads a node: title, tags, properties, its text with unchanged line endings, the targets of its links, and its files. For a long text, headings come first, each with the value of `from` that starts reading there. Cite the node by its source, which names the commit. `path` reads another file of the node.',
   writes: false,
   operations: ['getNode', 'listLinks', 'listEntities', 'getFile'],
   input: z.strictObject({

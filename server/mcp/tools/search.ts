@@ -107,8 +107,8 @@ function answerOf(org: string, { matches, nodes, truncated }: Found, chars: numb
 
 const hints: Readonly<Record<NonNullable<Found['hint']>, string>> = {
   scope_is_empty: 'No node matches the filters `tags`, `under` and `branch`.',
-  only_stop_words: 'The query has only very common words, which are not searched.',
-  no_term_known: 'No text contains any word of the query.',
+  only_stop_words: 'The query has only very common words, which are searched only in titles.',
+  no_term_known: 'No title or text contains any word of the query.',
 }
 
 async function nothingFound({ api }: Session, org_id: string, query: string, { hint }: Found, chars: number) {

@@ -1,4 +1,4 @@
-/** Keyboard shortcuts of pages. They do not act inside fields. Each is also a link or a button. */
+/** Keyboard shortcuts of pages. They do not act inside fields. */
 
 /** Listens for shortcuts. `data-key` on a link is its key. The code of other keys loads on demand. */
 export function listenForShortcuts(): void {
@@ -18,7 +18,10 @@ export function listenForShortcuts(): void {
       button.addEventListener('click', () => perform(key))
 }
 
-/** Focuses the search immediately, because the next keys belong to it. Replaces the browser's search at this key. */
+/**
+ * Focuses the search field immediately, because the next keys are typed into it. Replaces the browser's own search
+ * for `/`.
+ */
 function focusSearch(event: KeyboardEvent): void {
   const fields = [...document.querySelectorAll<HTMLInputElement>('[data-search] input')]
   const shown = fields.find(({ offsetParent }) => offsetParent)

@@ -24,7 +24,7 @@ export async function showEdit(visit: PageContext): Promise<Page> {
   if (!mayWrite(at.org.role)) return refused(visit, at, 'You need the editor role to edit this node.')
   const source = await sourceAt(visit.api, at, at.node.head ?? null)
   if (source === undefined)
-    return refused(visit, at, 'This text is not UTF-8, or too long to edit here. Edit it in a clone.')
+    return refused(visit, at, 'This text is not UTF-8, or is too long to edit here. Edit it in a clone.')
   return editPage(visit, at, { source, written: { ...source, message: '' } })
 }
 
@@ -36,7 +36,7 @@ export async function takeEdit(visit: PageContext): Promise<PageResult> {
   const head = headIn(form.get('head') ?? '')
   const start = await sourceAt(api, at, head)
   if (start === undefined)
-    return refused(visit, at, 'This text is not UTF-8, or too long to edit here. Edit it in a clone.')
+    return refused(visit, at, 'This text is not UTF-8, or is too long to edit here. Edit it in a clone.')
   const written = { ...sent, text: asBegun(sent.text, start.text) }
   const again = (problem: string, status: number) => editPage(visit, at, { source: start, written, problem, status })
   try {
@@ -155,7 +155,8 @@ function refused(visit: PageContext, at: AtNode, says: string): Page {
 function signedOutPage(visit: PageContext, written: Written): Page {
   const { urls, form } = visit
   const [org, node] = [param(visit, 'org'), param(visit, 'node')]
-  const problem = 'Your session has ended. Sign in from another tab, then save again. Your text is still here.'
+  const problem =
+    'Your session has ended. Sign in again in another tab, then submit this form again. Your text is still here.'
   return {
     ...{ kind: 'page', status: 401, facts: undefined, place: {} },
     head: { title: 'Edit', noIndex: true },

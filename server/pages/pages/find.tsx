@@ -94,7 +94,7 @@ function page({ urls }: PageContext, facts: Facts): Page {
 
 const hints: Readonly<Record<string, string>> = {
   only_stop_words: 'Almost every text contains these words. Add a more specific one',
-  no_term_known: 'No text contains any of these words',
+  no_term_known: 'No title or text contains any of these words',
   scope_is_empty: 'There is nothing to search yet',
 }
 

@@ -41,7 +41,7 @@ async function joinPage({ api, person, form, urls }: PageContext, trouble?: Trou
         <h1>Join by invitation</h1>
         <p class="lede">
           {person === undefined
-            ? 'You are invited to write together in Grove. Join with a new account, or with your existing one.'
+            ? `You have been invited to Grove. Join with ${signup === 'closed' ? 'your existing account' : 'a new or an existing account'}.`
             : `You are signed in as ${person.name}. Join the organisation that invited you.`}
         </p>
         <TroubleOf trouble={trouble} fields={['invitation']} />

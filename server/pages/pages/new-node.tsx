@@ -173,7 +173,7 @@ function signedOutPage(visit: PageContext, { id, written }: Making): Page {
         <h1>New node</h1>
         <EditorForm
           {...{ written, data: {} }}
-          problem="Your session has ended. Sign in from another tab, then save again. Your text is still here."
+          problem="Your session has ended. Sign in again in another tab, then submit this form again. Your text is still here."
           acts={[{ name: 'create', label: 'Save' }]}
           action={urls.newNode(org)}
           back={urls.org(org)}

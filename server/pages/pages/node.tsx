@@ -150,7 +150,7 @@ function headOf({ urls }: PageContext, { node, org, canonical, revision, version
   const { text, textPath } = version
   const title = `${node.title} · ${org.name}`
   const said = description(node) ?? beginning(text)
-  const feed = { type: 'application/atom+xml', title: `Changes of ${org.name}`, href: urls.feed(org.id) }
+  const feed = { type: 'application/atom+xml', title: `Changes in ${org.name}`, href: urls.feed(org.id) }
   const raw = (file: string) => urls.raw(org.id, node.id, revision, file)
   const source = textPath ? [{ type: 'text/markdown', title: 'Markdown file', href: raw(textPath) }] : []
   const head = { title, canonical, alternates: [...(org.published ? [feed] : []), ...source] }

@@ -27,7 +27,7 @@ export async function showOrg(visit: PageContext): Promise<Page> {
     readMap(visit),
   ])
   const canonical = urls.absolute(urls.org(org.id))
-  const feed = { type: 'application/atom+xml', title: `Changes of ${org.name}`, href: urls.feed(org.id) }
+  const feed = { type: 'application/atom+xml', title: `Changes in ${org.name}`, href: urls.feed(org.id) }
   const description = org.description || contentOf(org, changed)
   const open = org.published ? ({ kind: 'website', description, alternates: [feed] } as const) : { noIndex: true }
   return {

@@ -28,7 +28,7 @@ async function proposalPage(visit: PageContext, problem?: string): Promise<Page>
   const { api, urls } = visit
   const at = await readAtNode(visit)
   const path = { ...at.path, number: numberOf(visit) }
-  const [{ pr }, changes, { commits }, impact] = await Promise.all([
+  const [{ pr }, changes, { commits, total }, impact] = await Promise.all([
     api.getPull({ path }),
     api.getPullChanges({ path }),
     api.listPullCommits({ path, query: { limit: mostCommits } }),
@@ -57,7 +57,7 @@ async function proposalPage(visit: PageContext, problem?: string): Promise<Page>
             <div class="meta">
               <Pill pull={pr} />
               <span>
-                <strong>{pr.author}</strong> proposes {plural(commits.length, 'commit')} from
+                <strong>{pr.author}</strong> proposes {plural(total, 'commit')} from
               </span>
               <span class="ref">{pr.source_branch}</span>
               <span>into</span>
@@ -74,7 +74,7 @@ async function proposalPage(visit: PageContext, problem?: string): Promise<Page>
                 Changes <span class="n">{files.length + (changesGraph(impact) ? 1 : 0)}</span>
               </a>
               <a href="#commits">
-                Commits <span class="n">{commits.length}</span>
+                Commits <span class="n">{total}</span>
               </a>
               <a href={`${urls.node(org.id, node.id)}?at=${encodeURIComponent(readableAt(pr))}`}>View as proposed</a>
             </nav>
@@ -84,7 +84,7 @@ async function proposalPage(visit: PageContext, problem?: string): Promise<Page>
             </div>
             <section class="card" id="commits">
               <header>
-                <h2>{plural(commits.length, 'commit')}</h2>
+                <h2>{plural(total, 'commit')}</h2>
               </header>
               <CommitList urls={urls} org={org.id} commits={commits} />
             </section>
@@ -189,7 +189,11 @@ function Box({ visit, at: { org }, pr, problem }: BoxProps) {
   )
 }
 
-const acts = { merge: 'Merge into {target}', update: 'Update from {target}', ready: 'Mark ready for review' } as const
+const acts = {
+  merge: 'Merge into {target}',
+  update: 'Update from {target}',
+  ready: 'Mark as ready for review',
+} as const
 
 interface State {
   readonly title: string

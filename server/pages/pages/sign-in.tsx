@@ -140,7 +140,7 @@ export function SignInForm({ visit: { urls, form }, next, trouble }: SignInProps
   )
 }
 
-const goesAlong = 'Your invitation is included. You will join its organisation.'
+const goesAlong = 'Your invitation will be used when you continue.'
 const signUpFields = ['email', 'name', 'password', 'invitation']
 
 type Signup = 'open' | 'invite' | 'closed'

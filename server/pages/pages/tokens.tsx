@@ -96,7 +96,7 @@ async function tokensPage(visit: PageContext, { trouble, made, lines = [] }: Mor
         {made && (
           <section class="made" aria-label="New token">
             <h2>{made.name}</h2>
-            <p>Copy it now. It is shown only once.</p>
+            <p>Copy the token now. It is shown only once.</p>
             <p class="copy" data-token>
               {made.token}
             </p>
@@ -205,7 +205,12 @@ function TokenForm({ typed, orgs, action, trouble }: TokenFormProps) {
           </select>
         )}
       </Field>
-      <Field label="Node" hint="the id of a node, to limit the token to it" name="node_id" trouble={trouble}>
+      <Field
+        label="Node"
+        hint="optional: the id of the only node that the token can use"
+        name="node_id"
+        trouble={trouble}
+      >
         {(tied) => <input {...tied} maxLength={64} value={field(typed, 'node_id')} autocomplete="off" />}
       </Field>
       <Field label="Expires" name="days">

@@ -11,7 +11,7 @@ export interface Exclusions {
 }
 
 const ignoreFile = '.groveignore'
-/** Largest ignore file in bytes. */
+/** Maximum size of the ignore file, in bytes. */
 const maxIgnoreFile = 1_048_576
 
 /** The error if exclusions cannot be read. Nothing is imported, because excluded files may be secrets. */
@@ -22,7 +22,9 @@ export class UnreadableExclusionsError extends Error {
   }
 }
 
-/** Returns the excluded paths. @throws UnreadableExclusionsError; GitError busy */
+/**
+ * Returns the excluded paths. @throws UnreadableExclusionsError, GitError busy, limit_exceeded or native_failed, and system errors
+ */
 export async function excludedFiles(
   dir: string,
   paths: readonly string[],
