@@ -65,6 +65,7 @@ export const rights = {
   getCommitDiff: { authorization: 'optional', token: 'read' },
   compareCommits: { authorization: 'optional', token: 'read' },
   getPatch: { authorization: 'optional', token: 'read' },
+  listOrgPulls: { authorization: 'required', token: 'read' },
   openPull: { authorization: 'required', token: 'write' },
   listPulls: { authorization: 'required', token: 'read' },
   getPull: { authorization: 'required', token: 'read' },

@@ -1551,6 +1551,37 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/orgs/{org_id}/pull-requests": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List the pull requests of an organisation
+         * @description Requires membership. Lists the pull requests of all nodes, sorted by `created_at`, then `node_id`, then `number`.
+         *     `status`, `author` and `under` filter the list. With several of them, a pull request must match all.
+         *
+         *     Items have `node_title`, and omit the fields that only Git knows: `can_merge`, the fields with `merge_` and
+         *     `commits_`, `source_commit`, `target_commit` and `updated_at`. They also omit `description`. Read one pull request
+         *     to get them.
+         */
+        get: operations["listOrgPulls"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/orgs/{org_id}/nodes/{node_id}/pull-requests": {
         parameters: {
             query?: never;
@@ -3837,6 +3868,51 @@ export interface components {
         PullPage: {
             /** @description The pull requests of this page. */
             pull_requests: components["schemas"]["PullRequest"][];
+            total: components["schemas"]["Total"];
+            limit: components["schemas"]["PageLimit"];
+            offset: components["schemas"]["PageOffset"];
+        };
+        /** @description A pull request in the list of an organisation. */
+        OrgPull: {
+            id: components["schemas"]["Uuid"];
+            node_id: components["schemas"]["Uuid"];
+            /** @description The title of the node on `main`. */
+            node_title: string;
+            /** @description The number, which counts up from 1 in each node. */
+            number: number;
+            /** @description The title. */
+            title: string;
+            /** @description The branch with the proposed commits. */
+            source_branch: string;
+            /** @description The branch that a merge moves. */
+            target_branch: string;
+            /**
+             * @description `merged` is final; a closed request can be reopened.
+             * @enum {string}
+             */
+            status: "open" | "merged" | "closed";
+            /** @description A draft cannot be merged. */
+            is_draft: boolean;
+            /** @description The name of the user who opened it. */
+            author: string;
+            /** @description The e-mail address of the user who opened it. */
+            author_email: string;
+            created_at: components["schemas"]["UtcTime"];
+            /** @description The name of the user who merged it. */
+            merged_by?: string;
+            /** @description The e-mail address of the user who merged it. */
+            merged_by_email?: string;
+            merged_at?: components["schemas"]["UtcTime"];
+            /** @description The name of the user who closed it. Absent if Git on the server deleted a branch. */
+            closed_by?: string;
+            /** @description The e-mail address of the user who closed it. */
+            closed_by_email?: string;
+            closed_at?: components["schemas"]["UtcTime"];
+        };
+        /** @description A page of pull requests of an organisation. */
+        OrgPullPage: {
+            /** @description The pull requests of this page. */
+            pull_requests: components["schemas"]["OrgPull"][];
             total: components["schemas"]["Total"];
             limit: components["schemas"]["PageLimit"];
             offset: components["schemas"]["PageOffset"];
@@ -8212,6 +8288,72 @@ export interface operations {
              *     both.
              */
             413: components["responses"]["TooLarge"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listOrgPulls: {
+        parameters: {
+            query?: {
+                /** @description Only pull requests with this status. */
+                status?: "open" | "merged" | "closed" | "all";
+                /**
+                 * @description Only pull requests with this `author_email`, which is the author's address at the opening. The case of ASCII
+                 *     letters is ignored. `me` is your current address in Git. After a change of your address, use the old one to
+                 *     list older pull requests.
+                 * @example bob@example.org
+                 */
+                author?: string;
+                /**
+                 * @description Only pull requests of this node and its descendants. An unknown node is 404.
+                 * @example 01980a60-1e00-7c11-a0b2-4d6e8f0a1b04
+                 */
+                under?: components["schemas"]["AnyId"];
+                /**
+                 * @description `newest`: last opened first. `oldest`: the reverse.
+                 * @example oldest
+                 */
+                order?: "newest" | "oldest";
+                /** @description Maximum number of items. */
+                limit?: components["parameters"]["limit"];
+                /** @description Number of items to skip. */
+                offset?: components["parameters"]["offset"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of pull requests. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OrgPullPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found`, `node_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             417: components["responses"]["ExpectationFailed"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];

@@ -43,7 +43,7 @@ const tables: readonly Table[] = [
   table('org_tag', ['one.org_id', 'null'], 'tag', 'nodes'),
   table('branch', [nodeOrg, 'one.node_id'], 'name', 'head'),
   table('edge', ['one.org_id', 'one.holder'], 'edge_type key', 'source target connection_type label'),
-  table('pull', [nodeOrg, 'one.node_id'], 'number', pullColumns),
+  table('pull', ['one.org_id', 'one.node_id'], 'number', pullColumns),
 ]
 
 /**

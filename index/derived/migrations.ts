@@ -62,7 +62,22 @@ export const indexMigrations: Record<string, Migration> = {
       await run(db, orgTags)
     },
   },
+  '012_org_pulls': {
+    async up(db: Kysely<unknown>): Promise<void> {
+      await run(db, orgPulls)
+    },
+  },
 }
+
+/** Pull requests of an organisation in the order of its list, by each filter. An e-mail address ignores ASCII case. */
+const orgPulls = [
+  "alter table pull add column org_id text not null default ''",
+  'update pull set org_id = (select org_id from node where id = node_id)',
+  'create index pull_by_time on pull (org_id, created_at, node_id, number)',
+  'create index pull_by_status_and_time on pull (org_id, status, created_at, node_id, number)',
+  'create index pull_by_author on pull (org_id, author_email collate nocase, created_at, node_id, number)',
+  'create index pull_by_author_and_status on pull (org_id, author_email collate nocase, status, created_at, node_id, number)',
+]
 
 /** The tags of an organisation with their counts, in the order of the list. */
 const orgTags = [

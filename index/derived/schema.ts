@@ -136,6 +136,8 @@ export interface EdgeTable {
 }
 
 export interface PullTable {
+  /** The node's organisation. */
+  org_id: string
   node_id: string
   number: number
   id: string

@@ -3,14 +3,16 @@ import { updatePullBranch } from '../domain/pulls/branch-updates.ts'
 import * as diffs from '../domain/pulls/impact.ts'
 import { readPullImpact } from '../domain/pulls/impact.ts'
 import { mergePull } from '../domain/pulls/merges.ts'
+import { listOrgPulls } from '../domain/pulls/org-pulls.ts'
 import * as pulls from '../domain/pulls/pulls.ts'
 import type { HandlersOf } from '../http/contract/operations.ts'
 import { created, patch } from '../http/responses/responses.ts'
-import { nodeAt, pullAt } from './path-params.ts'
+import { nodeAt, orgAt, pullAt } from './path-params.ts'
 
 export const pullRoutes: HandlersOf<
   | 'openPull'
   | 'listPulls'
+  | 'listOrgPulls'
   | 'getPull'
   | 'updatePull'
   | 'mergePull'
@@ -25,6 +27,8 @@ export const pullRoutes: HandlersOf<
     return created(`/orgs/${path.org_id}/nodes/${path.node_id}/pull-requests/${pr.number}`, { pr })
   },
   listPulls: (deps, actor, { path, query }) => pulls.listPulls(deps, actor, nodeAt(path), query),
+  listOrgPulls: (deps, actor, { path, query, from, signal }) =>
+    listOrgPulls(deps, { actor, from, signal }, orgAt(path), query),
   getPull: async (deps, actor, { path }) => ({ pr: await pulls.readPullRequest(deps, actor, pullAt(path)) }),
   updatePull: async (deps, actor, { path, body }) => ({
     pr: await pulls.updatePull(deps, actor, pullAt(path), body),

@@ -65,6 +65,7 @@ export const operations = {
   getCommitDiff: 'GET /orgs/{org_id}/nodes/{node_id}/commits/{commit}/diff',
   compareCommits: 'GET /orgs/{org_id}/nodes/{node_id}/compare',
   getPatch: 'GET /orgs/{org_id}/nodes/{node_id}/patch',
+  listOrgPulls: 'GET /orgs/{org_id}/pull-requests',
   openPull: 'POST /orgs/{org_id}/nodes/{node_id}/pull-requests',
   listPulls: 'GET /orgs/{org_id}/nodes/{node_id}/pull-requests',
   getPull: 'GET /orgs/{org_id}/nodes/{node_id}/pull-requests/{number}',

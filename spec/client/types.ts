@@ -1484,6 +1484,51 @@ export interface components {
             readonly limit: components["schemas"]["PageLimit"];
             readonly offset: components["schemas"]["PageOffset"];
         };
+        /** @description A pull request in the list of an organisation. */
+        readonly OrgPull: {
+            readonly id: components["schemas"]["Uuid"];
+            readonly node_id: components["schemas"]["Uuid"];
+            /** @description The title of the node on `main`. */
+            readonly node_title: string;
+            /** @description The number, which counts up from 1 in each node. */
+            readonly number: number;
+            /** @description The title. */
+            readonly title: string;
+            /** @description The branch with the proposed commits. */
+            readonly source_branch: string;
+            /** @description The branch that a merge moves. */
+            readonly target_branch: string;
+            /**
+             * @description `merged` is final; a closed request can be reopened.
+             * @enum {string}
+             */
+            readonly status: "open" | "merged" | "closed";
+            /** @description A draft cannot be merged. */
+            readonly is_draft: boolean;
+            /** @description The name of the user who opened it. */
+            readonly author: string;
+            /** @description The e-mail address of the user who opened it. */
+            readonly author_email: string;
+            readonly created_at: components["schemas"]["UtcTime"];
+            /** @description The name of the user who merged it. */
+            readonly merged_by?: string;
+            /** @description The e-mail address of the user who merged it. */
+            readonly merged_by_email?: string;
+            readonly merged_at?: components["schemas"]["UtcTime"];
+            /** @description The name of the user who closed it. Absent if Git on the server deleted a branch. */
+            readonly closed_by?: string;
+            /** @description The e-mail address of the user who closed it. */
+            readonly closed_by_email?: string;
+            readonly closed_at?: components["schemas"]["UtcTime"];
+        };
+        /** @description A page of pull requests of an organisation. */
+        readonly OrgPullPage: {
+            /** @description The pull requests of this page. */
+            readonly pull_requests: readonly components["schemas"]["OrgPull"][];
+            readonly total: components["schemas"]["Total"];
+            readonly limit: components["schemas"]["PageLimit"];
+            readonly offset: components["schemas"]["PageOffset"];
+        };
         /** @description A node of the graph. */
         readonly GraphNode: {
             readonly id: components["schemas"]["Uuid"];
@@ -4027,6 +4072,48 @@ export interface operations {
                 };
                 content: {
                     readonly "text/x-diff": string;
+                };
+            };
+        };
+    };
+    readonly listOrgPulls: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Only pull requests with this status. */
+                readonly status?: "open" | "merged" | "closed" | "all";
+                /**
+                 * @description Only pull requests with this `author_email`, which is the author's address at the opening. The case of ASCII
+                 *     letters is ignored. `me` is your current address in Git. After a change of your address, use the old one to
+                 *     list older pull requests.
+                 */
+                readonly author?: string;
+                /** @description Only pull requests of this node and its descendants. An unknown node is 404. */
+                readonly under?: components["schemas"]["AnyId"];
+                /** @description `newest`: last opened first. `oldest`: the reverse. */
+                readonly order?: "newest" | "oldest";
+                /** @description Maximum number of items. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description Number of items to skip. */
+                readonly offset?: components["parameters"]["offset"];
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of pull requests. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly Link: components["headers"]["Link"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["OrgPullPage"];
                 };
             };
         };

@@ -6,6 +6,7 @@ import { Kysely } from 'kysely'
 import { listNodesWithBranch } from '../../index/derived/branches.ts'
 import { indexMigrations } from '../../index/derived/migrations.ts'
 import { listOrgTagRows } from '../../index/derived/node-queries.ts'
+import { listOrgPullRows, type OrgPullFilter } from '../../index/derived/org-pulls.ts'
 import type { IndexSchema } from '../../index/derived/schema.ts'
 import { openSqlite } from '../../index/sqlite/better-sqlite3.ts'
 import { sqliteDialect } from '../../index/sqlite/driver.ts'
@@ -75,5 +76,40 @@ describe('an index.sqlite of an older version', () => {
     })
     const tags = "select tag, nodes from org_tag where org_id = 'one' order by nodes desc, tag limit 10"
     expect(planOf(tags)).to.equal('SEARCH org_tag USING COVERING INDEX org_tag_by_use (org_id=?)')
+  })
+
+  it('lists the pull requests of each organisation, by an index for each filter', async () => {
+    await openOlder('012')
+    for (const org of ['one', 'other'])
+      for (const [number, status] of [
+        [1, 'merged'],
+        [2, 'open'],
+      ])
+        handle.exec(
+          `insert into pull (node_id, number, id, title, description, source_branch, target_branch, status, is_draft, author,
+             author_email, created_at, recorded_at, source_commit, target_commit, ahead, behind)
+           values ('node of ${org}', ${number}, '', '', '', '', '', '${status}', 0, '', 'Ann@example.org', '${number}', '', '', '', 0, 0)`,
+        )
+    await migrateWith(indexMigrations)
+    const listed = async (filter: Pick<OrgPullFilter, 'status'> & Partial<OrgPullFilter>) => {
+      const page = { limit: 10, offset: 0 }
+      const { rows, total } = await listOrgPullRows(db, 'one', { order: 'newest', ...filter }, page)
+      return [total, ...rows.map(({ node_id, number }) => `${node_id}: ${number}`)]
+    }
+    expect(await listed({ status: 'all' })).to.deep.equal([2, 'node of one: 2', 'node of one: 1'])
+    expect(await listed({ status: 'open', author: 'ann@EXAMPLE.org' })).to.deep.equal([1, 'node of one: 2'])
+    const plans = ['', "and status = 'open'"].flatMap((status) =>
+      ['', "and author_email = 'x' collate nocase"].map((author) =>
+        planOf(
+          `select node_id from pull where org_id = 'one' ${status} ${author} order by created_at desc, node_id desc, number desc limit 10`,
+        ),
+      ),
+    )
+    expect(plans).to.deep.equal([
+      'SEARCH pull USING COVERING INDEX pull_by_time (org_id=?)',
+      'SEARCH pull USING COVERING INDEX pull_by_author (org_id=? AND author_email=?)',
+      'SEARCH pull USING COVERING INDEX pull_by_status_and_time (org_id=? AND status=?)',
+      'SEARCH pull USING COVERING INDEX pull_by_author_and_status (org_id=? AND author_email=? AND status=?)',
+    ])
   })
 })

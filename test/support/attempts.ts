@@ -252,6 +252,7 @@ export const table: Readonly<Record<keyof operations, Row>> = {
     need: 'editor',
     attempt: async (world) => ({ params: { node_id: await makeDraft(world) }, body: proposal }),
   },
+  listOrgPulls: { need: 'reader', attempt: () => ({}) },
   listPulls: { need: 'reader', attempt: onNode },
   getPull: { need: 'reader', attempt: onPull },
   updatePull: {

@@ -72,6 +72,7 @@ export async function everythingIn(
     }
     await list(`/orgs/${org}/nodes?tag=sea`, 'nodes')
     await list(`/orgs/${org}/tags`, 'tags')
+    await list(`/orgs/${org}/pull-requests?status=all`, 'pull_requests')
     await ask(`/public/orgs/${org}/graph`, undefined, {})
     for (const query of queries) {
       for (const expansion_depth of ['none', 'shallow', 'standard', 'deep'])

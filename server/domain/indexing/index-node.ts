@@ -126,7 +126,7 @@ async function indexOnce(
     branches,
     indexed,
     logs,
-    pulls: records.map((record) => toRow(nodeId, record)),
+    pulls: records.map((record) => toRow({ orgId, nodeId }, record)),
     pullsGone: gone,
     ...fields,
   }

@@ -11,11 +11,13 @@ import { listOpenPulls, listPullNumbers, type PullRow } from '../../../index/der
 import type { IndexDb } from '../../../index/derived/schema.ts'
 import type { Author } from '../format/signatures.ts'
 import { branchRef } from '../layout.ts'
+import type { NodeAt } from '../targets.ts'
 import { changedPulls, type PullRecord } from './ledger.ts'
 
-export function toRow(nodeId: string, record: PullRecord): PullRow {
+export function toRow({ orgId, nodeId }: NodeAt, record: PullRecord): PullRow {
   const { ended } = record
   return {
+    org_id: orgId,
     node_id: nodeId,
     number: record.number,
     id: record.id,

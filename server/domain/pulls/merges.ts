@@ -116,7 +116,7 @@ async function mergeable(
   record: PullRecord,
   input: MergeInput,
 ): Promise<{ from: Oid; to: Oid }> {
-  const state = await stateOf(deps, access, toRow(access.node.id, record))
+  const state = await stateOf(deps, access, toRow({ orgId: access.org.id, nodeId: access.node.id }, record))
   if (input.expected_target_branch !== undefined && input.expected_target_branch !== record.target_branch) {
     throw new AppError(
       'head_moved',

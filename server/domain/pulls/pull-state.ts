@@ -164,7 +164,12 @@ export async function toPull(deps: Deps, access: NodeAccess, row: PullRow): Prom
 }
 
 /** The time at which it ended, and the user who ended it, if known. */
-function ending({ status, ended_by: name, ended_by_email: email, ended_at: at }: PullRow) {
+export function ending({
+  status,
+  ended_by: name,
+  ended_by_email: email,
+  ended_at: at,
+}: Pick<PullRow, 'status' | 'ended_by' | 'ended_by_email' | 'ended_at'>) {
   if (at === null) return {}
   const known = name !== null && email !== null
   if (status === 'merged') return { merged_at: at, ...(known ? { merged_by: name, merged_by_email: email } : {}) }

@@ -1,0 +1,113 @@
+/** Queries for the pull requests of all nodes of an organisation. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { type Selectable, sql } from 'kysely'
+import { type Slice, totalOf } from '../slice.ts'
+import type { IndexDb, PullTable } from './schema.ts'
+import { openSubtree } from './subtrees.ts'
+
+type PullOrder = 'newest' | 'oldest'
+
+export interface OrgPullFilter {
+  readonly status: PullTable['status'] | 'all'
+  /** An e-mail address. The case of ASCII letters is ignored. */
+  readonly author?: string
+  /** Only pull requests of this node and its descendants. */
+  readonly under?: string
+  readonly order: PullOrder
+}
+
+/** A pull request in the order of a list. */
+type PullKey = Pick<Selectable<PullTable>, 'created_at' | 'node_id' | 'number'>
+
+/** Keys per statement, which takes about 2 ms. */
+const keysAtOnce = 2_000
+
+/** Lists pull requests by `created_at`, `node_id` and `number`. */
+export async function listOrgPullRows(db: IndexDb, orgId: string, filter: OrgPullFilter, page: Slice) {
+  const { keys, total } = await (filter.under === undefined
+    ? listKeys(db, orgId, filter, page)
+    : listKeysUnder(db, orgId, filter, filter.under, page))
+  return { rows: await readRows(db, keys), total }
+}
+
+async function listKeys(db: IndexDb, orgId: string, filter: OrgPullFilter, { limit, offset }: Slice) {
+  const total = await totalOf(pullsOf(db, orgId, filter))
+  return { keys: await keysOf(db, orgId, filter).limit(limit).offset(offset).execute(), total }
+}
+
+/** Reads all keys that match the rest of the filter, in slices. Keeps those of the page. */
+async function listKeysUnder(db: IndexDb, orgId: string, filter: OrgPullFilter, under: string, page: Slice) {
+  const subtree = openSubtree(db, orgId, under)
+  const keys: PullKey[] = []
+  let total = 0
+  for (let last: PullKey | undefined, isMore = true; isMore; await nextTurn()) {
+    const slice: PullKey[] = await keysOf(db, orgId, filter, last).limit(keysAtOnce).execute()
+    const below = await subtree.select(slice.map(({ node_id }) => node_id))
+    for (const key of slice) {
+      if (!below.has(key.node_id)) continue
+      if (total >= page.offset && keys.length < page.limit) keys.push(key)
+      total++
+    }
+    last = slice.at(-1)
+    isMore = slice.length === keysAtOnce
+  }
+  return { keys, total }
+}
+
+function pullsOf(db: IndexDb, orgId: string, { status, author }: OrgPullFilter) {
+  let all = db.selectFrom('pull').where('org_id', '=', orgId)
+  if (status !== 'all') all = all.where('status', '=', status)
+  if (author !== undefined) all = all.where(sql<boolean>`author_email = ${author} collate nocase`)
+  return all
+}
+
+/** The keys in the order of the list, after `last`. Each filter has an index in this order. */
+function keysOf(db: IndexDb, orgId: string, filter: OrgPullFilter, last?: PullKey) {
+  const direction = filter.order === 'newest' ? ('desc' as const) : ('asc' as const)
+  const isBeyond = filter.order === 'newest' ? ('<' as const) : ('>' as const)
+  let all = pullsOf(db, orgId, filter)
+  if (last)
+    all = all.where(({ eb, refTuple, tuple }) => {
+      const { created_at, node_id, number } = last
+      return eb(refTuple('created_at', 'node_id', 'number'), isBeyond, tuple(created_at, node_id, number))
+    })
+  return all
+    .select(['created_at', 'node_id', 'number'])
+    .orderBy('created_at', direction)
+    .orderBy('node_id', direction)
+    .orderBy('number', direction)
+}
+
+/** Reads the rows of a page with the titles of their nodes. Omits rows that are gone by now. */
+async function readRows(db: IndexDb, keys: readonly PullKey[]) {
+  const { rows } = await sql<OrgPullRow>`
+    select pull.node_id, node.title as node_title, pull.number, pull.id, pull.title, pull.source_branch,
+      pull.target_branch, pull.status, pull.is_draft, pull.author, pull.author_email, pull.created_at, pull.ended_by,
+      pull.ended_by_email, pull.ended_at
+    from json_each(${JSON.stringify(keys.map(({ node_id, number }) => [node_id, number]))}) as one
+      cross join pull on pull.node_id = one.value ->> 0 and pull.number = one.value ->> 1
+      cross join node on node.id = pull.node_id
+    order by one.key`.execute(db)
+  return rows
+}
+
+export interface OrgPullRow
+  extends Pick<
+    Selectable<PullTable>,
+    | 'node_id'
+    | 'number'
+    | 'id'
+    | 'title'
+    | 'source_branch'
+    | 'target_branch'
+    | 'status'
+    | 'is_draft'
+    | 'author'
+    | 'author_email'
+    | 'created_at'
+    | 'ended_by'
+    | 'ended_by_email'
+    | 'ended_at'
+  > {
+  readonly node_title: string
+}

@@ -1,0 +1,63 @@
+/** The pull requests of an organisation. Reads only rows, because Git would be needed once for each item. */
+import { findNode } from '../../../index/derived/node-queries.ts'
+import { listOrgPullRows, type OrgPullFilter, type OrgPullRow } from '../../../index/derived/org-pulls.ts'
+import type { Deps } from '../../base/deps.ts'
+import { AppError } from '../../base/errors.ts'
+import { authorizeOrg } from '../access.ts'
+import { callerOf, type Person, type RequestContext } from '../actor.ts'
+import { createCallerSemaphore } from '../caller-semaphore.ts'
+import { type Page, pageOf } from '../pagination.ts'
+import type { OrgAt } from '../targets.ts'
+import { ending } from './pull-state.ts'
+
+interface OrgPullQuery extends Page {
+  readonly status?: OrgPullFilter['status']
+  /** An e-mail address, or `me`. */
+  readonly author?: string
+  readonly under?: string
+  readonly order?: OrgPullFilter['order']
+}
+
+/** Limits concurrent lists below a node. Each may take 0.5 s of CPU time, in slices. */
+const semaphore = createCallerSemaphore({
+  all: { running: 2, waiting: 256 },
+  person: { running: 1, waiting: 64 },
+  waitTimeoutMs: 30_000,
+  refusal: 'Too many lists of pull requests are being read; try again in a moment',
+})
+
+/**
+ * Lists the pull requests of an organisation, by default the newest first.
+ *
+ * @throws AppError as authorizeOrg, busy; node_not_found: `under`
+ */
+export async function listOrgPulls(deps: Deps, context: RequestContext<Person>, at: OrgAt, query: OrgPullQuery) {
+  const { actor, signal } = context
+  const { read } = deps.index
+  await authorizeOrg(deps, actor, at, 'reader')
+  const { status = 'open', order = 'newest', author, under } = query
+  const filter = {
+    ...{ status, order },
+    ...(author === undefined ? {} : { author: author === 'me' ? actor.email : author }),
+  }
+  if (under === undefined) return toPage(query, await listOrgPullRows(read, at.orgId, filter, query))
+  if (!(await findNode(read, at.orgId, under))) throw new AppError('node_not_found', 'Node not found')
+  const found = await semaphore.run({ caller: callerOf(context), signal }, () =>
+    listOrgPullRows(read, at.orgId, { ...filter, under }, query),
+  )
+  return toPage(query, found)
+}
+
+function toPage(page: Page, { rows, total }: Awaited<ReturnType<typeof listOrgPullRows>>) {
+  return { pull_requests: rows.map(toListed), ...pageOf(page, total) }
+}
+
+function toListed(row: OrgPullRow) {
+  const { node_id, node_title, number, id, title, source_branch, target_branch, status, author, author_email } = row
+  return {
+    ...{ id, node_id, node_title, number, title, source_branch, target_branch, status },
+    is_draft: row.is_draft === 1,
+    ...{ author, author_email, created_at: row.created_at },
+    ...ending(row),
+  }
+}
