@@ -28,6 +28,7 @@ import { errorPage } from './pages/missing.tsx'
 import { showNew, takeNew } from './pages/new-node.tsx'
 import { showNode } from './pages/node.tsx'
 import { showOrg } from './pages/org.tsx'
+import { showOrgProposals } from './pages/org-proposals.tsx'
 import { showGeneral, showNewOrg, takeGeneral, takeNewOrg } from './pages/org-settings.tsx'
 import { showPassword, takePassword } from './pages/password.tsx'
 import { showProposal, takeProposal } from './pages/proposal.tsx'
@@ -70,6 +71,7 @@ const routes: readonly Route[] = [
   { at: '/o/{org}/settings/members', show: showMembers, take: takeMembers },
   { at: '/o/{org}/find', show: showFind },
   { at: '/o/{org}/graph', show: showGraph },
+  { at: '/o/{org}/proposals', show: showOrgProposals },
   { at: '/o/{org}/changes.atom', show: showFeed },
   { at: '/o/{org}/sitemap.xml', show: showSitemap },
   { at: '/o/{org}/n/{node}', show: showNode },

@@ -43,6 +43,8 @@ export class Urls {
     return `${this.org(org)}/graph${asked === '' ? '' : `?${asked}`}`
   }
   readonly settings = (org: string, page: 'general' | 'members') => `${this.org(org)}/settings/${page}`
+  /** The proposals of all nodes. */
+  readonly orgProposals = (org: string) => `${this.org(org)}/proposals`
   readonly feed = (org: string) => `${this.org(org)}/changes.atom`
   readonly sitemap = (org: string) => `${this.org(org)}/sitemap.xml`
   readonly node = (org: string, node: string, slug?: string) =>

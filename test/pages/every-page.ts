@@ -54,6 +54,7 @@ export async function listPages(ann: PersonClient): Promise<ShownPage[]> {
     { name: 'edit', path: `${at}/edit` },
     { name: 'new-node', path: `/o/${org}/new` },
     { name: 'graph', path: `/o/${org}/graph` },
+    { name: 'org-proposals', path: `/o/${org}/proposals?status=all` },
     { name: 'history', path: `${at}/history` },
     { name: 'commit', path: `${at}/commits/${head}` },
     { name: 'blame', path: `${at}/blame` },

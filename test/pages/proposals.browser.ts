@@ -133,6 +133,51 @@ describe('pages of proposals', () => {
     await page.getByRole('heading', { name: 'Ready to merge' }).waitFor()
   })
 
+  it('of all nodes are listed by state, in pages, from the page of the organisation', async () => {
+    const { page, open, faults } = visitor
+    const atlas = (await made(ann.post('/orgs', { name: 'Small atlas', published: true }))).id
+    await open(`/o/${atlas}`)
+    await page.getByRole('link', { name: 'Proposals' }).click()
+    expect(await page.locator('.empty').textContent())
+      .to.include('There are no open proposals in Small atlas.')
+      .and.include('A proposal is a change of one node')
+    const nodes = `/orgs/${atlas}/nodes`
+    const { id } = await made(ann.post(nodes, { title: 'Whales' }))
+    const names = Array.from({ length: 52 }, (_, n) => `draft-${n + 1}`)
+    for (const name of names) {
+      await made(ann.post(`${nodes}/${id}/branches`, { name }))
+      await made(ann.post(`${nodes}/${id}/pull-requests`, { source_branch: name, title: `Change ${name}` }))
+    }
+    await made(ann.patch(`${nodes}/${id}/pull-requests/1`, { status: 'closed' }))
+    await open(`/o/${atlas}`)
+    await page.getByRole('link', { name: '51 open proposals' }).click()
+    const titles = () => page.locator('.commits strong').allTextContents()
+    expect(await titles()).to.deep.equal(
+      names
+        .slice(2)
+        .reverse()
+        .map((name) => `Change ${name}`),
+    )
+    await page.getByRole('link', { name: 'Older' }).click()
+    expect(await titles()).to.deep.equal(['Change draft-2'])
+    await page.getByRole('link', { name: 'Closed' }).click()
+    expect(await page.locator('.commits li').allTextContents()).to.have.length(1)
+    expect(await page.locator('.commits li').textContent())
+      .to.include('Whales')
+      .and.include('Ann')
+      .and.include('Closed')
+    await page.getByRole('link', { name: 'Change draft-1' }).click()
+    await page.getByRole('link', { name: 'Proposals' }).click()
+    await page.getByRole('link', { name: 'All proposals of Small atlas' }).click()
+    expect(await page.locator('.card h2').textContent()).to.equal('51 open proposals')
+    expect(faults).to.deep.equal([])
+    const anyone = await newVisitor({ javaScriptEnabled: false })
+    await anyone.open(`/o/${atlas}`)
+    expect(await anyone.page.getByRole('link', { name: /proposal/i }).count()).to.equal(0)
+    expect((await anyone.open(`/o/${atlas}/proposals`)).status).to.equal(401)
+    await anyone.context.close()
+  })
+
   it('offer nothing to who may do nothing', async () => {
     const { page: path } = await proposed()
     const reader = await newVisitor()
@@ -151,7 +196,13 @@ describe('pages of proposals', () => {
       await signIn(reader)
       for (const width of [390, 1440]) {
         await reader.page.setViewportSize({ width, height: 900 })
-        for (const shown of [path, `/o/${org}/n/${node}/proposals`, `/o/${org}/n/${node}?at=draft`, '/']) {
+        for (const shown of [
+          path,
+          `/o/${org}/n/${node}/proposals`,
+          `/o/${org}/n/${node}?at=draft`,
+          `/o/${org}/proposals`,
+          '/',
+        ]) {
           await reader.open(shown)
           await expectSound(reader.page)
         }

@@ -5,6 +5,7 @@ import { type Page, type PageContext, param } from '../page-context.ts'
 import { dayOf, plural, When } from '../parts/dates.tsx'
 import { Impact, readImpact } from '../parts/impact.tsx'
 import { NodePath, readAtNode } from '../parts/node-head.tsx'
+import { Pages, pageOffset } from '../parts/paging.tsx'
 import { FileDiffs, readFileChanges } from '../text/diff.tsx'
 import type { Urls } from '../urls.ts'
 
@@ -49,15 +50,10 @@ export async function showHistory(visit: PageContext): Promise<Page> {
             <CommitList urls={urls} org={org.id} commits={commits} />
           </section>
         ))}
-        <Pages urls={urls} base={urls.history(org.id, node.id, revision)} offset={offset} total={total} />
+        <Pages base={urls.history(org.id, node.id, revision)} offset={offset} size={pageSize} total={total} />
       </main>
     ),
   }
-}
-
-/** Returns the number of commits to skip; 0 if it is not valid. */
-function pageOffset(sent: string | null): number {
-  return sent !== null && /^\d{1,7}$/.test(sent) ? Number(sent) : 0
 }
 
 function byDay(commits: readonly Commit[]): [string, Commit[]][] {
@@ -95,28 +91,6 @@ export function CommitList({ urls, org, commits }: CommitListProps) {
 
 function firstLine(message: string): string {
   return message.split('\n', 1)[0]?.trim().slice(0, 200) || 'No message'
-}
-
-interface PagesProps {
-  readonly urls: Urls
-  readonly base: string
-  readonly offset: number
-  readonly total: number
-}
-
-function Pages({ base, offset, total }: PagesProps) {
-  const link = (from: number, text: string) => (
-    <a class="btn" href={from === 0 ? base : `${base}${base.includes('?') ? '&' : '?'}from=${from}`}>
-      {text}
-    </a>
-  )
-  if (total <= pageSize) return null
-  return (
-    <p class="acts">
-      {offset > 0 && link(Math.max(0, offset - pageSize), 'Newer')}
-      {offset + pageSize < total && link(offset + pageSize, 'Older')}
-    </p>
-  )
 }
 
 export async function showCommit(visit: PageContext): Promise<Page> {

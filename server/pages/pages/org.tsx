@@ -21,26 +21,27 @@ export async function showOrg(visit: PageContext): Promise<Page> {
   const { api, urls } = visit
   const path = { org_id: param(visit, 'org') }
   const org = await api.getOrg({ path })
-  const [changed, tree, map] = await Promise.all([
+  const [changed, tree, map, open] = await Promise.all([
     api.listNodes({ path, query: { order: 'changed', limit: mostChanges } }),
     readTree(api, org.id),
     readMap(visit),
+    countOpen(visit, org),
   ])
   const canonical = urls.absolute(urls.org(org.id))
   const feed = { type: 'application/atom+xml', title: `Changes in ${org.name}`, href: urls.feed(org.id) }
   const description = org.description || contentOf(org, changed)
-  const open = org.published ? ({ kind: 'website', description, alternates: [feed] } as const) : { noIndex: true }
+  const shared = org.published ? ({ kind: 'website', description, alternates: [feed] } as const) : { noIndex: true }
   return {
     kind: 'page',
-    head: { title: org.name, canonical, ...open },
+    head: { title: org.name, canonical, ...shared },
     place: { org, hasSide: true },
-    facts: { org, changed, tree, map },
+    facts: { org, changed, tree, map, open },
     body: () => (
       <div class="cols two">
         <TreeSide tree={tree} urls={urls} org={org.id} />
         <main id="main" class="org">
           <div class="wide">
-            <Hero urls={urls} org={org} nodes={changed.total} />
+            <Hero urls={urls} org={org} nodes={changed.total} open={open} />
             <BigSearch urls={urls} org={org} words="" />
             <div class="grid2">
               <Changes urls={urls} org={org} nodes={changed.nodes} />
@@ -72,7 +73,21 @@ async function readMap(visit: PageContext): Promise<readonly Area[]> {
   )
 }
 
-function Hero({ urls, org, nodes }: { readonly urls: Urls; readonly org: Org; readonly nodes: number }) {
+/** Counts the open proposals; undefined for visitors who may not see them. */
+async function countOpen({ api }: PageContext, org: Org): Promise<number | undefined> {
+  if (org.role === undefined) return undefined
+  return (await api.listOrgPulls({ path: { org_id: org.id }, query: { limit: 1 } })).total
+}
+
+interface HeroProps {
+  readonly urls: Urls
+  readonly org: Org
+  readonly nodes: number
+  /** The number of open proposals. */
+  readonly open: number | undefined
+}
+
+function Hero({ urls, org, nodes, open }: HeroProps) {
   return (
     <div class="hero">
       <h1>{org.name}</h1>
@@ -83,6 +98,9 @@ function Hero({ urls, org, nodes }: { readonly urls: Urls; readonly org: Org; re
           {org.published ? 'Published: anyone can read' : 'Members only'}
         </span>
         <span>{plural(nodes, 'node')}</span>
+        {open !== undefined && (
+          <a href={urls.orgProposals(org.id)}>{open > 0 ? plural(open, 'open proposal') : 'Proposals'}</a>
+        )}
         {org.role && <span>Your role: {org.role}</span>}
         {org.role && <a href={urls.settings(org.id, 'general')}>Settings</a>}
         {org.role && <a href={urls.settings(org.id, 'members')}>Members</a>}

@@ -9,13 +9,15 @@ import { NodePath, readAtNode } from '../parts/node-head.tsx'
 type Pull = AnswerOf<'listPulls'>['pull_requests'][number]
 
 const states = ['open', 'merged', 'closed', 'all'] as const
+export type State = (typeof states)[number]
+
 /** Maximum proposals on the page. */
 const pageSize = 100
 
 export async function showProposals(visit: PageContext): Promise<Page> {
   const { api, urls, query } = visit
   const at = await readAtNode(visit)
-  const status = states.find((one) => one === query.get('status')) ?? 'open'
+  const status = stateOf(query)
   const told = await api.listPulls({ path: at.path, query: { status, limit: pageSize } })
   const { org, node } = at
   const base = urls.proposals(org.id, node.id)
@@ -26,16 +28,10 @@ export async function showProposals(visit: PageContext): Promise<Page> {
       <main id="main" class="wide">
         <NodePath visit={visit} at={at} />
         <h1>Proposals (pull requests)</h1>
-        <nav class="tabs" aria-label="Filter proposals">
-          {states.map((one) => (
-            <a
-              href={one === 'open' ? base : `${base}?status=${one}`}
-              aria-current={one === status ? 'page' : undefined}
-            >
-              {one.charAt(0).toUpperCase() + one.slice(1)}
-            </a>
-          ))}
-        </nav>
+        <p class="why">
+          <a href={urls.orgProposals(org.id)}>All proposals of {org.name}</a>
+        </p>
+        <StateTabs base={base} status={status} />
         <section class="card">
           {told.pull_requests.length === 0 && <p class="empty">There are no proposals here.</p>}
           <ul class="commits">
@@ -57,6 +53,24 @@ export async function showProposals(visit: PageContext): Promise<Page> {
       </main>
     ),
   }
+}
+
+/** Reads the state of a list; `open` if it is not valid. */
+export function stateOf(query: URLSearchParams): State {
+  return states.find((one) => one === query.get('status')) ?? 'open'
+}
+
+/** Links to the lists by state. `base`: the URL of the list of open proposals. */
+export function StateTabs({ base, status }: { readonly base: string; readonly status: State }) {
+  return (
+    <nav class="tabs" aria-label="Filter proposals">
+      {states.map((one) => (
+        <a href={one === 'open' ? base : `${base}?status=${one}`} aria-current={one === status ? 'page' : undefined}>
+          {one.charAt(0).toUpperCase() + one.slice(1)}
+        </a>
+      ))}
+    </nav>
+  )
 }
 
 /** Shows the state of a proposal: open, draft, merged or closed. */

@@ -1,0 +1,31 @@
+/** Links between the pages of a list. `from` in the query is the number of items to skip. */
+
+/** Returns the number of items to skip; 0 if it is not valid. */
+export function pageOffset(sent: string | null): number {
+  return sent !== null && /^\d{1,7}$/.test(sent) ? Number(sent) : 0
+}
+
+interface PagesProps {
+  /** The URL of the first page. */
+  readonly base: string
+  readonly offset: number
+  /** Maximum items on a page. */
+  readonly size: number
+  readonly total: number
+}
+
+/** Links to the previous and the next page. The list begins with the newest items. */
+export function Pages({ base, offset, size, total }: PagesProps) {
+  const link = (from: number, text: string) => (
+    <a class="btn" href={from === 0 ? base : `${base}${base.includes('?') ? '&' : '?'}from=${from}`}>
+      {text}
+    </a>
+  )
+  if (total <= size && offset === 0) return null
+  return (
+    <p class="acts">
+      {offset > 0 && link(Math.max(0, offset - size), 'Newer')}
+      {offset + size < total && link(offset + size, 'Older')}
+    </p>
+  )
+}
