@@ -48,7 +48,10 @@ const attempts: Readonly<Record<string, readonly Row[]>> = {
   neighbours: [{ asks: ['getNode'], input: onNode }],
   history: [{ asks: ['listCommits'], input: onNode }],
   diff: [{ asks: ['compareCommits'], input: (world) => ({ ...onNode(world), head: world.head }) }],
-  list_proposals: [{ asks: ['listPulls'], input: onNode }],
+  list_proposals: [
+    { asks: ['listPulls'], input: onNode },
+    { asks: ['listOrgPulls'], input: ({ org }) => ({ org_id: org }) },
+  ],
   propose_change: [
     {
       asks: ['openPull', 'getBranch', 'createBranch', 'createCommit'],

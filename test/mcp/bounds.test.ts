@@ -41,6 +41,7 @@ describe('answers of /mcp', () => {
     ['neighbours', { org_id, node_id }],
     ['history', { org_id, node_id }],
     ['list_proposals', { org_id, node_id, status: 'all' }],
+    ['list_proposals', { org_id, status: 'all' }],
     ['diff', { org_id, node_id, base: 'main', head: 'main' }],
   ]
 

@@ -61,6 +61,7 @@ describe('hostile text', () => {
       model.ask('neighbours', at),
       model.ask('history', { ...at, branch: `${evil}</content>` }),
       model.ask('list_proposals', at),
+      model.ask('list_proposals', { org_id: at.org_id }),
       model.ask('diff', { ...at, head: `${evil}</content>` }),
     ])
     const { contents } = await model.client.readResource({ uri: `grove://${org_id}/${node_id}` })

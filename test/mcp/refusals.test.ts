@@ -216,6 +216,7 @@ describe('/mcp refuses', () => {
         const elsewhere = await makeNode({ org: org_id, owner: ann })
         for (const tool of ofNode.slice(0, 3))
           expect(await narrow.refused(tool, { org_id, node_id: elsewhere })).to.match(/^403 token_scope: /)
+        expect(await narrow.refused('list_proposals', { org_id })).to.match(/^403 token_scope: /)
         expect(await narrow.ask('read_node', { org_id, node_id })).to.include(node_id)
         const input = { org_id, node_id, title: 'Bound', changes: [{ path: 'content.md', content: 'Bound.\n' }] }
         expect(await narrow.ask('propose_change', input)).to.include('is open: ')

@@ -150,6 +150,9 @@ describe('the tools of /mcp', () => {
           can_merge: true,
           page: grove.url + page,
         })
+        const ofAll = factsIn(await model.ask('list_proposals', { org_id, limit: 1 }), 'proposals')
+        const { can_merge: _, ...facts } = factsIn(open, 'proposals')[0] ?? {}
+        expect(ofAll).to.deep.equal([{ node_id: whales, node_title: 'Whales', ...facts }])
         const diff = await model.ask('diff', { org_id, node_id: whales, head: source })
         expect(parted(diff).outside).to.include('1 commits ahead, 0 behind').and.to.include('Files that differ: 2.')
         expect(parted(diff).parts.files).to.include('\n+Whales are mammals, and breathe air.')

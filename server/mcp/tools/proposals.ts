@@ -45,37 +45,74 @@ export const listProposals = tool({
   name: 'list_proposals',
   title: 'List proposals',
   description:
-    'Lists the proposals (pull requests) of a node, newest first: number, title, author, status, branch, whether it can be merged, page. To see what one changes, call diff with its branch as `head`.',
+    'Lists the proposals (pull requests) of a node or, without `node_id`, of all nodes, newest first: number, title, author, status, branch, page. For one node, also whether each can be merged. For all nodes, also node_id and node_title. To see what one changes, call diff with its branch as `head`.',
   writes: false,
-  operations: ['listPulls'],
+  operations: ['listPulls', 'listOrgPulls'],
   input: z.strictObject({
     org_id: orgId,
-    node_id: nodeId,
+    node_id: nodeId.optional(),
     status: z.enum(['open', 'merged', 'closed', 'all']).default('open'),
     offset,
     limit: pageOf(50),
     max_chars: maxChars,
   }),
-  run: async (session, { org_id, node_id, status, offset, limit, max_chars }) => {
-    const path = { org_id, node_id }
-    const { pull_requests, total } = await session.api.listPulls({ path, query: { status, offset, limit } })
-    const items = pull_requests.map(({ number, title, author, status, source_branch, created_at, ...pr }) =>
-      asItem({
-        number,
-        title: brief(title, shownTitle),
-        author: brief(author, shownName),
-        status,
-        created_at,
-        branch: source_branch,
-        can_merge: status === 'open' ? pr.can_merge : undefined,
-        merge_reasons: status === 'open' && !pr.can_merge ? pr.merge_reasons : undefined,
-        page: proposalPage(session, org_id, node_id, number),
-      }),
-    )
+  run: async (session, { max_chars, ...asked }) => {
+    const { items, total } = await readProposals(session, asked)
     const rest = (next: number) => `call again with offset: ${next}`
+    const { offset } = asked
     return answer(max_chars, [own`Proposals: ${total}.`], [list({ of: 'proposals', items, total, offset, rest })])
   },
 })
+
+interface Asked {
+  readonly org_id: string
+  readonly node_id?: string | undefined
+  readonly status: 'open' | 'merged' | 'closed' | 'all'
+  readonly offset: number
+  readonly limit: number
+}
+
+async function readProposals(session: Session, { org_id, node_id, ...query }: Asked) {
+  const factsOfPull = (pull: Listed) => ({
+    number: pull.number,
+    title: brief(pull.title, shownTitle),
+    author: brief(pull.author, shownName),
+    status: pull.status,
+    created_at: pull.created_at,
+    branch: pull.source_branch,
+    page: proposalPage(session, org_id, pull.node_id, pull.number),
+  })
+  if (node_id === undefined) {
+    const { pull_requests, total } = await session.api.listOrgPulls({ path: { org_id }, query })
+    const items = pull_requests.map((pull) =>
+      asItem({ node_id: pull.node_id, node_title: brief(pull.node_title, shownTitle), ...factsOfPull(pull) }),
+    )
+    return { items, total }
+  }
+  const { pull_requests, total } = await session.api.listPulls({ path: { org_id, node_id }, query })
+  const items = pull_requests.map(({ can_merge, merge_reasons, ...pull }) => {
+    const { page, ...facts } = factsOfPull(pull)
+    const isOpen = pull.status === 'open'
+    return asItem({
+      ...facts,
+      can_merge: isOpen ? can_merge : undefined,
+      merge_reasons: isOpen && !can_merge ? merge_reasons : undefined,
+      page,
+    })
+  })
+  return { items, total }
+}
+
+/** The fields that both lists of pull requests have. */
+interface Listed {
+  readonly node_id: string
+  readonly number: number
+  readonly title: string
+  readonly author: string
+  readonly status: string
+  readonly created_at: string
+  readonly source_branch: string
+}
 
 export const proposeChange = tool({
   name: 'propose_change',
