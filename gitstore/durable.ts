@@ -132,8 +132,8 @@ export function syncFile(file: number): Promise<void> {
 const waiting: (() => void)[] = []
 
 /**
- * Waits for a turn of the event loop that no other caller shares. A caller waits before it makes several names in a row
- * (about 1 ms for a commit). Otherwise 16 commits whose syncs end together would block the event loop for 50 ms.
+ * Waits for a turn of the event loop that no other caller shares. A caller waits before it makes several names in a row.
+ * Otherwise 16 commits whose syncs end together would block the event loop for 50 ms.
  */
 export function takeSyncTurn(): Promise<void> {
   return new Promise((resolve) => {

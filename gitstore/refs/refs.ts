@@ -36,8 +36,10 @@ const listings = new LRUCache<string, Listing>({
 })
 
 /**
- * The object that `ref` points at, or null if it does not exist. `ref` is a full name, `refs/…`. Reads loose, packed,
- * then loose again, because `git pack-refs` may move a ref from loose to packed in between.
+ * The object that `ref` points at, or null if it does not exist. `ref` is a full name, `refs/…`.
+ *
+ * Reads loose before packed, because `git pack-refs` may move the ref in between. Reads loose again, because a packed
+ * ref may be deleted and created again as a loose one in between.
  *
  * @throws GitError repo_missing, ref_damaged (the ref's file or packed-refs is empty or malformed)
  */
@@ -51,9 +53,8 @@ export function readRef(repo: Repo, ref: string): Oid | null {
 /**
  * Every ref below `prefix` (`refs/` or `refs/heads/`), sorted by name in code unit order. Returns the same map while no
  * ref has moved. The check for moves costs a stat of packed-refs and of each folder of loose refs. A file that was
- * written in
- * place is seen with the next move in its folder, or with `afresh`. Git never writes refs in place. `readRef` sees such
- * a file at once.
+ * written in place is seen with the next move in its folder, or with `afresh`. Git never writes refs in place. `readRef`
+ * sees such a file at once.
  *
  * @throws GitError repo_missing, ref_damaged
  */

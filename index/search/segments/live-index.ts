@@ -72,7 +72,7 @@ const EXPECTED: Readonly<Record<string, (mini: MiniSearch<CorpusDocument>) => bo
     mini[POSTINGS].fuzzyGet('whole', 1).get('whale')?.[1] === 1,
 }
 
-/** @throws Error that names the missing or changed members, and says what to do */
+/** Checks MiniSearch's members. @throws Error that names the missing or changed members, and says what to do */
 export function requireMembers(mini: MiniSearch<CorpusDocument>): void {
   const wrong = Object.keys(EXPECTED).filter((name) => !isAsExpected(mini, name))
   if (wrong.length === 0) return
