@@ -3,7 +3,7 @@ import { GitError } from '../errors.ts'
 import { runGit } from '../native.ts'
 import { newObjectBatch, type ObjectBatch } from '../objects/object-batch.ts'
 import { comparePaths } from '../objects/tree-names.ts'
-import { readTree } from '../objects/trees.ts'
+import { emptyTree, readTree } from '../objects/trees.ts'
 import { isOid, type Oid, type Repo } from '../repo.ts'
 import type { ScratchObjects } from './scratch-objects.ts'
 import type { Trees } from './tree-merge.ts'
@@ -39,7 +39,8 @@ export async function nativeMerge(
   ]
   const options = ['--write-tree', '-z', '--name-only', '--no-messages', '--allow-unrelated-histories']
   const { code, stdout, stderr } = await runGit(repo, ['-c', 'core.fsync=none', 'merge-tree', ...options, ...sides], {
-    env: repo.env,
+    // The merge depends only on the trees. Git 2.43 and newer would read the attributes of HEAD.
+    env: { ...repo.env, GIT_ATTR_SOURCE: emptyTree },
     ...bounds,
   })
   const [tree = '', ...paths] = stdout.toString('utf8').split('\0').filter(Boolean)
