@@ -22,6 +22,7 @@ const ladder = [
   ['ledger'],
   ['indexing'],
   ['access.ts'],
+  ['consent'],
   ['branches'],
   ['nodes', 'pulls', 'orgs', 'graph'],
   ['search', 'accounts'],

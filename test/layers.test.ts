@@ -50,6 +50,7 @@ const violations = [
   ['ladder-ledger', 'server/domain/ledger/pull-ledger.ts', "import type {} from '../indexing/history.ts'"],
   ['ladder-indexing', 'server/domain/indexing/history.ts', "import type {} from '../access.ts'"],
   ['ladder-access', 'server/domain/access.ts', "import type {} from './branches/media-types.ts'"],
+  ['ladder-consent', 'server/domain/consent/same-change.ts', "import type {} from '../branches/media-types.ts'"],
   ['ladder-branches', 'server/domain/branches/media-types.ts', "import type {} from '../nodes/nodes.ts'"],
   ['ladder-nodes', 'server/domain/nodes/taken-ids.ts', "import type {} from '../pulls/pulls.ts'"],
   ['ladder-pulls', 'server/domain/pulls/pull-state.ts', "import type {} from '../orgs/members.ts'"],

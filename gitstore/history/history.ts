@@ -44,6 +44,14 @@ export interface History {
    * other.
    */
   mergeBase(a: Oid, b: Oid): Promise<Oid | undefined>
+  /** Returns the best common ancestor. Undefined if there is none, or several. Otherwise the same as mergeBase. */
+  onlyMergeBase(a: Oid, b: Oid): Promise<Oid | undefined>
+}
+
+interface MergeBase {
+  /** The first of several. */
+  readonly oid: Oid | undefined
+  readonly isOnly: boolean
 }
 
 /**
@@ -57,7 +65,7 @@ const walkedLogs = new LRUCache<string, LogPart>({
 
 /** Each takes about 400 bytes. */
 const divergences = new LRUCache<string, Divergence>({ max: 5_000 })
-const mergeBases = new LRUCache<string, { readonly oid: Oid | undefined }>({ max: 5_000 })
+const mergeBases = new LRUCache<string, MergeBase>({ max: 5_000 })
 
 /** Attempts of a query whose logs are forgotten while it is answered. */
 const maxAttempts = 10
@@ -130,14 +138,23 @@ class RepoHistory implements History {
   }
 
   async mergeBase(a: Oid, b: Oid): Promise<Oid | undefined> {
-    if (await this.contains(a, b)) return b
-    if (await this.contains(b, a)) return a
+    return (await this.#mergeBaseOf(a, b)).oid
+  }
+
+  async onlyMergeBase(a: Oid, b: Oid): Promise<Oid | undefined> {
+    const { oid, isOnly } = await this.#mergeBaseOf(a, b)
+    return isOnly ? oid : undefined
+  }
+
+  async #mergeBaseOf(a: Oid, b: Oid): Promise<MergeBase> {
+    if (await this.contains(a, b)) return { oid: b, isOnly: true }
+    if (await this.contains(b, a)) return { oid: a, isOnly: true }
     const key = `${this.#repo.dir}:${a}:${b}`
     const kept = mergeBases.get(key)
-    if (kept) return kept.oid
+    if (kept) return kept
     const answer = await retryWhileForgotten(() => this.#findMergeBase(a, b))
     mergeBases.set(key, answer)
-    return answer.oid
+    return answer
   }
 
   #isPending(oid: Oid): boolean {
@@ -172,15 +189,15 @@ class RepoHistory implements History {
     return { ahead: lists.ours.length - both, behind: lists.theirs.length - both }
   }
 
-  async #findMergeBase(a: Oid, b: Oid): Promise<{ oid: Oid | undefined } | undefined> {
+  async #findMergeBase(a: Oid, b: Oid): Promise<MergeBase | undefined> {
     const found = await this.#apart(b, a)
     if (!found) return undefined
-    if (!isStraight(found)) return { oid: await nativeMergeBase(this.#repo, a, b) }
+    if (!isStraight(found)) return nativeMergeBase(this.#repo, a, b)
     const theirs = new Set(found.theirs.entries.map(({ oid }) => oid))
     const first = found.ours.entries.find(({ oid }) => theirs.has(oid))
-    if (first || found.shared === 0 || !found.ours.base) return { oid: first?.oid }
+    if (first || found.shared === 0 || !found.ours.base) return { oid: first?.oid, isOnly: true }
     const at = await this.#known.page(found.ours.base, found.a - found.shared, 1)
-    return at && { oid: at.oids[0] }
+    return at && { oid: at.oids[0], isOnly: true }
   }
 
   /** The commits of both sides above the common end. */
@@ -237,9 +254,10 @@ function countBoth(ours: readonly LogEntry[], theirs: readonly LogEntry[]): numb
   return ours.filter(({ oid }) => their.has(oid)).length
 }
 
-async function nativeMergeBase(repo: Repo, a: Oid, b: Oid): Promise<Oid | undefined> {
-  const { code, stdout, stderr } = await runGit(repo, ['merge-base', '--end-of-options', a, b])
-  const oid = stdout.toString('latin1').trim()
-  if (code > 1 || (code === 0 && !isOid(oid))) throw new GitError('native_failed', 'git merge-base failed', { stderr })
-  return code === 0 ? oid : undefined
+async function nativeMergeBase(repo: Repo, a: Oid, b: Oid): Promise<MergeBase> {
+  const { code, stdout, stderr } = await runGit(repo, ['merge-base', '--all', '--end-of-options', a, b])
+  const oids = stdout.toString('latin1').split('\n').filter(Boolean)
+  if (code > 1 || (code === 0) !== oids.length > 0 || !oids.every(isOid))
+    throw new GitError('native_failed', 'git merge-base failed', { stderr })
+  return { oid: oids[0], isOnly: oids.length < 2 }
 }
