@@ -24,6 +24,7 @@ const ladder = [
   ['access.ts'],
   ['consent'],
   ['branches'],
+  ['anchors'],
   ['nodes', 'pulls', 'orgs', 'graph'],
   ['search', 'accounts'],
   ['pushes'],

@@ -52,6 +52,7 @@ const violations = [
   ['ladder-access', 'server/domain/access.ts', "import type {} from './branches/media-types.ts'"],
   ['ladder-consent', 'server/domain/consent/same-change.ts', "import type {} from '../branches/media-types.ts'"],
   ['ladder-branches', 'server/domain/branches/media-types.ts', "import type {} from '../nodes/nodes.ts'"],
+  ['ladder-anchors', 'server/domain/anchors/file-pair.ts', "import type {} from '../pulls/pulls.ts'"],
   ['ladder-nodes', 'server/domain/nodes/taken-ids.ts', "import type {} from '../pulls/pulls.ts'"],
   ['ladder-pulls', 'server/domain/pulls/pull-state.ts', "import type {} from '../orgs/members.ts'"],
   ['ladder-orgs', 'server/domain/orgs/members.ts', "import type {} from '../graph/graph.ts'"],

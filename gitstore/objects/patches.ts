@@ -15,7 +15,7 @@ export const maxTextBytes = 8 * 1024 * 1024
 /**
  * The number of added or removed files up to which each pair is compared. With more, only identical bytes are a rename.
  */
-const maxRenames = 200
+export const maxRenames = 200
 /** Bytes of Git's output that are read for hunks: about 2 s. */
 const maxReadBytes = 256 * 1024 * 1024
 
