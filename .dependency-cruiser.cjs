@@ -26,6 +26,7 @@ const ladder = [
   ['branches'],
   ['anchors'],
   ['nodes', 'pulls', 'orgs', 'graph'],
+  ['review'],
   ['search', 'accounts'],
   ['pushes'],
   ['cells'],

@@ -6,7 +6,7 @@
 import { GitError } from './errors.ts'
 import { exists } from './fs-exists.ts'
 import { runGit } from './native.ts'
-import type { Repo } from './repo.ts'
+import type { ObjectPlaces, Repo } from './repo.ts'
 
 /**
  * Bounds the memory of one Git reader for mapped packs and the bases of deltas. The objects that it compares need more.
@@ -28,6 +28,8 @@ export interface GitReading {
   /** The same as `take` of runGit. */
   readonly take?: (chunk: Buffer) => boolean
   readonly signal?: AbortSignal
+  /** A folder of objects that Git also reads, from `withPendingStored`. */
+  readonly objects?: ObjectPlaces
 }
 
 /**
@@ -39,12 +41,12 @@ export interface GitReading {
  * @throws the signal's reason, and any error of `take`
  */
 export async function askGit(repo: Repo, args: readonly string[], reading: GitReading): Promise<Buffer> {
-  const { settings: own = [], signal, ...limits } = reading
+  const { settings: own = [], signal, objects, ...limits } = reading
   const given = [...memory, ...settings, ...own].flatMap((setting) => ['-c', setting])
   try {
     const { code, stdout, stderr } = await runGit(repo, [...given, ...args], {
       ...limits,
-      env,
+      env: { ...env, ...objects },
       ...(signal && { signal }),
     })
     if (code === 0) return stdout

@@ -7,6 +7,11 @@ export interface Repo {
   readonly pending?: ReadonlyMap<Oid, PendingObject>
 }
 
+/** Variables of Git's environment: a folder of objects next to the repository's own. */
+export type ObjectPlaces = Readonly<
+  Partial<Record<'GIT_OBJECT_DIRECTORY' | 'GIT_ALTERNATE_OBJECT_DIRECTORIES', string>>
+>
+
 export interface PendingObject {
   readonly type: 'blob' | 'tree' | 'commit' | 'tag'
   readonly content: Buffer

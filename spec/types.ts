@@ -1567,11 +1567,11 @@ export interface paths {
         /**
          * List the pull requests of an organisation
          * @description Requires membership. Lists the pull requests of all nodes, sorted by `created_at`, then `node_id`, then `number`.
-         *     `status`, `author` and `under` filter the list. With several of them, a pull request must match all.
+         *     `status`, `author`, `reviewer` and `under` filter the list. With several of them, a pull request must match all.
          *
          *     Items have `node_title`, and omit the fields that only Git knows: `can_merge`, the fields with `merge_` and
-         *     `commits_`, `source_commit`, `target_commit` and `updated_at`. They also omit `description`. Read one pull request
-         *     to get them.
+         *     `commits_`, `source_commit`, `target_commit`, `updated_at`, `last_activity_at` and `consent`. They also omit
+         *     `description` and `reviewers`. Read one pull request to get them.
          */
         get: operations["listOrgPulls"];
         put?: never;
@@ -1885,6 +1885,352 @@ export interface paths {
         options?: never;
         head?: never;
         patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/nodes/{node_id}/pull-requests/{number}/changes-since": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                node_id: components["parameters"]["node_id"];
+                /**
+                 * @description The pull request's number. An unknown number is 404.
+                 * @example 1
+                 */
+                number: components["parameters"]["pull_number"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List the changes of a pull request since a review
+         * @description Requires membership. The differences between the change that was reviewed at `commit` and `source_commit`. The
+         *     reviewed change is first merged onto the current merge base, so that the target's own changes do not appear.
+         *     If it cannot be merged, the two heads are compared, and `basis` is `heads`. `text=true` adds hunks, as in
+         *     `…/diff`.
+         *
+         *     With `base`, an empty list means that the pull request proposes exactly the reviewed change. Without it, commits
+         *     that a new target brings in do not appear. A head that was reviewed stays readable here after a forced push.
+         */
+        get: operations["listPullChangesSince"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/nodes/{node_id}/pull-requests/{number}/timeline": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                node_id: components["parameters"]["node_id"];
+                /**
+                 * @description The pull request's number. An unknown number is 404.
+                 * @example 1
+                 */
+                number: components["parameters"]["pull_number"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Read the timeline of a pull request
+         * @description Requires membership. Comments, reviews and events, sorted by `entry`, which counts from 1 in each pull request. The
+         *     opening is the pull request itself. To read on, send `next` as `after`. `next` is absent on the last page. A page has
+         *     at most about 4 MiB and can have fewer than `limit` entries.
+         */
+        get: operations["getTimeline"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/nodes/{node_id}/pull-requests/{number}/threads": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                node_id: components["parameters"]["node_id"];
+                /**
+                 * @description The pull request's number. An unknown number is 404.
+                 * @example 1
+                 */
+                number: components["parameters"]["pull_number"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List the threads of a pull request
+         * @description Requires membership. Threads of comments, sorted by their first comments. Each has up to 100 comments; `num_comments`
+         *     counts all of them. A page has at most about 4 MiB of answers.
+         *
+         *     A comment keeps the place that its author saw. `place` is its place on the present head. For content that the pull
+         *     request removes, it is the place on the merge base. If the content is gone, `is_outdated` is true, and `near` is the
+         *     closest place, if the file still exists.
+         */
+        get: operations["listThreads"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/nodes/{node_id}/pull-requests/{number}/threads/{entry}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                node_id: components["parameters"]["node_id"];
+                /**
+                 * @description The pull request's number. An unknown number is 404.
+                 * @example 1
+                 */
+                number: components["parameters"]["pull_number"];
+                /**
+                 * @description The number of a comment or review, which counts from 1 in each pull request.
+                 * @example 2
+                 */
+                entry: components["parameters"]["entry"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Resolve or reopen a thread
+         * @description Its author, the author of the pull request, and members with the `editor` role can. `entry` is the number of the
+         *     thread's first comment. Answers do not reopen a thread.
+         */
+        patch: operations["updateThread"];
+        trace?: never;
+    };
+    "/orgs/{org_id}/nodes/{node_id}/pull-requests/{number}/comments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                node_id: components["parameters"]["node_id"];
+                /**
+                 * @description The pull request's number. An unknown number is 404.
+                 * @example 1
+                 */
+                number: components["parameters"]["pull_number"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Write a comment
+         * @description Requires membership. Starts a thread, or answers one. A new thread can have an `anchor`: lines, quoted words or a JSON
+         *     value of a file, or a file. Without an anchor it is about the whole pull request. Pull requests that have ended also
+         *     take comments.
+         *
+         *     If you send an `id`, a repeated request cannot write the comment twice.
+         */
+        post: operations["createComment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/nodes/{node_id}/pull-requests/{number}/comments/{entry}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                node_id: components["parameters"]["node_id"];
+                /**
+                 * @description The pull request's number. An unknown number is 404.
+                 * @example 1
+                 */
+                number: components["parameters"]["pull_number"];
+                /**
+                 * @description The number of a comment or review, which counts from 1 in each pull request.
+                 * @example 2
+                 */
+                entry: components["parameters"]["entry"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Read a comment
+         * @description Requires membership.
+         */
+        get: operations["getComment"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a comment
+         * @description Its author and members with the `maintainer` role can. The comment loses its text and keeps its place in the thread.
+         *     The Git history of the ledger keeps the text.
+         */
+        delete: operations["deleteComment"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a comment
+         * @description Only its author can. Fields you leave out stay as they are, but a new text also replaces the mentions. The Git history
+         *     of the ledger keeps the earlier text.
+         */
+        patch: operations["updateComment"];
+        trace?: never;
+    };
+    "/orgs/{org_id}/nodes/{node_id}/pull-requests/{number}/reviews": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                node_id: components["parameters"]["node_id"];
+                /**
+                 * @description The pull request's number. An unknown number is 404.
+                 * @example 1
+                 */
+                number: components["parameters"]["pull_number"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List the reviews of a pull request
+         * @description Requires membership. Sorted by `entry`, oldest first.
+         */
+        get: operations["listReviews"];
+        put?: never;
+        /**
+         * Submit a review
+         * @description Requires membership, and the access token of a sign-in: a verdict is given by a user, not by a program. Writes the
+         *     verdict and all comments at once. `approve` and `request_changes` replace your earlier verdict; `comment` does not.
+         *     You cannot give a verdict on your own pull request.
+         *
+         *     An approval holds for the change, not for the commit. It stays current while the head is the reviewed one, or exactly
+         *     the result of merging the reviewed change onto the present target. A request for changes stays current until you give
+         *     another verdict, withdraw it, or a maintainer dismisses it.
+         */
+        post: operations["submitReview"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/nodes/{node_id}/pull-requests/{number}/reviews/{entry}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                node_id: components["parameters"]["node_id"];
+                /**
+                 * @description The pull request's number. An unknown number is 404.
+                 * @example 1
+                 */
+                number: components["parameters"]["pull_number"];
+                /**
+                 * @description The number of a comment or review, which counts from 1 in each pull request.
+                 * @example 2
+                 */
+                entry: components["parameters"]["entry"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Read a review
+         * @description Requires membership.
+         */
+        get: operations["getReview"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Withdraw or dismiss a review
+         * @description You can withdraw your own review. Members with the `maintainer` role can dismiss any review and give the reason. Requires
+         *     the access token of a sign-in. A review that is withdrawn or dismissed stays as it is.
+         */
+        patch: operations["updateReview"];
         trace?: never;
     };
     "/public/orgs/{org_id}/graph": {
@@ -3765,6 +4111,8 @@ export interface components {
              * @default false
              */
             is_draft: boolean;
+            /** @description Ids of the members to ask for a review. */
+            reviewers?: components["schemas"]["UserIds"];
             /**
              * @description If true, a pull request that cannot be merged is refused. The response is 409 with its `merge_reason` as `code`.
              * @default false
@@ -3778,6 +4126,8 @@ export interface components {
             target_branch?: components["schemas"]["BranchName"];
             /** @description A draft cannot be merged. */
             is_draft?: boolean;
+            /** @description Ids of all members to ask for a review. They replace the reviewers. */
+            reviewers?: components["schemas"]["UserIds"];
             /**
              * @description `closed` closes the pull request, `open` reopens it.
              * @enum {string}
@@ -3834,8 +4184,19 @@ export interface components {
             author: string;
             /** @description The e-mail address of the user who opened it. */
             author_email?: string;
+            /** @description The id of the user who opened it. Absent if an older version did. */
+            author_id?: components["schemas"]["Uuid"];
             created_at: components["schemas"]["UtcTime"];
             updated_at: components["schemas"]["UtcTime"];
+            /** @description The last change, comment or review. */
+            last_activity_at: components["schemas"]["UtcTime"];
+            /** @description The users who were asked for a review. */
+            reviewers: components["schemas"]["ReviewRequest"][];
+            consent: components["schemas"]["Consent"];
+            /** @description The number of comments that are not deleted. */
+            comments: number;
+            /** @description The number of open threads. */
+            open_threads: number;
             /** @description True if the content can be merged, independent of the caller's permissions. */
             can_merge: boolean;
             /** @description The first reason that applies. */
@@ -3897,6 +4258,10 @@ export interface components {
             author: string;
             /** @description The e-mail address of the user who opened it. */
             author_email: string;
+            /** @description The number of comments that are not deleted. */
+            comments: number;
+            /** @description The number of open threads. */
+            open_threads: number;
             created_at: components["schemas"]["UtcTime"];
             /** @description The name of the user who merged it. */
             merged_by?: string;
@@ -3916,6 +4281,334 @@ export interface components {
             total: components["schemas"]["Total"];
             limit: components["schemas"]["PageLimit"];
             offset: components["schemas"]["PageOffset"];
+        };
+        /** @description The differences between a reviewed change and the current head of a pull request. */
+        PullChangesSince: {
+            node_id: components["schemas"]["Uuid"];
+            /** @description The head that was reviewed, as in the request. */
+            commit: components["schemas"]["Oid"];
+            /** @description The base of the reviewed change. Null if there is no merge base, or several. */
+            base: string | null;
+            source_commit: components["schemas"]["Oid"];
+            /** @description The merge base of the pull request. Null if there is none, or several. */
+            merge_base: string | null;
+            /**
+             * @description `merge`: the reviewed change, merged onto `merge_base`, is compared with `source_commit`. `heads`: `commit`
+             *     is, because the merge conflicts, is too large or has no base. The target's own changes then also appear.
+             * @enum {string}
+             */
+            basis: "merge" | "heads";
+            /** @description The files that differ. `base_commit_id` is `commit`. With the basis `merge`, old blobs may be in no commit. */
+            changes: components["schemas"]["CommitDiff"];
+            /** @description The same changes as hunks. Absent without `text=true`. */
+            text?: components["schemas"]["TextDiff"];
+        };
+        /** @description Text in Markdown, at most 16 KiB as UTF-8. It can contain no control characters except tabs and line ends. */
+        CommentText: string;
+        /** @description Ids of members of the organisation. */
+        UserIds: components["schemas"]["Uuid"][];
+        /**
+         * @description Ids of the members that the comment mentions. If you leave it out, they are the members whose names follow an
+         *     `@` in the text.
+         */
+        Mentions: components["schemas"]["Uuid"][];
+        /** @description Words of the file. */
+        NewQuote: {
+            /** @description The quoted text. */
+            exact: string;
+            /** @description The text before it. */
+            prefix?: string;
+            /** @description The text after it. */
+            suffix?: string;
+        };
+        /**
+         * @description The content that a thread is about: lines of a file, quoted words, a value of a JSON file (`pointer`), or else
+         *     the whole file. A `quote` without lines must occur only once; its lines are then found.
+         */
+        NewAnchor: {
+            /** @description The commit that you read: the head of the source, or an ancestor of it. For content that the pull request removes, it is the merge base. */
+            commit: components["schemas"]["Oid"];
+            /** @description The path of the file in that commit. */
+            path: string;
+            /** @description The first line, counted from 1. */
+            first_line?: number;
+            /** @description The number of lines, 1 by default. */
+            num_lines?: number;
+            quote?: components["schemas"]["NewQuote"];
+            /** @description A JSON pointer (RFC 6901) to a value, for example `/title`. */
+            pointer?: string;
+        };
+        /** @description A comment to write. */
+        NewComment: {
+            text: components["schemas"]["CommentText"];
+            /** @description The number of the first comment of the thread to answer. */
+            thread?: number;
+            anchor?: components["schemas"]["NewAnchor"];
+            mentions?: components["schemas"]["Mentions"];
+            /** @description The id of the comment, so that a repeated request cannot write it twice. */
+            id?: components["schemas"]["Uuid"];
+        };
+        /** @description A comment that is submitted with a review. */
+        NewReviewComment: {
+            text: components["schemas"]["CommentText"];
+            /** @description The number of the first comment of the thread to answer. */
+            thread?: number;
+            anchor?: components["schemas"]["NewAnchor"];
+            mentions?: components["schemas"]["Mentions"];
+        };
+        /** @description The fields of the comment to change. */
+        CommentChange: {
+            text?: components["schemas"]["CommentText"];
+            mentions?: components["schemas"]["Mentions"];
+        };
+        /** @description The new state of the thread. */
+        ThreadChange: {
+            /** @description `true` resolves the thread, `false` reopens it. */
+            resolved: boolean;
+        };
+        /** @description A review to submit. It needs a text or comments, unless it approves. */
+        NewReview: {
+            /** @default comment */
+            verdict: components["schemas"]["ReviewVerdict"];
+            /** @default  */
+            text: components["schemas"]["CommentText"];
+            /** @description Comments to write with it. */
+            comments?: components["schemas"]["NewReviewComment"][];
+            /** @description The head that you reviewed. If the source has moved, nothing is submitted. */
+            expected_source_commit: components["schemas"]["Oid"];
+        };
+        /**
+         * @description `comment` leaves your earlier verdict as it is.
+         * @enum {string}
+         */
+        ReviewVerdict: "approve" | "request_changes" | "comment";
+        /** @description The new state of the review. */
+        ReviewChange: {
+            /**
+             * @description `withdrawn` by its author, `dismissed` by a maintainer.
+             * @enum {string}
+             */
+            state: "withdrawn" | "dismissed";
+            /** @description Why the review is dismissed. Required for `dismissed`. */
+            reason?: components["schemas"]["CommentText"];
+        };
+        /** @description The words that the thread is about. */
+        Quote: {
+            /** @description The quoted text. */
+            exact: string;
+            /** @description The text before it. */
+            prefix?: string;
+            /** @description The text after it. */
+            suffix?: string;
+        };
+        /** @description The content that the author of the thread saw. */
+        Anchor: {
+            commit: components["schemas"]["Oid"];
+            /** @description The path of the file in that commit. */
+            path: string;
+            /** @description The first line, counted from 1. */
+            first_line?: number;
+            /** @description The number of lines. */
+            num_lines?: number;
+            quote?: components["schemas"]["Quote"];
+            /** @description A JSON pointer to a value. */
+            pointer?: string;
+        };
+        /** @description A place in the present content. */
+        AnchorPlace: {
+            /** @description The head of the source or, for removed content, the merge base. */
+            commit: components["schemas"]["Oid"];
+            /** @description The path of the file in that commit. */
+            path: string;
+            /** @description The first line, counted from 1. */
+            first_line?: number;
+            /** @description The number of lines. */
+            num_lines?: number;
+            /** @description A JSON pointer to a value. */
+            pointer?: string;
+        };
+        /** @description A comment. */
+        PullComment: {
+            /** @description The number, which counts from 1 in each pull request. */
+            entry: number;
+            /** @description The number of the first comment of its thread. */
+            thread: number;
+            id: components["schemas"]["Uuid"];
+            author_id?: components["schemas"]["Uuid"];
+            /** @description The name of its author. */
+            author: string;
+            /** @description The e-mail address of its author. */
+            author_email: string;
+            created_at: components["schemas"]["UtcTime"];
+            /** @description The head of the source when the comment was written. */
+            head_commit: components["schemas"]["Oid"];
+            /** @description Text in Markdown, `""` if the comment is deleted. */
+            text: string;
+            /** @description Ids of the users that it mentions. */
+            mentions: string[];
+            /** @description True if a program wrote it with a personal access token of its author. */
+            via_token: boolean;
+            anchor?: components["schemas"]["Anchor"];
+            edited_at?: components["schemas"]["UtcTime"];
+            /** @description The name of the user who changed it last. */
+            edited_by?: string;
+            deleted_at?: components["schemas"]["UtcTime"];
+            /** @description The name of the user who deleted it. */
+            deleted_by?: string;
+            /** @description When its thread was resolved, on the first comment. */
+            resolved_at?: components["schemas"]["UtcTime"];
+            /** @description The name of the user who resolved its thread. */
+            resolved_by?: string;
+        };
+        /** @description A thread of comments. */
+        CommentThread: {
+            /** @description The number of its first comment. */
+            thread: number;
+            /** @description True if it is resolved. */
+            is_resolved: boolean;
+            resolved_at?: components["schemas"]["UtcTime"];
+            /** @description The name of the user who resolved it. */
+            resolved_by?: string;
+            /** @description True if the content that it is about is gone. False without an anchor. */
+            is_outdated: boolean;
+            place?: components["schemas"]["AnchorPlace"];
+            /** @description The closest place, for an outdated thread. */
+            near?: components["schemas"]["AnchorPlace"];
+            /** @description The first comments, oldest first. */
+            comments: components["schemas"]["PullComment"][];
+            /** @description The number of comments, with deleted ones. */
+            num_comments: number;
+        };
+        /** @description A page of threads. */
+        ThreadPage: {
+            /** @description The threads of this page. */
+            threads: components["schemas"]["CommentThread"][];
+            total: components["schemas"]["Total"];
+            limit: components["schemas"]["PageLimit"];
+            offset: components["schemas"]["PageOffset"];
+        };
+        /**
+         * @description `stale`: an approval of another change than the present one. `superseded`: the user gave a later verdict.
+         * @enum {string}
+         */
+        ReviewState: "current" | "stale" | "withdrawn" | "dismissed" | "superseded";
+        /** @description A review. */
+        Review: {
+            /** @description The number, which counts from 1 in each pull request. */
+            entry: number;
+            id: components["schemas"]["Uuid"];
+            author_id?: components["schemas"]["Uuid"];
+            /** @description The name of its author. */
+            author: string;
+            /** @description The e-mail address of its author. */
+            author_email: string;
+            created_at: components["schemas"]["UtcTime"];
+            verdict: components["schemas"]["ReviewVerdict"];
+            state: components["schemas"]["ReviewState"];
+            /** @description Text in Markdown. */
+            text: string;
+            /** @description The head that was reviewed. */
+            head_commit: components["schemas"]["Oid"];
+            /** @description The merge base with the target at that time. Absent if there was not exactly one. */
+            base_commit?: components["schemas"]["Oid"];
+            /** @description The target branch at that time. */
+            target_branch: string;
+            /** @description The numbers of the comments that were submitted with it. */
+            comments: number[];
+            withdrawn_at?: components["schemas"]["UtcTime"];
+            dismissed_at?: components["schemas"]["UtcTime"];
+            /** @description The name of the user who dismissed it. */
+            dismissed_by?: string;
+            /** @description Why it was dismissed. */
+            dismissed_reason?: string;
+        };
+        /** @description A page of reviews. */
+        ReviewPage: {
+            /** @description The reviews of this page. */
+            reviews: components["schemas"]["Review"][];
+            total: components["schemas"]["Total"];
+            limit: components["schemas"]["PageLimit"];
+            offset: components["schemas"]["PageOffset"];
+        };
+        /** @description An event of a pull request. */
+        PullEvent: {
+            /** @description `edit`, `request_review`, `close`, `reopen` or `merge`. Later versions can add others. */
+            event: string;
+            author_id?: components["schemas"]["Uuid"];
+            /** @description The name of the user. Absent if Git on the server moved a branch. */
+            author?: string;
+            /** @description The e-mail address of the user. */
+            author_email?: string;
+            created_at: components["schemas"]["UtcTime"];
+            /**
+             * @description For each changed field its values before and after. `reviewers` has lists of user ids. The description has
+             *     no values.
+             */
+            changes?: {
+                [key: string]: unknown[];
+            };
+        };
+        /** @description An entry of the timeline, with the field that `kind` names. */
+        TimelineEntry: {
+            /** @description The number, which counts from 1 in each pull request. */
+            entry: number;
+            /**
+             * @description `unknown` is an entry of a later version of Grove. `damaged` is a file in the ledger that is not an entry.
+             * @enum {string}
+             */
+            kind: "comment" | "review" | "event" | "unknown" | "damaged";
+            created_at?: components["schemas"]["UtcTime"];
+            comment?: components["schemas"]["PullComment"];
+            review?: components["schemas"]["Review"];
+            event?: components["schemas"]["PullEvent"];
+        };
+        /** @description A page of the timeline. */
+        Timeline: {
+            /** @description The entries of this page. */
+            entries: components["schemas"]["TimelineEntry"][];
+            /** @description The value of `after` for the next page. Absent on the last page. */
+            next?: number;
+        };
+        /** @description A user who was asked for a review. */
+        ReviewRequest: {
+            user_id: components["schemas"]["Uuid"];
+            /** @description The name of the user. */
+            name: string;
+            requested_at: components["schemas"]["UtcTime"];
+        };
+        /** @description The last verdict of a user. */
+        Verdict: {
+            /** @description The number of the review. */
+            entry: number;
+            author_id: components["schemas"]["Uuid"];
+            /** @description The name of the user. */
+            author: string;
+            /** @description The e-mail address of the user. */
+            author_email: string;
+            created_at: components["schemas"]["UtcTime"];
+            /**
+             * @description The verdict.
+             * @enum {string}
+             */
+            verdict: "approve" | "request_changes";
+            /**
+             * @description `stale`: an approval of another change than the present one.
+             * @enum {string}
+             */
+            state: "current" | "stale" | "withdrawn" | "dismissed";
+            /** @description True if it is current, and the user is a member and not the author of the pull request. */
+            counts: boolean;
+            /** @description The head that was reviewed. */
+            head_commit: components["schemas"]["Oid"];
+        };
+        /** @description The verdicts on a pull request. */
+        Consent: {
+            /** @description The number of approvals that count. */
+            approvals: number;
+            /** @description The number of requests for changes that count. */
+            changes_requested: number;
+            /** @description The last verdict of each user, oldest first. */
+            verdicts: components["schemas"]["Verdict"][];
         };
         /** @description A node of the graph. */
         GraphNode: {
@@ -4331,7 +5024,7 @@ export interface components {
          * @description All codes of this version, by status. See the table of codes.
          * @enum {string}
          */
-        KnownErrorCode: "bad_request" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "invitation_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "head_moved" | "no_changes" | "node_exists" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_invitations" | "too_many_branches" | "too_many_commits" | "too_many_members" | "pull_request_exists" | "pull_request_required" | "merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "rate_limited" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable" | "moving";
+        KnownErrorCode: "bad_request" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "comment_not_found" | "thread_not_found" | "review_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "invitation_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "head_moved" | "no_changes" | "node_exists" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_invitations" | "too_many_branches" | "too_many_commits" | "too_many_members" | "pull_request_exists" | "pull_request_required" | "comment_exists" | "comment_deleted" | "too_many_comments" | "own_pull_request" | "merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "rate_limited" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable" | "moving";
         /**
          * @description The reason, for programs. Later versions can add codes. Treat an unknown code by its status.
          * @example node_not_found
@@ -4786,6 +5479,11 @@ export interface components {
          * @example 1
          */
         pull_number: number;
+        /**
+         * @description The number of a comment or review, which counts from 1 in each pull request.
+         * @example 2
+         */
+        entry: number;
         /** @description Maximum number of items. */
         limit: number;
         /** @description Number of items to skip. */
@@ -8309,6 +9007,11 @@ export interface operations {
                  */
                 author?: string;
                 /**
+                 * @description Only pull requests that ask this member for a review. The value is the member's e-mail address, or `me`.
+                 * @example me
+                 */
+                reviewer?: string;
+                /**
                  * @description Only pull requests of this node and its descendants. An unknown node is 404.
                  * @example 01980a60-1e00-7c11-a0b2-4d6e8f0a1b04
                  */
@@ -8958,6 +9661,771 @@ export interface operations {
              *     both.
              */
             413: components["responses"]["TooLarge"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listPullChangesSince: {
+        parameters: {
+            query: {
+                /**
+                 * @description The full id of the head that was reviewed.
+                 * @example 8e0f1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b
+                 */
+                commit: components["schemas"]["Oid"];
+                /**
+                 * @description The merge base at the time of the review, an ancestor of `commit`. By default, the only merge base of
+                 *     `commit` and `target_commit`.
+                 * @example 5f0c2b7e9a1d4c6e8b3f5a7092d4e6f81a3c5b7d
+                 */
+                base?: components["schemas"]["Oid"];
+                /** @description If true, the response has `text`, the hunks. */
+                text?: "true" | "false";
+                /**
+                 * @description Only this file, or the files in this folder. A rename into it is shown as an addition.
+                 * @example content.md
+                 */
+                path?: components["parameters"]["diff_path"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                node_id: components["parameters"]["node_id"];
+                /**
+                 * @description The pull request's number. An unknown number is 404.
+                 * @example 1
+                 */
+                number: components["parameters"]["pull_number"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The differences. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PullChangesSince"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /**
+             * @description `org_not_found`, `node_not_found`, `pull_request_not_found`, or `commit_not_found`: no branch, tag or
+             *     review has `commit`.
+             */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            /**
+             * @description `too_large`: the two differ in more than one response can hold. With `text`, also if the comparison takes
+             *     longer than 10 seconds. `path` narrows the hunks.
+             */
+            413: components["responses"]["TooLarge"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getTimeline: {
+        parameters: {
+            query?: {
+                /** @description Only entries with a greater number. */
+                after?: number;
+                /** @description Maximum number of items. */
+                limit?: components["parameters"]["limit"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                node_id: components["parameters"]["node_id"];
+                /**
+                 * @description The pull request's number. An unknown number is 404.
+                 * @example 1
+                 */
+                number: components["parameters"]["pull_number"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of the timeline. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Timeline"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found`, `node_not_found`, `pull_request_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listThreads: {
+        parameters: {
+            query?: {
+                /**
+                 * @description `open`: only threads that are not resolved and have a comment that is not deleted. `resolved`: only resolved
+                 *     threads.
+                 */
+                state?: "open" | "resolved" | "all";
+                /**
+                 * @description Only threads whose anchor is on this file, by the name that it had then.
+                 * @example content.md
+                 */
+                path?: string;
+                /** @description Maximum number of items. */
+                limit?: components["parameters"]["limit"];
+                /** @description Number of items to skip. */
+                offset?: components["parameters"]["offset"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                node_id: components["parameters"]["node_id"];
+                /**
+                 * @description The pull request's number. An unknown number is 404.
+                 * @example 1
+                 */
+                number: components["parameters"]["pull_number"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of threads. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ThreadPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found`, `node_not_found`, `pull_request_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateThread: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                node_id: components["parameters"]["node_id"];
+                /**
+                 * @description The pull request's number. An unknown number is 404.
+                 * @example 1
+                 */
+                number: components["parameters"]["pull_number"];
+                /**
+                 * @description The number of a comment or review, which counts from 1 in each pull request.
+                 * @example 2
+                 */
+                entry: components["parameters"]["entry"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "resolved": true
+                 *     }
+                 */
+                "application/json": components["schemas"]["ThreadChange"];
+            };
+        };
+        responses: {
+            /** @description The thread's first comment. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PullComment"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found`, `node_not_found`, `pull_request_not_found`, `thread_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createComment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                node_id: components["parameters"]["node_id"];
+                /**
+                 * @description The pull request's number. An unknown number is 404.
+                 * @example 1
+                 */
+                number: components["parameters"]["pull_number"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "text": "This needs a source.",
+                 *       "anchor": {
+                 *         "commit": "c3d5e7f9b1a3054726480a6c8e9f1b2d3c5e7a90",
+                 *         "path": "content.md",
+                 *         "first_line": 3,
+                 *         "num_lines": 1
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["NewComment"];
+            };
+        };
+        responses: {
+            /** @description The comment. */
+            201: {
+                headers: {
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PullComment"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found`, `node_not_found`, `pull_request_not_found`, `thread_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            /**
+             * @description `comment_exists`: the node has a comment with this `id`, at `Location`. `head_moved`: the commit of the anchor is not
+             *     in the history of the source branch. `too_many_comments`: the pull request has the maximum number of entries.
+             */
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getComment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                node_id: components["parameters"]["node_id"];
+                /**
+                 * @description The pull request's number. An unknown number is 404.
+                 * @example 1
+                 */
+                number: components["parameters"]["pull_number"];
+                /**
+                 * @description The number of a comment or review, which counts from 1 in each pull request.
+                 * @example 2
+                 */
+                entry: components["parameters"]["entry"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The comment. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PullComment"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found`, `node_not_found`, `pull_request_not_found`, `comment_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteComment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                node_id: components["parameters"]["node_id"];
+                /**
+                 * @description The pull request's number. An unknown number is 404.
+                 * @example 1
+                 */
+                number: components["parameters"]["pull_number"];
+                /**
+                 * @description The number of a comment or review, which counts from 1 in each pull request.
+                 * @example 2
+                 */
+                entry: components["parameters"]["entry"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. The response has no body. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found`, `node_not_found`, `pull_request_not_found`, `comment_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateComment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                node_id: components["parameters"]["node_id"];
+                /**
+                 * @description The pull request's number. An unknown number is 404.
+                 * @example 1
+                 */
+                number: components["parameters"]["pull_number"];
+                /**
+                 * @description The number of a comment or review, which counts from 1 in each pull request.
+                 * @example 2
+                 */
+                entry: components["parameters"]["entry"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "text": "This needs a reliable source."
+                 *     }
+                 */
+                "application/json": components["schemas"]["CommentChange"];
+            };
+        };
+        responses: {
+            /** @description The comment. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PullComment"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found`, `node_not_found`, `pull_request_not_found`, `comment_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description `comment_deleted`: the comment is deleted. */
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listReviews: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of items. */
+                limit?: components["parameters"]["limit"];
+                /** @description Number of items to skip. */
+                offset?: components["parameters"]["offset"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                node_id: components["parameters"]["node_id"];
+                /**
+                 * @description The pull request's number. An unknown number is 404.
+                 * @example 1
+                 */
+                number: components["parameters"]["pull_number"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of reviews. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReviewPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found`, `node_not_found`, `pull_request_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    submitReview: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                node_id: components["parameters"]["node_id"];
+                /**
+                 * @description The pull request's number. An unknown number is 404.
+                 * @example 1
+                 */
+                number: components["parameters"]["pull_number"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "verdict": "approve",
+                 *       "text": "Well done.",
+                 *       "expected_source_commit": "c3d5e7f9b1a3054726480a6c8e9f1b2d3c5e7a90"
+                 *     }
+                 */
+                "application/json": components["schemas"]["NewReview"];
+            };
+        };
+        responses: {
+            /** @description The review. */
+            201: {
+                headers: {
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Review"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found`, `node_not_found`, `pull_request_not_found`, `thread_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            /**
+             * @description `head_moved`: the source has moved, or the commit of an anchor is not in its history. `own_pull_request`, `merged`,
+             *     `closed`, `too_many_comments`.
+             */
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getReview: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                node_id: components["parameters"]["node_id"];
+                /**
+                 * @description The pull request's number. An unknown number is 404.
+                 * @example 1
+                 */
+                number: components["parameters"]["pull_number"];
+                /**
+                 * @description The number of a comment or review, which counts from 1 in each pull request.
+                 * @example 2
+                 */
+                entry: components["parameters"]["entry"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The review. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Review"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found`, `node_not_found`, `pull_request_not_found`, `review_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateReview: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                node_id: components["parameters"]["node_id"];
+                /**
+                 * @description The pull request's number. An unknown number is 404.
+                 * @example 1
+                 */
+                number: components["parameters"]["pull_number"];
+                /**
+                 * @description The number of a comment or review, which counts from 1 in each pull request.
+                 * @example 2
+                 */
+                entry: components["parameters"]["entry"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "state": "dismissed",
+                 *       "reason": "The objection was answered."
+                 *     }
+                 */
+                "application/json": components["schemas"]["ReviewChange"];
+            };
+        };
+        responses: {
+            /** @description The review. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Review"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found`, `node_not_found`, `pull_request_not_found`, `review_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description `merged`, `closed`: the pull request has ended. */
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             417: components["responses"]["ExpectationFailed"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];

@@ -57,6 +57,7 @@ const violations = [
   ['ladder-pulls', 'server/domain/pulls/pull-state.ts', "import type {} from '../orgs/members.ts'"],
   ['ladder-orgs', 'server/domain/orgs/members.ts', "import type {} from '../graph/graph.ts'"],
   ['ladder-graph', 'server/domain/graph/graph.ts', "import type {} from '../search/search.ts'"],
+  ['ladder-review', 'server/domain/review/mentions.ts', "import type {} from '../search/search.ts'"],
   ['ladder-search', 'server/domain/search/search.ts', "import type {} from '../accounts/user-view.ts'"],
   ['ladder-accounts', 'server/domain/accounts/user-view.ts', "import type {} from '../pushes/receive-push.ts'"],
   ['ladder-pushes', 'server/domain/pushes/receive-push.ts', "import type {} from '../background/repair.ts'"],

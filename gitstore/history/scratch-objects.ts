@@ -3,7 +3,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { asStorageError, codeOf } from '../errors.ts'
 import { readLoose } from '../objects/loose.ts'
 import { encodeLoose } from '../objects/object-format.ts'
-import type { Oid, PendingObject, Repo } from '../repo.ts'
+import type { ObjectPlaces, Oid, PendingObject, Repo } from '../repo.ts'
 import { scratchFolder } from '../temporary-names.ts'
 
 interface ScratchRepo extends Repo {
@@ -65,4 +65,22 @@ export function scratchObjectsOf(repo: Repo): ScratchObjects {
 
 function unlessExists(error: unknown): void {
   if (codeOf(error) !== 'EEXIST') throw asStorageError(error)
+}
+
+/**
+ * Runs `work` with the repository's pending objects in a folder that Git reads. The folder is then removed. Costs
+ * nothing if no object is pending.
+ *
+ * @throws GitError storage_*, and any error of `work`
+ */
+export async function withPendingStored<T>(repo: Repo, work: (objects: ObjectPlaces) => Promise<T>): Promise<T> {
+  if (!repo.pending?.size) return work({})
+  const scratch = scratchObjectsOf(repo)
+  try {
+    const { env } = await scratch.open()
+    for (const [oid, object] of repo.pending) await scratch.put(oid, object)
+    return await work(env)
+  } finally {
+    await scratch.remove()
+  }
 }

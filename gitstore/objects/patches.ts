@@ -34,7 +34,7 @@ export interface Hunks {
   readonly total: number
 }
 
-type Bounds = Pick<GitReading, 'timeoutMs' | 'signal'>
+type Bounds = Pick<GitReading, 'timeoutMs' | 'signal' | 'objects'>
 
 /**
  * Returns the files that differ, and their hunks as `git diff -M` makes them. Hunks have three lines of context. Beyond

@@ -23,7 +23,8 @@ interface Table {
 
 const nodeOrg = '(select org_id from node where node.id = one.node_id)'
 const pullColumns = `id title description source_branch target_branch status is_draft author author_email created_at
-  recorded_at source_commit target_commit ahead behind ended_by ended_by_email ended_at`
+  recorded_at source_commit target_commit ahead behind ended_by ended_by_email ended_at author_id comments open_threads last_entry
+  last_entry_at`
 
 /**
  * All tables and columns that follow from the refs. Excludes change counters: versions, epochs, tombstones, chains of
@@ -37,13 +38,27 @@ const tables: readonly Table[] = [
     'id name description vault_id published require_pull_requests created_at updated_at head',
   ),
   table('member', ['one.org_id', 'null'], 'user_id', 'email name role created_at'),
-  table('node', ['one.org_id', 'one.id'], '', 'title description tags properties created_at updated_at head ledger'),
+  table(
+    'node',
+    ['one.org_id', 'one.id'],
+    '',
+    'title description tags properties created_at updated_at head ledger entries_ledger',
+  ),
   table('node_text', [nodeOrg, 'one.node_id'], '', 'text'),
   table('node_tag', [nodeOrg, 'one.node_id'], 'tag', ''),
   table('org_tag', ['one.org_id', 'null'], 'tag', 'nodes'),
   table('branch', [nodeOrg, 'one.node_id'], 'name', 'head'),
   table('edge', ['one.org_id', 'one.holder'], 'edge_type key', 'source target connection_type label'),
   table('pull', ['one.org_id', 'one.node_id'], 'number', pullColumns),
+  table(
+    'review_entry',
+    [nodeOrg, 'one.node_id'],
+    'number entry',
+    'id kind verdict thread user_id at head path resolved deleted body',
+  ),
+  table('review_mention', [nodeOrg, 'one.node_id'], 'number entry user_id', ''),
+  table('reviewer', ['one.org_id', 'one.node_id'], 'number user_id', 'name since'),
+  table('involvement', ['one.org_id', 'one.node_id'], 'number user_id', 'last_own last_mention last_answer'),
 ]
 
 /**

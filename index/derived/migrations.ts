@@ -67,7 +67,48 @@ export const indexMigrations: Record<string, Migration> = {
       await run(db, orgPulls)
     },
   },
+  '013_reviews': {
+    async up(db: Kysely<unknown>): Promise<void> {
+      await run(db, reviews)
+    },
+  },
 }
+
+/** Entries of pull requests. They are read from the ledgers, because `entries_ledger` is null. */
+const reviews = [
+  'alter table node add column entries_ledger text',
+  'alter table pull add column author_id text',
+  'alter table pull add column comments integer not null default 0',
+  'alter table pull add column open_threads integer not null default 0',
+  'alter table pull add column last_entry integer not null default 0',
+  'alter table pull add column last_entry_at text',
+  "create index pull_by_author_id on pull (author_id, org_id, node_id, number) where status = 'open'",
+  `create table review_entry (
+    node_id text not null references node (id) on delete cascade, number integer not null, entry integer not null, id text,
+    kind text not null, verdict text, thread integer, user_id text, at text, head text, path text, resolved integer not null,
+    deleted integer not null, body text not null, primary key (node_id, number, entry))`,
+  'create index review_entry_by_id on review_entry (node_id, id) where id is not null',
+  'create index review_entry_by_head on review_entry (node_id, head)',
+  `create index review_entry_by_thread on review_entry (node_id, number, thread, user_id, entry, deleted, resolved)
+    where kind = 'comment'`,
+  'create index review_entry_by_user on review_entry (node_id, number, user_id, entry)',
+  'create index review_entry_by_verdict on review_entry (node_id, number, user_id, entry) where verdict is not null',
+  "create index review_entry_reviews on review_entry (node_id, number, entry) where kind = 'verdict'",
+  `create table review_mention (
+    node_id text not null, number integer not null, entry integer not null, user_id text not null,
+    primary key (node_id, number, entry, user_id),
+    foreign key (node_id, number, entry) references review_entry (node_id, number, entry) on delete cascade)`,
+  `create table reviewer (
+    user_id text not null, org_id text not null, node_id text not null references node (id) on delete cascade,
+    number integer not null, name text not null, since text not null, primary key (node_id, number, user_id))`,
+  'create index reviewer_by_user on reviewer (user_id, org_id, node_id, number)',
+  `create table involvement (
+    user_id text not null, org_id text not null, node_id text not null references node (id) on delete cascade,
+    number integer not null, last_own integer not null, last_mention integer not null, last_answer integer not null,
+    primary key (node_id, number, user_id))`,
+  `create index involvement_unseen on involvement (user_id, org_id, node_id, number)
+    where last_mention > last_own or last_answer > last_own`,
+]
 
 /** Pull requests of an organisation in the order of its list, by each filter. An e-mail address ignores ASCII case. */
 const orgPulls = [

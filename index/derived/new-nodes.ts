@@ -2,11 +2,14 @@
 import type { Insertable, Transaction } from 'kysely'
 import { toBytes } from './chains.ts'
 import { countMoves } from './change-log.ts'
-import { countTags, countUp, inSlices } from './nodes.ts'
+import { countTags, countUp } from './nodes.ts'
 import type { EdgeTable, IndexSchema, NodeTable } from './schema.ts'
+import { inSlices } from './slices.ts'
 
 export interface NewNodeRows {
-  readonly node: Omit<Insertable<NodeTable>, 'version' | 'changed' | 'org_id' | 'head'> & { readonly head: string }
+  readonly node: Omit<Insertable<NodeTable>, 'version' | 'changed' | 'org_id' | 'head' | 'entries_ledger'> & {
+    readonly head: string
+  }
   readonly text: string
   readonly tags: readonly string[]
   readonly edges: readonly Omit<EdgeTable, 'org_id' | 'holder'>[]
@@ -27,7 +30,13 @@ export async function insertNewNodes(
   await trx.deleteFrom('tombstone').where('node_id', 'in', ids).execute()
   const last = await countUp(trx, orgId, true, nodes.length)
   await inSlices(
-    nodes.map(({ node }, at) => ({ ...node, org_id: orgId, version: 1, changed: last - nodes.length + at + 1 })),
+    nodes.map(({ node }, at) => ({
+      ...node,
+      entries_ledger: node.ledger,
+      org_id: orgId,
+      version: 1,
+      changed: last - nodes.length + at + 1,
+    })),
     (rows) => trx.insertInto('node').values(rows).execute(),
   )
   await inSlices(

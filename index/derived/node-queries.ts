@@ -55,12 +55,26 @@ export async function findIndexedLedger(db: IndexDb, nodeId: string): Promise<st
   return (await db.selectFrom('node').select('ledger').where('id', '=', nodeId).executeTakeFirst())?.ledger
 }
 
+/** Returns the ledger commit that the rows of entries were read from. Null or undefined if there is none. */
+export async function findEntriesLedger(db: IndexDb, nodeId: string): Promise<string | null | undefined> {
+  const row = await db.selectFrom('node').select('entries_ledger').where('id', '=', nodeId).executeTakeFirst()
+  return row?.entries_ledger
+}
+
 /** Lists the versions and the ledger commit of each node, which identify its state. */
 export function listNodeStates(db: IndexDb, nodeIds: readonly string[]) {
   return db
     .selectFrom('node')
     .innerJoin('org', 'org.id', 'node.org_id')
-    .select(['node.id', 'node.org_id', 'node.ledger', 'node.version', 'node.changed', 'org.epoch'])
+    .select([
+      'node.id',
+      'node.org_id',
+      'node.ledger',
+      'node.entries_ledger',
+      'node.version',
+      'node.changed',
+      'org.epoch',
+    ])
     .where('node.id', 'in', nodeIds)
     .execute()
 }

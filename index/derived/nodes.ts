@@ -6,12 +6,20 @@ import { type NewLogPart, storeLog } from './chain-layout.ts'
 import { abandonLogs, trimLog } from './chain-removal.ts'
 import { logEndOf } from './chains.ts'
 import { countMoves, forgetMoves } from './change-log.ts'
-import type { EdgeTable, IndexSchema, NodeTable, PullTable } from './schema.ts'
+import { type EntryChange, replaceEntries, replaceReviewers } from './reviews.ts'
+import type { EdgeTable, IndexSchema, NodeTable, PullTable, ReviewerTable } from './schema.ts'
+import { inSlices } from './slices.ts'
 
 type NodeFields = Pick<
   Insertable<NodeTable>,
   'title' | 'description' | 'tags' | 'properties' | 'created_at' | 'updated_at' | 'head'
 >
+
+/** The rows of one pull request. */
+export interface PullRows {
+  readonly pull: Insertable<PullTable>
+  readonly reviewers: readonly ReviewerTable[]
+}
 
 export interface NodeChange {
   /** The row that the change was computed from; undefined for a node without a row. */
@@ -24,9 +32,11 @@ export interface NodeChange {
   readonly indexed: ReadonlyMap<string, string>
   /** Logs of heads that moved, each after its base. Long logs are already stored. */
   readonly logs: readonly NewLogPart[]
-  readonly pulls: readonly Insertable<PullTable>[]
+  readonly pulls: readonly PullRows[]
   /** Numbers of pull requests that the ledger no longer has. */
   readonly pullsGone: readonly number[]
+  /** The entries that changed up to the commit `ledger`. Absent if they are written later. */
+  readonly entries?: EntryChange | undefined
   /** The content of main; undefined if main did not move. */
   readonly node?: NodeFields | undefined
   readonly text?: string
@@ -60,10 +70,11 @@ export async function replaceNodeRows(
   change: NodeChange,
 ): Promise<Pick<NodeTable, 'version' | 'changed'> | undefined> {
   const { row, nodeId, orgId } = change
+  const ledgers = { ledger: change.ledger, ...(change.entries && { entries_ledger: change.ledger }) }
   if (row) {
     const { numUpdatedRows } = await trx
       .updateTable('node')
-      .set({ version: row.version + 1, ledger: change.ledger, ...(change.node ?? {}) } satisfies Updateable<NodeTable>)
+      .set({ version: row.version + 1, ...ledgers, ...(change.node ?? {}) } satisfies Updateable<NodeTable>)
       .where('id', '=', nodeId)
       .where('version', '=', row.version)
       .executeTakeFirst()
@@ -72,18 +83,43 @@ export async function replaceNodeRows(
     await trx.deleteFrom('tombstone').where('node_id', '=', nodeId).execute()
     await trx
       .insertInto('node')
-      .values({ id: nodeId, org_id: orgId, ledger: change.ledger, version: 1, changed: 0, ...change.node })
+      .values({ id: nodeId, org_id: orgId, ...ledgers, version: 1, changed: 0, ...change.node })
       .execute()
   }
   for (const log of change.logs) if (!(await storeLog(trx, nodeId, log))) throw new StaleWriteError()
   await replaceBranches(trx, change)
-  for (const number of change.pullsGone)
-    await trx.deleteFrom('pull').where('node_id', '=', nodeId).where('number', '=', number).execute()
-  for (const pull of change.pulls) await upsertPull(trx, pull)
+  for (const number of change.pullsGone) await deletePull(trx, { node_id: nodeId, number })
+  for (const { pull, reviewers } of change.pulls) {
+    await upsertPull(trx, pull)
+    await replaceReviewers(trx, pull, reviewers)
+  }
+  if (change.entries) await replaceEntries(trx, change, change.entries)
   const graphMoved = change.node ? await replaceMain(trx, change) : false
   const changed = change.node ? await touchOrg(trx, orgId, nodeId, graphMoved) : undefined
   await countMoves(trx, orgId, [nodeId])
   return { version: (row?.version ?? 0) + 1, changed: changed ?? row?.changed ?? 0 }
+}
+
+/**
+ * Writes some of the entries that the row lacks, and returns the new version. After the last ones, `ledger` is the
+ * commit they were read from. Writes nothing and returns undefined if the row has changed.
+ */
+export async function writeEntries(
+  trx: Transaction<IndexSchema>,
+  row: Pick<NodeTable, 'id' | 'org_id' | 'version'>,
+  entries: EntryChange,
+  ledger?: string,
+): Promise<number | undefined> {
+  const version = row.version + 1
+  const { numUpdatedRows } = await trx
+    .updateTable('node')
+    .set({ version, ...(ledger !== undefined && { entries_ledger: ledger }) })
+    .where('id', '=', row.id)
+    .where('version', '=', row.version)
+    .executeTakeFirst()
+  if (numUpdatedRows === 0n) return undefined
+  await replaceEntries(trx, { orgId: row.org_id, nodeId: row.id }, entries)
+  return version
 }
 
 /**
@@ -178,6 +214,12 @@ function inParts<T>(all: readonly T[]): T[][] {
   const parts: T[][] = []
   for (let at = 0; at < all.length; at += rowsAtOnce) parts.push(all.slice(at, at + rowsAtOnce))
   return parts
+}
+
+async function deletePull(trx: Transaction<IndexSchema>, pull: Pick<PullTable, 'node_id' | 'number'>): Promise<void> {
+  const { node_id, number } = pull
+  await trx.deleteFrom('pull').where('node_id', '=', node_id).where('number', '=', number).execute()
+  await replaceReviewers(trx, pull, [])
 }
 
 async function upsertPull(trx: Transaction<IndexSchema>, pull: Insertable<PullTable>): Promise<void> {
@@ -295,12 +337,4 @@ export async function countUp(
 
 function shortName(ref: string): string {
   return ref.slice(branchRefs.length)
-}
-
-/** Rows per statement that lists each of them. */
-const sliceRows = 100
-
-/** Calls `run` with slices of `all` in turn. The number of rows in a statement is limited. */
-export async function inSlices<T>(all: readonly T[], run: (rows: readonly T[]) => Promise<unknown>): Promise<void> {
-  for (let at = 0; at < all.length; at += sliceRows) await run(all.slice(at, at + sliceRows))
 }

@@ -11,6 +11,8 @@ export interface OrgPullFilter {
   readonly status: PullTable['status'] | 'all'
   /** An e-mail address. The case of ASCII letters is ignored. */
   readonly author?: string
+  /** The id of a user who was asked for a review. */
+  readonly reviewer?: string
   /** Only pull requests of this node and its descendants. */
   readonly under?: string
   readonly order: PullOrder
@@ -54,10 +56,22 @@ async function listKeysUnder(db: IndexDb, orgId: string, filter: OrgPullFilter, 
   return { keys, total }
 }
 
-function pullsOf(db: IndexDb, orgId: string, { status, author }: OrgPullFilter) {
-  let all = db.selectFrom('pull').where('org_id', '=', orgId)
-  if (status !== 'all') all = all.where('status', '=', status)
-  if (author !== undefined) all = all.where(sql<boolean>`author_email = ${author} collate nocase`)
+function pullsOf(db: IndexDb, orgId: string, { status, author, reviewer }: OrgPullFilter) {
+  let all = db.selectFrom('pull')
+  // With a reviewer, the pull requests are found by the reviewer's rows. The plus excludes the other indexes.
+  if (reviewer === undefined) all = all.where('org_id', '=', orgId)
+  else
+    all = all.where(sql<boolean>`+org_id = ${orgId}`).where(
+      sql<boolean>`(node_id, number) in (
+          select node_id, number from reviewer where user_id = ${reviewer} and org_id = ${orgId})`,
+    )
+  if (status !== 'all') all = all.where(reviewer === undefined ? 'status' : sql`+status`, '=', status)
+  if (author !== undefined)
+    all = all.where(
+      reviewer === undefined
+        ? sql<boolean>`author_email = ${author} collate nocase`
+        : sql<boolean>`+author_email = ${author} collate nocase`,
+    )
   return all
 }
 
@@ -83,7 +97,7 @@ async function readRows(db: IndexDb, keys: readonly PullKey[]) {
   const { rows } = await sql<OrgPullRow>`
     select pull.node_id, node.title as node_title, pull.number, pull.id, pull.title, pull.source_branch,
       pull.target_branch, pull.status, pull.is_draft, pull.author, pull.author_email, pull.created_at, pull.ended_by,
-      pull.ended_by_email, pull.ended_at
+      pull.ended_by_email, pull.ended_at, pull.comments, pull.open_threads
     from json_each(${JSON.stringify(keys.map(({ node_id, number }) => [node_id, number]))}) as one
       cross join pull on pull.node_id = one.value ->> 0 and pull.number = one.value ->> 1
       cross join node on node.id = pull.node_id
@@ -108,6 +122,8 @@ export interface OrgPullRow
     | 'ended_by'
     | 'ended_by_email'
     | 'ended_at'
+    | 'comments'
+    | 'open_threads'
   > {
   readonly node_title: string
 }

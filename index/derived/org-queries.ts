@@ -1,5 +1,5 @@
 /** Queries for organisations and their members. */
-import { CompiledQuery, type ExpressionBuilder, type Selectable, type Transaction } from 'kysely'
+import { CompiledQuery, type ExpressionBuilder, type Selectable, sql, type Transaction } from 'kysely'
 import { type Slice, totalOf } from '../slice.ts'
 import { compileOnce } from '../sqlite/compiled.ts'
 import { forgetMoves, ownRepository } from './change-log.ts'
@@ -218,4 +218,31 @@ export async function deleteOrgRow(trx: Transaction<IndexSchema>, orgId: string)
 export async function deleteAllOrgs(trx: Transaction<IndexSchema>): Promise<void> {
   await trx.deleteFrom('org').execute()
   await trx.deleteFrom('ref_moves').execute()
+}
+
+/** Lists the members with these ids, in any order. */
+export function listMembersById(db: IndexDb, orgId: string, userIds: readonly string[]) {
+  if (userIds.length === 0) return Promise.resolve([])
+  return db
+    .selectFrom('member')
+    .select(['user_id', 'email', 'name', 'role'])
+    .where('org_id', '=', orgId)
+    .where('user_id', 'in', userIds)
+    .execute()
+}
+
+/** Lists the names of all members. An organisation has at most 10,000. */
+export function listMemberNames(db: IndexDb, orgId: string) {
+  return db.selectFrom('member').select(['user_id', 'name']).where('org_id', '=', orgId).execute()
+}
+
+/** Finds a member by e-mail address. The case of ASCII letters is ignored. */
+export function findMemberByEmail(db: IndexDb, orgId: string, email: string) {
+  return db
+    .selectFrom('member')
+    .select('user_id')
+    .where('org_id', '=', orgId)
+    .where(sql<boolean>`email = ${email} collate nocase`)
+    .orderBy('user_id')
+    .executeTakeFirst()
 }

@@ -54,6 +54,8 @@ export interface NodeTable {
   tree: string | null
   /** The ledger commit that the node's pull requests were read from. */
   ledger: string
+  /** The ledger commit that their entries were read from. Null if only an older version has written the row. */
+  entries_ledger: string | null
   /** For compare-and-swap: every change of the node's rows adds one. */
   version: number
   /** The organisation's version at the node's last change. */
@@ -160,6 +162,73 @@ export interface PullTable {
   ended_by: string | null
   ended_by_email: string | null
   ended_at: string | null
+  /** Null if an older version opened it. */
+  author_id: string | null
+  /** The comments that are not deleted. */
+  comments: Generated<number>
+  /** The unresolved threads in which a comment is left. */
+  open_threads: Generated<number>
+  /** The number and time of the last entry. 0 and null without one. */
+  last_entry: Generated<number>
+  last_entry_at: string | null
+}
+
+/** A comment, verdict or event of a pull request: one file of the ledger. */
+export interface ReviewEntryTable {
+  node_id: string
+  number: number
+  /** Counts from 1 in each pull request. */
+  entry: number
+  /** The UUID of a comment or verdict. */
+  id: string | null
+  /** `unknown` is an entry of a later version. `damaged` is a file that is not an entry. */
+  kind: 'comment' | 'verdict' | 'event' | 'unknown' | 'damaged'
+  /** Null also for a review that only comments. */
+  verdict: 'approve' | 'request_changes' | null
+  /** The first comment of the comment's thread. Null for other kinds. */
+  thread: number | null
+  user_id: string | null
+  at: string | null
+  /** The head that the comment or verdict was written on. */
+  head: string | null
+  /** The file that a thread is about, on its first comment. */
+  path: string | null
+  /** 1 on the first comment of a resolved thread. */
+  resolved: number
+  deleted: number
+  /** The file's JSON. Empty if it is damaged. */
+  body: string
+}
+
+/** A user whom a comment mentions. */
+interface ReviewMentionTable {
+  node_id: string
+  number: number
+  entry: number
+  user_id: string
+}
+
+/** A user who was asked to review a pull request. */
+export interface ReviewerTable {
+  user_id: string
+  org_id: string
+  node_id: string
+  number: number
+  name: string
+  since: string
+}
+
+/** A user in the conversation of a pull request. Fields are numbers of entries; 0 means none. */
+export interface InvolvementTable {
+  user_id: string
+  org_id: string
+  node_id: string
+  number: number
+  /** The user's last entry. */
+  last_own: number
+  last_mention: number
+  /** The last comment of another user in a thread that the user takes part in. */
+  last_answer: number
 }
 
 /** How far a background job has walked through all repositories. */
@@ -208,6 +277,10 @@ export interface IndexSchema {
   entry: EntryTable
   edge: EdgeTable
   pull: PullTable
+  review_entry: ReviewEntryTable
+  review_mention: ReviewMentionTable
+  reviewer: ReviewerTable
+  involvement: InvolvementTable
 }
 
 /** A connection or a transaction. */

@@ -186,7 +186,8 @@ function isReadOnly(error: unknown): boolean {
  */
 async function isIndexed(deps: Deps, repo: Repo, row: NodeRow & { readonly epoch: string }): Promise<boolean> {
   try {
-    if (readRef(repo, ledgerRef) !== row.ledger || readRef(repo, main) !== row.head) return false
+    const ledger = readRef(repo, ledgerRef)
+    if (ledger !== row.ledger || ledger !== row.entries_ledger || readRef(repo, main) !== row.head) return false
     return matchesIndexed(row, await indexedBranches(deps.index.read, row), listRefs(repo, branchRefs))
   } catch (error) {
     if (isGitError(error, 'repo_missing')) return false

@@ -32,6 +32,11 @@ export interface PullAt extends NodeAt {
   readonly number: number
 }
 
+/** A comment or review of a pull request. A thread is named by its first comment. */
+export interface EntryAt extends PullAt {
+  readonly entry: number
+}
+
 export interface RevisionAt extends NodeAt {
   /** A branch, a tag or the id of a commit. */
   readonly revision: string

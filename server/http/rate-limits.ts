@@ -10,8 +10,18 @@ import { stateOf } from './request-state.ts'
 
 /** The limit of a user, or of an IP address without a valid token. */
 export const everything: Limit = { name: 'default', quota: 6_000, windowSeconds: 60 }
+/** The limit of a user's comments and reviews, each of which is a commit. */
+const talk: Limit = { name: 'talk', quota: 120, windowSeconds: 60 }
 const signUps: Limit = { name: 'signup', quota: 100, windowSeconds: 3_600 }
 
+const talks: ReadonlySet<OperationId> = new Set([
+  'createComment',
+  'updateComment',
+  'deleteComment',
+  'updateThread',
+  'submitReview',
+  'updateReview',
+])
 const unlimited: ReadonlySet<OperationId> = new Set(['getHealth', 'getReadiness', 'getSpec', 'getDocs', 'getMetrics'])
 
 /**
@@ -67,6 +77,16 @@ export function limitSignUps(newCounter: NewCounter | undefined): RequestHandler
   const counter = newCounter?.('signup', signUps)
   return async (req, res, next) => {
     if (counter !== undefined && contextOf(req).operation.id === 'signUp') await take(counter, networkOf(req), res)
+    next()
+  }
+}
+
+/** Limits comments and reviews. Runs after validation, so that invalid requests do not count. */
+export function limitTalk(newCounter: NewCounter | undefined): RequestHandler {
+  const counter = newCounter?.('talk', talk)
+  return async (req, res, next) => {
+    const { actor, operation } = contextOf(req)
+    if (counter !== undefined && actor.kind === 'person' && talks.has(operation.id)) await take(counter, actor.id, res)
     next()
   }
 }

@@ -17,7 +17,14 @@ import { gitOverHttp } from '../http/git/git.ts'
 import { requestLog } from '../http/log/requests.ts'
 import { requireMetricsToken } from '../http/metrics-token.ts'
 import { chain } from '../http/middleware-chain.ts'
-import { countRefused, limitOptions, limitRequests, limitSignUps, requestCounter } from '../http/rate-limits.ts'
+import {
+  countRefused,
+  limitOptions,
+  limitRequests,
+  limitSignUps,
+  limitTalk,
+  requestCounter,
+} from '../http/rate-limits.ts'
 import { docsFiles } from '../http/responses/docs.ts'
 import { documentPages } from '../http/responses/documents.ts'
 import { compressed, crossOrigin, securityHeaders } from '../http/responses/headers.ts'
@@ -34,6 +41,7 @@ import { nodeRoutes } from '../routes/nodes.ts'
 import { operationRoutes } from '../routes/operation.ts'
 import { orgRoutes } from '../routes/orgs.ts'
 import { pullRoutes } from '../routes/pulls.ts'
+import { reviewRoutes } from '../routes/reviews.ts'
 import { searchRoutes } from '../routes/search.ts'
 import { httpPartsOf } from './cell-parts.ts'
 
@@ -45,6 +53,7 @@ const handlers: Handlers = {
   ...branchRoutes,
   ...contentRoutes,
   ...pullRoutes,
+  ...reviewRoutes,
   ...graphRoutes,
   ...searchRoutes,
   ...adminRoutes,
@@ -70,7 +79,8 @@ export function createApp(
   const cookies = browserCookies(deps, findCredential)
   const cell = httpPartsOf(deps, { newCounter, count: countRequest, findCredential, cookies })
   const countSignUps = limitSignUps(newSharedCounter)
-  const inProcess = { deps, handlers, checks: [validate({ answersToo: false }), countSignUps] }
+  const countTalk = limitTalk(newSharedCounter)
+  const inProcess = { deps, handlers, checks: [validate({ answersToo: false }), countSignUps, countTalk] }
   const shown = { ...inProcess, findCredential, cookies, countRequest }
   app.disable('x-powered-by')
   app.set('query parser', 'simple')
@@ -105,6 +115,7 @@ export function createApp(
       validate({ answersToo: validateResponses }),
       requireExact,
       countSignUps,
+      countTalk,
       operationHandler(deps, handlers),
     ]),
   )

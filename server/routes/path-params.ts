@@ -4,6 +4,7 @@ import type {
   BranchAt,
   CommitAt,
   ConnectionAt,
+  EntryAt,
   FileAt,
   InvitationAt,
   MemberAt,
@@ -61,6 +62,11 @@ export const objectAt = (path: NodePath & { readonly object_id: string }): Objec
 export const pullAt = (path: NodePath & { readonly number: number }): PullAt => ({
   ...nodeAt(path),
   number: path.number,
+})
+
+export const entryAt = (path: NodePath & { readonly number: number; readonly entry: number }): EntryAt => ({
+  ...pullAt(path),
+  entry: path.entry,
 })
 
 export const revisionAt = (path: NodePath & { readonly commit: string }): RevisionAt => ({

@@ -1377,6 +1377,8 @@ export interface components {
              * @default false
              */
             readonly is_draft?: boolean;
+            /** @description Ids of the members to ask for a review. */
+            readonly reviewers?: components["schemas"]["UserIds"];
             /**
              * @description If true, a pull request that cannot be merged is refused. The response is 409 with its `merge_reason` as `code`.
              * @default false
@@ -1390,6 +1392,8 @@ export interface components {
             readonly target_branch?: components["schemas"]["BranchName"];
             /** @description A draft cannot be merged. */
             readonly is_draft?: boolean;
+            /** @description Ids of all members to ask for a review. They replace the reviewers. */
+            readonly reviewers?: components["schemas"]["UserIds"];
             /**
              * @description `closed` closes the pull request, `open` reopens it.
              * @enum {string}
@@ -1446,8 +1450,19 @@ export interface components {
             readonly author: string;
             /** @description The e-mail address of the user who opened it. */
             readonly author_email?: string;
+            /** @description The id of the user who opened it. Absent if an older version did. */
+            readonly author_id?: components["schemas"]["Uuid"];
             readonly created_at: components["schemas"]["UtcTime"];
             readonly updated_at: components["schemas"]["UtcTime"];
+            /** @description The last change, comment or review. */
+            readonly last_activity_at: components["schemas"]["UtcTime"];
+            /** @description The users who were asked for a review. */
+            readonly reviewers: readonly components["schemas"]["ReviewRequest"][];
+            readonly consent: components["schemas"]["Consent"];
+            /** @description The number of comments that are not deleted. */
+            readonly comments: number;
+            /** @description The number of open threads. */
+            readonly open_threads: number;
             /** @description True if the content can be merged, independent of the caller's permissions. */
             readonly can_merge: boolean;
             /** @description The first reason that applies. */
@@ -1509,6 +1524,10 @@ export interface components {
             readonly author: string;
             /** @description The e-mail address of the user who opened it. */
             readonly author_email: string;
+            /** @description The number of comments that are not deleted. */
+            readonly comments: number;
+            /** @description The number of open threads. */
+            readonly open_threads: number;
             readonly created_at: components["schemas"]["UtcTime"];
             /** @description The name of the user who merged it. */
             readonly merged_by?: string;
@@ -1528,6 +1547,334 @@ export interface components {
             readonly total: components["schemas"]["Total"];
             readonly limit: components["schemas"]["PageLimit"];
             readonly offset: components["schemas"]["PageOffset"];
+        };
+        /** @description The differences between a reviewed change and the current head of a pull request. */
+        readonly PullChangesSince: {
+            readonly node_id: components["schemas"]["Uuid"];
+            /** @description The head that was reviewed, as in the request. */
+            readonly commit: components["schemas"]["Oid"];
+            /** @description The base of the reviewed change. Null if there is no merge base, or several. */
+            readonly base: string | null;
+            readonly source_commit: components["schemas"]["Oid"];
+            /** @description The merge base of the pull request. Null if there is none, or several. */
+            readonly merge_base: string | null;
+            /**
+             * @description `merge`: the reviewed change, merged onto `merge_base`, is compared with `source_commit`. `heads`: `commit`
+             *     is, because the merge conflicts, is too large or has no base. The target's own changes then also appear.
+             * @enum {string}
+             */
+            readonly basis: "merge" | "heads";
+            /** @description The files that differ. `base_commit_id` is `commit`. With the basis `merge`, old blobs may be in no commit. */
+            readonly changes: components["schemas"]["CommitDiff"];
+            /** @description The same changes as hunks. Absent without `text=true`. */
+            readonly text?: components["schemas"]["TextDiff"];
+        };
+        /** @description Text in Markdown, at most 16 KiB as UTF-8. It can contain no control characters except tabs and line ends. */
+        readonly CommentText: string;
+        /** @description Ids of members of the organisation. */
+        readonly UserIds: readonly components["schemas"]["Uuid"][];
+        /**
+         * @description Ids of the members that the comment mentions. If you leave it out, they are the members whose names follow an
+         *     `@` in the text.
+         */
+        readonly Mentions: readonly components["schemas"]["Uuid"][];
+        /** @description Words of the file. */
+        readonly NewQuote: {
+            /** @description The quoted text. */
+            readonly exact: string;
+            /** @description The text before it. */
+            readonly prefix?: string;
+            /** @description The text after it. */
+            readonly suffix?: string;
+        };
+        /**
+         * @description The content that a thread is about: lines of a file, quoted words, a value of a JSON file (`pointer`), or else
+         *     the whole file. A `quote` without lines must occur only once; its lines are then found.
+         */
+        readonly NewAnchor: {
+            /** @description The commit that you read: the head of the source, or an ancestor of it. For content that the pull request removes, it is the merge base. */
+            readonly commit: components["schemas"]["Oid"];
+            /** @description The path of the file in that commit. */
+            readonly path: string;
+            /** @description The first line, counted from 1. */
+            readonly first_line?: number;
+            /** @description The number of lines, 1 by default. */
+            readonly num_lines?: number;
+            readonly quote?: components["schemas"]["NewQuote"];
+            /** @description A JSON pointer (RFC 6901) to a value, for example `/title`. */
+            readonly pointer?: string;
+        };
+        /** @description A comment to write. */
+        readonly NewComment: {
+            readonly text: components["schemas"]["CommentText"];
+            /** @description The number of the first comment of the thread to answer. */
+            readonly thread?: number;
+            readonly anchor?: components["schemas"]["NewAnchor"];
+            readonly mentions?: components["schemas"]["Mentions"];
+            /** @description The id of the comment, so that a repeated request cannot write it twice. */
+            readonly id?: components["schemas"]["Uuid"];
+        };
+        /** @description A comment that is submitted with a review. */
+        readonly NewReviewComment: {
+            readonly text: components["schemas"]["CommentText"];
+            /** @description The number of the first comment of the thread to answer. */
+            readonly thread?: number;
+            readonly anchor?: components["schemas"]["NewAnchor"];
+            readonly mentions?: components["schemas"]["Mentions"];
+        };
+        /** @description The fields of the comment to change. */
+        readonly CommentChange: {
+            readonly text?: components["schemas"]["CommentText"];
+            readonly mentions?: components["schemas"]["Mentions"];
+        };
+        /** @description The new state of the thread. */
+        readonly ThreadChange: {
+            /** @description `true` resolves the thread, `false` reopens it. */
+            readonly resolved: boolean;
+        };
+        /** @description A review to submit. It needs a text or comments, unless it approves. */
+        readonly NewReview: {
+            /** @default comment */
+            readonly verdict?: components["schemas"]["ReviewVerdict"];
+            /** @default  */
+            readonly text?: components["schemas"]["CommentText"];
+            /** @description Comments to write with it. */
+            readonly comments?: readonly components["schemas"]["NewReviewComment"][];
+            /** @description The head that you reviewed. If the source has moved, nothing is submitted. */
+            readonly expected_source_commit: components["schemas"]["Oid"];
+        };
+        /**
+         * @description `comment` leaves your earlier verdict as it is.
+         * @enum {string}
+         */
+        readonly ReviewVerdict: "approve" | "request_changes" | "comment";
+        /** @description The new state of the review. */
+        readonly ReviewChange: {
+            /**
+             * @description `withdrawn` by its author, `dismissed` by a maintainer.
+             * @enum {string}
+             */
+            readonly state: "withdrawn" | "dismissed";
+            /** @description Why the review is dismissed. Required for `dismissed`. */
+            readonly reason?: components["schemas"]["CommentText"];
+        };
+        /** @description The words that the thread is about. */
+        readonly Quote: {
+            /** @description The quoted text. */
+            readonly exact: string;
+            /** @description The text before it. */
+            readonly prefix?: string;
+            /** @description The text after it. */
+            readonly suffix?: string;
+        };
+        /** @description The content that the author of the thread saw. */
+        readonly Anchor: {
+            readonly commit: components["schemas"]["Oid"];
+            /** @description The path of the file in that commit. */
+            readonly path: string;
+            /** @description The first line, counted from 1. */
+            readonly first_line?: number;
+            /** @description The number of lines. */
+            readonly num_lines?: number;
+            readonly quote?: components["schemas"]["Quote"];
+            /** @description A JSON pointer to a value. */
+            readonly pointer?: string;
+        };
+        /** @description A place in the present content. */
+        readonly AnchorPlace: {
+            /** @description The head of the source or, for removed content, the merge base. */
+            readonly commit: components["schemas"]["Oid"];
+            /** @description The path of the file in that commit. */
+            readonly path: string;
+            /** @description The first line, counted from 1. */
+            readonly first_line?: number;
+            /** @description The number of lines. */
+            readonly num_lines?: number;
+            /** @description A JSON pointer to a value. */
+            readonly pointer?: string;
+        };
+        /** @description A comment. */
+        readonly PullComment: {
+            /** @description The number, which counts from 1 in each pull request. */
+            readonly entry: number;
+            /** @description The number of the first comment of its thread. */
+            readonly thread: number;
+            readonly id: components["schemas"]["Uuid"];
+            readonly author_id?: components["schemas"]["Uuid"];
+            /** @description The name of its author. */
+            readonly author: string;
+            /** @description The e-mail address of its author. */
+            readonly author_email: string;
+            readonly created_at: components["schemas"]["UtcTime"];
+            /** @description The head of the source when the comment was written. */
+            readonly head_commit: components["schemas"]["Oid"];
+            /** @description Text in Markdown, `""` if the comment is deleted. */
+            readonly text: string;
+            /** @description Ids of the users that it mentions. */
+            readonly mentions: readonly string[];
+            /** @description True if a program wrote it with a personal access token of its author. */
+            readonly via_token: boolean;
+            readonly anchor?: components["schemas"]["Anchor"];
+            readonly edited_at?: components["schemas"]["UtcTime"];
+            /** @description The name of the user who changed it last. */
+            readonly edited_by?: string;
+            readonly deleted_at?: components["schemas"]["UtcTime"];
+            /** @description The name of the user who deleted it. */
+            readonly deleted_by?: string;
+            /** @description When its thread was resolved, on the first comment. */
+            readonly resolved_at?: components["schemas"]["UtcTime"];
+            /** @description The name of the user who resolved its thread. */
+            readonly resolved_by?: string;
+        };
+        /** @description A thread of comments. */
+        readonly CommentThread: {
+            /** @description The number of its first comment. */
+            readonly thread: number;
+            /** @description True if it is resolved. */
+            readonly is_resolved: boolean;
+            readonly resolved_at?: components["schemas"]["UtcTime"];
+            /** @description The name of the user who resolved it. */
+            readonly resolved_by?: string;
+            /** @description True if the content that it is about is gone. False without an anchor. */
+            readonly is_outdated: boolean;
+            readonly place?: components["schemas"]["AnchorPlace"];
+            /** @description The closest place, for an outdated thread. */
+            readonly near?: components["schemas"]["AnchorPlace"];
+            /** @description The first comments, oldest first. */
+            readonly comments: readonly components["schemas"]["PullComment"][];
+            /** @description The number of comments, with deleted ones. */
+            readonly num_comments: number;
+        };
+        /** @description A page of threads. */
+        readonly ThreadPage: {
+            /** @description The threads of this page. */
+            readonly threads: readonly components["schemas"]["CommentThread"][];
+            readonly total: components["schemas"]["Total"];
+            readonly limit: components["schemas"]["PageLimit"];
+            readonly offset: components["schemas"]["PageOffset"];
+        };
+        /**
+         * @description `stale`: an approval of another change than the present one. `superseded`: the user gave a later verdict.
+         * @enum {string}
+         */
+        readonly ReviewState: "current" | "stale" | "withdrawn" | "dismissed" | "superseded";
+        /** @description A review. */
+        readonly Review: {
+            /** @description The number, which counts from 1 in each pull request. */
+            readonly entry: number;
+            readonly id: components["schemas"]["Uuid"];
+            readonly author_id?: components["schemas"]["Uuid"];
+            /** @description The name of its author. */
+            readonly author: string;
+            /** @description The e-mail address of its author. */
+            readonly author_email: string;
+            readonly created_at: components["schemas"]["UtcTime"];
+            readonly verdict: components["schemas"]["ReviewVerdict"];
+            readonly state: components["schemas"]["ReviewState"];
+            /** @description Text in Markdown. */
+            readonly text: string;
+            /** @description The head that was reviewed. */
+            readonly head_commit: components["schemas"]["Oid"];
+            /** @description The merge base with the target at that time. Absent if there was not exactly one. */
+            readonly base_commit?: components["schemas"]["Oid"];
+            /** @description The target branch at that time. */
+            readonly target_branch: string;
+            /** @description The numbers of the comments that were submitted with it. */
+            readonly comments: readonly number[];
+            readonly withdrawn_at?: components["schemas"]["UtcTime"];
+            readonly dismissed_at?: components["schemas"]["UtcTime"];
+            /** @description The name of the user who dismissed it. */
+            readonly dismissed_by?: string;
+            /** @description Why it was dismissed. */
+            readonly dismissed_reason?: string;
+        };
+        /** @description A page of reviews. */
+        readonly ReviewPage: {
+            /** @description The reviews of this page. */
+            readonly reviews: readonly components["schemas"]["Review"][];
+            readonly total: components["schemas"]["Total"];
+            readonly limit: components["schemas"]["PageLimit"];
+            readonly offset: components["schemas"]["PageOffset"];
+        };
+        /** @description An event of a pull request. */
+        readonly PullEvent: {
+            /** @description `edit`, `request_review`, `close`, `reopen` or `merge`. Later versions can add others. */
+            readonly event: string;
+            readonly author_id?: components["schemas"]["Uuid"];
+            /** @description The name of the user. Absent if Git on the server moved a branch. */
+            readonly author?: string;
+            /** @description The e-mail address of the user. */
+            readonly author_email?: string;
+            readonly created_at: components["schemas"]["UtcTime"];
+            /**
+             * @description For each changed field its values before and after. `reviewers` has lists of user ids. The description has
+             *     no values.
+             */
+            readonly changes?: {
+                readonly [key: string]: readonly unknown[];
+            };
+        };
+        /** @description An entry of the timeline, with the field that `kind` names. */
+        readonly TimelineEntry: {
+            /** @description The number, which counts from 1 in each pull request. */
+            readonly entry: number;
+            /**
+             * @description `unknown` is an entry of a later version of Grove. `damaged` is a file in the ledger that is not an entry.
+             * @enum {string}
+             */
+            readonly kind: "comment" | "review" | "event" | "unknown" | "damaged";
+            readonly created_at?: components["schemas"]["UtcTime"];
+            readonly comment?: components["schemas"]["PullComment"];
+            readonly review?: components["schemas"]["Review"];
+            readonly event?: components["schemas"]["PullEvent"];
+        };
+        /** @description A page of the timeline. */
+        readonly Timeline: {
+            /** @description The entries of this page. */
+            readonly entries: readonly components["schemas"]["TimelineEntry"][];
+            /** @description The value of `after` for the next page. Absent on the last page. */
+            readonly next?: number;
+        };
+        /** @description A user who was asked for a review. */
+        readonly ReviewRequest: {
+            readonly user_id: components["schemas"]["Uuid"];
+            /** @description The name of the user. */
+            readonly name: string;
+            readonly requested_at: components["schemas"]["UtcTime"];
+        };
+        /** @description The last verdict of a user. */
+        readonly Verdict: {
+            /** @description The number of the review. */
+            readonly entry: number;
+            readonly author_id: components["schemas"]["Uuid"];
+            /** @description The name of the user. */
+            readonly author: string;
+            /** @description The e-mail address of the user. */
+            readonly author_email: string;
+            readonly created_at: components["schemas"]["UtcTime"];
+            /**
+             * @description The verdict.
+             * @enum {string}
+             */
+            readonly verdict: "approve" | "request_changes";
+            /**
+             * @description `stale`: an approval of another change than the present one.
+             * @enum {string}
+             */
+            readonly state: "current" | "stale" | "withdrawn" | "dismissed";
+            /** @description True if it is current, and the user is a member and not the author of the pull request. */
+            readonly counts: boolean;
+            /** @description The head that was reviewed. */
+            readonly head_commit: components["schemas"]["Oid"];
+        };
+        /** @description The verdicts on a pull request. */
+        readonly Consent: {
+            /** @description The number of approvals that count. */
+            readonly approvals: number;
+            /** @description The number of requests for changes that count. */
+            readonly changes_requested: number;
+            /** @description The last verdict of each user, oldest first. */
+            readonly verdicts: readonly components["schemas"]["Verdict"][];
         };
         /** @description A node of the graph. */
         readonly GraphNode: {
@@ -1943,7 +2290,7 @@ export interface components {
          * @description All codes of this version, by status. See the table of codes.
          * @enum {string}
          */
-        readonly KnownErrorCode: "bad_request" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "invitation_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "head_moved" | "no_changes" | "node_exists" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_invitations" | "too_many_branches" | "too_many_commits" | "too_many_members" | "pull_request_exists" | "pull_request_required" | "merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "rate_limited" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable" | "moving";
+        readonly KnownErrorCode: "bad_request" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "comment_not_found" | "thread_not_found" | "review_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "invitation_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "head_moved" | "no_changes" | "node_exists" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_invitations" | "too_many_branches" | "too_many_commits" | "too_many_members" | "pull_request_exists" | "pull_request_required" | "comment_exists" | "comment_deleted" | "too_many_comments" | "own_pull_request" | "merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "rate_limited" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable" | "moving";
         /** @description The reason, for programs. Later versions can add codes. Treat an unknown code by its status. */
         readonly ErrorCode: components["schemas"]["KnownErrorCode"] | string;
         /** @description The reason for a refusal or failure. */
@@ -2218,6 +2565,8 @@ export interface components {
         readonly diff_path: string;
         /** @description The pull request's number. An unknown number is 404. */
         readonly pull_number: number;
+        /** @description The number of a comment or review, which counts from 1 in each pull request. */
+        readonly entry: number;
         /** @description Maximum number of items. */
         readonly limit: number;
         /** @description Number of items to skip. */
@@ -4087,6 +4436,8 @@ export interface operations {
                  *     list older pull requests.
                  */
                 readonly author?: string;
+                /** @description Only pull requests that ask this member for a review. The value is the member's e-mail address, or `me`. */
+                readonly reviewer?: string;
                 /** @description Only pull requests of this node and its descendants. An unknown node is 404. */
                 readonly under?: components["schemas"]["AnyId"];
                 /** @description `newest`: last opened first. `oldest`: the reverse. */
@@ -4424,6 +4775,407 @@ export interface operations {
                 content: {
                     readonly "application/json": components["schemas"]["TextDiff"];
                     readonly "text/x-diff": string;
+                };
+            };
+        };
+    };
+    readonly listPullChangesSince: {
+        readonly parameters: {
+            readonly query: {
+                /** @description The full id of the head that was reviewed. */
+                readonly commit: components["schemas"]["Oid"];
+                /**
+                 * @description The merge base at the time of the review, an ancestor of `commit`. By default, the only merge base of
+                 *     `commit` and `target_commit`.
+                 */
+                readonly base?: components["schemas"]["Oid"];
+                /** @description If true, the response has `text`, the hunks. */
+                readonly text?: "true" | "false";
+                /** @description Only this file, or the files in this folder. A rename into it is shown as an addition. */
+                readonly path?: components["parameters"]["diff_path"];
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
+                readonly node_id: components["parameters"]["node_id"];
+                /** @description The pull request's number. An unknown number is 404. */
+                readonly number: components["parameters"]["pull_number"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The differences. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["PullChangesSince"];
+                };
+            };
+        };
+    };
+    readonly getTimeline: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Only entries with a greater number. */
+                readonly after?: number;
+                /** @description Maximum number of items. */
+                readonly limit?: components["parameters"]["limit"];
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
+                readonly node_id: components["parameters"]["node_id"];
+                /** @description The pull request's number. An unknown number is 404. */
+                readonly number: components["parameters"]["pull_number"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of the timeline. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Timeline"];
+                };
+            };
+        };
+    };
+    readonly listThreads: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description `open`: only threads that are not resolved and have a comment that is not deleted. `resolved`: only resolved
+                 *     threads.
+                 */
+                readonly state?: "open" | "resolved" | "all";
+                /** @description Only threads whose anchor is on this file, by the name that it had then. */
+                readonly path?: string;
+                /** @description Maximum number of items. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description Number of items to skip. */
+                readonly offset?: components["parameters"]["offset"];
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
+                readonly node_id: components["parameters"]["node_id"];
+                /** @description The pull request's number. An unknown number is 404. */
+                readonly number: components["parameters"]["pull_number"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of threads. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly Link: components["headers"]["Link"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ThreadPage"];
+                };
+            };
+        };
+    };
+    readonly updateThread: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
+                readonly node_id: components["parameters"]["node_id"];
+                /** @description The pull request's number. An unknown number is 404. */
+                readonly number: components["parameters"]["pull_number"];
+                /** @description The number of a comment or review, which counts from 1 in each pull request. */
+                readonly entry: components["parameters"]["entry"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["ThreadChange"];
+            };
+        };
+        readonly responses: {
+            /** @description The thread's first comment. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["PullComment"];
+                };
+            };
+        };
+    };
+    readonly createComment: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
+                readonly node_id: components["parameters"]["node_id"];
+                /** @description The pull request's number. An unknown number is 404. */
+                readonly number: components["parameters"]["pull_number"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["NewComment"];
+            };
+        };
+        readonly responses: {
+            /** @description The comment. */
+            readonly 201: {
+                headers: {
+                    readonly Location: components["headers"]["Location"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["PullComment"];
+                };
+            };
+        };
+    };
+    readonly getComment: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
+                readonly node_id: components["parameters"]["node_id"];
+                /** @description The pull request's number. An unknown number is 404. */
+                readonly number: components["parameters"]["pull_number"];
+                /** @description The number of a comment or review, which counts from 1 in each pull request. */
+                readonly entry: components["parameters"]["entry"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The comment. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["PullComment"];
+                };
+            };
+        };
+    };
+    readonly deleteComment: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
+                readonly node_id: components["parameters"]["node_id"];
+                /** @description The pull request's number. An unknown number is 404. */
+                readonly number: components["parameters"]["pull_number"];
+                /** @description The number of a comment or review, which counts from 1 in each pull request. */
+                readonly entry: components["parameters"]["entry"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done. The response has no body. */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    readonly updateComment: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
+                readonly node_id: components["parameters"]["node_id"];
+                /** @description The pull request's number. An unknown number is 404. */
+                readonly number: components["parameters"]["pull_number"];
+                /** @description The number of a comment or review, which counts from 1 in each pull request. */
+                readonly entry: components["parameters"]["entry"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["CommentChange"];
+            };
+        };
+        readonly responses: {
+            /** @description The comment. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["PullComment"];
+                };
+            };
+        };
+    };
+    readonly listReviews: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Maximum number of items. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description Number of items to skip. */
+                readonly offset?: components["parameters"]["offset"];
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
+                readonly node_id: components["parameters"]["node_id"];
+                /** @description The pull request's number. An unknown number is 404. */
+                readonly number: components["parameters"]["pull_number"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of reviews. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly Link: components["headers"]["Link"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ReviewPage"];
+                };
+            };
+        };
+    };
+    readonly submitReview: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
+                readonly node_id: components["parameters"]["node_id"];
+                /** @description The pull request's number. An unknown number is 404. */
+                readonly number: components["parameters"]["pull_number"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["NewReview"];
+            };
+        };
+        readonly responses: {
+            /** @description The review. */
+            readonly 201: {
+                headers: {
+                    readonly Location: components["headers"]["Location"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Review"];
+                };
+            };
+        };
+    };
+    readonly getReview: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
+                readonly node_id: components["parameters"]["node_id"];
+                /** @description The pull request's number. An unknown number is 404. */
+                readonly number: components["parameters"]["pull_number"];
+                /** @description The number of a comment or review, which counts from 1 in each pull request. */
+                readonly entry: components["parameters"]["entry"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The review. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Review"];
+                };
+            };
+        };
+    };
+    readonly updateReview: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
+                readonly node_id: components["parameters"]["node_id"];
+                /** @description The pull request's number. An unknown number is 404. */
+                readonly number: components["parameters"]["pull_number"];
+                /** @description The number of a comment or review, which counts from 1 in each pull request. */
+                readonly entry: components["parameters"]["entry"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["ReviewChange"];
+            };
+        };
+        readonly responses: {
+            /** @description The review. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Review"];
                 };
             };
         };

@@ -112,4 +112,32 @@ describe('an index.sqlite of an older version', () => {
       'SEARCH pull USING COVERING INDEX pull_by_author_and_status (org_id=? AND author_email=? AND status=?)',
     ])
   })
+
+  it('counts no entries yet, and leaves every ledger to be read once more', async () => {
+    await openOlder('013')
+    handle.exec(
+      `insert into pull (org_id, node_id, number, id, title, description, source_branch, target_branch, status, is_draft,
+         author, author_email, created_at, recorded_at, source_commit, target_commit, ahead, behind)
+       values ('one', 'node of one', 1, '', '', '', '', '', 'open', 0, '', '', '', '', '', '', 0, 0)`,
+    )
+    await migrateWith(indexMigrations)
+    const pull = handle.prepare('select author_id, comments, open_threads, last_entry, last_entry_at from pull').get()
+    expect(pull).to.deep.equal({ author_id: null, comments: 0, open_threads: 0, last_entry: 0, last_entry_at: null })
+    expect(handle.prepare('select distinct entries_ledger from node').all()).to.deep.equal([{ entries_ledger: null }])
+    const here = "from review_entry where node_id = 'n' and number = 1"
+    const plans = [
+      `select max(entry) ${here}`,
+      `select thread, user_id, max(entry) ${here} and kind = 'comment' and deleted = 0 group by thread, user_id`,
+      `select user_id, max(entry) ${here} and verdict is not null group by user_id`,
+      "select entry from review_entry where node_id = 'n' and head = 'h'",
+      "select number from reviewer where user_id = 'u' and org_id = 'o'",
+    ].map(planOf)
+    expect(plans.map((plan) => /INDEX (\w+)/.exec(plan)?.[1])).to.deep.equal([
+      'sqlite_autoindex_review_entry_1',
+      'review_entry_by_thread',
+      'review_entry_by_verdict',
+      'review_entry_by_head',
+      'reviewer_by_user',
+    ])
+  })
 })

@@ -26,7 +26,7 @@ describe('permissions', () => {
 
       if (need === 'anyone' || need === 'person' || need === 'operator') continue
       it(`${id}: a wrong shape comes before whether there is an organisation, and who may see it`, async () => {
-        const attempt = { org: hidden.org, params: { number: '1' }, query: '?nonsense=1', body: {} }
+        const attempt = { org: hidden.org, params: { number: '1', entry: '1' }, query: '?nonsense=1', body: {} }
         const { anonymous, stranger, reader } = hidden.people
         const extra = {
           status: 422,

@@ -14,7 +14,10 @@ describe('pull requests', () => {
       const edit = { title: 'Better', description: 'Longer', is_draft: true }
       const edited = { ...pr, ...edit, can_merge: false, merge_reason: 'draft', merge_reasons: ['draft'] }
       const answer = await bob.patch(path, edit)
-      expect(answer).to.deep.equal({ status: 200, body: { pr: { ...edited, updated_at: now() } } })
+      expect(answer).to.deep.equal({
+        status: 200,
+        body: { pr: { ...edited, updated_at: now(), last_activity_at: now() } },
+      })
       expect(node.git.say('log', '-1', '--format=%an %s', 'refs/grove/ledger')).to.equal('Bob edit 1')
     })
 
@@ -109,6 +112,7 @@ describe('pull requests', () => {
         ...pr,
         status: 'closed',
         updated_at: now(),
+        last_activity_at: now(),
         closed_by: 'Bob',
         closed_by_email: 'bob@example.org',
         closed_at: now(),
@@ -140,7 +144,7 @@ describe('pull requests', () => {
       pass(10)
       expect(await ann.patch(path, { status: 'open' })).to.deep.equal({
         status: 200,
-        body: { pr: { ...pr, source_commit: head, commits_ahead: 2, updated_at: now() } },
+        body: { pr: { ...pr, source_commit: head, commits_ahead: 2, updated_at: now(), last_activity_at: now() } },
       })
       expect(node.git.say('for-each-ref', 'refs/grove/pulls')).to.equal('')
       await ann.post(`${path}/merge`).then(expecting(200))

@@ -38,6 +38,7 @@ describe('pull requests', () => {
         status: 'merged',
         is_draft: false,
         author: { name: 'Ann', email: 'ann@example.org' },
+        author_id: ann.user.id,
         created_at: pr.created_at,
         ...merged,
         ended: merged,

@@ -15,6 +15,7 @@ describe('pull requests', () => {
         ...pr,
         status: 'merged',
         updated_at: now(),
+        last_activity_at: now(),
         merged_by: 'Bob',
         merged_by_email: 'bob@example.org',
         merged_at: now(),

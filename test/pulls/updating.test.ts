@@ -26,6 +26,7 @@ describe('pull requests', () => {
         target_commit: main,
         commits_ahead: 2,
         updated_at: now(),
+        last_activity_at: now(),
       })
       expect(node.git.lines('log', '--format=%an %cn %s', 'main..draft')).to.deep.equal([
         'Bob Ann By Bob',

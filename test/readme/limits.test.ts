@@ -26,6 +26,11 @@ const described: Readonly<Record<string, string>> = {
   'a branch name': `${schemas.BranchName.maxLength} bytes`,
   'a commit message over REST': `${inBytes(schemas.CommitMessage.maxLength)}, not blank`,
   'description of a pull request': inBytes(schemas.PullDescription.maxLength),
+  'reviewers of a pull request': `${schemas.UserIds.maxItems}`,
+  'users that a comment mentions': `${schemas.Mentions.maxItems}`,
+  'lines of an anchor': `${schemas.NewAnchor.properties.num_lines.maximum}`,
+  'quote of an anchor': `${grouped(schemas.NewQuote.properties.exact.maxLength)} characters, with ${schemas.NewQuote.properties.prefix.maxLength} before and after it`,
+  'comments of a review': `${schemas.NewReview.properties.comments.maxItems}`,
   'name of a user or an organisation': `${schemas.DisplayName.minLength}–${schemas.DisplayName.maxLength} characters, not blank`,
   'description of an organisation': `${grouped(schemas.OrgDescription.maxLength)} characters`,
   'an e-mail address': `${schemas.Email.maxLength} characters`,
@@ -55,6 +60,8 @@ const coded: Readonly<Record<string, Constant>> = {
   'Git tags of a node': ['server/domain/branches/ref-rules.ts', 'maxRefs', 'count'],
   'members of an organisation': ['server/domain/orgs/members.ts', 'maxMembers', 'count'],
   'open invitations of an organisation': ['server/domain/accounts/invitations.ts', 'maxInvitations', 'count'],
+  'text of a comment or review': ['server/domain/review/comments.ts', 'maxTextBytes', 'bytes'],
+  'comments, reviews and events of a pull request': ['server/domain/ledger/entries.ts', 'maxEntries', 'count'],
   'personal access tokens of a user, including expired ones': [
     'server/domain/accounts/access-tokens.ts',
     'maxTokens',
@@ -147,6 +154,11 @@ const coded: Readonly<Record<string, Constant>> = {
   '`import --to`: a page of a list': ['server/vault/remote/answers.ts', 'pageBytes', 'bytes'],
   '`import --to`: names in a list': ['server/vault/remote/answers.ts', 'maxKept', 'bytes'],
   'time for a diff or blame': ['server/domain/branches/large-reads.ts', 'timeoutMs', 'seconds'],
+  'time to merge a reviewed change, for a comparison with the current one': [
+    'server/domain/consent/same-change.ts',
+    'mergeTimeoutMs',
+    'seconds',
+  ],
   'time for a history by path, author or time': ['server/domain/branches/path-history.ts', 'timeoutMs', 'seconds'],
   'unread answers of over 1 MiB, and unanswered bodies of over 64 KiB, in a process': [
     'server/http/connection/memory-budget.ts',

@@ -66,6 +66,30 @@ const onNode = ({ node }: World): Attempt => ({ params: { node_id: node } })
 const onGuest = ({ guest }: World): Attempt => ({ params: { account_id: guest.user.id } })
 const onMain = ({ node }: World): Attempt => ({ params: { node_id: node, branch: 'main' } })
 const onText = ({ node }: World): Attempt => ({ params: { node_id: node, branch: 'main', path: 'content.md' } })
+/** A comment of the owner on a new pull request. */
+async function makeComment(world: World): Promise<Attempt> {
+  const params = { node_id: await makeProposal(world), number: '1' }
+  const { entry } = await made(
+    world.owner.post(`${pullPath(world, params.node_id)}/comments`, { text: 'Whales sing.' }),
+  )
+  return { params: { ...params, entry: `${entry}` } }
+}
+
+/** A review of the maintainer on a new pull request of the owner. */
+async function makeReview(world: World): Promise<Attempt> {
+  const node_id = await makeProposal(world)
+  const body = { ...(await reviewing(world, node_id)), verdict: 'approve' }
+  const { entry } = await made(world.members.maintainer.post(`${pullPath(world, node_id)}/reviews`, body))
+  return { params: { node_id, number: '1', entry: `${entry}` } }
+}
+
+async function reviewing(world: World, node: string) {
+  const { pr } = await made(world.owner.get(pullPath(world, node)))
+  return { text: 'Whales sing.', expected_source_commit: pr.source_commit }
+}
+
+const pullPath = ({ org }: World, node: string) => `/orgs/${org}/nodes/${node}/pull-requests/1`
+
 const onPull = ({ node }: World): Attempt => ({ params: { node_id: node, number: '1' } })
 
 export const table: Readonly<Record<keyof operations, Row>> = {
@@ -278,6 +302,35 @@ export const table: Readonly<Record<keyof operations, Row>> = {
   getPullChanges: { need: 'reader', attempt: onPull },
   getPullDiff: { need: 'reader', attempt: onPull },
   getPullImpact: { need: 'reader', attempt: onPull },
+  listPullChangesSince: {
+    need: 'reader',
+    attempt: (world) => ({ ...onPull(world), query: `?commit=${world.head}` }),
+  },
+
+  getTimeline: { need: 'reader', attempt: onPull },
+  listThreads: { need: 'reader', attempt: onPull },
+  updateThread: {
+    need: 'editor',
+    attempt: async (world) => ({ ...(await makeComment(world)), body: { resolved: true } }),
+  },
+  createComment: { need: 'reader', attempt: (world) => ({ ...onPull(world), body: { text: 'Whales sing.' } }) },
+  getComment: { need: 'reader', attempt: makeComment },
+  // The owner wrote the comment. Nobody else may change it.
+  updateComment: {
+    need: 'owner',
+    attempt: async (world) => ({ ...(await makeComment(world)), body: { text: 'They sing.' } }),
+  },
+  deleteComment: { need: 'maintainer', attempt: makeComment },
+  submitReview: {
+    need: 'reader',
+    attempt: async (world) => ({ ...onPull(world), body: await reviewing(world, world.node) }),
+  },
+  listReviews: { need: 'reader', attempt: onPull },
+  getReview: { need: 'reader', attempt: makeReview },
+  updateReview: {
+    need: 'maintainer',
+    attempt: async (world) => ({ ...(await makeReview(world)), body: { state: 'dismissed', reason: 'Answered.' } }),
+  },
 
   getPublicGraph: { need: 'published', attempt: () => ({}) },
   getGraph: { need: 'public', attempt: () => ({}) },

@@ -55,7 +55,8 @@ export async function everythingIn(
     for (const status of ['open', 'merged', 'closed'])
       await list(`${at}/pull-requests?status=${status}`, 'pull_requests')
     for (const { number } of await list(`${at}/pull-requests?status=all`, 'pull_requests')) {
-      await ask(`${at}/pull-requests/${number}`)
+      const { pr } = await ask(`${at}/pull-requests/${number}`)
+      await ask(`${at}/pull-requests/${number}/changes-since?commit=${pr.source_commit}`)
       await ask(`${at}/pull-requests/${number}/changes`)
       await list(`${at}/pull-requests/${number}/commits`, 'commits')
     }

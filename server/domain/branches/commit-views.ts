@@ -108,6 +108,24 @@ export async function readDiff(
 ): Promise<CommitDiff> {
   const from = base === null ? null : (await readCommit(repo, base)).tree
   const to = (await readCommit(repo, target)).tree
+  return readTreeDiff(repo, { nodeId, base, target, from, to }, read)
+}
+
+/** Two trees to compare, and the commits that the response names for them. */
+interface ComparedTrees {
+  readonly nodeId: string
+  readonly base: Oid | null
+  readonly target: Oid
+  readonly from: Oid | null
+  readonly to: Oid
+}
+
+/** Compares two trees. @throws the errors of `read` */
+export async function readTreeDiff(
+  repo: Repo,
+  { nodeId, base, target, from, to }: ComparedTrees,
+  read: LargeRead,
+): Promise<CommitDiff> {
   const diff: CommitDiff = {
     node_id: nodeId,
     base_commit_id: base,

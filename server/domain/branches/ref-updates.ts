@@ -126,7 +126,7 @@ async function attempt(
     const situation = { open, moves: branchMoves(left), headOf }
     const { events, pins } = await reconcileMoves(access, situation, authorOf(person), deps.now().toISOString())
     if (pins.some(({ number }) => !numbers.includes(number))) return { moves: [], value: 'again' }
-    const to = await writeEvents({ repo, history }, before, events)
+    const to = await writeEvents({ repo, history }, before, events, person.id)
     const moves: Move[] = [...(await pinMoves(repo, pins)), ...left.map((command) => ({ repo, ...command }))]
     if (to !== before) moves.push({ ...ledger, to })
     return { moves, value: events }

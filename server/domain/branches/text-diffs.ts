@@ -1,4 +1,5 @@
 /** The text diff of two commits: hunks of each entity, or a patch. */
+import { withPendingStored } from '../../../gitstore/history/scratch-objects.ts'
 import { readCommit } from '../../../gitstore/objects/commits.ts'
 import { readInfo } from '../../../gitstore/objects/objects.ts'
 import {
@@ -82,16 +83,45 @@ export function textDiff(
   deps: Deps,
   context: RequestContext,
   { node, repo }: NodeAccess,
-  { base, target }: CommitPair,
+  pair: CommitPair,
+  query: DiffQuery,
+): Promise<ImmutableAnswer<TextDiff>> {
+  const key = `diff ${node.id} ${pair.base} ${pair.target}`
+  return textDiffOf(deps, context, { key, nodeId: node.id, repo, pair, trees: () => treesOf(repo, pair) }, query)
+}
+
+interface Trees {
+  readonly from: Oid | null
+  readonly to: Oid
+}
+
+/** Two trees to compare, of which some objects may be pending in the repository. */
+interface ComparedTrees {
+  /** Names everything that the response depends on, except the path. */
+  readonly key: string
+  readonly nodeId: string
+  readonly repo: Repo
+  /** The commits that the response names. */
+  readonly pair: CommitPair
+  trees(): Promise<Trees>
+}
+
+/** Returns the hunks of each entity that differs between two trees. @throws the errors of textDiff */
+export function textDiffOf(
+  deps: Deps,
+  context: RequestContext,
+  { key, nodeId, repo, pair, trees }: ComparedTrees,
   query: DiffQuery,
 ): Promise<ImmutableAnswer<TextDiff>> {
   const path = pathIn(query)
-  return immutableAnswer(`diff ${node.id} ${base} ${target} ${path ?? ''}`, sizeOf, () =>
-    readBounded(deps, context, tooMuch, async (bounds) => {
-      const pair = { ...(await treesOf(repo, { base, target })), path }
-      const found = await readHunks(repo, pair, path === undefined ? limits : narrowedLimits, bounds)
-      return makeDiff(repo, node.id, { base, target }, found)
-    }),
+  return immutableAnswer(`${key} ${path ?? ''}`, sizeOf, () =>
+    readBounded(deps, context, tooMuch, (bounds) =>
+      withPendingStored(repo, async (objects) => {
+        const compared = { ...(await trees()), path }
+        const most = path === undefined ? limits : narrowedLimits
+        return makeDiff(repo, nodeId, pair, await readHunks(repo, compared, most, { ...bounds, objects }))
+      }),
+    ),
   )
 }
 
@@ -109,7 +139,7 @@ export function patchOf(
   )
 }
 
-async function treesOf(repo: Repo, { base, target }: CommitPair) {
+async function treesOf(repo: Repo, { base, target }: CommitPair): Promise<Trees> {
   return { from: base === null ? null : await readTree(repo, base), to: await readTree(repo, target) }
 }
 

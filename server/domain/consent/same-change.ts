@@ -148,7 +148,7 @@ const mergeTimeoutMs = 10_000
  *
  * @throws AppError busy; the signal's reason, and the errors of mergeThreeTrees except those of the outcomes
  */
-async function mergeApproved(
+export async function mergeApproved(
   repo: Repo,
   approved: Change,
   present: Pick<Change, 'base'>,

@@ -69,3 +69,22 @@ export function pullFile(number: number): string {
 export const pullsFolder = 'pulls'
 /** The file in the ledger with the highest number of a pull request. */
 export const lastNumberFile = 'last'
+
+const reviewsFolder = 'reviews'
+
+/** The folder in the ledger with the entries of a pull request. */
+export function entriesFolder(number: number): string {
+  return `${reviewsFolder}/${Math.floor(number / 10_000)}/${Math.floor(number / 100) % 100}/${number}`
+}
+
+/** The file of an entry. A flat folder of 10,000 entries would add 1.8 GB of trees. */
+export function entryFile(number: number, entry: number): string {
+  return `${entriesFolder(number)}/${Math.floor(entry / 100)}/${entry}.json`
+}
+
+/** Parses the path of an entry's file. Undefined for another file. */
+export function parseEntryFile(path: string): { number: number; entry: number } | undefined {
+  const [, number, entry] = /^reviews\/\d+\/\d+\/(\d{1,9})\/\d+\/(\d{1,6})\.json$/.exec(path) ?? []
+  const found = { number: Number(number), entry: Number(entry) }
+  return path === entryFile(found.number, found.entry) ? found : undefined
+}

@@ -11,6 +11,7 @@ import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { repoExists } from '../../../gitstore/repo-folders.ts'
 import { countMoves } from '../../../index/derived/change-log.ts'
 import { insertNewNodes, type NewNodeRows } from '../../../index/derived/new-nodes.ts'
+import type { NodeRow } from '../../../index/derived/node-queries.ts'
 import { deleteNodeRows, findNodeState, replaceNodeRows, StaleWriteError } from '../../../index/derived/nodes.ts'
 import { deleteOrgRow, findOrgHead, isOrgRowWhole } from '../../../index/derived/org-queries.ts'
 import { replaceOrgRows } from '../../../index/derived/orgs.ts'
@@ -20,10 +21,11 @@ import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { readOrgRecord } from '../format/org-format.ts'
 import { branchRef, branchRefs, isId, ledgerRef, main, nodeRepo, orgRepo } from '../layout.ts'
-import { changedPulls } from '../ledger/ledger.ts'
+import { changedPulls, diffLedgers } from '../ledger/ledger.ts'
 import { reconcileFoundRefs } from '../ledger/moved-branches.ts'
-import { fromRow, selectOpenPulls, toRow } from '../ledger/pull-ledger.ts'
+import { fromRow, selectOpenPulls, toPullRows } from '../ledger/pull-ledger.ts'
 import { movesBetween } from '../ledger/reconcile.ts'
+import { readEntryChange, writeEntriesInSlices } from './entry-rows.ts'
 import { collectLogs, historyOf } from './history.ts'
 import { indexedBranches, keepBranches, matchesIndexed } from './indexed-branches.ts'
 import { nodeFields } from './node-rows.ts'
@@ -102,12 +104,14 @@ async function indexOnce(
   const ledger = readRef(repo, ledgerRef)
   if (!ledger) throw new GitError('ref_damaged', `${ledgerRef} is missing`, { ref: ledgerRef })
   const branches = listRefs(repo, branchRefs)
-  if (row?.ledger === ledger && matchesIndexed(row, indexed, branches)) return 'agrees'
+  if (row?.ledger === ledger && matchesIndexed(row, indexed, branches)) {
+    if (row.entries_ledger === ledger) return 'agrees'
+    const entries = await readEntryChange(repo, nodeId, await diffLedgers(repo, row.entries_ledger, ledger))
+    if (!entries) return (await writeEntriesInSlices(deps, repo, row, ledger)) ? 'written' : 'again'
+  }
   const stop = deps.metrics.indexSeconds.startTimer({ kind: 'node' })
-  const { records, gone } =
-    row?.ledger === ledger
-      ? { records: [], gone: [] }
-      : await changedPulls(repo, row?.ledger ?? null, ledger, await listPullNumbers(deps.index.read, nodeId))
+  const { pulls, entries } = await readLedgerChange(deps, repo, nodeId, row, ledger)
+  const { records, gone } = pulls
   const moved = [...branches].filter(([ref, oid]) => indexed.get(ref) !== oid)
   const heads = moved.sort(([a], [b]) => Number(b === main) - Number(a === main)).map(([, oid]) => oid)
   const logs = await collectLogs(deps, nodeId, repo, [...new Set(heads)])
@@ -126,19 +130,33 @@ async function indexOnce(
     branches,
     indexed,
     logs,
-    pulls: records.map((record) => toRow({ orgId, nodeId }, record)),
+    pulls: records.map((record) => toPullRows({ orgId, nodeId }, record)),
     pullsGone: gone,
+    entries,
     ...fields,
   }
   try {
     const written = await deps.index.write((trx) => replaceNodeRows(trx, change))
     if (written) stop()
     if (written && row) keepBranches({ ...row, ...written }, branches)
-    return written ? 'written' : 'again'
+    return written && entries ? 'written' : 'again'
   } catch (error) {
     if (isDuplicate(error) || error instanceof StaleWriteError) return 'again'
     if (await orgIsBehind(deps, orgId)) return 'again'
     throw error
+  }
+}
+
+/** Reads what changed in the ledger since its rows were written. `entries` is undefined if they are too many at once. */
+async function readLedgerChange({ index }: Deps, repo: Repo, nodeId: string, row: NodeRow | undefined, ledger: Oid) {
+  const before = row?.ledger ?? null
+  const entriesBefore = row?.entries_ledger ?? null
+  const diff = await diffLedgers(repo, before, ledger)
+  const entriesDiff = entriesBefore === before ? diff : await diffLedgers(repo, entriesBefore, ledger)
+  const known = before === ledger ? [] : await listPullNumbers(index.read, nodeId)
+  return {
+    pulls: await changedPulls(repo, diff, known),
+    entries: await readEntryChange(repo, nodeId, entriesDiff),
   }
 }
 

@@ -65,12 +65,13 @@ function* inGroups<R extends { readonly id: string }>(
 function hasMoved(
   deps: Deps,
   orgId: string,
-  row: RowState & { readonly ledger: Oid },
+  row: RowState & { readonly ledger: Oid; readonly entries_ledger: Oid | null },
   indexed: ReadonlyMap<string, Oid>,
 ): boolean {
   const repo = nodeRepo(deps.store, orgId, row.id)
   try {
-    if (!repoExists(repo) || readRef(repo, ledgerRef) !== row.ledger) return true
+    const ledger = readRef(repo, ledgerRef)
+    if (!repoExists(repo) || ledger !== row.ledger || ledger !== row.entries_ledger) return true
     return !matchesIndexed(row, indexed, listRefs(repo, branchRefs, 'afresh'))
   } catch {
     return true // indexing reports the reason

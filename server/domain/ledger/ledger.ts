@@ -2,14 +2,15 @@
 
 import { GitError } from '../../../gitstore/errors.ts'
 import { findCommit, readCommit } from '../../../gitstore/objects/commits.ts'
-import { diffTrees } from '../../../gitstore/objects/diff.ts'
+import { diffTrees, type TreeChange } from '../../../gitstore/objects/diff.ts'
 import { newObjectBatch, type ObjectDraft } from '../../../gitstore/objects/object-batch.ts'
 import { readBlob } from '../../../gitstore/objects/objects.ts'
 import { applyChanges } from '../../../gitstore/objects/tree-changes.ts'
 import { findEntry } from '../../../gitstore/objects/trees.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
-import { lastNumberFile, nodeFile, pullFile, pullsFolder } from '../format/paths.ts'
+import { entryFile, lastNumberFile, nodeFile, parseEntryFile, pullFile, pullsFolder } from '../format/paths.ts'
 import { type Author, asJson, signature } from '../format/signatures.ts'
+import { type EntryRecord, type EntryUser, type EventRecord, nextEntry } from './entries.ts'
 
 /** `node.json` of the ledger: the node's fields at its creation. */
 export interface NodeRecord {
@@ -30,6 +31,10 @@ export interface PullRecord {
   readonly status: 'open' | 'merged' | 'closed'
   readonly is_draft: boolean
   readonly author: Author
+  /** The user id of `author`. Absent if an older version opened it. */
+  readonly author_id?: string
+  /** Users who were asked for a review. Absent if there are none. */
+  readonly reviewers?: readonly Reviewer[]
   readonly created_at: string
   /**
    * Author and time of the last event. Name and e-mail are empty if unknown, as for branches moved outside the service.
@@ -46,7 +51,25 @@ export interface PullRecord {
   readonly commits_behind: number
 }
 
-export type PullEvent = 'open' | 'edit' | 'merge' | 'close' | 'reopen'
+/** A user who was asked for a review. */
+export interface Reviewer {
+  readonly id: string
+  readonly name: string
+  /** ISO 8601. */
+  readonly since: string
+}
+
+/** An event of a pull request, with the record after it. */
+export interface PullAct {
+  readonly event: PullEvent
+  readonly record: PullRecord
+  /** The user id of `record.by`. Absent if only Git knows who moved a branch. */
+  readonly userId?: string
+  /** The changed fields, each with its value before and after. */
+  readonly changes?: EventRecord['changes']
+}
+
+type PullEvent = 'open' | 'edit' | 'request_review' | 'merge' | 'close' | 'reopen'
 
 /** Creates the first commit of a ledger on the draft of a new repository. */
 export async function startLedger(draft: ObjectDraft, record: NodeRecord, by: Author): Promise<Oid> {
@@ -60,30 +83,78 @@ export async function startLedger(draft: ObjectDraft, record: NodeRecord, by: Au
 }
 
 /**
- * Appends one event and saves the objects. The caller holds the ledger's lock, so numbers are unique and without gaps.
+ * Appends several events, one commit each, and saves all objects at once. The caller holds the ledger's lock, so numbers
+ * are unique and without gaps. Each event but the first is also an entry, which completes the timeline.
  */
-export function appendPull(repo: Repo, ledger: Oid, event: PullEvent, record: PullRecord): Promise<Oid> {
-  return appendPulls(repo, ledger, [{ event, record }])
-}
-
-/** Appends several events, one commit each, and saves all objects at once. The caller holds the ledger's lock. */
-export async function appendPulls(
-  repo: Repo,
-  ledger: Oid,
-  events: readonly { readonly event: PullEvent; readonly record: PullRecord }[],
-): Promise<Oid> {
+export async function appendPulls(repo: Repo, ledger: Oid, acts: readonly PullAct[]): Promise<Oid> {
   const draft = newObjectBatch(repo)
   let tip = ledger
   let { tree } = await readCommit(repo, ledger)
-  for (const { event, record } of events) {
-    const changes = [{ path: pullFile(record.number), blob: await draft.blob(asJson(record)) }]
-    if (event === 'open')
-      changes.push({ path: lastNumberFile, blob: await draft.blob(Buffer.from(`${record.number}\n`)) })
-    const person = signature(record.by, record.at)
-    tree = await applyChanges(draft, tree, changes)
-    const message = `${event} ${record.number}`
-    tip = await draft.commit({ tree, parents: [tip], author: person, committer: person, message })
+  for (const { event, record, userId, changes } of acts) {
+    const { number, by, at } = record
+    const files: LedgerFile[] = [{ path: pullFile(number), value: record }]
+    if (event !== 'open') {
+      const entry = await nextEntry(draft.repo, tree, number)
+      const user: EntryUser = { ...(userId !== undefined && { id: userId }), ...by }
+      const value: EventRecord = { kind: 'event', event, by: user, at, ...(changes && { changes }) }
+      files.push({ path: entryFile(number, entry), value })
+    }
+    const message = `${event === 'request_review' ? 'request-review' : event} ${number}`
+    const lastNumber = event === 'open' ? number : undefined
+    tree = await applyFiles(draft, tree, files, lastNumber)
+    tip = await commitTree(draft, tree, [tip], { by, at, message })
   }
+  await draft.save()
+  return tip
+}
+
+interface LedgerFile {
+  readonly path: string
+  readonly value: unknown
+}
+
+interface LedgerCommit {
+  readonly by: Author
+  /** ISO 8601. */
+  readonly at: string
+  readonly message: string
+}
+
+async function applyFiles(
+  draft: ObjectDraft,
+  tree: Oid,
+  files: readonly LedgerFile[],
+  lastNumber?: number,
+): Promise<Oid> {
+  const changes = []
+  for (const { path, value } of files) changes.push({ path, blob: await draft.blob(asJson(value)) })
+  if (lastNumber !== undefined)
+    changes.push({ path: lastNumberFile, blob: await draft.blob(Buffer.from(`${lastNumber}\n`)) })
+  return applyChanges(draft, tree, changes)
+}
+
+function commitTree(draft: ObjectDraft, tree: Oid, parents: Oid[], { by, at, message }: LedgerCommit): Promise<Oid> {
+  const person = signature(by, at)
+  return draft.commit({ tree, parents, author: person, committer: person, message })
+}
+
+/** Entries of one pull request that are written together. */
+export interface EntryAct extends LedgerCommit {
+  readonly number: number
+  readonly entries: readonly { readonly entry: number; readonly record: EntryRecord }[]
+  /**
+   * A head that no earlier entry was written on. It becomes the second parent, so that it stays reachable after a
+   * forced push.
+   */
+  readonly keep?: Oid
+}
+
+/** Writes entries in one commit and saves the objects. The caller holds the ledger's lock. */
+export async function appendEntries(repo: Repo, ledger: Oid, act: EntryAct): Promise<Oid> {
+  const draft = newObjectBatch(repo)
+  const files = act.entries.map(({ entry, record }) => ({ path: entryFile(act.number, entry), value: record }))
+  const tree = await applyFiles(draft, (await readCommit(repo, ledger)).tree, files)
+  const tip = await commitTree(draft, tree, act.keep === undefined ? [ledger] : [ledger, act.keep], act)
   await draft.save()
   return tip
 }
@@ -110,24 +181,54 @@ export interface ChangedPulls {
   readonly gone: readonly number[]
 }
 
-/** Returns the pull requests changed since `before`, or all if it is null or missing. */
-export async function changedPulls(
-  repo: Repo,
-  before: Oid | null,
-  after: Oid,
-  known: readonly number[],
-): Promise<ChangedPulls> {
+/** The files that differ between two versions of a ledger. */
+export interface LedgerDiff {
+  /** False if the earlier version is missing. Then `changes` has every file of the later one. */
+  readonly isComplete: boolean
+  readonly changes: readonly TreeChange[]
+}
+
+/** Compares two versions of a ledger. The earlier one may be null or missing. */
+export async function diffLedgers(repo: Repo, before: Oid | null, after: Oid): Promise<LedgerDiff> {
+  if (before === after) return { isComplete: true, changes: [] }
   const base = before === null ? undefined : await findCommit(repo, before)
   const changes = await diffTrees(repo, base?.tree ?? null, (await readCommit(repo, after)).tree)
+  return { isComplete: base !== undefined, changes }
+}
+
+/** Returns the changed pull requests. @param known the numbers of the earlier version */
+export async function changedPulls(
+  repo: Repo,
+  { isComplete, changes }: LedgerDiff,
+  known: readonly number[],
+): Promise<ChangedPulls> {
   const records: PullRecord[] = []
   for (const { path, new: entry } of changes) {
     if (entry && path.startsWith(`${pullsFolder}/`)) records.push(parse<PullRecord>(await readBlob(repo, entry.oid)))
   }
   const numbers = new Set(records.map(({ number }) => number))
   const removed = new Set(
-    changes.flatMap(({ path, new: entry }) => (entry ? [] : [Number(/\/(\d+)\.json$/.exec(path)?.[1])])),
+    changes.flatMap(({ path, new: entry }) => (entry ? [] : [Number(/^pulls\/.*\/(\d+)\.json$/.exec(path)?.[1])])),
   )
-  return { records, gone: known.filter((number) => !numbers.has(number) && (!base || removed.has(number))) }
+  return { records, gone: known.filter((number) => !numbers.has(number) && (!isComplete || removed.has(number))) }
+}
+
+export interface ChangedEntries {
+  readonly put: readonly { readonly number: number; readonly entry: number; readonly blob: Oid }[]
+  /** Entries that no longer exist. `all`: the earlier version is missing, so any entry may be gone. */
+  readonly gone: readonly { readonly number: number; readonly entry: number }[] | 'all'
+}
+
+export function changedEntries({ isComplete, changes }: LedgerDiff): ChangedEntries {
+  const put = []
+  const gone = []
+  for (const { path, new: file } of changes) {
+    const at = parseEntryFile(path)
+    if (!at) continue
+    if (file) put.push({ ...at, blob: file.oid })
+    else gone.push(at)
+  }
+  return { put, gone: isComplete ? gone : 'all' }
 }
 
 async function readJsonAt<T extends object>(repo: Repo, ledger: Oid, path: string): Promise<T> {

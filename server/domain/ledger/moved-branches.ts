@@ -7,7 +7,7 @@ import { findNodeVersion } from '../../../index/derived/node-queries.ts'
 import type { Deps } from '../../base/deps.ts'
 import { type Author, authorOf } from '../format/signatures.ts'
 import { ledgerRef, pinRef } from '../layout.ts'
-import { appendPulls, readPull } from './ledger.ts'
+import { appendPulls, type PullAct, readPull } from './ledger.ts'
 import { withHeads } from './pull-ledger.ts'
 import { type Outcome, type Pin, questionsOf, type Reconciled, type ReconcileInput, reconcile } from './reconcile.ts'
 
@@ -48,14 +48,29 @@ export async function reconcileMoves(
   })
 }
 
-/** Appends events to the commit `ledger`, with current commit counts. Returns the new commit, which has no ref yet. */
-export async function writeEvents(node: RepoHistory, ledger: Oid, events: readonly Reconciled[]): Promise<Oid> {
+/**
+ * Appends events to the commit `ledger`, with current commit counts. Returns the new commit, which has no ref yet.
+ *
+ * @param userId the user who moved the branches; undefined if that is unknown
+ */
+export async function writeEvents(
+  node: RepoHistory,
+  ledger: Oid,
+  events: readonly Reconciled[],
+  userId?: string,
+): Promise<Oid> {
   if (events.length === 0) return ledger
-  const written = []
+  const written: PullAct[] = []
   for (const { kind, record } of events) {
     // The ledger's record may have fields that the index does not know.
     const before = await readPull(node.repo, ledger, record.number)
-    written.push({ event: kind, record: { ...before, ...(await withCounts(node, record)) } })
+    const targets = [before.target_branch, record.target_branch]
+    written.push({
+      event: kind,
+      record: { ...before, ...(await withCounts(node, record)) },
+      ...(userId !== undefined && { userId }),
+      ...(targets[0] !== targets[1] && { changes: { target_branch: targets } }),
+    })
   }
   return appendPulls(node.repo, ledger, written)
 }

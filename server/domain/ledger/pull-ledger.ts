@@ -7,14 +7,18 @@ import type { History } from '../../../gitstore/history/history.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { findIndexedLedger } from '../../../index/derived/node-queries.ts'
+import type { PullRows } from '../../../index/derived/nodes.ts'
 import { listOpenPulls, listPullNumbers, type PullRow } from '../../../index/derived/pulls.ts'
 import type { IndexDb } from '../../../index/derived/schema.ts'
 import type { Author } from '../format/signatures.ts'
 import { branchRef } from '../layout.ts'
 import type { NodeAt } from '../targets.ts'
-import { changedPulls, type PullRecord } from './ledger.ts'
+import { changedPulls, diffLedgers, type PullRecord } from './ledger.ts'
 
-export function toRow({ orgId, nodeId }: NodeAt, record: PullRecord): PullRow {
+/** The columns that are read from the record, not from its entries. */
+type RecordRow = Omit<PullRow, 'comments' | 'open_threads' | 'last_entry' | 'last_entry_at'>
+
+export function toRow({ orgId, nodeId }: NodeAt, record: PullRecord): RecordRow {
   const { ended } = record
   return {
     org_id: orgId,
@@ -38,6 +42,20 @@ export function toRow({ orgId, nodeId }: NodeAt, record: PullRecord): PullRow {
     ended_by: ended?.by.name || null,
     ended_by_email: ended?.by.email || null,
     ended_at: ended?.at ?? null,
+    author_id: record.author_id ?? null,
+  }
+}
+
+/** Returns the rows of a pull request and of its reviewers. */
+export function toPullRows(at: NodeAt, record: PullRecord): PullRows {
+  const { number, reviewers = [] } = record
+  const unique = new Map(reviewers.map((reviewer) => [reviewer.id, reviewer]))
+  return {
+    pull: toRow(at, record),
+    reviewers: [...unique.values()].map(({ id, name, since }) => ({
+      ...{ user_id: id, org_id: at.orgId, node_id: at.nodeId, number },
+      ...{ name, since },
+    })),
   }
 }
 
@@ -54,6 +72,7 @@ export function fromRow(row: PullRow): PullRecord {
     status: row.status,
     is_draft: row.is_draft === 1,
     author,
+    ...(row.author_id !== null && { author_id: row.author_id }),
     created_at: row.created_at,
     by: author,
     at: row.recorded_at,
@@ -95,7 +114,8 @@ export async function openPullsAt(
   const indexed = await findIndexedLedger(db, nodeId)
   const known = (await listOpenPulls(db, nodeId)).map(fromRow)
   if (indexed === ledger) return known
-  const { records, gone } = await changedPulls(repo, indexed ?? null, ledger, await listPullNumbers(db, nodeId))
+  const diff = await diffLedgers(repo, indexed ?? null, ledger)
+  const { records, gone } = await changedPulls(repo, diff, await listPullNumbers(db, nodeId))
   return selectOpenPulls(known, records, gone)
 }
 

@@ -93,7 +93,7 @@ async function attempt(
     return {
       moves: [
         { ...target, to },
-        { ...ledger, to: await writeEvents(access, before, events) },
+        { ...ledger, to: await writeEvents(access, before, events, actor.id) },
       ],
       value: 'merged',
     }

@@ -1,6 +1,7 @@
 /** The pull requests of an organisation. Reads only rows, because Git would be needed once for each item. */
 import { findNode } from '../../../index/derived/node-queries.ts'
 import { listOrgPullRows, type OrgPullFilter, type OrgPullRow } from '../../../index/derived/org-pulls.ts'
+import { findMemberByEmail } from '../../../index/derived/org-queries.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { authorizeOrg } from '../access.ts'
@@ -14,6 +15,8 @@ interface OrgPullQuery extends Page {
   readonly status?: OrgPullFilter['status']
   /** An e-mail address, or `me`. */
   readonly author?: string
+  /** An e-mail address of a member, or `me`. */
+  readonly reviewer?: string
   readonly under?: string
   readonly order?: OrgPullFilter['order']
 }
@@ -35,10 +38,12 @@ export async function listOrgPulls(deps: Deps, context: RequestContext<Person>, 
   const { actor, signal } = context
   const { read } = deps.index
   await authorizeOrg(deps, actor, at, 'reader')
-  const { status = 'open', order = 'newest', author, under } = query
+  const { status = 'open', order = 'newest', author, reviewer, under } = query
+  const reviewerId = reviewer === undefined ? undefined : await findReviewer(deps, actor, at, reviewer)
   const filter = {
     ...{ status, order },
     ...(author === undefined ? {} : { author: author === 'me' ? actor.email : author }),
+    ...(reviewerId === undefined ? {} : { reviewer: reviewerId }),
   }
   if (under === undefined) return toPage(query, await listOrgPullRows(read, at.orgId, filter, query))
   if (!(await findNode(read, at.orgId, under))) throw new AppError('node_not_found', 'Node not found')
@@ -46,6 +51,12 @@ export async function listOrgPulls(deps: Deps, context: RequestContext<Person>, 
     listOrgPullRows(read, at.orgId, { ...filter, under }, query),
   )
   return toPage(query, found)
+}
+
+/** The id of a member; an empty string if there is none. */
+async function findReviewer({ index }: Deps, actor: Person, { orgId }: OrgAt, reviewer: string): Promise<string> {
+  if (reviewer === 'me') return actor.id
+  return (await findMemberByEmail(index.read, orgId, reviewer))?.user_id ?? ''
 }
 
 function toPage(page: Page, { rows, total }: Awaited<ReturnType<typeof listOrgPullRows>>) {
@@ -57,7 +68,7 @@ function toListed(row: OrgPullRow) {
   return {
     ...{ id, node_id, node_title, number, title, source_branch, target_branch, status },
     is_draft: row.is_draft === 1,
-    ...{ author, author_email, created_at: row.created_at },
+    ...{ author, author_email, created_at: row.created_at, comments: row.comments, open_threads: row.open_threads },
     ...ending(row),
   }
 }

@@ -11,9 +11,17 @@ import { AppError, type MergeRefusal } from '../../base/errors.ts'
 import type { NodeAccess } from '../access.ts'
 import { problemsOf } from '../branches/branch-commits.ts'
 import { findTree } from '../branches/revisions.ts'
+import {
+  type Consent,
+  type ReviewFacts,
+  type ReviewRequest,
+  readConsent,
+  readReviewFacts,
+} from '../consent/verdicts.ts'
 import type { ContentProblem } from '../format/path-problem.ts'
 import { laterOf, timeOf } from '../format/signatures.ts'
 import { branchRef } from '../layout.ts'
+import { readPresentChange } from './present-change.ts'
 
 type MergeReason = MergeRefusal | 'mergeable'
 
@@ -132,9 +140,26 @@ export interface PullRequest {
   readonly merge_problems: ContentProblem[]
   readonly commits_ahead: number
   readonly commits_behind: number
+  readonly author_id?: string
+  readonly reviewers: readonly ReviewRequest[]
+  readonly consent: Consent
+  readonly comments: number
+  readonly open_threads: number
+  readonly last_activity_at: string
 }
 
+/** Reads a pull request from its row. */
 export async function toPull(deps: Deps, access: NodeAccess, row: PullRow): Promise<PullRequest> {
+  const factsOf = await readReviewFacts(deps, access.org.id, access.node.id, [row.number])
+  return toPullWith(deps, access, row, factsOf(row.number))
+}
+
+export async function toPullWith(
+  deps: Deps,
+  access: NodeAccess,
+  row: PullRow,
+  { verdicts, reviewers }: ReviewFacts,
+): Promise<PullRequest> {
   const { node } = access
   const state = await stateOf(deps, access, row)
   return {
@@ -160,6 +185,12 @@ export async function toPull(deps: Deps, access: NodeAccess, row: PullRow): Prom
     merge_problems: [...state.problems],
     commits_ahead: state.ahead,
     commits_behind: state.behind,
+    ...(row.author_id !== null && { author_id: row.author_id }),
+    reviewers,
+    consent: await readConsent(access, row, verdicts, () => readPresentChange(access, row)),
+    comments: row.comments,
+    open_threads: row.open_threads,
+    last_activity_at: laterOf(state.updatedAt, row.last_entry_at ?? ''),
   }
 }
 

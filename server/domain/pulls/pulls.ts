@@ -5,26 +5,28 @@
 import { v7 as newId } from 'uuid'
 import { createSemaphore } from '../../../gitstore/concurrency/semaphore.ts'
 import { parseBranchName } from '../../../gitstore/names.ts'
-import { type Decision, type Move, updateRefs } from '../../../gitstore/refs/ref-transaction.ts'
+import type { Move } from '../../../gitstore/refs/ref-transaction.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { findPull, listPullRows, type PullRow } from '../../../index/derived/pulls.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
-import { authorizeNode, type NodeAccess, recheckAccess, reloadNode } from '../access.ts'
+import { authorizeNode, type NodeAccess, reloadNode } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { headMovedError } from '../branches/branch-commits.ts'
 import { readCommits } from '../branches/commit-views.ts'
+import { readReviewFacts } from '../consent/verdicts.ts'
 import { excerpt } from '../format/excerpt.ts'
 import { refuseLongText } from '../format/limits.ts'
-import { type Author, authorOf } from '../format/signatures.ts'
-import { readResult, tryIndexNode } from '../indexing/index-node.ts'
+import { readResult } from '../indexing/index-node.ts'
 import { branchRef, ledgerRef, pinRef } from '../layout.ts'
-import { appendPull, type PullEvent, type PullRecord, readLastNumber, readPull } from '../ledger/ledger.ts'
+import { appendPulls, type PullAct, type PullRecord, readLastNumber, readPull } from '../ledger/ledger.ts'
 import { endPull, freezePull, openPullsAt, withHeads } from '../ledger/pull-ledger.ts'
 import { type Page, pageOf, slice } from '../pagination.ts'
 import type { NodeAt, PullAt } from '../targets.ts'
-import { type PullRequest, requireMergeable, stateOf, toPull } from './pull-state.ts'
+import { type ChangedBy, changedBy, changeLedger } from './ledger-changes.ts'
+import { type PullRequest, requireMergeable, stateOf, toPull, toPullWith } from './pull-state.ts'
+import { requireReviewers, withSince } from './reviewers.ts'
 
 export interface PullInput {
   readonly source_branch: string
@@ -32,6 +34,8 @@ export interface PullInput {
   readonly title: string
   readonly description: string
   readonly is_draft: boolean
+  /** Ids of members. */
+  readonly reviewers?: readonly string[]
   /** Refuses a pull request that could not be merged. */
   readonly require_mergeable?: boolean
 }
@@ -41,6 +45,8 @@ export interface PullPatch {
   readonly description?: string
   readonly target_branch?: string
   readonly is_draft?: boolean
+  /** Ids of members. They replace the reviewers. */
+  readonly reviewers?: readonly string[]
   readonly status?: 'open' | 'closed'
 }
 
@@ -55,8 +61,9 @@ export async function openPull(deps: Deps, actor: Person, at: NodeAt, input: Pul
   const access = await authorizeNode(deps, actor, at, 'editor')
   const { repo, history } = access
   refuseLongText(['body', 'description'], input.description)
+  const reviewers = await requireReviewers(deps, at, input.reviewers ?? [], actor.id)
   const judged = input.require_mergeable ? await mergeableHeads(deps, access, input) : undefined
-  const number = await changeLedger(deps, actor, access, async (ledger) => {
+  const number = await changeLedger(deps, actor, access, 'editor', async (ledger) => {
     const { source, target } = branchHeads(repo, input, ['source_branch', 'target_branch'])
     await refusePair(deps, access, ledger, input)
     if (judged && (judged.to !== source || judged.from !== target))
@@ -64,7 +71,7 @@ export async function openPull(deps: Deps, actor: Person, at: NodeAt, input: Pul
         'A branch has moved since it was checked; nothing was opened',
         judged.from === target ? source : target,
       )
-    const event = eventBy(deps, actor)
+    const event = changedBy(deps, actor)
     const number = (await readLastNumber(repo, ledger)) + 1
     const fields = {
       id: newId(),
@@ -72,8 +79,10 @@ export async function openPull(deps: Deps, actor: Person, at: NodeAt, input: Pul
       ...pick(input),
       status: 'open' as const,
       author: event.by,
+      author_id: actor.id,
       created_at: event.at,
       ...event,
+      ...(reviewers.length > 0 && { reviewers: withSince(reviewers, [], event.at) }),
     }
     const record = await withHeads(
       history,
@@ -81,7 +90,8 @@ export async function openPull(deps: Deps, actor: Person, at: NodeAt, input: Pul
       source,
       target,
     )
-    return { moves: [{ repo, ref: ledgerRef, to: await appendPull(repo, ledger, 'open', record) }], value: number }
+    const to = await appendPulls(repo, ledger, [{ event: 'open', record }])
+    return { moves: [{ repo, ref: ledgerRef, to }], value: number }
   })
   return pullAfter(deps, access, { ...at, number })
 }
@@ -111,7 +121,10 @@ export async function listPulls(
 ) {
   const access = await authorizeNode(deps, actor, at, 'reader')
   const { rows, total } = await listPullRows(deps.index.read, at.nodeId, query.status ?? 'open', query)
-  const pull_requests = await Promise.all(rows.map((row) => semaphore.run({}, () => toPull(deps, access, row))))
+  const numbers = rows.map(({ number }) => number)
+  const factsOf = await readReviewFacts(deps, at.orgId, at.nodeId, numbers)
+  const read = (row: PullRow) => toPullWith(deps, access, row, factsOf(row.number))
+  const pull_requests = await Promise.all(rows.map((row) => semaphore.run({}, () => read(row))))
   return { pull_requests, ...pageOf(query, total) }
 }
 
@@ -142,16 +155,14 @@ export async function updatePull(deps: Deps, actor: Person, at: PullAt, patch: P
     deps,
     actor,
     access,
+    'editor',
     async (ledger) => {
       const before = await readPull(access.repo, ledger, row.number)
       if (before.status === 'merged') throw new AppError('merged', 'A merged pull request cannot be changed')
-      const change = await patched(deps, access, ledger, before, patch, eventBy(deps, actor))
+      const change = await patched(deps, access, ledger, before, patch, changedBy(deps, actor))
       if (!change) return { moves: [], value: undefined }
-      const append: Move = {
-        repo: access.repo,
-        ref: ledgerRef,
-        to: await appendPull(access.repo, ledger, change.event, change.record),
-      }
+      const to = await appendPulls(access.repo, ledger, [{ ...change, userId: actor.id }])
+      const append: Move = { repo: access.repo, ref: ledgerRef, to }
       if (change.event === 'close')
         return { moves: [{ ...pin, to: change.record.source_commit }, append], value: undefined }
       const unpin = change.event === 'reopen' && readRef(access.repo, pin.ref) ? [{ ...pin, to: null }] : []
@@ -180,65 +191,71 @@ export async function findPullRow(deps: Deps, { nodeId, number }: PullAt): Promi
   return row
 }
 
-/** Runs `decide` under the ledger's lock, then indexes the node. */
-async function changeLedger<T>(
-  deps: Deps,
-  actor: Person,
-  { repo, org, node }: NodeAccess,
-  decide: (ledger: Oid) => Promise<Decision<T>>,
-  also: readonly { repo: Repo; ref: string }[] = [],
-): Promise<T> {
-  const ledger = { repo, ref: ledgerRef }
-  const value = await updateRefs(deps.store, [ledger, ...also], async (current) => {
-    await recheckAccess(deps, actor, org.id, 'editor')
-    return decide(current(ledger) ?? node.ledger)
-  })
-  await tryIndexNode(deps, org.id, node.id)
-  return value
-}
+type LedgerChange = Pick<PullAct, 'event' | 'record' | 'changes'>
 
-interface PullEventBy {
-  readonly by: Author
-  /** ISO 8601. */
-  readonly at: string
-}
-
-function eventBy(deps: Deps, actor: Person): PullEventBy {
-  return { by: authorOf(actor), at: deps.now().toISOString() }
-}
-
-interface LedgerChange {
-  readonly event: PullEvent
-  readonly record: PullRecord
-}
-
-/** The record after the patch; undefined if nothing changes. */
+/** The event of the patch, with the record after it; undefined if nothing changes. */
 async function patched(
   deps: Deps,
   access: NodeAccess,
   ledger: Oid,
   before: PullRecord,
   patch: PullPatch,
-  event: PullEventBy,
+  event: ChangedBy,
 ): Promise<LedgerChange | undefined> {
   const { repo, history } = access
-  const { status = before.status, ...fields } = patch
-  const asked: PullRecord = { ...before, ...fields, status }
+  const asked = await withPatch(deps, access, before, patch, event.at)
   if (JSON.stringify(asked) === JSON.stringify(before)) return undefined
+  const { status } = asked
+  const changes = differencesOf(before, asked)
   const record = { ...asked, ...event }
   const retargeted = record.target_branch !== before.target_branch
   const target = retargeted ? newTargetHead(repo, record) : undefined
   if (status === 'closed') {
     if (before.status === 'open')
-      return { event: 'close', record: endPull(await freezePull(access, record), 'closed', event.by, event.at) }
-    return { event: 'edit', record: target ? await withHeads(history, record, record.source_commit, target) : record }
+      return {
+        event: 'close',
+        record: endPull(await freezePull(access, record), 'closed', event.by, event.at),
+        changes,
+      }
+    return {
+      event: 'edit',
+      changes,
+      record: target ? await withHeads(history, record, record.source_commit, target) : record,
+    }
   }
   const reopened = before.status === 'closed'
-  if (!retargeted && !reopened) return { event: 'edit', record }
+  const isRequest = Object.keys(changes).join() === 'reviewers'
+  if (!retargeted && !reopened) return { event: isRequest ? 'request_review' : 'edit', record, changes }
   const heads = branchHeads(repo, record, patch.target_branch === undefined ? [] : ['target_branch'])
   await refusePair(deps, access, ledger, record, before.number)
   const { ended: _, ...open } = await withHeads(history, record, heads.source, heads.target)
-  return { event: reopened ? 'reopen' : 'edit', record: open }
+  return { event: reopened ? 'reopen' : 'edit', record: open, changes }
+}
+
+/** The record with the fields of the patch. */
+async function withPatch(
+  deps: Deps,
+  { org }: NodeAccess,
+  before: PullRecord,
+  { reviewers, ...fields }: PullPatch,
+  at: string,
+): Promise<PullRecord> {
+  const asked: PullRecord = { ...before, ...fields }
+  if (reviewers === undefined) return asked
+  const { reviewers: known = [], ...rest } = asked
+  const members = await requireReviewers(deps, { orgId: org.id }, reviewers, before.author_id)
+  return members.length === 0 ? rest : { ...asked, reviewers: withSince(members, known, at) }
+}
+
+/** The values before and after of each field that a timeline shows. The description has only its name. */
+function differencesOf(before: PullRecord, after: PullRecord): NonNullable<PullAct['changes']> {
+  const changes: Record<string, unknown[]> = {}
+  for (const field of ['title', 'target_branch', 'is_draft'] as const)
+    if (before[field] !== after[field]) changes[field] = [before[field], after[field]]
+  if (before.description !== after.description) changes.description = []
+  const [asked, asking] = [before, after].map(({ reviewers = [] }) => reviewers.map(({ id }) => id))
+  if (asked?.join() !== asking?.join()) changes.reviewers = [asked, asking]
+  return changes
 }
 
 function pick({ source_branch, target_branch, title, description, is_draft }: PullInput) {

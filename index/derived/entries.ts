@@ -1,0 +1,213 @@
+/** Queries for the entries of pull requests: comments, verdicts and events. */
+import { type Selectable, sql } from 'kysely'
+import { type Slice, totalOf } from '../slice.ts'
+import type { IndexDb, ReviewEntryTable } from './schema.ts'
+
+export type EntryRow = Pick<Selectable<ReviewEntryTable>, 'number' | 'entry' | 'kind' | 'at' | 'body'>
+
+/** The most bytes of entries in one list, because a comment may have 16 KiB. */
+const listedBytes = 4 * 1024 * 1024
+
+export type ThreadState = 'open' | 'resolved' | 'all'
+
+interface ThreadFilter {
+  readonly state: ThreadState
+  /** Only threads on this file. */
+  readonly path?: string
+}
+
+/**
+ * Lists threads by their first comments, and the total. A thread is open if it is not resolved and has a comment that is
+ * not deleted.
+ */
+export async function listThreadRows(
+  db: IndexDb,
+  nodeId: string,
+  number: number,
+  { state, path }: ThreadFilter,
+  { limit, offset }: Slice,
+) {
+  const comments = db
+    .selectFrom('review_entry as one')
+    .select(({ fn }) => [
+      'one.thread',
+      fn.countAll<number>().as('num_comments'),
+      fn.sum<number>('one.resolved').as('resolved'),
+    ])
+    .select(sql<number>`sum(1 - one.deleted)`.as('live'))
+    .where('one.node_id', '=', nodeId)
+    .where('one.number', '=', number)
+    .where('one.kind', '=', sql.lit('comment'))
+    .groupBy('one.thread')
+  let all = db
+    .selectFrom(comments.as('counted'))
+    .innerJoin('review_entry as first', (join) =>
+      join.on('first.node_id', '=', nodeId).on('first.number', '=', number).onRef('first.entry', '=', 'counted.thread'),
+    )
+    .where('first.kind', '=', 'comment')
+  if (state === 'open') all = all.where('counted.resolved', '=', 0).where('counted.live', '>', 0)
+  if (state === 'resolved') all = all.where('counted.resolved', '>', 0)
+  if (path !== undefined) all = all.where('first.path', '=', path)
+  const rows = await all
+    .select(['first.number', 'first.entry', 'first.kind', 'first.at', 'first.body', 'counted.num_comments'])
+    .orderBy('first.entry')
+    .limit(limit)
+    .offset(offset)
+    .execute()
+  return { rows, total: await totalOf(all) }
+}
+
+/** Lists the first answers of each thread, by number. Stops after 4 MiB. */
+export async function listAnswers(
+  db: IndexDb,
+  nodeId: string,
+  number: number,
+  threads: readonly number[],
+  perThread: number,
+): Promise<(EntryRow & { readonly thread: number })[]> {
+  const { rows } = await sql<EntryRow & { readonly thread: number; readonly bytes: number }>`
+    select number, entry, kind, at, body, thread from (
+      select number, entry, kind, at, body, thread,
+        row_number() over (partition by thread order by entry) as place,
+        sum(octet_length(body)) over (order by thread, entry) as bytes
+      from review_entry
+      where node_id = ${nodeId} and number = ${number} and kind = 'comment' and entry <> thread
+        and thread in (select value from json_each(${JSON.stringify(threads)})))
+    where place <= ${perThread} and bytes <= ${listedBytes}
+    order by entry`.execute(db)
+  return rows
+}
+
+/** Lists entries by number, starting after `after`. Has at most 4 MiB, and at least one entry if there is one. */
+export async function listEntriesAfter(
+  db: IndexDb,
+  nodeId: string,
+  number: number,
+  after: number,
+  limit: number,
+): Promise<{ rows: EntryRow[]; isLast: boolean }> {
+  const found = await db
+    .selectFrom('review_entry')
+    .select(['number', 'entry', 'kind', 'at', 'body'])
+    .where('node_id', '=', nodeId)
+    .where('number', '=', number)
+    .where('entry', '>', after)
+    .orderBy('entry')
+    .limit(limit + 1)
+    .execute()
+  let bytes = 0
+  const rows = found.slice(0, limit).filter(({ body }, at) => {
+    bytes += Buffer.byteLength(body)
+    return at === 0 || bytes <= listedBytes
+  })
+  return { rows, isLast: rows.length === found.length }
+}
+
+/** Lists reviews, oldest first, and the total. */
+export async function listReviewRows(db: IndexDb, nodeId: string, number: number, { limit, offset }: Slice) {
+  const all = db
+    .selectFrom('review_entry')
+    .where('node_id', '=', nodeId)
+    .where('number', '=', number)
+    .where('kind', '=', sql.lit('verdict'))
+  const rows: EntryRow[] = await all
+    .select(['number', 'entry', 'kind', 'at', 'body'])
+    .orderBy('entry')
+    .limit(limit)
+    .offset(offset)
+    .execute()
+  return { rows, total: await totalOf(all) }
+}
+
+export function findEntryRow(
+  db: IndexDb,
+  nodeId: string,
+  number: number,
+  entry: number,
+): Promise<EntryRow | undefined> {
+  return db
+    .selectFrom('review_entry')
+    .select(['number', 'entry', 'kind', 'at', 'body'])
+    .where('node_id', '=', nodeId)
+    .where('number', '=', number)
+    .where('entry', '=', entry)
+    .executeTakeFirst()
+}
+
+/** Finds the entry with this UUID, in any pull request of the node. */
+export function findEntryById(db: IndexDb, nodeId: string, id: string) {
+  return db
+    .selectFrom('review_entry')
+    .select(['number', 'entry', 'kind'])
+    .where('node_id', '=', nodeId)
+    .where('id', '=', id)
+    .executeTakeFirst()
+}
+
+/** True if an entry was written on this head. */
+export async function hasEntryOn(db: IndexDb, nodeId: string, head: string): Promise<boolean> {
+  const found = await db
+    .selectFrom('review_entry')
+    .select('entry')
+    .where('node_id', '=', nodeId)
+    .where('head', '=', head)
+    .limit(1)
+    .executeTakeFirst()
+  return found !== undefined
+}
+
+/** The verdict that a user gave last. */
+export interface VerdictRow {
+  readonly number: number
+  readonly entry: number
+  readonly user_id: string
+  readonly verdict: 'approve' | 'request_changes'
+  readonly at: string
+  readonly head: string
+  readonly base: string | null
+  readonly target_branch: string
+  readonly name: string
+  readonly email: string
+  /** 1 if it was withdrawn or dismissed. */
+  readonly withdrawn: number
+  readonly dismissed: number
+  /** 1 if the user is a member. */
+  readonly is_member: number
+}
+
+/** Lists the last verdict of each user on these pull requests, by number and entry. */
+export async function listLastVerdicts(
+  db: IndexDb,
+  orgId: string,
+  nodeId: string,
+  numbers: readonly number[],
+): Promise<VerdictRow[]> {
+  const { rows } = await sql<VerdictRow>`
+    select one.number, one.entry, one.user_id, one.verdict, one.at, one.head, one.body ->> 'base' as base,
+      one.body ->> 'target_branch' as target_branch, one.body ->> '$.by.name' as name, one.body ->> '$.by.email' as email,
+      one.body -> 'withdrawn' is not null as withdrawn, one.body -> 'dismissed' is not null as dismissed,
+      member.user_id is not null as is_member
+    from (
+        select number, user_id, max(entry) as entry from review_entry
+        where node_id = ${nodeId} and verdict is not null
+          and number in (select value from json_each(${JSON.stringify(numbers)}))
+        group by number, user_id) as last
+      cross join review_entry one on one.node_id = ${nodeId} and one.number = last.number and one.entry = last.entry
+      left join member on member.org_id = ${orgId} and member.user_id = one.user_id
+    where one.user_id is not null
+    order by one.number, one.entry`.execute(db)
+  return rows
+}
+
+/** Lists the reviewers of these pull requests, by number and time. */
+export async function listReviewerRows(db: IndexDb, nodeId: string, numbers: readonly number[]) {
+  return db
+    .selectFrom('reviewer')
+    .select(['number', 'user_id', 'name', 'since'])
+    .where('node_id', '=', nodeId)
+    .where('number', 'in', numbers)
+    .orderBy('number')
+    .orderBy('since')
+    .orderBy('user_id')
+    .execute()
+}

@@ -1,0 +1,189 @@
+/**
+ * Entries of pull requests: comments, verdicts and events. Each is one JSON file of the ledger. A file that a later
+ * version wrote, or that was edited by hand, is kept and shown as what it is.
+ */
+import { z } from 'zod'
+import { isGitError } from '../../../gitstore/errors.ts'
+import { readBlob } from '../../../gitstore/objects/objects.ts'
+import { findEntry, readTree } from '../../../gitstore/objects/trees.ts'
+import { isOid, type Oid, type Repo } from '../../../gitstore/repo.ts'
+import type { EntryRows } from '../../../index/derived/reviews.ts'
+import { entriesFolder, entryFile } from '../format/paths.ts'
+import { isId } from '../layout.ts'
+
+/** A user in the ledger. The id is absent if only Git knows who moved a branch. */
+const user = z.looseObject({ id: z.string().refine(isId).exactOptional(), name: z.string(), email: z.string() })
+const when = z.iso.datetime()
+const oid = z.string().refine(isOid)
+const number = z.int().min(1)
+const quote = z.looseObject({
+  exact: z.string(),
+  prefix: z.string().exactOptional(),
+  suffix: z.string().exactOptional(),
+})
+const anchor = z.looseObject({
+  commit: oid,
+  path: z.string().min(1),
+  first_line: number.exactOptional(),
+  num_lines: number.exactOptional(),
+  quote: quote.exactOptional(),
+  pointer: z.string().exactOptional(),
+})
+const comment = z.looseObject({
+  kind: z.literal('comment'),
+  id: z.string().refine(isId),
+  by: user,
+  at: when,
+  via: z.literal('token').exactOptional(),
+  head: oid,
+  text: z.string(),
+  /** The number of the thread's first comment. Absent on that comment itself. */
+  thread: number.exactOptional(),
+  /** On the first comment of a thread. */
+  anchor: anchor.exactOptional(),
+  /** Ids of users. */
+  mentions: z.array(z.string()).exactOptional(),
+  edited: z.looseObject({ by: user, at: when }).exactOptional(),
+  deleted: z.looseObject({ by: user, at: when }).exactOptional(),
+  /** On the first comment of a thread. */
+  resolved: z.looseObject({ by: user, at: when }).exactOptional(),
+})
+const verdict = z.looseObject({
+  kind: z.literal('verdict'),
+  id: z.string().refine(isId),
+  by: user,
+  at: when,
+  verdict: z.enum(['approve', 'request_changes', 'comment']),
+  text: z.string(),
+  head: oid,
+  /** The merge base with the target at that time. Null if there is not exactly one. */
+  base: oid.nullable(),
+  target_branch: z.string(),
+  /** The numbers of the comments that were submitted with it. */
+  comments: z.array(number),
+  withdrawn: z.looseObject({ at: when }).exactOptional(),
+  dismissed: z.looseObject({ by: user, at: when, reason: z.string() }).exactOptional(),
+})
+const event = z.looseObject({
+  kind: z.literal('event'),
+  event: z.string(),
+  by: user,
+  at: when,
+  changes: z.record(z.string(), z.array(z.unknown())).exactOptional(),
+})
+
+export type EntryUser = z.infer<typeof user>
+export type CommentRecord = z.infer<typeof comment>
+export type VerdictRecord = z.infer<typeof verdict>
+export type EventRecord = z.infer<typeof event>
+export type EntryRecord = CommentRecord | VerdictRecord | EventRecord
+export type CommentAnchor = z.infer<typeof anchor>
+
+/** An entry that this version may not understand. */
+export type ReadEntry = EntryRecord | { readonly kind: 'unknown'; readonly at?: string } | { readonly kind: 'damaged' }
+
+const known = z.discriminatedUnion('kind', [comment, verdict, event])
+const later = z.looseObject({ kind: z.string(), at: when.optional().catch(undefined) })
+
+/** The most bytes of an entry. Most of them are a comment's text, its quote and a suggested text. */
+const maxEntryBytes = 262_144
+
+/** The most entries of a pull request. */
+export const maxEntries = 10_000
+
+/** Parses the JSON of an entry. */
+export function parseEntry(json: string): ReadEntry {
+  let value: unknown
+  try {
+    value = JSON.parse(json)
+  } catch {
+    return { kind: 'damaged' }
+  }
+  const { success, data } = known.safeParse(value)
+  if (success) return data
+  const other = later.safeParse(value)
+  const isKnown = other.success && ['comment', 'verdict', 'event'].includes(other.data.kind)
+  if (!other.success || isKnown) return { kind: 'damaged' }
+  return { kind: 'unknown', ...(other.data.at !== undefined && { at: other.data.at }) }
+}
+
+/** The name of an entry. */
+interface EntryName {
+  readonly nodeId: string
+  readonly number: number
+  readonly entry: number
+}
+
+/** Reads the file of an entry as rows. @throws the errors of readEntryText */
+export async function readEntryRows(repo: Repo, blob: Oid, at: EntryName): Promise<EntryRows> {
+  return entryRows(at, await readEntryText(repo, blob))
+}
+
+/** Reads the file of an entry. It is empty if it is too large, and so it is damaged. @throws the errors of readBlob */
+export async function readEntryText(repo: Repo, blob: Oid): Promise<string> {
+  try {
+    return (await readBlob(repo, blob, maxEntryBytes)).toString()
+  } catch (error) {
+    if (isGitError(error, 'limit_exceeded')) return ''
+    throw error
+  }
+}
+
+function entryRows({ nodeId, number, entry }: EntryName, json: string): EntryRows {
+  const record = parseEntry(json)
+  const none = {
+    id: null,
+    verdict: null,
+    thread: null,
+    user_id: null,
+    at: null,
+    head: null,
+    path: null,
+    resolved: 0,
+    deleted: 0,
+  }
+  const row = { node_id: nodeId, number, entry, ...none, kind: record.kind, body: json }
+  if (record.kind === 'damaged') return { entry: { ...row, body: '' }, mentions: [] }
+  const dated = { ...row, at: record.at ?? null }
+  if (record.kind === 'unknown') return { entry: dated, mentions: [] }
+  const written = { ...dated, user_id: record.by.id ?? null }
+  if (record.kind === 'event') return { entry: written, mentions: [] }
+  const { id, head } = record
+  if (record.kind === 'verdict') {
+    const stance = record.verdict === 'comment' ? null : record.verdict
+    return { entry: { ...written, id, head, verdict: stance }, mentions: [] }
+  }
+  const { thread = entry, anchor, resolved, deleted, mentions = [] } = record
+  return {
+    entry: {
+      ...written,
+      ...{ id, head, thread, path: anchor?.path ?? null },
+      resolved: Number(thread === entry && resolved !== undefined),
+      deleted: Number(deleted !== undefined),
+    },
+    mentions,
+  }
+}
+
+/** Returns the number of the next entry. Numbers are never used again. Reads two trees. @param tree of the ledger */
+export async function nextEntry(repo: Repo, tree: Oid, number: number): Promise<number> {
+  const folder = await findEntry(repo, tree, entriesFolder(number))
+  const hundreds = folder ? await greatestName(repo, folder.oid, /^(\d{1,6})$/) : undefined
+  const last = hundreds ? await greatestName(repo, hundreds.oid, /^(\d{1,6})\.json$/) : undefined
+  return (last?.value ?? 0) + 1
+}
+
+async function greatestName(repo: Repo, tree: Oid, pattern: RegExp) {
+  let greatest: { readonly value: number; readonly oid: Oid } | undefined
+  for (const { name, oid } of await readTree(repo, tree)) {
+    const value = Number(pattern.exec(name)?.[1] ?? Number.NaN)
+    if (value >= (greatest?.value ?? 0)) greatest = { value, oid }
+  }
+  return greatest
+}
+
+/** Reads an entry at a ledger commit's tree; undefined if there is none. */
+export async function readEntry(repo: Repo, tree: Oid, number: number, entry: number): Promise<ReadEntry | undefined> {
+  const file = await findEntry(repo, tree, entryFile(number, entry))
+  return file && parseEntry(await readEntryText(repo, file.oid))
+}

@@ -1,0 +1,43 @@
+/** Changes the ledger of a node under its lock, then indexes the node. */
+import { type Decision, updateRefs } from '../../../gitstore/refs/ref-transaction.ts'
+import type { Oid, Repo } from '../../../gitstore/repo.ts'
+import type { Role } from '../../../index/derived/schema.ts'
+import type { Deps } from '../../base/deps.ts'
+import { type NodeAccess, recheckAccess } from '../access.ts'
+import type { Person } from '../actor.ts'
+import { type Author, authorOf } from '../format/signatures.ts'
+import { tryIndexNode } from '../indexing/index-node.ts'
+import { ledgerRef } from '../layout.ts'
+
+/**
+ * Runs `decide` under the ledger's lock, after it has checked the caller again. Then indexes the node.
+ *
+ * @throws AppError invalid_token, forbidden; the errors of `decide`
+ */
+export async function changeLedger<T>(
+  deps: Deps,
+  actor: Person,
+  { repo, org, node }: NodeAccess,
+  need: Role,
+  decide: (ledger: Oid) => Promise<Decision<T>>,
+  also: readonly { repo: Repo; ref: string }[] = [],
+): Promise<T> {
+  const ledger = { repo, ref: ledgerRef }
+  const value = await updateRefs(deps.store, [ledger, ...also], async (current) => {
+    await recheckAccess(deps, actor, org.id, need)
+    return decide(current(ledger) ?? node.ledger)
+  })
+  await tryIndexNode(deps, org.id, node.id)
+  return value
+}
+
+/** The author and the time of a change. */
+export interface ChangedBy {
+  readonly by: Author
+  /** ISO 8601. */
+  readonly at: string
+}
+
+export function changedBy(deps: Deps, actor: Person): ChangedBy {
+  return { by: authorOf(actor), at: deps.now().toISOString() }
+}

@@ -1,0 +1,204 @@
+/** Reviews: a verdict with its comments, written as one commit of the ledger. */
+import { v7 as newId } from 'uuid'
+import { findEntryRow, listLastVerdicts, listReviewRows } from '../../../index/derived/entries.ts'
+import type { PullRow } from '../../../index/derived/pulls.ts'
+import type { Deps } from '../../base/deps.ts'
+import { AppError, invalid } from '../../base/errors.ts'
+import { authorizeNode, type NodeAccess, recheckAccess, reloadNode } from '../access.ts'
+import type { Person } from '../actor.ts'
+import { headMovedError } from '../branches/branch-commits.ts'
+import { readConsent, type Verdict, type VerdictState } from '../consent/verdicts.ts'
+import { readResult } from '../indexing/index-node.ts'
+import { type EntryRecord, parseEntry, type VerdictRecord } from '../ledger/entries.ts'
+import { type Page, pageOf } from '../pagination.ts'
+import { readPresentChange } from '../pulls/present-change.ts'
+import { findPullRow } from '../pulls/pulls.ts'
+import type { EntryAt, PullAt } from '../targets.ts'
+import {
+  type CheckedComment,
+  type CommentInput,
+  checkComment,
+  refuseLongComment,
+  requireThread,
+  toRecord,
+} from './comments.ts'
+import { type ReviewText, toReviewText } from './entry-views.ts'
+import { entryAt, type LockedLedger, requireRoom, writeEntries } from './write-entries.ts'
+
+/** `superseded`: the same user gave a later verdict. A review that only comments is current. */
+type ReviewState = VerdictState | 'superseded'
+
+export interface Review extends ReviewText {
+  readonly state: ReviewState
+}
+
+export interface NewReview {
+  readonly verdict?: 'approve' | 'request_changes' | 'comment'
+  readonly text?: string
+  readonly comments?: readonly CommentInput[]
+  /** The head that was reviewed. */
+  readonly expected_source_commit: string
+}
+
+export interface ReviewPatch {
+  readonly state: 'withdrawn' | 'dismissed'
+  readonly reason?: string
+}
+
+/**
+ * Submits a review with all its comments, in one commit.
+ *
+ * @throws AppError head_moved, own_pull_request, merged, closed, too_many_comments, thread_not_found
+ * @throws ValidationError
+ */
+export async function submitReview(deps: Deps, actor: Person, at: PullAt, input: NewReview): Promise<Review> {
+  const access = await authorizeNode(deps, actor, at, 'reader')
+  const row = await findPullRow(deps, at)
+  const { verdict = 'comment', text = '', comments = [] } = input
+  requireWords(verdict, text, comments)
+  requireVerdictAllowed(actor, verdict, row)
+  const checked: CheckedComment[] = []
+  for (const [n, comment] of comments.entries())
+    checked.push(await checkComment(deps, access, at, ['body', 'comments', n], comment))
+  const entry = await writeEntries(deps, actor, access, at, async (ledger) => {
+    requireVerdictAllowed(actor, verdict, ledger.pull)
+    const { head, base } = await requireReviewed(access, ledger, row, input.expected_source_commit)
+    requireRoom(ledger, comments.length + 1)
+    const entries: { entry: number; record: EntryRecord }[] = []
+    for (const [n, one] of comments.entries()) {
+      await requireThread(access, ledger, ['body', 'comments', n], one)
+      const parts = { id: newId(), ledger, head, actor, checked: checked[n] ?? { text: '', mentions: [] }, input: one }
+      entries.push({ entry: ledger.next + n, record: toRecord(parts) })
+    }
+    const last = ledger.next + comments.length
+    const record: VerdictRecord = {
+      ...{ kind: 'verdict', id: newId(), by: ledger.user, at: ledger.at, verdict, text, head, base },
+      ...{ target_branch: ledger.pull.target_branch, comments: entries.map((one) => one.entry) },
+    }
+    entries.push({ entry: last, record })
+    return { value: last, message: `review ${at.number} ${last}`, entries, head }
+  })
+  return reviewAfter(deps, access, { ...at, entry })
+}
+
+/** @throws ValidationError a review says nothing */
+function requireWords(verdict: string, text: string, comments: readonly CommentInput[]): void {
+  refuseLongComment(['body', 'text'], text)
+  if (verdict !== 'approve' && comments.length === 0 && text.trim() === '')
+    throw invalid(['body', 'text'], 'The review says nothing; add a text or a comment')
+}
+
+type JudgedPull = Pick<PullRow, 'status'> & { readonly author_id?: string | null } & (
+    | { readonly author_email: string }
+    | { readonly author: { readonly email: string } }
+  )
+
+/** @throws AppError own_pull_request, merged, closed */
+function requireVerdictAllowed(actor: Person, verdict: string, pull: JudgedPull): void {
+  if (pull.status !== 'open')
+    throw new AppError(pull.status, `The pull request is ${pull.status}; write a comment instead of a review`)
+  const email = 'author_email' in pull ? pull.author_email : pull.author.email
+  const isOwn = pull.author_id ? pull.author_id === actor.id : email === actor.email
+  if (isOwn && verdict !== 'comment')
+    throw new AppError('own_pull_request', 'You cannot give a verdict on your own pull request; write a comment')
+}
+
+type Change = Awaited<ReturnType<typeof readPresentChange>>
+
+/**
+ * Returns the change as it is under the lock. The head must still be the reviewed one.
+ *
+ * @throws AppError head_moved
+ */
+async function requireReviewed(
+  access: NodeAccess,
+  { pull }: LockedLedger,
+  row: PullRow,
+  reviewed: string,
+): Promise<Change> {
+  const { target_branch } = pull
+  const present = await readPresentChange(access, { ...row, target_branch })
+  if (present.head !== reviewed)
+    throw headMovedError('The source branch has moved since you read it; nothing was submitted', present.head)
+  return present
+}
+
+/** Lists the reviews, oldest first. */
+export async function listReviews(deps: Deps, actor: Person, at: PullAt, page: Page) {
+  const access = await authorizeNode(deps, actor, at, 'reader')
+  const pull = await findPullRow(deps, at)
+  const { rows, total } = await listReviewRows(deps.index.read, at.nodeId, at.number, page)
+  const stateOf = await readStates(deps, access, pull)
+  const reviews = rows.flatMap(({ entry, body }) => toReview(entry, body, stateOf) ?? [])
+  return { reviews, ...pageOf(page, total) }
+}
+
+/** Reads a review. @throws AppError review_not_found */
+export async function readReview(deps: Deps, actor: Person, at: EntryAt): Promise<Review> {
+  return findReview(deps, await authorizeNode(deps, actor, at, 'reader'), at)
+}
+
+async function findReview(deps: Deps, access: NodeAccess, at: EntryAt): Promise<Review> {
+  const pull = await findPullRow(deps, at)
+  const row = await findEntryRow(deps.index.read, at.nodeId, at.number, at.entry)
+  const review = row && toReview(row.entry, row.body, await readStates(deps, access, pull))
+  if (!review) throw reviewNotFoundError()
+  return review
+}
+
+function reviewNotFoundError(): AppError {
+  return new AppError('review_not_found', 'Review not found')
+}
+
+/** Reads a review after a change. @throws the errors of readResult */
+function reviewAfter(deps: Deps, access: NodeAccess, at: EntryAt): Promise<Review> {
+  return readResult(deps, async () => findReview(deps, await reloadNode(deps, access, 'reader'), at))
+}
+
+/** The state of a review, by its entry and record. */
+type StateOf = (entry: number, record: VerdictRecord) => ReviewState
+
+export async function readStates(deps: Deps, access: NodeAccess, pull: PullRow): Promise<StateOf> {
+  const rows = await listLastVerdicts(deps.index.read, access.org.id, access.node.id, [pull.number])
+  const { verdicts } = await readConsent(access, pull, rows, () => readPresentChange(access, pull))
+  const byEntry = new Map<number, Verdict>(verdicts.map((verdict) => [verdict.entry, verdict]))
+  return (entry, { verdict, withdrawn, dismissed }) => {
+    if (withdrawn) return 'withdrawn'
+    if (dismissed) return 'dismissed'
+    return verdict === 'comment' ? 'current' : (byEntry.get(entry)?.state ?? 'superseded')
+  }
+}
+
+function toReview(entry: number, body: string, stateOf: StateOf): Review | undefined {
+  const record = parseEntry(body)
+  return record.kind === 'verdict' ? { ...toReviewText(entry, record), state: stateOf(entry, record) } : undefined
+}
+
+/**
+ * Withdraws an own review, or dismisses another's, for which a maintainer gives a reason. A review that is off stays as
+ * it is.
+ *
+ * @throws AppError review_not_found, forbidden, merged, closed; ValidationError
+ */
+export async function updateReview(deps: Deps, actor: Person, at: EntryAt, patch: ReviewPatch): Promise<Review> {
+  const access = await authorizeNode(deps, actor, at, 'reader')
+  await findPullRow(deps, at)
+  const reason = patch.reason?.trim() ?? ''
+  if (patch.state === 'dismissed' && reason === '') throw invalid(['body', 'reason'], 'Say why the review is dismissed')
+  refuseLongComment(['body', 'reason'], reason)
+  await writeEntries(deps, actor, access, at, async (ledger) => {
+    const before = await entryAt(access, ledger, at.entry)
+    if (before?.kind !== 'verdict') throw reviewNotFoundError()
+    if (patch.state === 'dismissed') await recheckAccess(deps, actor, at.orgId, 'maintainer')
+    else if (before.by.id !== actor.id)
+      throw new AppError('forbidden', 'Only its author can withdraw a review; a maintainer can dismiss it')
+    if (before.withdrawn || before.dismissed) return { value: undefined }
+    if (ledger.pull.status !== 'open')
+      throw new AppError(ledger.pull.status, `The pull request is ${ledger.pull.status}; its reviews are final`)
+    const { user, at: now } = ledger
+    const off = patch.state === 'withdrawn' ? { withdrawn: { at: now } } : { dismissed: { by: user, at: now, reason } }
+    const message = `${patch.state === 'withdrawn' ? 'withdraw' : 'dismiss'} ${at.number} ${at.entry}`
+    return { value: undefined, message, entries: [{ entry: at.entry, record: { ...before, ...off } }] }
+  })
+  return reviewAfter(deps, access, at)
+}

@@ -1,0 +1,48 @@
+/** The conversation on a pull request. */
+import * as comments from '../domain/review/comments.ts'
+import * as reviews from '../domain/review/reviews.ts'
+import { listThreads, updateThread } from '../domain/review/threads.ts'
+import { readTimeline } from '../domain/review/timeline.ts'
+import type { HandlersOf } from '../http/contract/operations.ts'
+import { created } from '../http/responses/responses.ts'
+import { entryAt, pullAt } from './path-params.ts'
+
+interface PullPath {
+  readonly org_id: string
+  readonly node_id: string
+  readonly number: number
+}
+
+const urlOf = ({ org_id, node_id, number }: PullPath) => `/orgs/${org_id}/nodes/${node_id}/pull-requests/${number}`
+
+export const reviewRoutes: HandlersOf<
+  | 'listThreads'
+  | 'updateThread'
+  | 'getTimeline'
+  | 'createComment'
+  | 'getComment'
+  | 'updateComment'
+  | 'deleteComment'
+  | 'submitReview'
+  | 'listReviews'
+  | 'getReview'
+  | 'updateReview'
+> = {
+  listThreads: (deps, actor, { path, query }) => listThreads(deps, actor, pullAt(path), query),
+  updateThread: (deps, actor, { path, body }) => updateThread(deps, actor, entryAt(path), body),
+  getTimeline: (deps, actor, { path, query }) => readTimeline(deps, actor, pullAt(path), query),
+  createComment: async (deps, actor, { path, body }) => {
+    const comment = await comments.createComment(deps, actor, pullAt(path), body)
+    return created(`${urlOf(path)}/comments/${comment.entry}`, comment)
+  },
+  getComment: (deps, actor, { path }) => comments.readComment(deps, actor, entryAt(path)),
+  updateComment: (deps, actor, { path, body }) => comments.updateComment(deps, actor, entryAt(path), body),
+  deleteComment: (deps, actor, { path }) => comments.deleteComment(deps, actor, entryAt(path)),
+  submitReview: async (deps, actor, { path, body }) => {
+    const review = await reviews.submitReview(deps, actor, pullAt(path), body)
+    return created(`${urlOf(path)}/reviews/${review.entry}`, review)
+  },
+  listReviews: (deps, actor, { path, query }) => reviews.listReviews(deps, actor, pullAt(path), query),
+  getReview: (deps, actor, { path }) => reviews.readReview(deps, actor, entryAt(path)),
+  updateReview: (deps, actor, { path, body }) => reviews.updateReview(deps, actor, entryAt(path), body),
+}
