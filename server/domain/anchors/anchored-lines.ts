@@ -2,7 +2,7 @@
 import type { Repo } from '../../../gitstore/repo.ts'
 import { findTree } from '../branches/revisions.ts'
 import type { Anchor } from '../format/anchors.ts'
-import { parseBounded, parsePointer, valueAt } from '../format/json-pointer.ts'
+import { parseBounded, parsePointer, rangeOfValue, valueAt } from '../format/json-pointer.ts'
 import { cutText } from '../format/limits.ts'
 import { linesOf } from '../format/line-map.ts'
 import { findKept, hasText, readKeptText } from './anchored-files.ts'
@@ -12,7 +12,7 @@ const maxLines = 500
 const maxBytes = 16_384
 
 /**
- * Returns the lines, or the lines of the JSON value. They have at most 16 KiB: the last line may be cut, and ends with
+ * Returns the lines, or those of the JSON value, as they are in the file. They have at most 16 KiB: the last line may be cut, and ends with
  * an ellipsis then. An anchor of a whole file has none. Undefined if the commit, the file or the lines are missing.
  *
  * @throws the errors of findTree, findEntry and readBlob except object_missing
@@ -33,8 +33,9 @@ export async function readAnchoredLines(repo: Repo, anchor: Anchor): Promise<str
 
 function valueLines(text: string, pointer: string): string[] | undefined {
   const steps = parsePointer(pointer)
-  const value = steps && valueAt(parseBounded(text), steps)
-  return value === undefined ? undefined : bounded(linesOf(JSON.stringify(value, null, 2)))
+  if (!steps || valueAt(parseBounded(text), steps) === undefined) return undefined
+  const { from, to } = rangeOfValue(text, steps)
+  return bounded(linesOf(text.slice(from, to)))
 }
 
 function bounded(lines: readonly string[]): string[] {

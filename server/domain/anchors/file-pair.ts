@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache'
 import type { TreeEntry } from '../../../gitstore/objects/trees.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { type PlacedLines, TextChange } from '../format/anchors.ts'
-import { isSameJson, parseBounded, parsePointer, valueAt } from '../format/json-pointer.ts'
+import { isSameJson, parseBounded, parsePointer, rangeOfValue, valueAt } from '../format/json-pointer.ts'
 import { type LineMap, type LineRange, linesOf, shiftLines } from '../format/line-map.ts'
 import type { Quote } from '../format/quotes.ts'
 import { readKeptText, readText } from './anchored-files.ts'
@@ -25,13 +25,20 @@ interface Texts {
   readonly after: string
 }
 
+/** The values of JSON files, and the text of the later one. */
+interface Values {
+  readonly before: unknown
+  readonly after: unknown
+  readonly text: string
+}
+
 export class FilePair {
   readonly before: TreeEntry
   readonly after: TreeEntry
   readonly #repo: Repo
   #texts: Promise<Texts | undefined> | undefined
   #change: Promise<TextChange | undefined> | undefined
-  #values: Promise<readonly [before: unknown, after: unknown] | undefined> | undefined
+  #values: Promise<Values | undefined> | undefined
 
   constructor(repo: Repo, before: TreeEntry, after: TreeEntry) {
     this.#repo = repo
@@ -57,15 +64,16 @@ export class FilePair {
     return change && range.to <= change.linesBefore ? change.place(range, quote) : undefined
   }
 
-  /** Compares a value. Undefined if a version is not text, too large or missing, or had no such value. */
+  /** Compares a value. `near` is its line now, or that of the closest value around it. Undefined if a version is not text, too large or missing, or had no such value. */
   async placePointer(pointer: string): Promise<{ isSame: boolean; near: number | undefined } | undefined> {
     if (this.before.oid === this.after.oid) return { isSame: true, near: undefined }
     const steps = parsePointer(pointer)
     this.#values ??= this.#parse()
     const values = await this.#values
-    const before = steps && values && valueAt(values[0], steps)
-    if (!steps || !values || before === undefined) return undefined
-    return { isSame: isSameJson(before, valueAt(values[1], steps)), near: 0 }
+    const before = steps && values && valueAt(values.before, steps)
+    if (!values || !steps || before === undefined) return undefined
+    const isSame = isSameJson(before, valueAt(values.after, steps))
+    return { isSame, near: isSame ? undefined : lineOfValue(values, steps) }
   }
 
   #key(): string {
@@ -81,15 +89,21 @@ export class FilePair {
     return change
   }
 
-  async #parse(): Promise<readonly [unknown, unknown] | undefined> {
+  async #parse(): Promise<Values | undefined> {
     const texts = await this.#read()
-    return texts && [parseBounded(texts.before), parseBounded(texts.after)]
+    return texts && { before: parseBounded(texts.before), after: parseBounded(texts.after), text: texts.after }
   }
 
   #read(): Promise<Texts | undefined> {
     this.#texts ??= readTexts(this.#repo, this.before.oid, this.after.oid)
     return this.#texts
   }
+}
+
+/** The line of a value; the first line if the text is not JSON. */
+function lineOfValue({ after, text }: Values, steps: readonly string[]): number | undefined {
+  if (text === '') return undefined
+  return after === undefined ? 0 : linesOf(text.slice(0, rangeOfValue(text, steps).from + 1)).length - 1
 }
 
 async function readTexts(repo: Repo, one: Oid, other: Oid): Promise<Texts | undefined> {

@@ -38,7 +38,7 @@ export interface PresentCommits {
 
 /** Anchors placed between two turns of the event loop. */
 const anchorsPerTurn = 200
-/** Milliseconds that Git may search renames for one call. Files whose renames are then unknown are outdated. */
+/** Milliseconds for a search of renames, and after which none is started. Without it, files that are gone are outdated. */
 const renameMs = 10_000
 
 /** Limits Git processes that search renames. */
@@ -139,12 +139,10 @@ async function findFiles(repo: Repo, target: Oid, files: readonly AnchoredFile[]
   const end = performance.now() + renameMs
   for (const [from, some] of gone) {
     const paths = some.map(({ path }) => path)
-    const renames = await renameSemaphore.run({}, async () => {
-      const timeoutMs = Math.ceil(end - performance.now())
-      return timeoutMs > 0 ? findRenames(repo, { from, to }, paths, { timeoutMs }) : undefined
-    })
+    if (performance.now() > end) break
+    const renames = await renameSemaphore.run({}, () => findRenames(repo, { from, to }, paths, { timeoutMs: renameMs }))
     for (const file of some) {
-      const path = renames?.get(file.path)
+      const path = renames.get(file.path)
       const entry = path === undefined ? undefined : await findFile(repo, to, path)
       if (path !== undefined && entry) file.after = { path, entry }
     }

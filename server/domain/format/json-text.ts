@@ -203,7 +203,7 @@ interface Token {
 }
 
 /** The tokens of valid JSON. */
-function* tokensOf(text: string): Generator<Token> {
+export function* tokensOf(text: string): Generator<Token> {
   const next = (from: number) => tokenAfter(text, from, readValidString)
   for (let token = next(0); token?.isWhole; token = next(token.end)) yield token
 }
