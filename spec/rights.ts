@@ -53,6 +53,7 @@ export const rights = {
   createBranch: { authorization: 'required', token: 'write' },
   getBranch: { authorization: 'optional', token: 'read' },
   deleteBranch: { authorization: 'required', token: 'write' },
+  restoreBranch: { authorization: 'required', token: 'write' },
   listTags: { authorization: 'optional', token: 'read' },
   listEntities: { authorization: 'optional', token: 'read' },
   getFile: { authorization: 'optional', token: 'read' },

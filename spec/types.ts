@@ -1095,6 +1095,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/orgs/{org_id}/nodes/{node_id}/branches/{branch}/restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                node_id: components["parameters"]["node_id"];
+                /**
+                 * @description The branch, with `/` written as `%2F`. To read below `tree/`, you can also use a tag or a full commit id. A
+                 *     branch takes precedence over a tag of the same name. Anonymous callers can read `main`, tags, and the commits
+                 *     that these contain. Changes require a branch.
+                 * @example main
+                 */
+                branch: components["parameters"]["branch_in_path"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Restore an earlier version of a branch
+         * @description Requires the `editor` role. Makes one commit on top of the branch whose files are exactly those of `commit`,
+         *     an earlier commit of the branch. The history in between stays. You can abbreviate the id to 7 characters or
+         *     more. An id that several commits of the branch start with is 422.
+         *
+         *     The rules of commits apply, so an earlier version can be invalid today. On `main`, it must not add an edge to
+         *     a node that was deleted since, or one that closes a cycle. Such a version is 422. Restore it on another
+         *     branch, correct it there, and merge.
+         */
+        post: operations["restoreBranch"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/orgs/{org_id}/nodes/{node_id}/tags": {
         parameters: {
             query?: never;
@@ -3675,6 +3719,14 @@ export interface components {
             message_truncated?: boolean;
             /** @description The time of that commit. */
             updated_at: components["schemas"]["UtcTime"];
+        };
+        /** @description The version to restore. */
+        Restore: {
+            /** @description The id of a commit of the branch, or at least 7 characters of it. */
+            commit: string;
+            /** @description The commit message. By default, it names the restored commit. */
+            message?: components["schemas"]["CommitMessage"];
+            expected_head?: components["schemas"]["ExpectedHead"];
         };
         /** @description A page of branches. */
         BranchPage: {
@@ -8121,6 +8173,75 @@ export interface operations {
             408: components["responses"]["RequestTimeout"];
             /** @description `branch_protected`: the branch is `main`. */
             409: components["responses"]["Conflict"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    restoreBranch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                node_id: components["parameters"]["node_id"];
+                /**
+                 * @description The branch, with `/` written as `%2F`. To read below `tree/`, you can also use a tag or a full commit id. A
+                 *     branch takes precedence over a tag of the same name. Anonymous callers can read `main`, tags, and the commits
+                 *     that these contain. Changes require a branch.
+                 * @example main
+                 */
+                branch: components["parameters"]["branch_in_path"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "commit": "0c1d2e3f",
+                 *       "expected_head": "5f0c2b7e9a1d4c6e8b3f5a7092d4e6f81a3c5b7d"
+                 *     }
+                 */
+                "application/json": components["schemas"]["Restore"];
+            };
+        };
+        responses: {
+            /** @description The new commit, with its changes. */
+            201: {
+                headers: {
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CommitDetails"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found`, `node_not_found`, `branch_not_found`, `commit_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            /**
+             * @description `head_moved`, `no_changes` (the branch already has the files of that commit), or `pull_request_required`
+             *     on `main`
+             */
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             417: components["responses"]["ExpectationFailed"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];

@@ -53,6 +53,7 @@ export const operations = {
   createBranch: 'POST /orgs/{org_id}/nodes/{node_id}/branches',
   getBranch: 'GET /orgs/{org_id}/nodes/{node_id}/branches/{branch}',
   deleteBranch: 'DELETE /orgs/{org_id}/nodes/{node_id}/branches/{branch}',
+  restoreBranch: 'POST /orgs/{org_id}/nodes/{node_id}/branches/{branch}/restore',
   listTags: 'GET /orgs/{org_id}/nodes/{node_id}/tags',
   listEntities: 'GET /orgs/{org_id}/nodes/{node_id}/tree/{branch}',
   getFile: 'GET /orgs/{org_id}/nodes/{node_id}/tree/{branch}/files/{path}',

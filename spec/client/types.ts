@@ -942,6 +942,14 @@ export interface components {
             /** @description The time of that commit. */
             readonly updated_at: components["schemas"]["UtcTime"];
         };
+        /** @description The version to restore. */
+        readonly Restore: {
+            /** @description The id of a commit of the branch, or at least 7 characters of it. */
+            readonly commit: string;
+            /** @description The commit message. By default, it names the restored commit. */
+            readonly message?: components["schemas"]["CommitMessage"];
+            readonly expected_head?: components["schemas"]["ExpectedHead"];
+        };
         /** @description A page of branches. */
         readonly BranchPage: {
             /** @description The branches of this page. */
@@ -3983,6 +3991,42 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content?: never;
+            };
+        };
+    };
+    readonly restoreBranch: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
+                readonly node_id: components["parameters"]["node_id"];
+                /**
+                 * @description The branch, with `/` written as `%2F`. To read below `tree/`, you can also use a tag or a full commit id. A
+                 *     branch takes precedence over a tag of the same name. Anonymous callers can read `main`, tags, and the commits
+                 *     that these contain. Changes require a branch.
+                 */
+                readonly branch: components["parameters"]["branch_in_path"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["Restore"];
+            };
+        };
+        readonly responses: {
+            /** @description The new commit, with its changes. */
+            readonly 201: {
+                headers: {
+                    readonly Location: components["headers"]["Location"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["CommitDetails"];
+                };
             };
         };
     };

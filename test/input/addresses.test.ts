@@ -165,7 +165,7 @@ describe('input', () => {
       }
     })
 
-    const slashes: [string, string][] = [
+    const slashes: [string, string, string?][] = [
       ['tree/main/commits', 'tree/main/commits'],
       ['tree/a/b/commits', 'tree/a%2Fb/commits'],
       ['tree/a/b/commits/', 'tree/a%2Fb/commits'],
@@ -187,11 +187,16 @@ describe('input', () => {
       ['tree/main/files/raw/b.md', 'tree/main/files/raw%2Fb.md'],
       ['tree/a/b', 'tree/a%2Fb'],
       ['branches/a/b/c', 'branches/a%2Fb%2Fc'],
+      ['branches/main/restore', 'branches/main/restore', 'POST'],
+      ['branches/a/b/restore/', 'branches/a%2Fb/restore', 'POST'],
+      ['branches/a/restore/restore', 'branches/a%2Frestore/restore', 'POST'],
+      ['branches/a/restore', 'branches/a%2Frestore', 'GET'],
+      ['branches/a/restore', 'branches/a%2Frestore', 'DELETE'],
       ['pull-requests/1/commits', 'pull-requests/1/commits'],
     ]
-    for (const [sent, meant] of slashes) {
-      it(`…/${sent} means …/${meant}`, () => {
-        expect(encodeSlashes(`/orgs/o/nodes/n/${sent}`)).to.equal(`/orgs/o/nodes/n/${meant}`)
+    for (const [sent, meant, method = 'GET'] of slashes) {
+      it(`${method} …/${sent} means …/${meant}`, () => {
+        expect(encodeSlashes(`/orgs/o/nodes/n/${sent}`, method)).to.equal(`/orgs/o/nodes/n/${meant}`)
       })
     }
   })

@@ -246,6 +246,15 @@ export const table: Readonly<Record<keyof operations, Row>> = {
     need: 'editor',
     attempt: async (world) => ({ params: { node_id: await makeDraft(world), branch: 'draft' } }),
   },
+  restoreBranch: {
+    need: 'editor',
+    attempt: async (world) => {
+      const node_id = await makeNode(world)
+      const tree = `/orgs/${world.org}/nodes/${node_id}/tree/main/commits`
+      const { parent_commits } = await made(world.owner.post(tree, writing('song.md')))
+      return { params: { node_id, branch: 'main' }, body: { commit: parent_commits[0] } }
+    },
+  },
   listTags: { need: 'public', attempt: onNode },
 
   listEntities: { need: 'public', attempt: onMain },

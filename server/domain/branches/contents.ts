@@ -4,7 +4,7 @@ import { readBlob } from '../../../gitstore/objects/objects.ts'
 import { type FileEntry, findEntry, listFiles } from '../../../gitstore/objects/trees.ts'
 import { isOid, type Oid, type Repo } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../base/deps.ts'
-import { AppError, invalid } from '../../base/errors.ts'
+import { AppError } from '../../base/errors.ts'
 import { authorizeNode, type NodeAccess } from '../access.ts'
 import type { Actor, Person, RequestContext } from '../actor.ts'
 import { entityAt } from '../format/node-format.ts'
@@ -19,7 +19,7 @@ import { type ImmutableAnswer, immutableAnswer, lengthOf } from './immutable-ans
 import { createLargeRead, type LargeRead, readOfChange } from './large-reads.ts'
 import { type HistoryQuery, isFiltered, listFilteredCommits } from './path-history.ts'
 import { isPublicBlob } from './public-blobs.ts'
-import { readTree, requireBranchName, resolveRevision } from './revisions.ts'
+import { readTree, requireBranchName, requireCommitOf, resolveRevision } from './revisions.ts'
 import { visibleHeads } from './tags.ts'
 
 /** The most bytes of a file in JSON. The response takes five times as much memory. */
@@ -130,17 +130,7 @@ export async function readBranchCommit(
   const { commitId } = at
   const access = await authorizeNode(deps, context.actor, at, 'public')
   const head = await resolveRevision(access, at.branch)
-  const missing = new AppError('commit_not_found', 'Commit not found on this branch')
-  if (head === null || !/^[0-9a-f]{7,40}$/.test(commitId)) throw missing
-  if (isOid(commitId)) {
-    if (!(await access.history.contains(head, commitId))) throw missing
-    return details(context, access, commitId)
-  }
-  const [found, another] = await access.history.named(head, commitId)
-  if (!found) throw missing
-  if (another)
-    throw invalid(['path', 'commit_id'], `"${commitId}" matches several commits; use more characters`, commitId)
-  return details(context, access, found)
+  return details(context, access, await requireCommitOf(access, head, commitId, ['path', 'commit_id']))
 }
 
 function details(

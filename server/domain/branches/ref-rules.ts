@@ -114,7 +114,7 @@ function isHeadOf({ access, current }: LockedPush, { is_draft, source_branch, ta
  * Finds new paths that are invalid, or collide with another name in their folder. If `before` is null, a whole
  * repository moves in. Collisions are then accepted, because its history already has them.
  */
-async function pathProblems(repo: Repo, before: Oid | null, after: Oid): Promise<ContentProblem[]> {
+export async function pathProblems(repo: Repo, before: Oid | null, after: Oid): Promise<ContentProblem[]> {
   const pace = createYielder()
   const changes = await diffTrees(repo, before, after, pace)
   const added = changes.filter((change) => change.old === null).map(({ path }) => path)

@@ -4,7 +4,7 @@ import { type BranchName, parseBranchName } from '../../../gitstore/names.ts'
 import { findCommit, readCommit } from '../../../gitstore/objects/commits.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import { isOid, type Oid, type Repo } from '../../../gitstore/repo.ts'
-import { AppError } from '../../base/errors.ts'
+import { AppError, invalid, type Problem } from '../../base/errors.ts'
 import type { NodeAccess } from '../access.ts'
 import { excerpt } from '../format/excerpt.ts'
 import { branchRef } from '../layout.ts'
@@ -74,6 +74,31 @@ export async function requireCommit(
   const oid = await resolveCommit(access, name)
   if (!oid) throw new AppError(missing, `There is no branch, tag or commit ${excerpt(name)}`)
   return oid
+}
+
+/**
+ * Finds a commit below `head` by its id, or at least 7 characters of it.
+ *
+ * @param loc the part of the request that has the id
+ * @throws AppError commit_not_found (unknown, or not on this branch)
+ * @throws ValidationError the abbreviation is ambiguous
+ */
+export async function requireCommitOf(
+  { history }: NodeAccess,
+  head: Oid | null,
+  id: string,
+  loc: Problem['loc'],
+): Promise<Oid> {
+  const missing = new AppError('commit_not_found', 'Commit not found on this branch')
+  if (head === null || !/^[0-9a-f]{7,40}$/.test(id)) throw missing
+  if (isOid(id)) {
+    if (!(await history.contains(head, id))) throw missing
+    return id
+  }
+  const [found, another] = await history.named(head, id)
+  if (!found) throw missing
+  if (another) throw invalid(loc, `"${id}" matches several commits; use more characters`, id)
+  return found
 }
 
 /** Reads the id of a commit's tree. @throws GitError object_missing, object_damaged */

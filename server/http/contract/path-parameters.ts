@@ -5,21 +5,21 @@ import type { RequestHandler } from 'express'
 export const pathParameters: RequestHandler = (req, _res, next) => {
   const query = req.url.indexOf('?')
   const path = query < 0 ? req.url : req.url.slice(0, query)
-  req.url = encodeSlashes(path) + (query < 0 ? '' : req.url.slice(query))
+  req.url = encodeSlashes(path, req.method) + (query < 0 ? '' : req.url.slice(query))
   next()
 }
 
 /**
  * Encodes slashes: `/orgs/o/nodes/n/tree/feature/x/commits` → `…/tree/feature%2Fx/commits`. The last `/commits` or
- * `/commits/{id}` counts, otherwise the first `/files/`, `/raw/` or `/blame/`. A path that already matches the spec is
- * not changed.
+ * `/commits/{id}` counts, otherwise the first `/files/`, `/raw/` or `/blame/`. In a POST to a branch, a `/restore` at the
+ * end counts. With other methods it belongs to the branch. A path that already matches the spec is not changed.
  */
-export function encodeSlashes(path: string): string {
+export function encodeSlashes(path: string, method: string): string {
   const found = /^(\/orgs\/[^/]+\/nodes\/[^/]+\/)(tree|branches)\/(.+?)(\/?)$/.exec(path)
   if (found === null) return path
   const [, before = '', kind = '', rest = '', end = ''] = found
   const segments = rest.split('/')
-  const pieces = kind === 'branches' ? [segments] : treePieces(segments)
+  const pieces = kind === 'branches' ? branchPieces(segments, method) : treePieces(segments)
   const [, reader, file] = pieces
   // A final slash belongs to a file's path. No file has one, so such a path is not found.
   if (end !== '' && file && readers.includes(reader?.[0] ?? '')) return `${encodePieces(before, kind, pieces)}%2F`
@@ -32,6 +32,11 @@ function encodePieces(before: string, kind: string, pieces: readonly (readonly s
 
 /** The segments between a revision and the path of a file. */
 const readers: readonly string[] = ['files', 'raw', 'blame']
+
+function branchPieces(segments: readonly string[], method: string): readonly (readonly string[])[] {
+  const last = segments.length - 1
+  return method === 'POST' && last >= 1 && segments[last] === 'restore' ? split(segments, last) : [segments]
+}
 
 function treePieces(segments: readonly string[]): readonly (readonly string[])[] {
   const last = segments.length - 1
