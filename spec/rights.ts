@@ -73,6 +73,7 @@ export const rights = {
   updatePull: { authorization: 'required', token: 'write' },
   mergePull: { authorization: 'required', token: 'write' },
   updatePullBranch: { authorization: 'required', token: 'write' },
+  undoPull: { authorization: 'required', token: 'write' },
   listPullCommits: { authorization: 'required', token: 'read' },
   getPullChanges: { authorization: 'required', token: 'read' },
   getPullImpact: { authorization: 'required', token: 'read' },

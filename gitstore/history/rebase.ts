@@ -24,7 +24,7 @@ const maxUnsavedBytes = 16 * 1024 * 1024
 /**
  * Rebases `commits` onto `onto`, each with a three-way merge of trees. Like `git rebase`, it skips merge commits and
  * keeps author and message. It drops commits that have become empty, and keeps commits that already were. Saves the new
- * objects and returns the last commit, or `onto` if none is left. Every commit must be on disk. A commit takes about 25
+ * objects and returns the last commit, or `onto` if none is left. Every tree must be on disk. A commit takes about 25
  * ms if it changes a path that the other side has also changed, and 1 ms otherwise.
  *
  * @throws GitError merge_conflict (facts.paths: sorted; facts.commit: the commit that conflicts), limit_exceeded (trees

@@ -67,6 +67,7 @@ export const statusOf = {
   too_many_comments: 409,
   own_pull_request: 409,
   merged: 409,
+  not_merged: 409,
   merge_conflict: 409,
   ...mergeRefusals,
   too_large: 413,

@@ -6,6 +6,7 @@ import { readPullImpact } from '../domain/pulls/impact.ts'
 import { mergePull } from '../domain/pulls/merges.ts'
 import { listOrgPulls } from '../domain/pulls/org-pulls.ts'
 import * as pulls from '../domain/pulls/pulls.ts'
+import { undoPull } from '../domain/pulls/undo.ts'
 import type { HandlersOf } from '../http/contract/operations.ts'
 import { created, patch } from '../http/responses/responses.ts'
 import { nodeAt, orgAt, pullAt } from './path-params.ts'
@@ -18,6 +19,7 @@ export const pullRoutes: HandlersOf<
   | 'updatePull'
   | 'mergePull'
   | 'updatePullBranch'
+  | 'undoPull'
   | 'listPullCommits'
   | 'getPullChanges'
   | 'getPullDiff'
@@ -41,6 +43,10 @@ export const pullRoutes: HandlersOf<
   updatePullBranch: async (deps, actor, { path, from, signal }) => ({
     pr: await updatePullBranch(deps, { actor, from, signal }, pullAt(path)),
   }),
+  undoPull: async (deps, actor, { path, body, from, signal }) => {
+    const pr = await undoPull(deps, { actor, from, signal }, pullAt(path), body ?? {})
+    return created(`/orgs/${path.org_id}/nodes/${path.node_id}/pull-requests/${pr.number}`, { pr })
+  },
   listPullCommits: (deps, actor, { path, query }) => pulls.listPullCommits(deps, actor, pullAt(path), query),
   getPullChanges: (deps, actor, { path, from, signal }) =>
     diffs.readPullChanges(deps, { actor, from, signal }, pullAt(path)),

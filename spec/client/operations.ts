@@ -73,6 +73,7 @@ export const operations = {
   updatePull: 'PATCH /orgs/{org_id}/nodes/{node_id}/pull-requests/{number}',
   mergePull: 'POST /orgs/{org_id}/nodes/{node_id}/pull-requests/{number}/merge',
   updatePullBranch: 'POST /orgs/{org_id}/nodes/{node_id}/pull-requests/{number}/update-branch',
+  undoPull: 'POST /orgs/{org_id}/nodes/{node_id}/pull-requests/{number}/undo',
   listPullCommits: 'GET /orgs/{org_id}/nodes/{node_id}/pull-requests/{number}/commits',
   getPullChanges: 'GET /orgs/{org_id}/nodes/{node_id}/pull-requests/{number}/changes',
   getPullImpact: 'GET /orgs/{org_id}/nodes/{node_id}/pull-requests/{number}/impact',

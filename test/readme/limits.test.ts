@@ -177,7 +177,7 @@ const semaphores: Readonly<Record<string, readonly [file: string, name: string]>
   'link lists': ['server/domain/nodes/links.ts', 'semaphore'],
   batches: ['server/domain/nodes/batch-input.ts', 'semaphore'],
   'lists of pull requests below a node': ['server/domain/pulls/org-pulls.ts', 'semaphore'],
-  "updates of a pull request's branch": ['server/domain/pulls/branch-updates.ts', 'semaphore'],
+  "updates of a pull request's branch, and undoing one": ['server/domain/pulls/branch-updates.ts', 'semaphore'],
   'diffs, blame and filtered histories': ['server/domain/branches/large-reads.ts', 'gitSemaphore'],
   'trees of about 20,000 entries or more': ['server/domain/branches/large-reads.ts', 'treeSemaphore'],
   'searches and suggestions': ['server/domain/search/queue.ts', 'semaphore'],

@@ -307,6 +307,14 @@ export const table: Readonly<Record<keyof operations, Row>> = {
       return { params: { node_id, number: '1' }, body: {} }
     },
   },
+  undoPull: {
+    need: 'editor',
+    attempt: async (world) => {
+      const node_id = await makeProposal(world)
+      await made(world.owner.post(`/orgs/${world.org}/nodes/${node_id}/pull-requests/1/merge`, {}))
+      return { params: { node_id, number: '1' }, body: {} }
+    },
+  },
   listPullCommits: { need: 'reader', attempt: onPull },
   getPullChanges: { need: 'reader', attempt: onPull },
   getPullDiff: { need: 'reader', attempt: onPull },

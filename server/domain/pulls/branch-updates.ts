@@ -28,12 +28,12 @@ import { findPullRow, pullAfter } from './pulls.ts'
 /** The most commits that are rebased. Each takes 1 ms of CPU time, or 25 ms if both sides changed the same file. */
 const maxCommits = 250
 
-/** Limits updates per process. Each may run several Git processes, one after the other. */
-const semaphore = createCallerSemaphore({
+/** Limits updates and undoing per process. Each may run several Git processes, one after the other. */
+export const semaphore = createCallerSemaphore({
   all: { running: 2, waiting: 32 },
   person: { running: 1, waiting: 8 },
   waitTimeoutMs: 30_000,
-  refusal: 'Too many branches are being updated; try again in a moment',
+  refusal: 'Too many pull requests are being updated or undone; try again in a moment',
 })
 
 /**

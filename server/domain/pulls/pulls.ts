@@ -20,7 +20,14 @@ import { excerpt } from '../format/excerpt.ts'
 import { refuseLongText } from '../format/limits.ts'
 import { readResult } from '../indexing/index-node.ts'
 import { branchRef, ledgerRef, pinRef } from '../layout.ts'
-import { appendPulls, type PullAct, type PullRecord, readLastNumber, readPull } from '../ledger/ledger.ts'
+import {
+  appendPulls,
+  type PullAct,
+  type PullRecord,
+  type Reviewer,
+  readLastNumber,
+  readPull,
+} from '../ledger/ledger.ts'
 import { endPull, freezePull, openPullsAt, withHeads } from '../ledger/pull-ledger.ts'
 import { type Page, pageOf, slice } from '../pagination.ts'
 import type { NodeAt, PullAt } from '../targets.ts'
@@ -59,7 +66,7 @@ export interface PullPatch {
  */
 export async function openPull(deps: Deps, actor: Person, at: NodeAt, input: PullInput): Promise<PullRequest> {
   const access = await authorizeNode(deps, actor, at, 'editor')
-  const { repo, history } = access
+  const { repo } = access
   refuseLongText(['body', 'description'], input.description)
   const reviewers = await requireReviewers(deps, at, input.reviewers ?? [], actor.id)
   const judged = input.require_mergeable ? await mergeableHeads(deps, access, input) : undefined
@@ -71,29 +78,52 @@ export async function openPull(deps: Deps, actor: Person, at: NodeAt, input: Pul
         'A branch has moved since it was checked; nothing was opened',
         judged.from === target ? source : target,
       )
-    const event = changedBy(deps, actor)
-    const number = (await readLastNumber(repo, ledger)) + 1
-    const fields = {
-      id: newId(),
-      number,
-      ...pick(input),
-      status: 'open' as const,
-      author: event.by,
-      author_id: actor.id,
-      created_at: event.at,
-      ...event,
-      ...(reviewers.length > 0 && { reviewers: withSince(reviewers, [], event.at) }),
-    }
-    const record = await withHeads(
-      history,
-      { ...fields, source_commit: source, target_before: target, commits_ahead: 0, commits_behind: 0 },
+    const { append, number } = await appendOpened(deps, actor, access, ledger, {
+      ...input,
+      reviewers,
       source,
       target,
-    )
-    const to = await appendPulls(repo, ledger, [{ event: 'open', record }])
-    return { moves: [{ repo, ref: ledgerRef, to }], value: number }
+    })
+    return { moves: [append], value: number }
   })
   return pullAfter(deps, access, { ...at, number })
+}
+
+interface Opening extends Omit<PullInput, 'require_mergeable' | 'reviewers'> {
+  readonly reviewers: readonly Pick<Reviewer, 'id' | 'name'>[]
+  /** The heads of both branches. */
+  readonly source: Oid
+  readonly target: Oid
+}
+
+/** Appends a new pull request to the ledger. The caller holds its lock, and has called `refusePair`. */
+export async function appendOpened(
+  deps: Deps,
+  actor: Person,
+  { repo, history }: NodeAccess,
+  ledger: Oid,
+  { source, target, reviewers, ...input }: Opening,
+): Promise<{ readonly append: Move; readonly number: number }> {
+  const event = changedBy(deps, actor)
+  const number = (await readLastNumber(repo, ledger)) + 1
+  const fields = {
+    id: newId(),
+    number,
+    ...pick(input),
+    status: 'open' as const,
+    author: event.by,
+    author_id: actor.id,
+    created_at: event.at,
+    ...event,
+    ...(reviewers.length > 0 && { reviewers: withSince(reviewers, [], event.at) }),
+  }
+  const record = await withHeads(
+    history,
+    { ...fields, source_commit: source, target_before: target, commits_ahead: 0, commits_behind: 0 },
+    source,
+    target,
+  )
+  return { append: { repo, ref: ledgerRef, to: await appendPulls(repo, ledger, [{ event: 'open', record }]) }, number }
 }
 
 /**
@@ -296,7 +326,7 @@ function headOf(repo: Repo, pair: Pair, field: keyof Pair, named: readonly (keyo
 }
 
 /** Refuses a pair that is already open. The caller holds the ledger's lock. @throws AppError pull_request_exists */
-async function refusePair(
+export async function refusePair(
   deps: Deps,
   { node, repo }: NodeAccess,
   ledger: Oid,
