@@ -33,8 +33,10 @@ import { showGeneral, showNewOrg, takeGeneral, takeNewOrg } from './pages/org-se
 import { showPassword, takePassword } from './pages/password.tsx'
 import { showProposal, takeProposal } from './pages/proposal.tsx'
 import { showProposals } from './pages/proposal-list.tsx'
+import { showRestore, takeRestore } from './pages/restore.tsx'
 import { showReset, showSignIn, showSignUp, takeReset, takeSignIn, takeSignOut, takeSignUp } from './pages/sign-in.tsx'
 import { showTokens, takeTokens } from './pages/tokens.tsx'
+import { showUndo, takeUndo } from './pages/undo.tsx'
 import { pageHtml, sendResult, setPageHeaders } from './render.tsx'
 import { Urls } from './urls.ts'
 
@@ -77,10 +79,12 @@ const routes: readonly Route[] = [
   { at: '/o/{org}/n/{node}', show: showNode },
   { at: '/o/{org}/n/{node}/history', show: showHistory },
   { at: '/o/{org}/n/{node}/commits/{id}', show: showCommit },
+  { at: '/o/{org}/n/{node}/commits/{id}/restore', show: showRestore, take: takeRestore },
   { at: '/o/{org}/n/{node}/blame', show: showBlame },
   { at: '/o/{org}/n/{node}/edit', show: showEdit, take: takeEdit, formBytes: mostTextBytes },
   { at: '/o/{org}/n/{node}/proposals', show: showProposals },
   { at: '/o/{org}/n/{node}/proposals/{number}', show: showProposal, take: takeProposal },
+  { at: '/o/{org}/n/{node}/proposals/{number}/undo', show: showUndo, take: takeUndo },
   { at: '/o/{org}/n/{node}/{slug}', show: showNode },
 ]
 

@@ -52,11 +52,15 @@ export class Urls {
   /** `at`: a branch, tag or commit. */
   readonly history = (org: string, node: string, at = 'main') => `${this.node(org, node)}/history${atRevision(at)}`
   readonly commit = (org: string, node: string, id: string) => `${this.node(org, node)}/commits/${segment(id)}`
+  /** The form that restores a commit of `branch`. */
+  readonly restore = (org: string, node: string, id: string, branch = 'main') =>
+    `${this.commit(org, node, id)}/restore${branch === 'main' ? '' : `?branch=${segment(branch)}`}`
   /** `at`: as for `history`. */
   readonly blame = (org: string, node: string, at = 'main') => `${this.node(org, node)}/blame${atRevision(at)}`
   readonly edit = (org: string, node: string) => `${this.node(org, node)}/edit`
   readonly proposals = (org: string, node: string) => `${this.node(org, node)}/proposals`
   readonly proposal = (org: string, node: string, number: number) => `${this.proposals(org, node)}/${number}`
+  readonly undo = (org: string, node: string, number: number) => `${this.proposal(org, node, number)}/undo`
   /** The raw bytes of a file. */
   readonly raw = (org: string, node: string, revision: string, path: string) =>
     `${this.root}/orgs/${segment(org)}/nodes/${segment(node)}/tree/${segment(revision)}/raw/${segment(path)}`

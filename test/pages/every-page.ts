@@ -38,7 +38,8 @@ export async function listPages(ann: PersonClient): Promise<ShownPage[]> {
   await propose('merged', 'more.md', 'More.\n')
   await made(ann.post(`${tree}/pull-requests/2/merge`, {}))
   await propose('open', 'connections/eats.json', edge)
-  const [{ id: head }] = (await made(ann.get(`${tree}/tree/main/commits`))).history
+  const commits = (await made(ann.get(`${tree}/tree/main/commits`))).history
+  const [head, first] = [commits.at(0).id, commits.at(-1).id]
   const at = `/o/${org}/n/${whales}`
   return [
     { name: 'welcome', path: '/', isAnonymous: true },
@@ -50,13 +51,15 @@ export async function listPages(ann: PersonClient): Promise<ShownPage[]> {
     { name: 'organisation', path: `/o/${org}` },
     { name: 'find', path: `/o/${org}/find?q=krill` },
     { name: 'node', path: at },
-    { name: 'node-at-commit', path: `${at}?at=${head}` },
+    { name: 'node-at-commit', path: `${at}?at=${first}` },
     { name: 'edit', path: `${at}/edit` },
     { name: 'new-node', path: `/o/${org}/new` },
     { name: 'graph', path: `/o/${org}/graph` },
     { name: 'org-proposals', path: `/o/${org}/proposals?status=all` },
     { name: 'history', path: `${at}/history` },
     { name: 'commit', path: `${at}/commits/${head}` },
+    { name: 'commit-first', path: `${at}/commits/${first}` },
+    { name: 'restore', path: `${at}/commits/${first}/restore` },
     { name: 'blame', path: `${at}/blame` },
     { name: 'proposals', path: `${at}/proposals` },
     { name: 'proposal-diverged', path: `${at}/proposals/1` },

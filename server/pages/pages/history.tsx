@@ -3,9 +3,11 @@
 import type { AnswerOf } from '../../http/in-process.ts'
 import { type Page, type PageContext, param } from '../page-context.ts'
 import { dayOf, plural, When } from '../parts/dates.tsx'
+import { mayWrite } from '../parts/editor-form.tsx'
 import { Impact, readImpact } from '../parts/impact.tsx'
 import { NodePath, readAtNode } from '../parts/node-head.tsx'
 import { Pages, pageOffset } from '../parts/paging.tsx'
+import { findOnMain, findRestorable, type Restorable, RestoreLink } from '../parts/restore-link.tsx'
 import { FileDiffs, readFileChanges } from '../text/diff.tsx'
 import type { Urls } from '../urls.ts'
 
@@ -28,8 +30,9 @@ export async function showHistory(visit: PageContext): Promise<Page> {
       : await api.listCommits({ path: { ...at.path, branch: revision }, query: { limit: pageSize, offset } })
   const { history, total } = told
   const { org, node } = at
+  const restorable = await findRestorable(visit, at, revision)
   return {
-    ...{ kind: 'page', place: { org, crumb: node.title }, facts: { at, told } },
+    ...{ kind: 'page', place: { org, crumb: node.title }, facts: { at, told, restorable } },
     head: { title: `History of ${node.title} · ${org.name}`, noIndex: true },
     body: () => (
       <main id="main" class="wide">
@@ -47,7 +50,7 @@ export async function showHistory(visit: PageContext): Promise<Page> {
             <header>
               <h2>{day}</h2>
             </header>
-            <CommitList urls={urls} org={org.id} commits={commits} />
+            <CommitList urls={urls} org={org.id} commits={commits} restorable={restorable} />
           </section>
         ))}
         <Pages base={urls.history(org.id, node.id, revision)} offset={offset} size={pageSize} total={total} />
@@ -71,9 +74,11 @@ interface CommitListProps {
   readonly urls: Urls
   readonly org: string
   readonly commits: readonly Commit[]
+  /** The branch that the commits belong to, if the visitor may restore them. */
+  readonly restorable?: Restorable | undefined
 }
 
-export function CommitList({ urls, org, commits }: CommitListProps) {
+export function CommitList({ urls, org, commits, restorable }: CommitListProps) {
   return (
     <ul class="commits">
       {commits.map(({ id, node_id, message, author, created_at }) => (
@@ -83,13 +88,16 @@ export function CommitList({ urls, org, commits }: CommitListProps) {
           <small>
             {author}, <When time={created_at} />
           </small>
+          {restorable && restorable.head !== id && (
+            <RestoreLink href={urls.restore(org, node_id, id, restorable.branch)} of={firstLine(message)} />
+          )}
         </li>
       ))}
     </ul>
   )
 }
 
-function firstLine(message: string): string {
+export function firstLine(message: string): string {
   return message.split('\n', 1)[0]?.trim().slice(0, 200) || 'No message'
 }
 
@@ -97,18 +105,20 @@ export async function showCommit(visit: PageContext): Promise<Page> {
   const { api, urls } = visit
   const at = await readAtNode(visit)
   const id = param(visit, 'id')
-  const commit = await api.getCommit({ path: { ...at.path, branch: id, commit_id: id } })
+  const onMain = await findOnMain(api, at, id)
+  const commit = onMain ?? (await api.getCommit({ path: { ...at.path, branch: id, commit_id: id } }))
   const [files, edges] = await Promise.all([
     readFileChanges(api, at.path, commit.changes),
     readImpact(api, at.path, commit.changes),
   ])
   const { org, node } = at
+  const isRestorable = onMain !== undefined && commit.id !== node.head && mayWrite(org.role)
   // The changes of a commit never change, so the ETag does not need them.
   const { changes: _, ...whole } = commit
   const fields = { ...whole, message: commit.message.slice(0, longestMessage) }
   const [, ...rest] = fields.message.split('\n')
   return {
-    ...{ kind: 'page', place: { org, crumb: node.title }, facts: { at, fields, edges } },
+    ...{ kind: 'page', place: { org, crumb: node.title }, facts: { at, fields, edges, isRestorable } },
     head: { title: `${firstLine(commit.message)} · ${node.title}`, noIndex: true },
     body: () => (
       <main id="main" class="wide">
@@ -120,6 +130,7 @@ export async function showCommit(visit: PageContext): Promise<Page> {
           </span>
           <span class="ref">{commit.id}</span>
           <a href={`${urls.node(org.id, node.id)}?at=${commit.id}`}>View this version</a>
+          {isRestorable && <RestoreLink href={urls.restore(org.id, node.id, commit.id)} isButton />}
         </div>
         {rest.join('\n').trim() && <p class="message">{rest.join('\n').trim()}</p>}
         {edges.length > 0 && <Impact urls={urls} org={org.id} title={node.title} edges={edges} />}

@@ -8,7 +8,9 @@ import { plural, When } from '../parts/dates.tsx'
 import { mayWrite } from '../parts/editor-form.tsx'
 import { Icon } from '../parts/icons.tsx'
 import { neighboursOf } from '../parts/neighbours.tsx'
+import type { AtNode } from '../parts/node-head.tsx'
 import { Rail } from '../parts/rail.tsx'
+import { findOnMain } from '../parts/restore-link.tsx'
 import { readTree, TreeSide } from '../parts/tree.tsx'
 import { resolver } from '../text/links.ts'
 import { type ShownText, showText } from '../text/texts.ts'
@@ -43,7 +45,8 @@ export async function showNode(visit: PageContext): Promise<PageResult> {
     readTree(api, org.id, node),
   ])
   const { text_content: _, ...rest } = node
-  const facts = { rest, org, version, history, proposals, tree, revision }
+  const restorable = await restorableAt(api, { path, org, node }, revision, history.history[0]?.id)
+  const facts = { rest, org, version, history, proposals, tree, revision, restorable }
   const canonical = urls.absolute(urls.node(org.id, node.id, node.slug))
   let shown = notShown
   return {
@@ -74,7 +77,7 @@ export async function showNode(visit: PageContext): Promise<PageResult> {
                 time={revision === 'main' ? node.updated_at : history.history[0]?.created_at}
                 proposals={proposals}
               />
-              {revision !== 'main' && <AsItWas visit={visit} node={node} revision={revision} />}
+              {revision !== 'main' && <AsItWas visit={visit} node={node} revision={revision} restorable={restorable} />}
               <div class="prose" dangerouslySetInnerHTML={{ __html: shown.html }} />
               {version.wholeText !== undefined && (
                 <p class="why">
@@ -98,6 +101,17 @@ export async function showNode(visit: PageContext): Promise<PageResult> {
       )
     },
   }
+}
+
+/** Returns the commit that is shown, if the visitor may restore it on main. */
+async function restorableAt(
+  api: Api,
+  at: AtNode,
+  revision: string,
+  shown: string | undefined,
+): Promise<string | undefined> {
+  if (revision === 'main' || shown === undefined || shown === at.node.head || !mayWrite(at.org.role)) return undefined
+  return (await findOnMain(api, at, shown))?.id
 }
 
 interface Proposals {
@@ -253,13 +267,27 @@ function Meta({ visit: { urls }, node, isEditable, revision, commits, latest, ti
   )
 }
 
-function AsItWas({ visit: { urls }, node, revision }: { visit: PageContext; node: Node; revision: string }) {
+interface AsItWasProps {
+  readonly visit: PageContext
+  readonly node: Node
+  readonly revision: string
+  /** The commit, if the visitor may restore it. */
+  readonly restorable: string | undefined
+}
+
+function AsItWas({ visit: { urls }, node, revision, restorable }: AsItWasProps) {
   const isCommit = /^[0-9a-f]{40}$/.test(revision)
   return (
     <p class="notice">
       {isCommit ? 'You are viewing commit ' : 'You are viewing '}
       <span class="ref">{isCommit ? revision.slice(0, 8) : revision}</span>.{' '}
       <a href={urls.node(node.org_id, node.id)}>View main</a>
+      {restorable !== undefined && (
+        <>
+          {' or '}
+          <a href={urls.restore(node.org_id, node.id, restorable)}>restore this version</a>
+        </>
+      )}
     </p>
   )
 }

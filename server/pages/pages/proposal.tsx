@@ -14,6 +14,7 @@ import { resolver } from '../text/links.ts'
 import { showText } from '../text/texts.ts'
 import { CommitList } from './history.tsx'
 import { Pill } from './proposal-list.tsx'
+import { UndoButton } from './undo.tsx'
 
 type Pull = AnswerOf<'getPull'>['pr']
 
@@ -179,6 +180,7 @@ function Box({ visit, at: { org }, pr, problem }: BoxProps) {
           Reopen
         </Act>
       )}
+      {pr.status === 'merged' && isEditor && <UndoButton urls={visit.urls} org={org.id} pr={pr} />}
       <dl class="facts">
         <dt>Ahead</dt>
         <dd>{plural(pr.commits_ahead, 'commit')}</dd>

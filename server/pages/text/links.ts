@@ -31,7 +31,7 @@ export function resolver(urls: Urls, at: TextAt, links: readonly Link[]): Resolv
   }
   return (target, isWiki) => {
     const link = known.get(`${isWiki} ${target.slice(0, knownCharacters)}`)
-    if (link === undefined) return unlisted(target)
+    if (link === undefined) return unlisted(urls, at, target)
     return targetOf(urls, at, link, target) ?? (isWiki && at.isEditable ? toMake(urls, at, target) : undefined)
   }
 }
@@ -64,8 +64,11 @@ function toMake(urls: Urls, { org, node }: TextAt, target: string): Target | und
 }
 
 /** Resolves a target that `listLinks` omits: beyond its limit, or in a proposal's description. */
-function unlisted(target: string): Target | undefined {
-  return outside(target)
+function unlisted(urls: Urls, { org }: TextAt, target: string): Target | undefined {
+  const [, of, node, number] =
+    /^\/orgs\/([^/]+)\/nodes\/([\da-f-]{36})\/pull-requests\/([1-9]\d{0,8})$/.exec(target) ?? []
+  if (of !== org || node === undefined) return outside(target)
+  return { kind: 'node', href: urls.proposal(org, node, Number(number)), name: `#${number}` }
 }
 
 function outside(target: string): Target | undefined {
