@@ -1041,8 +1041,9 @@ export interface paths {
         put?: never;
         /**
          * Create a branch
-         * @description Requires the `editor` role. The new branch starts at `from`: a branch, a Git tag or a commit id of this node.
-         *     A `from` that does not exist, or a name that Git does not allow, is 422.
+         * @description Requires the `contributor` role if the new branch is the caller's own, else the `editor` role. It starts at
+         *     `from`: a branch, a Git tag or a commit id of this node. A `from` that does not exist, or a name that Git does
+         *     not allow, is 422.
          */
         post: operations["createBranch"];
         delete?: never;
@@ -1085,9 +1086,10 @@ export interface paths {
         post?: never;
         /**
          * Delete a branch
-         * @description Requires the `editor` role. Open pull requests from the branch are closed and keep its head. Pull requests
-         *     into the branch are retargeted to `main`. They are closed instead if source and target would be the same, or
-         *     if an open pull request for that pair exists. `main` cannot be deleted.
+         * @description Requires the `contributor` role if the branch is the caller's own, else the `editor` role. Open pull requests
+         *     from the branch are closed and keep its head. Pull requests into the branch are retargeted to `main`. They are
+         *     closed instead if source and target would be the same, or if an open pull request for that pair exists. `main`
+         *     cannot be deleted.
          */
         delete: operations["deleteBranch"];
         options?: never;
@@ -1427,9 +1429,10 @@ export interface paths {
         put?: never;
         /**
          * Commit to a branch
-         * @description Requires the `editor` role. Applies all changes as one commit on top of the branch, or changes nothing. The
-         *     paths must form a tree that Git accepts, and the node's own files must be well-formed. On `main`, the rules of
-         *     the graph also apply. Deleting a path that does not exist, or naming a path twice, is 422.
+         * @description Requires the `contributor` role if the branch is the caller's own, else the `editor` role. Applies all changes
+         *     as one commit on top of the branch, or changes nothing. The paths must form a tree that Git accepts, and the
+         *     node's own files must be well-formed. On `main`, the rules of the graph also apply. Deleting a path that does
+         *     not exist, or naming a path twice, is 422.
          *
          *     `expected_head: null` makes the first commit of an empty repository.
          */
@@ -1652,9 +1655,9 @@ export interface paths {
         put?: never;
         /**
          * Open a pull request
-         * @description Requires the `editor` role. Proposes to move `target_branch` to the head of `source_branch`. Both must exist
-         *     and differ, else 422. Numbers count up from 1 in each node. The pull request need not be mergeable yet:
-         *     `merge_reason` says what is missing.
+         * @description Requires the `contributor` role if the source is the caller's own branch, else the `editor` role. Proposes to
+         *     move `target_branch` to the head of `source_branch`. Both must exist and differ, else 422. Numbers count up
+         *     from 1 in each node. The pull request need not be mergeable yet: `merge_reason` says what is missing.
          */
         post: operations["openPull"];
         delete?: never;
@@ -1698,9 +1701,10 @@ export interface paths {
         head?: never;
         /**
          * Change, close or reopen a pull request
-         * @description Requires the `editor` role. Fields you leave out stay as they are. `status: closed` closes the pull request.
-         *     `status: open` reopens it if both branches exist and no other pull request is open for the pair. A merged pull
-         *     request cannot be changed. A target branch that does not exist, or that is the source, is 422.
+         * @description Requires the `contributor` role if the caller opened the pull request, else the `editor` role. Fields you leave
+         *     out stay as they are. `status: closed` closes the pull request. `status: open` reopens it if both branches
+         *     exist and no other pull request is open for the pair. A merged pull request cannot be changed. A target branch
+         *     that does not exist, or that is the source, is 422.
          */
         patch: operations["updatePull"];
         trace?: never;
@@ -1770,10 +1774,10 @@ export interface paths {
         put?: never;
         /**
          * Rebase the source of a pull request
-         * @description Requires the `editor` role. Rebases the commits of the source onto the target, so that a pull request that has
-         *     `diverged` can merge. If the source is up to date, the response is 200 and nothing changes. If the commits
-         *     conflict, nothing moves and the response is 409 with the `paths`. If the caller disconnects, the rebase stops
-         *     and nothing moves.
+         * @description Requires the `contributor` role if the source is the caller's own branch, else the `editor` role. Rebases the
+         *     commits of the source onto the target, so that a pull request that has `diverged` can merge. If the source is
+         *     up to date, the response is 200 and nothing changes. If the commits conflict, nothing moves and the response is
+         *     409 with the `paths`. If the caller disconnects, the rebase stops and nothing moves.
          */
         post: operations["updatePullBranch"];
         delete?: never;
@@ -2940,7 +2944,7 @@ export interface components {
          * @description A member's role. Each role includes the permissions of those before it.
          * @enum {string}
          */
-        Role: "reader" | "editor" | "maintainer" | "owner";
+        Role: "reader" | "contributor" | "editor" | "maintainer" | "owner";
         /**
          * @description The kind of file, which follows from its path.
          * @enum {string}
@@ -3339,6 +3343,12 @@ export interface components {
             updated_at: components["schemas"]["UtcTime"];
             /** @description The caller's role. Absent if the caller is not a member. */
             role?: components["schemas"]["Role"];
+            /**
+             * @description Only for contributors: the beginning of the names of the caller's own branches. The caller can change no
+             *     other branch. Absent for other roles.
+             * @example users/9b8d7e6f5a06/
+             */
+            branch_prefix?: string;
         };
         /** @description A page of organisations. */
         OrgPage: {
@@ -5148,6 +5158,12 @@ export interface components {
             current_head?: components["schemas"]["Oid"];
             /** @description With `pull_request_exists`, the number of the open pull request. */
             number?: number;
+            /**
+             * @description With `forbidden`, if the caller is a contributor and the change is of a branch that is not their own. It is
+             *     allowed on a branch whose name begins with this.
+             * @example users/9b8d7e6f5a06/
+             */
+            branch_prefix?: string;
             /**
              * @description With `token_scope`, if the token can only read.
              * @enum {string}

@@ -34,7 +34,7 @@ export interface MemberTable {
 }
 
 /** Roles, from the fewest permissions to the most. */
-export const roles = ['reader', 'editor', 'maintainer', 'owner'] as const
+export const roles = ['reader', 'contributor', 'editor', 'maintainer', 'owner'] as const
 export type Role = (typeof roles)[number]
 
 export interface NodeTable {

@@ -209,7 +209,7 @@ function addPeopleCommands(program: Command, run: Run): void {
     .command('invite')
     .description('Create an invitation to join an organisation or only to sign up, and print its token')
     .option('--org <id>', 'Organisation that invited users join')
-    .option('--role <role>', 'Role of the users: reader, editor, maintainer or owner')
+    .option('--role <role>', 'Role of the users: reader, contributor, editor, maintainer or owner')
     .option('--email <email>', 'Restrict the invitation to this e-mail address')
     .option('--uses <n>', 'Number of users who may use it, 1 to 1000', '1')
     .option('--days <n>', 'Days until it expires, 1 to 30', '7')
@@ -231,7 +231,7 @@ function addPeopleCommands(program: Command, run: Run): void {
     .description('Add a user to an organisation, or change their role')
     .argument('<org>', 'Id of the organisation')
     .argument('<email>', "E-mail address of the user's account")
-    .argument('<role>', 'Role of the user: reader, editor, maintainer or owner')
+    .argument('<role>', 'Role of the user: reader, contributor, editor, maintainer or owner')
     .action(async (org: string, email: string, role: string) => {
       run.ends(await addMember(run.call(), org, email, role))
     })

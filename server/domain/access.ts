@@ -19,6 +19,7 @@ import { isDatabaseStorageError } from '../../index/sqlite/database.ts'
 import type { Deps } from '../base/deps.ts'
 import { AppError } from '../base/errors.ts'
 import type { Actor, Person } from './actor.ts'
+import { isOpener, isOwnRef, type Opened, ownPrefix } from './format/ownership.ts'
 import { historyOf } from './indexing/history.ts'
 import { indexNode, indexOrg } from './indexing/index-node.ts'
 import { indexedBranches, matchesIndexed } from './indexing/indexed-branches.ts'
@@ -26,12 +27,25 @@ import { branchRefs, isId, ledgerRef, main, nodeRepo, orgRepo } from './layout.t
 import type { NodeAt, OrgAt } from './targets.ts'
 
 /** The role that a use case requires. `public`: none, if the organisation is published. */
-export type Need = 'public' | Role
+export type Need = 'public' | Role | Change
 
-export interface OrgAccess {
-  readonly org: OrgRow
+/**
+ * A change of something that may belong to the caller. Contributors may make it if it does, and editors always.
+ *
+ * `ref`: moves this branch or tag, by its full name. `opened`: changes this pull request.
+ */
+type Change = { readonly ref: string } | { readonly opened: Opened }
+
+/** A caller's rights in an organisation. */
+export interface Rights {
   /** Null: the caller reads as anonymous callers do. */
   readonly role: Role | null
+  /** Absent for anonymous callers. */
+  readonly person?: Person
+}
+
+export interface OrgAccess extends Rights {
+  readonly org: OrgRow
   /** Copied from the caller's token. */
   readonly onlyNode?: string
 }
@@ -78,8 +92,8 @@ export async function authorizeNodeInOrg(
   if (!node) throw new AppError('node_not_found', 'Node not found')
   requireRole(access, need)
   const repo = nodeRepo(deps.store, access.org.id, nodeId)
-  const { org, role, onlyNode } = access
-  const seen = { org, role, ...(onlyNode === undefined ? {} : { onlyNode }) }
+  const { org, role, person, onlyNode } = access
+  const seen = { org, role, ...(person && { person }), ...(onlyNode === undefined ? {} : { onlyNode }) }
   return { ...seen, node, repo, history: historyOf(deps, nodeId, repo) }
 }
 
@@ -104,11 +118,12 @@ export function invalidTokenError(): AppError {
   return new AppError('invalid_token', 'The token is invalid, expired or revoked')
 }
 
-/** Checks the caller and their role again, under a lock. @throws AppError invalid_token, forbidden */
-export async function recheckAccess(deps: Deps, person: Person, orgId: string, need: Role): Promise<void> {
+/** Checks the caller and their role again, under a lock. Returns their rights. @throws AppError invalid_token, forbidden */
+export async function recheckAccess(deps: Deps, person: Person, orgId: string, need: Need): Promise<Rights> {
   await requireSignedIn(deps.credentials.read, person)
-  const role = await findRole(deps.index.read, orgId, person.id)
-  if (!role || !includesRole(role, need)) throw new AppError('forbidden', `You need the ${need} role`)
+  const rights = { role: (await findRole(deps.index.read, orgId, person.id)) ?? null, person }
+  requireRole(rights, need)
+  return rights
 }
 
 /** True if `role` includes the rights of `need`. */
@@ -126,7 +141,7 @@ async function visibleOrg(deps: Deps, actor: Actor, orgId: string): Promise<OrgA
   if (found === undefined || (found.role === null && !found.org.published)) {
     throw new AppError('org_not_found', 'Organisation not found')
   }
-  return actor.onlyNode === undefined ? found : { ...found, onlyNode: actor.onlyNode }
+  return { ...found, person: actor, ...(actor.onlyNode === undefined ? {} : { onlyNode: actor.onlyNode }) }
 }
 
 /** Returns the organisation and the user's role in it, from one snapshot. */
@@ -137,13 +152,29 @@ async function findSeen(deps: Deps, orgId: string, userId: string): Promise<OrgA
   return seen ?? ((await findOrg(deps, orgId)) && known())
 }
 
-/** @throws AppError forbidden */
-export function requireRole({ role }: OrgAccess, need: Need): void {
-  if (need === 'public' || (role && includesRole(role, need))) return
-  throw new AppError(
-    'forbidden',
-    role ? `You need the ${need} role; yours is ${role}` : 'Only members of the organisation can do this',
-  )
+/**
+ * Checks the required role. Contributors may change what belongs to them.
+ *
+ * @throws AppError forbidden; with `branch_prefix` for a contributor who may make the change on a branch below it
+ */
+export function requireRole(rights: Rights, need: Need): void {
+  const { role, person } = rights
+  const least = leastRole(rights, need)
+  if (least === 'public' || (role && includesRole(role, least))) return
+  if (!role) throw new AppError('forbidden', 'Only members of the organisation can do this')
+  if (typeof need === 'string' || role !== 'contributor' || !person)
+    throw new AppError('forbidden', `You need the ${least} role; yours is ${role}`)
+  if ('opened' in need)
+    throw new AppError('forbidden', 'Contributors can change only the pull requests that they opened')
+  const branch_prefix = ownPrefix(person.id)
+  const detail = `Contributors can change only branches below ${branch_prefix}; make the change there and open a pull request`
+  throw new AppError('forbidden', detail, { branch_prefix })
+}
+
+function leastRole({ person }: Rights, need: Need): 'public' | Role {
+  if (typeof need === 'string') return need
+  const isOwn = person && ('ref' in need ? isOwnRef(person.id, need.ref) : isOpener(person, need.opened))
+  return isOwn ? 'contributor' : 'editor'
 }
 
 /** Returns the organisation's row. If a crash left it out of the index, its repository is indexed first. */

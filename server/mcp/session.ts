@@ -17,6 +17,8 @@ export interface RefusalFacts {
   readonly currentHead?: string | undefined
   /** With `pull_request_exists`: the number of the open pull request. */
   readonly number?: number | undefined
+  /** With `forbidden`: the prefix of the only branches that the caller may change. */
+  readonly branchPrefix?: string | undefined
   /** With `token_scope`: the only organisation that the token reaches. */
   readonly tokenOrgId?: string | undefined
 }

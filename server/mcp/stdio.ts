@@ -72,10 +72,10 @@ export async function serveOnStdio({ url, token, signal }: Options, onError: (er
       ? merge_problems.map(({ path, reason }) => ({ loc: ['file', path], msg: reason }))
       : []
     const isInvalid = error instanceof Invalid
-    const { current_head: currentHead, number, token_org_id: tokenOrgId } = problem
+    const { current_head: currentHead, number, branch_prefix: branchPrefix, token_org_id: tokenOrgId } = problem
     return {
       ...{ status, code, ...messageOf(error), problems: isInvalid ? error.fields : files },
-      ...{ currentHead, number, tokenOrgId },
+      ...{ currentHead, number, branchPrefix, tokenOrgId },
     }
   }
 

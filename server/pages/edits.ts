@@ -63,16 +63,17 @@ export async function saveEdit(api: Api, path: NodePath, source: Source, edit: E
  * Commits an edit to a new branch and opens a proposal. The branch starts where the edit began, so that the commit cannot
  * conflict. It is deleted again if a later step is refused.
  *
+ * @param source with `branches`, the beginning of its name, if the user may change only their own branches
  * @returns the number of the proposal
  */
 export async function proposeEdit(
   api: Api,
   path: NodePath,
-  source: Source & { readonly head: string; readonly slug: string },
+  source: Source & { readonly head: string; readonly slug: string; readonly branches?: string | undefined },
   edit: Edit,
 ): Promise<number> {
   const changes = await changesOf(api, path, source, edit)
-  const branch = `proposals/${source.slug || 'node'}-${letters(most.letters)}`
+  const branch = `${source.branches ?? ''}proposals/${source.slug || 'node'}-${letters(most.letters)}`
   await api.createBranch({ path, body: { name: branch, from: source.head } })
   try {
     const message = messageOf(edit)

@@ -119,7 +119,7 @@ export interface components {
          * @description A member's role. Each role includes the permissions of those before it.
          * @enum {string}
          */
-        readonly Role: "reader" | "editor" | "maintainer" | "owner";
+        readonly Role: "reader" | "contributor" | "editor" | "maintainer" | "owner";
         /**
          * @description The kind of file, which follows from its path.
          * @enum {string}
@@ -518,6 +518,11 @@ export interface components {
             readonly updated_at: components["schemas"]["UtcTime"];
             /** @description The caller's role. Absent if the caller is not a member. */
             readonly role?: components["schemas"]["Role"];
+            /**
+             * @description Only for contributors: the beginning of the names of the caller's own branches. The caller can change no
+             *     other branch. Absent for other roles.
+             */
+            readonly branch_prefix?: string;
         };
         /** @description A page of organisations. */
         readonly OrgPage: {
@@ -2321,6 +2326,11 @@ export interface components {
             readonly current_head?: components["schemas"]["Oid"];
             /** @description With `pull_request_exists`, the number of the open pull request. */
             readonly number?: number;
+            /**
+             * @description With `forbidden`, if the caller is a contributor and the change is of a branch that is not their own. It is
+             *     allowed on a branch whose name begins with this.
+             */
+            readonly branch_prefix?: string;
             /**
              * @description With `token_scope`, if the token can only read.
              * @enum {string}

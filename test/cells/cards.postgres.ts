@@ -84,7 +84,7 @@ describe('the list of one’s organisations', () => {
     const change = fc.oneof(
       fc.record({ name: fc.constantFrom('Atlas', 'Ökologie', 'zebra', 'Äpfel') }),
       fc.record({ published: fc.boolean(), description: fc.constantFrom('', 'Maps', 'Größe') }),
-      fc.record({ role: fc.constantFrom('reader', 'editor', 'maintainer', 'owner') }),
+      fc.record({ role: fc.constantFrom('reader', 'contributor', 'editor', 'maintainer', 'owner') }),
       fc.constant({ gone: true }),
     )
     const orgs: string[] = []

@@ -185,7 +185,9 @@ describe('git: what a push cannot do', () => {
     const eve = await signUp(grove, 'Eve')
     await ann.put(`/orgs/${node.org}/members/eve@example.org`, { role: 'editor' })
     const EVES = remoteUrl(grove, node.org, node.id, eve.session.accessToken)
-    expect(await refused(`git push ${EVES} proposed:main`)).to.include('(You need the maintainer role)')
+    expect(await refused(`git push ${EVES} proposed:main`)).to.include(
+      '(You need the maintainer role; yours is editor)',
+    )
     expect(await desk.done('cd whales; git push -q origin proposed:main')).to.include(
       `Pull request ${number} is merged`,
     )
@@ -204,7 +206,7 @@ describe('git: what a push cannot do', () => {
       text: "remote: Organisation not found\nfatal: repository 'URL' not found\n",
     })
     await ann.put(`/orgs/${node.org}/members/rex@example.org`, { role: 'reader' })
-    expect((await push(url)).text).to.include('You need the editor role; yours is reader')
+    expect((await push(url)).text).to.include('You need the contributor role; yours is reader')
     expect((await push(remoteUrl(grove, node.org, node.id))).text).to.include('could not read Username')
     expect((await push(remoteUrl(grove, node.org, node.id, 'grv_nonsense'))).text).to.include('Authentication failed')
     const { status, headers } = await client(grove).get(

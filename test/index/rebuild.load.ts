@@ -181,7 +181,7 @@ async function perform({ ann, bob, orgs, dataDir }: World, operation: Operation)
       return [await ann.delete(`${at}/branches/${encodeURIComponent(branch)}`)]
     case 'member': {
       const member = `${org}/members/${bob.user.email}`
-      const role = pick(['reader', 'editor', 'maintainer', 'owner'], other)
+      const role = pick(['reader', 'contributor', 'editor', 'maintainer', 'owner'], other)
       return [way % 3 === 0 ? await ann.delete(member) : await ann.put(member, { role })]
     }
     case 'org':

@@ -159,7 +159,7 @@ describe('grove restore', () => {
     const { code, stdout } = await command(target, 'restore', copy)
     expect(code).to.equal(1)
     expect(wrongIn(stdout)).to.include.members([
-      `${ann.org}/org.git: members/00000000-0000-4000-8000-000000000000.json is damaged, so this member is skipped: role: Invalid option: expected one of "reader"|"editor"|"maintainer"|"owner"`,
+      `${ann.org}/org.git: members/00000000-0000-4000-8000-000000000000.json is damaged, so this member is skipped: role: Invalid option: expected one of "reader"|"contributor"|"editor"|"maintainer"|"owner"`,
       `${ann.org}/org.git: has other refs than the manifest lists`,
     ])
     expect(wrongIn(stdout).filter((line) => line.includes(`members/${bob.user.id}.json is damaged`))).to.have.length(1)

@@ -62,7 +62,10 @@ describe('grove invite', () => {
       [['--org', org], 'Use --org and --role together'],
       [['--role', 'reader'], 'Use --org and --role together'],
       [['--org', 'nonsense', '--role', 'reader'], 'nonsense is not an organisation id'],
-      [['--org', org, '--role', 'king'], 'king is not a role; use one of reader, editor, maintainer, owner'],
+      [
+        ['--org', org, '--role', 'king'],
+        'king is not a role; use one of reader, contributor, editor, maintainer, owner',
+      ],
       [['--org', unknown, '--role', 'reader'], 'Organisation not found'],
       [['--email', 'nobody'], 'nobody is not an e-mail address'],
       [['--uses', '0'], '--uses 0 is not a number from 1 to 1000'],

@@ -33,13 +33,13 @@ describe('grove member add', () => {
   }
 
   it('adds, raises and lowers by a commit of the operator each, which the service has at once', async () => {
-    for (const role of ['reader', 'owner', 'editor']) {
+    for (const role of ['reader', 'owner', 'contributor', 'editor']) {
       const stdout = `bob@example.org is ${role} of ${org}\n`
       expect(await add('BOB@example.org', role, org.toUpperCase())).to.deep.equal({ code: 0, stdout, stderr: '' })
       expect((await bob.get(`/orgs/${org}`).then(expecting(200))).body.role).to.equal(role)
     }
     expect(git.lines('log', '--format=%an <%ae> %s')).to.deep.equal([
-      ...Array(3).fill('operator <operator@grove.invalid> member'),
+      ...Array(4).fill('operator <operator@grove.invalid> member'),
       'Ann <ann@example.org> create',
     ])
   })
@@ -57,7 +57,10 @@ describe('grove member add', () => {
     const unknown = randomUUID()
     const cases: [string[], string][] = [
       [['nonsense', 'bob@example.org', 'reader'], 'nonsense is not an organisation id'],
-      [[org, 'bob@example.org', 'king'], 'king is not a role; use one of reader, editor, maintainer, owner'],
+      [
+        [org, 'bob@example.org', 'king'],
+        'king is not a role; use one of reader, contributor, editor, maintainer, owner',
+      ],
       [[unknown, 'bob@example.org', 'reader'], 'Organisation not found'],
       [[org, 'nobody@example.org', 'reader'], 'There is no account with this e-mail address'],
       [[org, 'ann@example.org', 'editor'], 'An organisation must have an owner; make another member an owner first'],

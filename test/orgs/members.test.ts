@@ -74,7 +74,7 @@ describe('organisations', () => {
 
     it('may leave, whatever their role', async () => {
       const org = await newOrg()
-      for (const role of ['reader', 'editor', 'maintainer', 'owner']) {
+      for (const role of ['reader', 'contributor', 'editor', 'maintainer', 'owner']) {
         await put(org, bob, role)
         expect((await bob.delete(`/orgs/${org}/members/BOB@example.org`)).status, role).to.equal(204)
         expect(await bob.get(`/orgs/${org}`), role).to.deep.equal(noOrg)

@@ -210,7 +210,7 @@ describe('editing without script', () => {
     expect(await reader.page.getByRole('link', { name: 'Edit', exact: true }).count()).to.equal(0)
     expect(await reader.page.locator('.prose a.missing').count()).to.equal(0)
     expect((await reader.open(editOf(node))).status).to.equal(403)
-    expect(await reader.page.locator('main').textContent()).to.include('You need the editor role')
+    expect(await reader.page.locator('main').textContent()).to.include('You need the contributor role')
     expect((await reader.open(`/o/${org}/new`)).status).to.equal(403)
     await reader.context.close()
     const { status } = await client(grove).get(`/o/${org}/new`)

@@ -3,7 +3,15 @@
 import { expect } from 'chai'
 import { table } from '../support/attempts.ts'
 import { callers } from '../support/cast.ts'
-import { attemptOf, expectedSecurity, expectedStatus, send, senderOf, specOperations } from '../support/permissions.ts'
+import {
+  attemptOf,
+  expectedSecurity,
+  expectedStatus,
+  ownAttemptOf,
+  send,
+  senderOf,
+  specOperations,
+} from '../support/permissions.ts'
 import { hidden, open, useScene } from './scene.ts'
 
 describe('permissions', () => {
@@ -24,21 +32,28 @@ describe('permissions', () => {
         for (const operation of specOperations) {
           const { id, path, success } = operation
           if (published && !path.includes('{org_id}')) continue
-          const { need } = table[id]
-          const statuses = callers.map((caller) => [caller, expectedStatus(need, caller, published, success)] as const)
+          const { need, own } = table[id]
+          const kinds = [{ need, what: '', attemptFor: attemptOf }]
+          if (own) kinds.push({ need: 'contributor', what: ' on what is a contributor’s', attemptFor: ownAttemptOf })
+          for (const { need, what, attemptFor } of kinds) {
+            const statuses = callers.map(
+              (caller) => [caller, expectedStatus(need, caller, published, success)] as const,
+            )
+            const said = statuses.map(([caller, status]) => `${caller} ${status}`).join(', ')
 
-          it(`${id} answers ${statuses.map(([caller, status]) => `${caller} ${status}`).join(', ')}`, async () => {
-            const world = published ? open : hidden
-            // Who may do it first does what the others were refused: had it happened all the same, it would not succeed.
-            let attempt = await attemptOf(id, world)
-            const answered: [string, number][] = []
-            for (const caller of callers) {
-              const { status } = await send(senderOf(world, caller, attempt), operation, attempt)
-              answered.push([caller, status])
-              if (status === success) attempt = await attemptOf(id, world)
-            }
-            expect(answered).to.deep.equal(statuses)
-          })
+            it(`${id}${what} answers ${said}`, async () => {
+              const world = published ? open : hidden
+              // Who may do it first does what the others were refused: had it happened all the same, it would not succeed.
+              let attempt = await attemptFor(id, world)
+              const answered: [string, number][] = []
+              for (const caller of callers) {
+                const { status } = await send(senderOf(world, caller, attempt), operation, attempt)
+                answered.push([caller, status])
+                if (status === success) attempt = await attemptFor(id, world)
+              }
+              expect(answered).to.deep.equal(statuses)
+            })
+          }
         }
       })
     }

@@ -9,7 +9,9 @@ import {
   makeInvitation,
   makeNode,
   makeOrg,
+  makeOwnProposal,
   makeProposal,
+  ownDraft,
   proposal,
   type World,
   writing,
@@ -37,6 +39,7 @@ export type Need =
   | 'own'
   | 'administrator'
   | 'reader'
+  | 'contributor'
   | 'editor'
   | 'maintainer'
   | 'owner'
@@ -56,6 +59,8 @@ interface Row {
   readonly need: Need
   /** Makes the objects that the request needs. Makes new ones each time if the request consumes them. */
   attempt(world: World): Attempt | Promise<Attempt>
+  /** The same on what belongs to the contributor. The least role is then `contributor`. */
+  own?(world: World): Attempt | Promise<Attempt>
 }
 
 async function newRefreshToken({ owner, people }: World): Promise<string> {
@@ -90,6 +95,11 @@ async function reviewing(world: World, node: string) {
 
 const pullPath = ({ org }: World, node: string) => `/orgs/${org}/nodes/${node}/pull-requests/1`
 
+/** Moves main, so that the branch of pull request 1 can be updated. */
+async function onDiverged({ owner, org }: World, node_id: string): Promise<Attempt> {
+  await made(owner.post(`/orgs/${org}/nodes/${node_id}/tree/main/commits`, writing('song.md')))
+  return { params: { node_id, number: '1' }, body: {} }
+}
 const onPull = ({ node }: World): Attempt => ({ params: { node_id: node, number: '1' } })
 
 export const table: Readonly<Record<keyof operations, Row>> = {
@@ -240,11 +250,16 @@ export const table: Readonly<Record<keyof operations, Row>> = {
   createBranch: {
     need: 'editor',
     attempt: async (world) => ({ params: { node_id: await makeNode(world) }, body: { name: 'draft' } }),
+    own: async (world) => ({ params: { node_id: await makeNode(world) }, body: { name: ownDraft(world).name } }),
   },
   getBranch: { need: 'public', attempt: onMain },
   deleteBranch: {
     need: 'editor',
     attempt: async (world) => ({ params: { node_id: await makeDraft(world), branch: 'draft' } }),
+    own: async (world) => {
+      const branch = ownDraft(world).name
+      return { params: { node_id: await makeDraft(world, branch), branch } }
+    },
   },
   restoreBranch: {
     need: 'editor',
@@ -253,6 +268,12 @@ export const table: Readonly<Record<keyof operations, Row>> = {
       const tree = `/orgs/${world.org}/nodes/${node_id}/tree/main/commits`
       const { parent_commits } = await made(world.owner.post(tree, writing('song.md')))
       return { params: { node_id, branch: 'main' }, body: { commit: parent_commits[0] } }
+    },
+    own: async (world) => {
+      const branch = ownDraft(world).name
+      const node_id = await makeDraft(world, branch)
+      const { head } = await made(world.owner.get(`/orgs/${world.org}/nodes/${node_id}`))
+      return { params: { node_id, branch }, body: { commit: head } }
     },
   },
   listTags: { need: 'public', attempt: onNode },
@@ -269,6 +290,10 @@ export const table: Readonly<Record<keyof operations, Row>> = {
       params: { node_id: await makeNode(world), branch: 'main' },
       body: writing('song.md'),
     }),
+    own: async (world) => {
+      const branch = ownDraft(world).name
+      return { params: { node_id: await makeDraft(world, branch), branch }, body: writing('song.md') }
+    },
   },
   getCommit: {
     need: 'public',
@@ -284,6 +309,10 @@ export const table: Readonly<Record<keyof operations, Row>> = {
   openPull: {
     need: 'editor',
     attempt: async (world) => ({ params: { node_id: await makeDraft(world) }, body: proposal }),
+    own: async (world) => {
+      const { name, proposal } = ownDraft(world)
+      return { params: { node_id: await makeDraft(world, name) }, body: proposal }
+    },
   },
   listOrgPulls: { need: 'reader', attempt: () => ({}) },
   listPulls: { need: 'reader', attempt: onNode },
@@ -294,6 +323,10 @@ export const table: Readonly<Record<keyof operations, Row>> = {
       params: { node_id: await makeProposal(world), number: '1' },
       body: { status: 'closed' },
     }),
+    own: async (world) => ({
+      params: { node_id: await makeOwnProposal(world), number: '1' },
+      body: { status: 'closed' },
+    }),
   },
   mergePull: {
     need: 'editor',
@@ -301,11 +334,8 @@ export const table: Readonly<Record<keyof operations, Row>> = {
   },
   updatePullBranch: {
     need: 'editor',
-    attempt: async (world) => {
-      const node_id = await makeProposal(world)
-      await made(world.owner.post(`/orgs/${world.org}/nodes/${node_id}/tree/main/commits`, writing('song.md')))
-      return { params: { node_id, number: '1' }, body: {} }
-    },
+    attempt: async (world) => onDiverged(world, await makeProposal(world)),
+    own: async (world) => onDiverged(world, await makeOwnProposal(world)),
   },
   undoPull: {
     need: 'editor',

@@ -12,6 +12,7 @@ export const callers = [
   'stranger',
   'administrator',
   'reader',
+  'contributor',
   'editor',
   'maintainer',
   'owner',
@@ -23,7 +24,7 @@ export interface Cast {
   readonly grove: Pick<Grove, 'url'>
   readonly people: Readonly<Record<Caller, Client>>
   readonly owner: PersonClient
-  readonly members: Readonly<Record<'reader' | 'editor' | 'maintainer', PersonClient>>
+  readonly members: Readonly<Record<'reader' | 'contributor' | 'editor' | 'maintainer', PersonClient>>
   /** Has an account but is not a member. */
   readonly guest: PersonClient
 }
@@ -40,10 +41,11 @@ export interface World extends Cast {
 }
 
 export async function castFor(grove: Pick<Grove, 'url' | 'deps'>): Promise<Cast> {
-  const [owner, maintainer, editor, reader, stranger, administrator, disabled, guest] = [
+  const [owner, maintainer, editor, contributor, reader, stranger, administrator, disabled, guest] = [
     await signUp(grove, 'Olga Owner'),
     await signUp(grove, 'Max Maintainer'),
     await signUp(grove, 'Eda Editor'),
+    await signUp(grove, 'Cora Contributor'),
     await signUp(grove, 'Rob Reader'),
     await signUp(grove, 'Sue Stranger'),
     await signUp(grove, 'Ada Administrator'),
@@ -54,8 +56,9 @@ export async function castFor(grove: Pick<Grove, 'url' | 'deps'>): Promise<Cast>
     changeManagedAccount(grove.deps, operator, { accountId: of.user.id }, to)
   await change(administrator, { is_admin: true })
   await change(disabled, { disabled: true })
-  const people = { anonymous: client(grove), disabled, stranger, administrator, reader, editor, maintainer, owner }
-  return { grove, owner, people, members: { reader, editor, maintainer }, guest }
+  const members = { reader, contributor, editor, maintainer }
+  const people = { anonymous: client(grove), disabled, stranger, administrator, ...members, owner }
+  return { grove, owner, people, members, guest }
 }
 
 export async function worldOf(cast: Cast, published: boolean): Promise<World> {
@@ -104,11 +107,11 @@ export async function makeInvitation(
 }
 
 /** Creates a node whose branch `draft` is one commit ahead of main. */
-export async function makeDraft(world: Makers): Promise<string> {
+export async function makeDraft(world: Makers, name = 'draft'): Promise<string> {
   const node = await makeNode(world)
   const at = `/orgs/${world.org}/nodes/${node}`
-  await made(world.owner.post(`${at}/branches`, { name: 'draft' }))
-  await made(world.owner.post(`${at}/tree/draft/commits`, writing('draft.md')))
+  await made(world.owner.post(`${at}/branches`, { name }))
+  await made(world.owner.post(`${at}/tree/${encodeURIComponent(name)}/commits`, writing('draft.md')))
   return node
 }
 
@@ -116,6 +119,25 @@ export async function makeDraft(world: Makers): Promise<string> {
 export async function makeProposal(world: Makers): Promise<string> {
   const node = await makeDraft(world)
   await made(world.owner.post(`/orgs/${world.org}/nodes/${node}/pull-requests`, proposal))
+  return node
+}
+
+/** The prefix of this user's own branches. */
+export function prefixOf({ user }: Pick<PersonClient, 'user'>): string {
+  return `users/${user.id.slice(-12)}/`
+}
+
+/** The branch `draft` of the contributor, and a proposal of it. */
+export function ownDraft({ members }: Pick<Cast, 'members'>): { name: string; proposal: typeof proposal } {
+  const name = `${prefixOf(members.contributor)}draft`
+  return { name, proposal: { ...proposal, source_branch: name } }
+}
+
+/** Creates a draft of the contributor, who opens pull request 1 for it. */
+export async function makeOwnProposal(world: Makers & Pick<Cast, 'members'>): Promise<string> {
+  const own = ownDraft(world)
+  const node = await makeDraft(world, own.name)
+  await made(world.members.contributor.post(`/orgs/${world.org}/nodes/${node}/pull-requests`, own.proposal))
   return node
 }
 

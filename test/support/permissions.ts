@@ -81,6 +81,16 @@ export function senderOf({ people }: World, caller: Caller, { instead }: Attempt
   return isSignedIn && instead !== undefined ? instead : people[caller]
 }
 
+/** The least role for an operation on what belongs to the contributor. */
+export function ownNeed(id: keyof operations): Need {
+  return table[id].own === undefined ? table[id].need : 'contributor'
+}
+
+/** The complete attempt of that operation on what belongs to the contributor. */
+export async function ownAttemptOf(id: keyof operations, world: World): Promise<Attempt> {
+  return { org: world.org, ...(await (table[id].own ?? table[id].attempt)(world)) }
+}
+
 /** The complete attempt of that operation in that world. */
 export async function attemptOf(id: keyof operations, world: World): Promise<Attempt> {
   return { org: world.org, ...(await table[id].attempt(world)) }

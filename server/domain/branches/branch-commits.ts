@@ -55,7 +55,7 @@ export async function commitToBranch(
       const head = current({ repo, ref })
       requireHead(head, request.expectedHead, ref)
       if (ref === main && head !== null && org.require_pull_requests) refuseDirectMove()
-      await recheckAccess(deps, actor, org.id, 'editor')
+      await recheckAccess(deps, actor, org.id, { ref })
       const draft = newObjectBatch(repo)
       const before = head === null ? null : await readTree(repo, head)
       const tree = await request.build(draft, before)

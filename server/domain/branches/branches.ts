@@ -59,20 +59,20 @@ export async function createBranch(
   at: NodeAt,
   input: { name: string; from?: string },
 ): Promise<Branch> {
-  const access = await authorizeNode(deps, actor, at, 'editor')
+  const ref = branchRef(input.name)
+  const access = await authorizeNode(deps, actor, at, { ref })
   const { repo } = access
   const name = parseBranchName(input.name)
   if (!name)
     throw invalid(['body', 'name'], branchNameProblem(input.name) ?? 'A branch cannot have this name', input.name)
   const from = await resolveCommit(access, input.from ?? 'main')
   if (!from) throw noSuchStart(input.from ?? 'main')
-  const ref = branchRef(name)
   const tree = await readTree(repo, from)
   // The node's own content is always accepted on another branch.
   refuseProblems(await problemsOf(deps, access, repo, ref, ref === main ? null : tree, tree), () => ['body', 'from'])
   await updateRefs(deps.store, [{ repo, ref }], async (current) => {
     if (current({ repo, ref })) throw new AppError('branch_exists', 'A branch with this name already exists')
-    await recheckAccess(deps, actor, at.orgId, 'editor')
+    await recheckAccess(deps, actor, at.orgId, { ref })
     if (countRefRoom(repo, 'heads') <= 0)
       throw new AppError('too_many_branches', `The node ${tooManyRefsMessage('heads')}`)
     return { moves: [{ repo, ref, to: from }], value: undefined }
@@ -90,14 +90,9 @@ export async function createBranch(
  * retargeted to main or close.
  */
 export async function deleteBranch(deps: Deps, actor: Person, at: BranchAt): Promise<void> {
-  const name = parseBranchName(at.branch)
-  for (
-    let access = await authorizeNode(deps, actor, at, 'editor');
-    ;
-    access = await reloadNode(deps, access, 'editor')
-  ) {
-    if (name === undefined) throw new AppError('branch_not_found', 'Branch not found')
-    const ref = branchRef(name)
+  const ref = branchRef(at.branch)
+  for (let access = await authorizeNode(deps, actor, at, { ref }); ; access = await reloadNode(deps, access, { ref })) {
+    if (parseBranchName(at.branch) === undefined) throw new AppError('branch_not_found', 'Branch not found')
     const from = readRef(access.repo, ref)
     if (from === null) throw new AppError('branch_not_found', 'Branch not found')
     if (ref === main) throw new AppError('branch_protected', '`main` cannot be deleted')

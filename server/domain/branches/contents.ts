@@ -10,6 +10,7 @@ import type { Actor, Person, RequestContext } from '../actor.ts'
 import { entityAt } from '../format/node-format.ts'
 import { liesIn } from '../format/paths.ts'
 import { readResult } from '../indexing/index-node.ts'
+import { branchRef } from '../layout.ts'
 import { type Page, pageOf, slice } from '../pagination.ts'
 import type { BranchAt, CommitAt, FileAt, ObjectAt } from '../targets.ts'
 import { commitToBranch } from './branch-commits.ts'
@@ -163,7 +164,7 @@ export async function createCommit(
   at: BranchAt,
   input: CommitInput,
 ): Promise<CommitDetails> {
-  const access = await authorizeNode(deps, actor, at, 'editor')
+  const access = await authorizeNode(deps, actor, at, { ref: branchRef(at.branch) })
   const files = fileChanges(input.changes)
   const oid = await commitToBranch(deps, actor, access, {
     branch: requireBranchName(at.branch),

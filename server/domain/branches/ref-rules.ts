@@ -12,7 +12,7 @@ import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import type { RefCommand } from '../../../gitstore/transfer/proc-receive.ts'
 import { createYielder } from '../../../gitstore/yielder.ts'
 import type { Deps } from '../../base/deps.ts'
-import { type NodeAccess, recheckAccess } from '../access.ts'
+import { type NodeAccess, type Rights, recheckAccess, requireRole } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { excerpt } from '../format/excerpt.ts'
 import type { ContentProblem } from '../format/path-problem.ts'
@@ -49,6 +49,8 @@ export interface PushContext {
 
 /** A push whose refs and ledger are locked. */
 export interface LockedPush extends PushContext {
+  /** The user's rights, read under the locks. */
+  readonly rights: Rights
   readonly current: Current
   /** Every open pull request of the node. */
   readonly open: readonly PullRecord[]
@@ -62,9 +64,14 @@ export function findRefProblem(ref: string): string | undefined {
   return kind === 'tags' ? problem?.replace('branch', 'tag') : problem
 }
 
-/** Checks the new value of a ref with a valid name, before any lock. @throws PushRejectedError, StaleRefError */
+/**
+ * Checks the new value of a ref with a valid name, before any lock.
+ *
+ * @throws PushRejectedError, StaleRefError; AppError forbidden
+ */
 export async function checkRef(context: PushContext, command: RefCommand): Promise<void> {
   const { ref, from, to } = command
+  requireRole(context.access, { ref })
   if (readRef(context.access.repo, ref) !== from) throw new StaleRefError()
   if (ref.startsWith(branchRefs)) await checkBranch(context, command)
   else if (to !== null && !(await hasObject(context.access.repo, to)))
@@ -77,7 +84,8 @@ export async function checkRef(context: PushContext, command: RefCommand): Promi
  * @throws PushRejectedError, StaleRefError; AppError forbidden
  */
 export async function checkLockedRef(context: LockedPush, { ref, from, to }: RefCommand): Promise<void> {
-  const { deps, person, access, current, open } = context
+  const { deps, person, access, rights, current, open } = context
+  requireRole(rights, { ref })
   if (current({ repo: access.repo, ref }) !== from) throw new StaleRefError()
   if (ref !== main || from === null || to === null || !access.org.require_pull_requests) return
   if (!open.some((record) => isHeadOf(context, record, to)))

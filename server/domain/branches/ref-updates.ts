@@ -52,7 +52,7 @@ export async function applyRefUpdates(
   for (let round = 0, busy = 0; ; round++) {
     const rest = commands.filter(({ ref }) => !refused.has(ref))
     if (rest.length === 0 || (atomicity === 'all or none' && refused.size > 0)) return { refused, events: [] }
-    const now = round === 0 ? access : await reloadNode(deps, access, 'editor')
+    const now = round === 0 ? access : await reloadNode(deps, access, 'contributor')
     try {
       const events = await withGraphLockIf(deps, now, await addsParentsToMain(now, rest), async () => {
         await checkAll({ deps, person, access: now }, rest, { refused, checked, atomicity })
@@ -113,10 +113,10 @@ async function attempt(
   const decide = async (current: Current): Promise<Decision<readonly Reconciled[] | 'again'>> => {
     const before = current(ledger)
     if (!before) return { moves: [], value: 'again' }
-    await recheckAccess(deps, person, org.id, 'editor')
+    const rights = await recheckAccess(deps, person, org.id, 'contributor')
     const open = await openPullsAt(deps.index.read, { repo, nodeId: node.id }, before)
     for (const [at, command] of group.entries()) {
-      const locked = { deps, person, access, current, open }
+      const locked = { deps, person, access, rights, current, open }
       await checkLockedRef(locked, command).catch((error: unknown) => refused.set(command.ref, error))
       if (at % refsAtOnce === refsAtOnce - 1) await nextTurn()
     }

@@ -43,7 +43,7 @@ export async function restoreBranch(
   at: BranchAt,
   input: RestoreInput,
 ): Promise<CommitDetails> {
-  const access = await authorizeNode(deps, actor, at, 'editor')
+  const access = await authorizeNode(deps, actor, at, { ref: branchRef(at.branch) })
   for (let attempt = 1; ; attempt++) {
     try {
       const oid = await attemptRestore(deps, actor, access, at, input)

@@ -13,9 +13,10 @@ import { unfinishedName } from '../../../gitstore/temporary-names.ts'
 import type { Role } from '../../../index/derived/schema.ts'
 import type { Deps } from '../../base/deps.ts'
 import { invalid } from '../../base/errors.ts'
-import { authorizeOrg, findOrg, recheckAccess } from '../access.ts'
+import { authorizeOrg, findOrg, type Rights, recheckAccess } from '../access.ts'
 import type { Actor, Person } from '../actor.ts'
 import { commitOrg, type OrgRecord, readRecord } from '../format/org-format.ts'
+import { ownPrefix } from '../format/ownership.ts'
 import { readResult, tryUpdateCard } from '../indexing/index-node.ts'
 import { withNodeIntent } from '../indexing/recovered.ts'
 import { main, orgFolder, orgRepo, orgRepository, trashedOrgFolder, trashFolder } from '../layout.ts'
@@ -36,6 +37,8 @@ export interface Org {
   readonly updated_at: string
   /** The caller's role. Absent for anonymous callers. */
   readonly role?: Role
+  /** The beginning of the only branches that the caller may change. Absent for other roles than contributor. */
+  readonly branch_prefix?: string
 }
 
 export interface OrgInput {
@@ -108,12 +111,12 @@ export async function ensurePersonalOrg(deps: Deps, actor: Person, orgId: string
 /** Lists the caller's organisations in all cells, oldest first. */
 export async function listOrgs(deps: Deps, actor: Person, page: Page) {
   const { rows, total } = await deps.placement.listOrgsOf(deps.index.read, actor.id, page)
-  return { orgs: rows.map((row) => toOrg(row, row.role)), ...pageOf(page, total) }
+  return { orgs: rows.map((row) => toOrg(row, { role: row.role, person: actor })), ...pageOf(page, total) }
 }
 
 export async function readOrg(deps: Deps, actor: Actor, at: OrgAt): Promise<Org> {
-  const { org, role } = await authorizeOrg(deps, actor, at, 'public')
-  return toOrg(org, role)
+  const access = await authorizeOrg(deps, actor, at, 'public')
+  return toOrg(access.org, access)
 }
 
 /** @throws AppError org_not_found, forbidden; ValidationError if the organisation has another vault */
@@ -196,7 +199,7 @@ function withDescription(org: OrgRecord['org'], description: string | undefined)
   return rest
 }
 
-function toOrg(row: OrgColumns, role: Role | null): Org {
+function toOrg(row: OrgColumns, { role, person }: Rights): Org {
   const { id, name, description, vault_id, published, require_pull_requests, created_at, updated_at } = row
   return {
     id,
@@ -208,5 +211,6 @@ function toOrg(row: OrgColumns, role: Role | null): Org {
     updated_at,
     ...(role && vault_id !== null ? { vault_id } : {}),
     ...(role ? { role } : {}),
+    ...(role === 'contributor' && person ? { branch_prefix: ownPrefix(person.id) } : {}),
   }
 }

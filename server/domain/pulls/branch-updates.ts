@@ -6,7 +6,7 @@ import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
-import { authorizeNode, type NodeAccess, recheckAccess } from '../access.ts'
+import { authorizeNode, type NodeAccess, recheckAccess, requireRole } from '../access.ts'
 import { callerOf, type Person, type RequestContext } from '../actor.ts'
 import {
   addsParents,
@@ -45,9 +45,10 @@ export const semaphore = createCallerSemaphore({
  */
 export async function updatePullBranch(deps: Deps, context: RequestContext<Person>, at: PullAt): Promise<PullRequest> {
   const { actor, signal } = context
-  const access = await authorizeNode(deps, actor, at, 'editor')
+  const access = await authorizeNode(deps, actor, at, 'contributor')
   const { repo, history } = access
   const row = await findPullRow(deps, at)
+  requireRole(access, { ref: branchRef(row.source_branch) })
   if (row.status !== 'open') throw new AppError(row.status, `The pull request is ${row.status}`)
   const source: RefName = { repo, ref: branchRef(row.source_branch) }
   const from = readRef(repo, source.ref)
@@ -71,7 +72,7 @@ export async function updatePullBranch(deps: Deps, context: RequestContext<Perso
     updateRefs(deps.store, [source], async (current) => {
       if (current(source) !== from)
         throw headMovedError('The source branch has moved since the update began; nothing was changed', current(source))
-      await recheckAccess(deps, actor, at.orgId, 'editor')
+      await recheckAccess(deps, actor, at.orgId, source)
       refuseProblems(
         await problemsOf(deps, access, repo, source.ref, await readTree(repo, from), await readTree(repo, head)),
         () => ['body'],

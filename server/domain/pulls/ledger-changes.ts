@@ -1,9 +1,8 @@
 /** Changes the ledger of a node under its lock, then indexes the node. */
 import { type Decision, updateRefs } from '../../../gitstore/refs/ref-transaction.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
-import type { Role } from '../../../index/derived/schema.ts'
 import type { Deps } from '../../base/deps.ts'
-import { type NodeAccess, recheckAccess } from '../access.ts'
+import { type Need, type NodeAccess, recheckAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { type Author, authorOf } from '../format/signatures.ts'
 import { tryIndexNode } from '../indexing/index-node.ts'
@@ -18,7 +17,7 @@ export async function changeLedger<T>(
   deps: Deps,
   actor: Person,
   { repo, org, node }: NodeAccess,
-  need: Role,
+  need: Need,
   decide: (ledger: Oid) => Promise<Decision<T>>,
   also: readonly { repo: Repo; ref: string }[] = [],
 ): Promise<T> {

@@ -11,7 +11,7 @@ import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { findPull, listPullRows, type PullRow } from '../../../index/derived/pulls.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
-import { authorizeNode, type NodeAccess, reloadNode } from '../access.ts'
+import { authorizeNode, type NodeAccess, reloadNode, requireRole } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { headMovedError } from '../branches/branch-commits.ts'
 import { readCommits } from '../branches/commit-views.ts'
@@ -28,7 +28,7 @@ import {
   readLastNumber,
   readPull,
 } from '../ledger/ledger.ts'
-import { endPull, freezePull, openPullsAt, withHeads } from '../ledger/pull-ledger.ts'
+import { endPull, freezePull, fromRow, openPullsAt, withHeads } from '../ledger/pull-ledger.ts'
 import { type Page, pageOf, slice } from '../pagination.ts'
 import type { NodeAt, PullAt } from '../targets.ts'
 import { type ChangedBy, changedBy, changeLedger } from './ledger-changes.ts'
@@ -65,12 +65,13 @@ export interface PullPatch {
  * @throws ValidationError a branch does not exist, or both are the same
  */
 export async function openPull(deps: Deps, actor: Person, at: NodeAt, input: PullInput): Promise<PullRequest> {
-  const access = await authorizeNode(deps, actor, at, 'editor')
+  const need = { ref: branchRef(input.source_branch) }
+  const access = await authorizeNode(deps, actor, at, need)
   const { repo } = access
   refuseLongText(['body', 'description'], input.description)
   const reviewers = await requireReviewers(deps, at, input.reviewers ?? [], actor.id)
   const judged = input.require_mergeable ? await mergeableHeads(deps, access, input) : undefined
-  const number = await changeLedger(deps, actor, access, 'editor', async (ledger) => {
+  const number = await changeLedger(deps, actor, access, need, async (ledger) => {
     const { source, target } = branchHeads(repo, input, ['source_branch', 'target_branch'])
     await refusePair(deps, access, ledger, input)
     if (judged && (judged.to !== source || judged.from !== target))
@@ -177,15 +178,17 @@ export function pullAfter(deps: Deps, access: NodeAccess, at: PullAt): Promise<P
  *   ValidationError
  */
 export async function updatePull(deps: Deps, actor: Person, at: PullAt, patch: PullPatch): Promise<PullRequest> {
-  const access = await authorizeNode(deps, actor, at, 'editor')
-  refuseLongText(['body', 'description'], patch.description ?? '')
+  const access = await authorizeNode(deps, actor, at, 'contributor')
   const row = await findPullRow(deps, at)
+  const need = { opened: fromRow(row) }
+  requireRole(access, need)
+  refuseLongText(['body', 'description'], patch.description ?? '')
   const pin = { repo: access.repo, ref: pinRef(row.number) }
   await changeLedger(
     deps,
     actor,
     access,
-    'editor',
+    need,
     async (ledger) => {
       const before = await readPull(access.repo, ledger, row.number)
       if (before.status === 'merged') throw new AppError('merged', 'A merged pull request cannot be changed')

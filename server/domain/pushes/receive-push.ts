@@ -53,7 +53,7 @@ export async function receivePush(
   try {
     await translateStorageErrors(deps.store, [{ repo }], () => syncReceived(repo))
     // Access is checked again: receiving the pack may have taken minutes.
-    access = await authorizeNode(deps, actor, at, 'editor')
+    access = await authorizeNode(deps, actor, at, 'contributor')
   } catch (error) {
     const { reason, lines, logged } = explain(deps, error)
     return { refused: new Map(commands.map(({ ref }) => [ref, reason])), lines, reasons: [logged] }

@@ -18,8 +18,9 @@ import {
   servePush,
 } from '../../../gitstore/transfer/smart-http.ts'
 import type { Deps } from '../../base/deps.ts'
+import { pushAnswerOf } from '../../base/error-mapping.ts'
 import { AppError } from '../../base/errors.ts'
-import { authorizeNode, authorizeOrg } from '../access.ts'
+import { authorizeNode, authorizeOrg, type NodeAccess, requireRole } from '../access.ts'
 import { type Credential, isWithin } from '../accounts/access-tokens.ts'
 import { anonymous } from '../actor.ts'
 import { findRefProblem } from '../branches/ref-rules.ts'
@@ -88,9 +89,9 @@ export async function openSmartHttp(
   const node = { orgId, nodeId: name }
   if (service === 'git-receive-pack') {
     if (actor.kind === 'anonymous') throw new AppError('unauthenticated', 'Sign in to push')
-    const { repo } = await authorizeNode(deps, actor, node, 'editor')
-    refuseReadOnly(repo)
-    return pushService(repo, deps.config.pushCpuSeconds, (push) => receivePush(deps, actor, node, push))
+    const access = await authorizeNode(deps, actor, node, 'contributor')
+    refuseReadOnly(access.repo)
+    return pushService(access, deps.config.pushCpuSeconds, (push) => receivePush(deps, actor, node, push))
   }
   const { repo, role } = await authorizeNode(deps, actor, node, 'public')
   return fetchService(repo, audienceOf(role))
@@ -153,12 +154,24 @@ function fetchable(repo: Repo, audience: Audience): Map<string, Oid> {
   return head === undefined ? refs : refs.set('HEAD', head)
 }
 
+/** The reason why this user cannot push to the ref; undefined if they can. It is checked again when the pack is here. */
+function findRefusal(access: NodeAccess, ref: string): string | undefined {
+  try {
+    const problem = findRefProblem(ref)
+    if (problem === undefined) requireRole(access, { ref })
+    return problem
+  } catch (error) {
+    return pushAnswerOf(error).reason
+  }
+}
+
 /** True if all refs are refused. The pack is then not received. */
 function isRefusedWhole(refused: ReadonlyMap<string, string | undefined>): refused is ReadonlyMap<string, string> {
   return [...refused.values()].every((problem) => problem !== undefined)
 }
 
-function pushService(repo: Repo, cpuSeconds: number, judge: (push: Push) => Promise<PushOutcome>): SmartHttp {
+function pushService(access: NodeAccess, cpuSeconds: number, judge: (push: Push) => Promise<PushOutcome>): SmartHttp {
+  const { repo } = access
   const conversation = (wire: Wire) =>
     ({ ...wire, service: 'git-receive-pack', shown: visiblePlaces(repo, 'member') }) satisfies Exchange
   return {
@@ -168,7 +181,7 @@ function pushService(repo: Repo, cpuSeconds: number, judge: (push: Push) => Prom
       const head = await readPush(input, { signal: wire.signal, hold, limitBytes: pushLimitBytes })
       if (head.refs.length === 0) return { work: 'list', answer: async (output) => void output.end() }
       const refused: ReadonlyMap<string, string | undefined> = new Map(
-        head.refs.map((ref) => [ref, findRefProblem(ref)]),
+        head.refs.map((ref) => [ref, findRefusal(access, ref)]),
       )
       if (isRefusedWhole(refused)) {
         const answer: Send = async (output, later) => {

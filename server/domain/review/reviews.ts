@@ -8,8 +8,11 @@ import { authorizeNode, type NodeAccess, recheckAccess, reloadNode } from '../ac
 import type { Person } from '../actor.ts'
 import { headMovedError } from '../branches/branch-commits.ts'
 import { readConsent, type Verdict, type VerdictState } from '../consent/verdicts.ts'
+import { isOpener, type Opened } from '../format/ownership.ts'
 import { readResult } from '../indexing/index-node.ts'
 import { type EntryRecord, parseEntry, type VerdictRecord } from '../ledger/entries.ts'
+import type { PullRecord } from '../ledger/ledger.ts'
+import { fromRow } from '../ledger/pull-ledger.ts'
 import { type Page, pageOf } from '../pagination.ts'
 import { readPresentChange } from '../pulls/present-change.ts'
 import { findPullRow } from '../pulls/pulls.ts'
@@ -56,7 +59,7 @@ export async function submitReview(deps: Deps, actor: Person, at: PullAt, input:
   const row = await findPullRow(deps, at)
   const { verdict = 'comment', text = '', comments = [] } = input
   requireWords(verdict, text, comments)
-  requireVerdictAllowed(actor, verdict, row)
+  requireVerdictAllowed(actor, verdict, fromRow(row))
   const checked: CheckedComment[] = []
   for (const [n, comment] of comments.entries())
     checked.push(await checkComment(deps, access, at, ['body', 'comments', n], comment))
@@ -88,18 +91,11 @@ function requireWords(verdict: string, text: string, comments: readonly CommentI
     throw invalid(['body', 'text'], 'The review says nothing; add a text or a comment')
 }
 
-type JudgedPull = Pick<PullRow, 'status'> & { readonly author_id?: string | null } & (
-    | { readonly author_email: string }
-    | { readonly author: { readonly email: string } }
-  )
-
 /** @throws AppError own_pull_request, merged, closed */
-function requireVerdictAllowed(actor: Person, verdict: string, pull: JudgedPull): void {
+function requireVerdictAllowed(actor: Person, verdict: string, pull: Pick<PullRecord, 'status' | keyof Opened>): void {
   if (pull.status !== 'open')
     throw new AppError(pull.status, `The pull request is ${pull.status}; write a comment instead of a review`)
-  const email = 'author_email' in pull ? pull.author_email : pull.author.email
-  const isOwn = pull.author_id ? pull.author_id === actor.id : email === actor.email
-  if (isOwn && verdict !== 'comment')
+  if (isOpener(actor, pull) && verdict !== 'comment')
     throw new AppError('own_pull_request', 'You cannot give a verdict on your own pull request; write a comment')
 }
 

@@ -5,6 +5,7 @@ import { AppError } from '../../base/errors.ts'
 import { authorizeNode, type NodeAccess, recheckAccess, reloadNode } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { type Placed, placeAnchors } from '../anchors/place-anchors.ts'
+import { isOpener } from '../format/ownership.ts'
 import { readResult } from '../indexing/index-node.ts'
 import type { CommentRecord } from '../ledger/entries.ts'
 import { type Page, pageOf } from '../pagination.ts'
@@ -119,7 +120,7 @@ export async function updateThread(
   await writeEntries(deps, actor, access, at, async (ledger) => {
     const before = await entryAt(access, ledger, at.entry)
     if (before?.kind !== 'comment' || (before.thread ?? at.entry) !== at.entry) throw threadNotFoundError()
-    const isOwn = before.by.id === actor.id || ledger.pull.author_id === actor.id
+    const isOwn = before.by.id === actor.id || isOpener(actor, ledger.pull)
     if (!isOwn) await recheckAccess(deps, actor, at.orgId, 'editor')
     if ((before.resolved !== undefined) === resolved) return { value: undefined }
     const { resolved: _, ...open } = before

@@ -212,8 +212,8 @@ async function attempt(session: Session, proposal: Proposal): Promise<string> {
   const { head } = await api.getBranch({ path: { ...at, branch: 'main' } })
   if (expected_head !== undefined && expected_head !== head)
     throw new ToolError(409, 'head_moved', 'main has moved', [], head)
-  const name = `agent/${hashOf([head, title, description, changes])}`
-  const made = await unless(session, 'branch_exists', () => api.createBranch({ path: at, body: { name, from: head } }))
+  const key = hashOf([head, title, description, changes])
+  const { name, made } = await createBranch(session, proposal, `agent/${key}`, head)
   if (made === undefined) await requireNotClosed(session, proposal, name)
   try {
     const message = description === '' ? title : `${title}\n\n${description}`
@@ -230,6 +230,28 @@ async function attempt(session: Session, proposal: Proposal): Promise<string> {
     throw error
   }
 }
+
+/**
+ * Creates the branch. If the caller may change only their own branches, it becomes one of them.
+ *
+ * A token of one node cannot ask for the prefix of these branches, but the refusal names it.
+ *
+ * @returns `made`: undefined if the branch exists
+ */
+async function createBranch(session: Session, proposal: Proposal, name: string, from: string) {
+  const { org_id, node_id } = proposal
+  const create = () => session.api.createBranch({ path: { org_id, node_id }, body: { name, from } })
+  try {
+    return { name, made: await unless(session, 'branch_exists', create) }
+  } catch (error) {
+    const { branchPrefix } = factsOf(session, error)
+    if (branchPrefix === undefined || !isPrefix.test(branchPrefix) || name.startsWith(branchPrefix)) throw error
+    return createBranch(session, proposal, `${branchPrefix}${name}`, from)
+  }
+}
+
+/** The prefix of a user's own branches, as the spec describes it. */
+const isPrefix = /^users\/[\da-f]{12}\/$/
 
 function isGone({ code, problems }: RefusalFacts): boolean {
   return code === 'branch_not_found' || problems.some(({ loc }) => loc.at(-1) === 'source_branch')

@@ -42,6 +42,11 @@ export class Form {
     return this.element.dataset.slug ?? ''
   }
 
+  /** The prefix of the only branches that the user may change; '' if all. */
+  get branches(): string {
+    return this.element.dataset.branches ?? ''
+  }
+
   /** Reads the node from the form that the service sent. After a conflict, that is their version. */
   source(): Begun {
     const { title = '', path = 'content.md', lines } = this.element.dataset

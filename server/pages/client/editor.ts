@@ -164,7 +164,7 @@ class Editor {
     }
     const { head } = source
     if (act === 'propose' && head !== null)
-      return `${page}/proposals/${await proposeEdit(api, path, { ...source, head, slug: form.slug }, edit)}`
+      return `${page}/proposals/${await proposeEdit(api, path, { ...source, head, slug: form.slug, branches: form.branches }, edit)}`
     await saveEdit(api, path, source, edit).catch((error: unknown) => {
       if (!(error instanceof Conflict) || error.code !== 'no_changes') throw error
     })

@@ -5,23 +5,18 @@ import { AppError } from '../../base/errors.ts'
 import { hasDosLines, type NodePath, proposeEdit, type Source, saveEdit, withLineEnds } from '../edits.ts'
 import { type Page, type PageContext, type PageResult, param, redirect } from '../page-context.ts'
 import { type Conflict, ConflictView, readConflict } from '../parts/conflict-view.tsx'
-import {
-  type Act,
-  EditorForm,
-  mayWrite,
-  most,
-  problemOf,
-  RefusedPage,
-  type Written,
-  writtenIn,
-} from '../parts/editor-form.tsx'
+import { type Act, EditorForm, most, problemOf, RefusedPage, type Written, writtenIn } from '../parts/editor-form.tsx'
 import { NodePath as Above, type AtNode, readAtNode } from '../parts/node-head.tsx'
+import { mayPropose, mayWrite } from '../parts/rights.ts'
 import { readTitle } from './version.ts'
 
 export async function showEdit(visit: PageContext): Promise<Page> {
   if (visit.person === undefined) throw new AppError('unauthenticated', 'Sign in to edit')
   const at = await readAtNode(visit)
-  if (!mayWrite(at.org.role)) return refused(visit, at, 'You need the editor role to edit this node.')
+  if (!mayPropose(at.org.role))
+    return refused(visit, at, 'You need the contributor role to propose changes of this node.')
+  if (at.node.head === undefined && !mayWrite(at.org.role))
+    return refused(visit, at, 'This node has no commits yet. You need the editor role to save a first version.')
   const source = await sourceAt(visit.api, at, at.node.head ?? null)
   if (source === undefined)
     return refused(visit, at, 'This text is not UTF-8, or is too long to edit here. Edit it in a clone.')
@@ -43,7 +38,8 @@ export async function takeEdit(visit: PageContext): Promise<PageResult> {
     if (form.get('act') === 'propose') {
       if (head === null)
         return again('This node has no commits yet. Save a first version instead of proposing one.', 409)
-      const number = await proposeEdit(api, at.path, { ...start, head, slug: at.node.slug }, { ...written, files: [] })
+      const from = { ...start, head, slug: at.node.slug, branches: at.org.branch_prefix }
+      const number = await proposeEdit(api, at.path, from, { ...written, files: [] })
       return redirect(303, urls.proposal(at.org.id, at.node.id, number))
     }
     if (form.get('act') === 'compare') throw new AppError('head_moved', 'This node has changed since you opened it')
@@ -101,6 +97,7 @@ function editPage(visit: PageContext, at: AtNode, { source, written, problem, wa
       'data-editor': '',
       'data-node': node.id,
       'data-slug': node.slug,
+      'data-branches': org.branch_prefix ?? '',
       'data-title': source.title,
       'data-path': source.textPath,
     },
@@ -114,8 +111,10 @@ function editPage(visit: PageContext, at: AtNode, { source, written, problem, wa
       <main id="main" class="wide editing">
         <Above visit={visit} at={at} />
         <h1>Edit {node.title}</h1>
-        {org.require_pull_requests && source.head !== null && (
-          <p class="why">You propose changes here, and a maintainer merges them.</p>
+        {acts.every(({ name }) => name === 'propose') && (
+          <p class="why">
+            You propose changes here, and {org.require_pull_requests ? 'a maintainer' : 'an editor'} merges them.
+          </p>
         )}
         <EditorForm
           {...{ written, acts, data, problem }}
@@ -131,11 +130,11 @@ function editPage(visit: PageContext, at: AtNode, { source, written, problem, wa
 }
 
 /** Returns the buttons of the form. Enter in a field presses the first one. */
-function actsOf({ require_pull_requests }: AtNode['org'], head: string | null): readonly Act[] {
+function actsOf({ require_pull_requests, role }: AtNode['org'], head: string | null): readonly Act[] {
   const save = { name: 'save', label: 'Save' } as const
   const propose = { name: 'propose', label: 'Propose changes' } as const
   if (head === null) return [save]
-  return require_pull_requests ? [propose] : [save, propose]
+  return require_pull_requests || !mayWrite(role) ? [propose] : [save, propose]
 }
 
 function refused(visit: PageContext, at: AtNode, says: string): Page {

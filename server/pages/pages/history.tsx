@@ -3,11 +3,11 @@
 import type { AnswerOf } from '../../http/in-process.ts'
 import { type Page, type PageContext, param } from '../page-context.ts'
 import { dayOf, plural, When } from '../parts/dates.tsx'
-import { mayWrite } from '../parts/editor-form.tsx'
 import { Impact, readImpact } from '../parts/impact.tsx'
 import { NodePath, readAtNode } from '../parts/node-head.tsx'
 import { Pages, pageOffset } from '../parts/paging.tsx'
 import { findOnMain, findRestorable, type Restorable, RestoreLink } from '../parts/restore-link.tsx'
+import { mayWrite } from '../parts/rights.ts'
 import { FileDiffs, readFileChanges } from '../text/diff.tsx'
 import type { Urls } from '../urls.ts'
 

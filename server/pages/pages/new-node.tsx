@@ -5,7 +5,8 @@ import { AppError } from '../../base/errors.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import { connectLink, createNode, nodeNamed, withLineEnds } from '../edits.ts'
 import { type Page, type PageContext, type PageResult, param, redirect } from '../page-context.ts'
-import { EditorForm, mayWrite, most, problemOf, RefusedPage, type Written, writtenIn } from '../parts/editor-form.tsx'
+import { EditorForm, most, problemOf, RefusedPage, type Written, writtenIn } from '../parts/editor-form.tsx'
+import { mayWrite } from '../parts/rights.ts'
 
 type Org = AnswerOf<'getOrg'>
 

@@ -5,12 +5,12 @@ import type { Api } from '../../../spec/client/api.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import { type Page, type PageContext, type PageResult, param, redirect } from '../page-context.ts'
 import { plural, When } from '../parts/dates.tsx'
-import { mayWrite } from '../parts/editor-form.tsx'
 import { Icon } from '../parts/icons.tsx'
 import { neighboursOf } from '../parts/neighbours.tsx'
 import type { AtNode } from '../parts/node-head.tsx'
 import { Rail } from '../parts/rail.tsx'
 import { findOnMain } from '../parts/restore-link.tsx'
+import { mayPropose, mayWrite } from '../parts/rights.ts'
 import { readTree, TreeSide } from '../parts/tree.tsx'
 import { resolver } from '../text/links.ts'
 import { type ShownText, showText } from '../text/texts.ts'
@@ -69,7 +69,7 @@ export async function showNode(visit: PageContext): Promise<PageResult> {
               {description(node) && <p class="lede">{description(node)}</p>}
               <Meta
                 visit={visit}
-                isEditable={revision === 'main' && mayWrite(org.role)}
+                may={{ propose: mayPropose(org.role), write: mayWrite(org.role) }}
                 node={node}
                 revision={revision}
                 commits={history.total}
@@ -217,7 +217,7 @@ function Above({
 interface MetaProps {
   readonly visit: PageContext
   readonly node: Node
-  readonly isEditable: boolean
+  readonly may: { readonly propose: boolean; readonly write: boolean }
   readonly revision: string
   readonly commits: number
   readonly latest: AnswerOf<'listCommits'>['history'][number] | undefined
@@ -226,7 +226,7 @@ interface MetaProps {
   readonly proposals: Proposals
 }
 
-function Meta({ visit: { urls }, node, isEditable, revision, commits, latest, time, proposals }: MetaProps) {
+function Meta({ visit: { urls }, node, may, revision, commits, latest, time, proposals }: MetaProps) {
   const { org_id, id, tags } = node
   const { open, all } = proposals
   return (
@@ -252,14 +252,16 @@ function Meta({ visit: { urls }, node, isEditable, revision, commits, latest, ti
           {tag}
         </a>
       ))}
-      {isEditable && (
+      {revision === 'main' && may.propose && (
         <span class="act">
-          <a class="btn small" href={urls.newNode(org_id, { parent: id })}>
-            New child node
-          </a>
+          {may.write && (
+            <a class="btn small" href={urls.newNode(org_id, { parent: id })}>
+              New child node
+            </a>
+          )}
           <a class="btn small" href={urls.edit(org_id, id)} data-key="e">
             <Icon name="pen" size={14} />
-            Edit
+            {may.write ? 'Edit' : 'Propose a change'}
           </a>
         </span>
       )}

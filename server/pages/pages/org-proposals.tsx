@@ -3,8 +3,8 @@
 import type { AnswerOf } from '../../http/in-process.ts'
 import { type Page, type PageContext, param } from '../page-context.ts'
 import { plural, When } from '../parts/dates.tsx'
-import { mayWrite } from '../parts/editor-form.tsx'
 import { Pages, pageOffset } from '../parts/paging.tsx'
+import { mayPropose } from '../parts/rights.ts'
 import type { Urls } from '../urls.ts'
 import { Pill, type State, StateTabs, stateOf } from './proposal-list.tsx'
 
@@ -90,7 +90,7 @@ function Empty({ org, status }: { readonly org: Org; readonly status: State }) {
         A proposal is a change of one node that others can read before it takes effect. Members review it, and merge or
         close it.
       </p>
-      {mayWrite(org.role) && <p>To make one, edit a node and choose “Propose changes”.</p>}
+      {mayPropose(org.role) && <p>To make one, edit a node and choose “Propose changes”.</p>}
     </div>
   )
 }

@@ -8,6 +8,7 @@ import { plural, When } from '../parts/dates.tsx'
 import { Icon } from '../parts/icons.tsx'
 import { type AtNode, NodePath, readAtNode } from '../parts/node-head.tsx'
 import { changesGraph, ProposedImpact, readPullImpact } from '../parts/pull-impact.tsx'
+import { mayWrite, rightsOn } from '../parts/rights.ts'
 import { asSentence } from '../text/broken-rules.ts'
 import { FileDiffs, readFileChanges } from '../text/diff.tsx'
 import { resolver } from '../text/links.ts'
@@ -132,11 +133,8 @@ interface BoxProps {
 /** Shows why the proposal can or cannot be merged, and the possible actions. */
 function Box({ visit, at: { org }, pr, problem }: BoxProps) {
   const { title, says, act } = stateOf(pr)
-  const { role = 'reader' } = org
-  const isEditor = role !== 'reader'
-  const needsMaintainer = org.require_pull_requests && pr.target_branch === 'main'
-  const mayMerge = needsMaintainer ? role === 'maintainer' || role === 'owner' : isEditor
-  const may = act === 'merge' ? mayMerge : isEditor
+  const { needsMaintainer, ...rights } = rightsOn(pr, org, visit.person)
+  const may = act && rights[act === 'ready' ? 'change' : act]
   return (
     <section class={pr.can_merge || pr.status === 'merged' ? 'merge' : 'merge not'}>
       <h2>
@@ -170,17 +168,17 @@ function Box({ visit, at: { org }, pr, problem }: BoxProps) {
             : 'You need the editor role to do this.'}
         </p>
       )}
-      {pr.status === 'open' && isEditor && (
+      {pr.status === 'open' && rights.change && (
         <Act visit={visit} pr={pr} act="close">
           Close
         </Act>
       )}
-      {pr.status === 'closed' && isEditor && (
+      {pr.status === 'closed' && rights.change && (
         <Act visit={visit} pr={pr} act="reopen">
           Reopen
         </Act>
       )}
-      {pr.status === 'merged' && isEditor && <UndoButton urls={visit.urls} org={org.id} pr={pr} />}
+      {pr.status === 'merged' && mayWrite(org.role) && <UndoButton urls={visit.urls} org={org.id} pr={pr} />}
       <dl class="facts">
         <dt>Ahead</dt>
         <dd>{plural(pr.commits_ahead, 'commit')}</dd>

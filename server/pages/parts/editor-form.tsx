@@ -102,11 +102,6 @@ export function writtenIn({ form }: PageContext): Written {
   }
 }
 
-/** True if a member with this role may change nodes. */
-export function mayWrite(role: string | undefined): boolean {
-  return role !== undefined && role !== 'reader'
-}
-
 /** Returns an API error as a sentence, and the page's HTTP status. @throws errors that are not from the API */
 export function problemOf(error: unknown): [says: string, status: number] {
   if (error instanceof ValidationError) {

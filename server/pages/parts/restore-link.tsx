@@ -4,8 +4,8 @@ import type { Api } from '../../../spec/client/api.ts'
 import { AppError } from '../../base/errors.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import type { PageContext } from '../page-context.ts'
-import { mayWrite } from './editor-form.tsx'
 import type { AtNode } from './node-head.tsx'
+import { mayWrite } from './rights.ts'
 
 /** A branch whose earlier versions the visitor may restore. */
 export interface Restorable {

@@ -7,7 +7,8 @@ export type Role = AnswerOf<'listMembers'>['members'][number]['role']
 
 export const roles: readonly { readonly role: Role; readonly may: string }[] = [
   { role: 'reader', may: 'can read' },
-  { role: 'editor', may: 'can also edit and propose changes' },
+  { role: 'contributor', may: 'can also propose changes' },
+  { role: 'editor', may: 'can also edit nodes, and merge proposals' },
   { role: 'maintainer', may: 'can also merge when proposals are required' },
   { role: 'owner', may: 'can also manage members and settings' },
 ]

@@ -38,11 +38,12 @@ export class SeveralOrganisationsError extends Error {
   }
 }
 
-/** The error if the user may only read the organisation of the folder. */
+/** The error if the user may not import into the organisation of the folder. */
 export class OnlyReaderError extends Error {
-  constructor({ id, name }: Candidate) {
+  constructor({ id, name, role }: Candidate) {
+    const may = role === 'contributor' ? 'propose changes to' : 'read'
     super(
-      `You may only read the organisation of this folder, ${name} (${id}). Ask one of its owners for the editor role, or use --name to create another organisation`,
+      `You may only ${may} the organisation of this folder, ${name} (${id}). Ask one of its owners for the editor role, or use --name to create another organisation`,
     )
     this.name = 'OnlyReaderError'
   }
@@ -53,14 +54,14 @@ export async function chooseOrg<T extends Candidate>(orgs: readonly T[], wanted:
   const { vaultId, exportOf, hosts, name, isNamed } = wanted
   const isOwn = ({ id, vault_id }: Candidate) =>
     vault_id === undefined ? id === exportOf : vaultId !== undefined && vault_id === vaultId
-  const writable = orgs.filter(({ role }) => role !== 'reader')
+  const writable = orgs.filter((org) => !isClosed(org))
   const [own, ...more] = writable.filter(isOwn)
   if (own && more.length > 0) throw new SeveralOrganisationsError([own, ...more])
   if (own) return { org: own, isGuest: false }
   const read = orgs.find(isOwn)
   if (read && !isNamed) throw new OnlyReaderError(read)
   const host = isNamed ? undefined : hosts.map((id) => orgs.find((org) => org.id === id)).find((org) => org)
-  if (host?.role === 'reader') throw new OnlyReaderError(host)
+  if (host && isClosed(host)) throw new OnlyReaderError(host)
   if (host && vaultId !== undefined)
     return { org: host, isGuest: true, note: `${guestNote}; it was chosen earlier with --org` }
   for (const org of writable)
@@ -79,6 +80,11 @@ export async function chooseOrg<T extends Candidate>(orgs: readonly T[], wanted:
   return free === name
     ? { name }
     : { name: free, note: `another organisation is called ${name}; use --org to import into it` }
+}
+
+/** True if the user's role is too low to import. */
+function isClosed({ role }: Candidate): boolean {
+  return role === 'reader' || role === 'contributor'
 }
 
 /** Returns the choice for an organisation that the caller named. */

@@ -1,0 +1,29 @@
+/** The rights of a visitor, by which pages offer actions. The service checks each action again. */
+
+import type { AnswerOf } from '../../http/in-process.ts'
+import type { PageContext } from '../page-context.ts'
+
+type Org = Pick<AnswerOf<'getOrg'>, 'role' | 'branch_prefix' | 'require_pull_requests'>
+type Pull = Pick<AnswerOf<'getPull'>['pr'], 'source_branch' | 'target_branch' | 'author_email'>
+
+/** True if a member with this role may change nodes. */
+export function mayWrite(role: string | undefined): boolean {
+  return mayPropose(role) && role !== 'contributor'
+}
+
+/** True if a member with this role may propose changes of nodes. */
+export function mayPropose(role: string | undefined): boolean {
+  return role !== undefined && role !== 'reader'
+}
+
+/** Returns which actions on a proposal the visitor may take. `change`: edit, close or reopen it. */
+export function rightsOn(pull: Pull, org: Org, person: PageContext['person']) {
+  const { role, branch_prefix: prefix } = org
+  const needsMaintainer = org.require_pull_requests && pull.target_branch === 'main'
+  return {
+    needsMaintainer,
+    merge: needsMaintainer ? role === 'maintainer' || role === 'owner' : mayWrite(role),
+    update: mayWrite(role) || (prefix !== undefined && pull.source_branch.startsWith(prefix)),
+    change: mayWrite(role) || (role === 'contributor' && pull.author_email === person?.email),
+  }
+}
