@@ -28,7 +28,7 @@ export function newMarks(): Marks {
 
 /** Values that may appear outside of marks. Ids of Grove and Git, branches of proposals, URLs, and these words. */
 const plain =
-  /^(?:[\da-f-]{1,64}|agent\/[\da-f]{12}|(?:grove|https?):\/\/[^\s<>"']{1,2000}|true|false|open|closed|merged|draft)$/i
+  /^(?:[\da-f-]{1,64}|(?:users\/[\da-f]{12}\/)?agent\/[\da-f]{12}|(?:grove|https?):\/\/[^\s<>"']{1,2000}|true|false|open|closed|merged|draft)$/i
 
 /**
  * Writes a sentence of the answer itself, outside of marks.

@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
-import { made } from '../support/cast.ts'
+import { made, prefixOf } from '../support/cast.ts'
 import { type PersonClient, password, signUp } from '../support/people.ts'
 import { ann, completion, expectSound, grove, newVisitor, reached, signIn, useScene, type Visitor } from './scene.ts'
 
@@ -132,6 +132,27 @@ describe('the editor', () => {
       expect(await window.locator('.merge').textContent()).to.include('Merged by Ann.')
     }
     await editor.context.close()
+  })
+
+  it('proposes for a contributor, from a branch of their own', async () => {
+    const cora = await signUp(grove, 'Cora')
+    await made(ann.put(`/orgs/${org}/members/${cora.user.email}`, { role: 'contributor' }))
+    const node = await whales()
+    const contributor = await newVisitor()
+    const { page } = contributor
+    await signIn(contributor, cora)
+    await contributor.open(`/o/${org}/n/${node}`)
+    await page.getByRole('link', { name: 'Propose a change' }).click()
+    await field(page).press('Control+End')
+    await page.keyboard.type('They sing.')
+    await page.keyboard.press('Control+s')
+    await reached(page, 'Edit Whales #1')
+    const { pr } = await made(ann.get(`/orgs/${org}/nodes/${node}/pull-requests/1`))
+    expect(pr.source_branch.startsWith(`${prefixOf(cora)}proposals/whales-`), pr.source_branch).to.equal(true)
+    expect(await page.locator('.merge button').allTextContents()).to.deep.equal(['Close'])
+    await page.getByRole('button', { name: 'Close' }).click()
+    await page.getByRole('heading', { name: 'Closed' }).waitFor()
+    await contributor.context.close()
   })
 
   it('proposes from where it began, although main has moved: the proposal is updated from main', async () => {

@@ -1,0 +1,139 @@
+/** Pages of a contributor: they propose changes, and close what they proposed. An editor merges. */
+
+import { expect } from 'chai'
+import { made, prefixOf } from '../support/cast.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
+import { newNode, type TestNode } from '../support/node.ts'
+import { client, type PersonClient, password, signUp } from '../support/people.ts'
+import { formsOf, sendForm } from './forms.ts'
+
+describe('pages of a contributor', () => {
+  let grove: Grove
+  let ann: PersonClient
+  let cy: PersonClient
+  let node: TestNode
+  let page: string
+
+  before(async () => {
+    grove = await startGrove()
+    ann = await signUp(grove, 'Ann')
+    cy = await signUp(grove, 'Cy')
+    await made(ann.put(`/orgs/${ann.org}/members/cy@example.org`, { role: 'contributor' }))
+  })
+  beforeEach(async () => {
+    node = await newNode(grove, ann, { text_content: 'Whales fear the [[Kraken]].\n' })
+    page = `/o/${node.org}/n/${node.id}`
+  })
+  after(() => grove.close())
+
+  const headersOfVisit = { accept: 'text/html', 'sec-fetch-mode': 'navigate', 'sec-fetch-site': 'same-origin' }
+  /** The main part of a page as this user sees it. */
+  async function see(person: PersonClient, path: string): Promise<{ status: number; main: string }> {
+    const { headers } = await sendForm(grove, '/sign-in', { email: person.user.email, password })
+    const cookie = headers['set-cookie']?.split(';')[0] ?? ''
+    const { status, body } = await client(grove).get(path, { cookie, ...headersOfVisit })
+    return { status, main: /<main[\s\S]*<\/main>/.exec(body)?.[0] ?? '' }
+  }
+  const buttons = (main: string) =>
+    [...main.matchAll(/<button[^>]*type="submit"[^>]*>([^<]*)<\/button>/g)].map(([, label]) => label)
+  const edit = (act: string) => ({
+    ...{ head: node.git.head(), title: 'Whales', text: 'Whales sing.\n', message: 'Say that they sing', act },
+  })
+  /** Proposes an edit as Cy. Returns the path of its page. */
+  async function propose(): Promise<string> {
+    const send = await formsOf(grove, cy)
+    const { status, headers } = await send(`${page}/edit`, edit('propose'))
+    expect([status, headers.location]).to.deep.equal([303, `${page}/proposals/1`])
+    return `${page}/proposals/1`
+  }
+
+  it('offer to propose a change, and nothing that changes a node at once', async () => {
+    const { main } = await see(cy, page)
+    expect(main).to.include('Propose a change').and.to.include(`${page}/edit`)
+    expect(main).to.not.include('New child node')
+    expect(main, 'a link that makes a node').to.not.include('/new?')
+    const form = await see(cy, `${page}/edit`)
+    expect(buttons(form.main)).to.deep.equal(['Propose changes'])
+    expect(form.main).to.include('You propose changes here, and an editor merges them.')
+    expect(form.main).to.include(`data-branches="${prefixOf(cy)}"`)
+    expect((await see(cy, `/o/${node.org}`)).main).to.not.include('New node')
+    expect((await see(cy, `/o/${node.org}/proposals?status=merged`)).main).to.include('edit a node and choose')
+    const made = await see(cy, `/o/${node.org}/new`)
+    expect([made.status, made.main.includes('You need the editor role')]).to.deep.equal([403, true])
+    // Editors have all of that.
+    expect((await see(ann, page)).main)
+      .to.include('New child node')
+      .and.to.include('/new?')
+    expect(buttons((await see(ann, `${page}/edit`)).main)).to.deep.equal(['Save', 'Propose changes'])
+  })
+
+  it('have no edit of a node without a first version', async () => {
+    const empty = await newNode(grove, ann, { initialize: false })
+    const { status, main } = await see(cy, `/o/${empty.org}/n/${empty.id}/edit`)
+    expect([status, main.includes('You need the editor role to save a first version')]).to.deep.equal([403, true])
+  })
+
+  it('propose from a branch of their own, and an editor merges', async () => {
+    const path = await propose()
+    const pr = await node.pull(1)
+    expect(pr).to.include({ title: 'Say that they sing', author: 'Cy', target_branch: 'main', can_merge: true })
+    expect(pr.source_branch).to.match(new RegExp(`^${prefixOf(cy)}proposals/whales-[a-z]{4}$`))
+    expect(buttons((await see(cy, path)).main)).to.deep.equal(['Close'])
+    expect((await see(cy, path)).main).to.include('You need the editor role to do this.')
+    expect(buttons((await see(ann, path)).main)).to.deep.equal(['Merge into main', 'Close'])
+    const fields = { act: 'merge', commit: pr.source_commit, target: 'main' }
+    expect((await (await formsOf(grove, cy))(path, fields)).status).to.equal(403)
+    expect(await node.pull(1)).to.include({ status: 'open' })
+    expect((await (await formsOf(grove, ann))(path, fields)).status).to.equal(303)
+    expect(await node.pull(1)).to.include({ status: 'merged', merged_by: 'Ann' })
+    expect(node.git.say('show', 'main:content.md')).to.equal('Whales sing.')
+  })
+
+  it('keep the text of an edit that is sent to be saved', async () => {
+    const { status, body } = await (await formsOf(grove, cy))(`${page}/edit`, edit('save'))
+    expect(status).to.equal(403)
+    expect(body)
+      .to.include('Whales sing.')
+      .and.to.include(`Contributors can change only branches below ${prefixOf(cy)}`)
+    expect(buttons(body)).to.deep.equal(['Sign out', 'Propose changes'])
+    expect(node.git.say('show', 'main:content.md')).to.equal('Whales fear the [[Kraken]].')
+  })
+
+  it('update, close and reopen their own proposals, and none of others', async () => {
+    const path = await propose()
+    const send = await formsOf(grove, cy)
+    await node.commit('main', { 'news.md': 'News\n' })
+    expect(buttons((await see(cy, path)).main)).to.deep.equal(['Update from main', 'Close'])
+    for (const [act, then] of [
+      ['update', 'Close'],
+      ['close', 'Reopen'],
+      ['reopen', 'Close'],
+    ] as const) {
+      expect((await send(path, { act })).status, act).to.equal(303)
+      expect(buttons((await see(cy, path)).main), act).to.deep.equal([then])
+    }
+    await node.proposal('anns')
+    const { number } = await node.open('anns', { is_draft: true })
+    const other = `${page}/proposals/${number}`
+    expect(buttons((await see(cy, other)).main)).to.deep.equal([])
+    expect(buttons((await see(ann, other)).main)).to.deep.equal(['Mark as ready for review', 'Close'])
+    expect((await send(other, { act: 'close' })).status).to.equal(403)
+    expect(await node.pull(number)).to.include({ status: 'open' })
+  })
+
+  it('are given by owners, who read what the role may', async () => {
+    const { main } = await see(ann, `/o/${ann.org}/settings/members`)
+    const options = [...main.matchAll(/<option value="contributor"[^>]*>([^<]*)</g)].map(([, label]) => label)
+    expect(options).to.have.members([
+      'contributor',
+      'contributor',
+      'contributor: can also propose changes',
+      'contributor: can also propose changes',
+    ])
+    const send = await formsOf(grove, ann)
+    const bob = await signUp(grove, 'Bob')
+    const fields = { act: 'put', adding: '1', email: 'bob@example.org', role: 'contributor' }
+    expect((await send(`/o/${ann.org}/settings/members`, fields)).status).to.equal(303)
+    expect(await made(bob.get(`/orgs/${ann.org}`))).to.include({ role: 'contributor', branch_prefix: prefixOf(bob) })
+  })
+})
