@@ -1,17 +1,20 @@
 /** What a contributor may change over REST: branches of their own, and the proposals that they opened. */
 
 import { randomUUID } from 'node:crypto'
+import { mkdirSync, readdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { expect } from 'chai'
 import { parseBranchName } from '../../gitstore/names.ts'
 import { authorizeNode } from '../../server/domain/access.ts'
 import type { Person } from '../../server/domain/actor.ts'
 import { commitToBranch } from '../../server/domain/branches/branch-commits.ts'
 import { applyRefUpdates } from '../../server/domain/branches/ref-updates.ts'
-import { branchRef } from '../../server/domain/layout.ts'
+import { branchRef, ledgerRef } from '../../server/domain/layout.ts'
 import { made, prefixOf, writing } from '../support/cast.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
 import { type Answer, type Client, client, type PersonClient, signUp } from '../support/people.ts'
+import { until } from '../support/until.ts'
 
 describe('a contributor', () => {
   let grove: Grove
@@ -269,6 +272,56 @@ describe('a contributor', () => {
       expect((await ann.get(at(`${mine}b`))).status).to.equal(404)
     })
 
+    /** True if a transaction of the service wants the lock of this ref. */
+    const isAwaited = (ref: string) => {
+      const run = join(grove.dataDir, 'run')
+      const tokens = readdirSync(run, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('/token'))
+      return tokens.some((name) => textOf(join(run, name)).includes(`${node.id}.git/${ref}.lock`))
+    }
+
+    /** Makes a change as Eve, who becomes a contributor while it waits for the lock of a ref. */
+    async function loweredAt(ref: string, change: () => Promise<Answer>): Promise<Answer> {
+      for (;;) {
+        await become(eve, 'editor')
+        const lock = join(node.git.dir, `${ref}.lock`)
+        mkdirSync(dirname(lock), { recursive: true })
+        writeFileSync(lock, '')
+        let isAnswered = false
+        const asked = change().finally(() => {
+          isAnswered = true
+        })
+        await until(() => isAnswered || isAwaited(ref))
+        await become(eve, 'contributor')
+        unlinkSync(lock)
+        const answer = await asked
+        // On a slow machine, the change does not wait long enough.
+        if (answer.status !== 503) return answer
+      }
+    }
+
+    it('is refused what waits for a lock', async () => {
+      await node.proposal('feature')
+      const { number } = await node.open('feature')
+      await node.commit('main', { 'news.md': 'News\n' })
+      await node.branch('release')
+      const [pulls, feature] = [`${node.at}/pull-requests`, branchRef('feature')]
+      const before = node.git.lines('for-each-ref')
+      const body = { source_branch: 'feature', target_branch: 'release', title: 'Second' }
+      const refusal = elsewhere(prefixOf(eve))
+      const changes: [string, string, () => Promise<Answer>, unknown][] = [
+        ['create', branchRef('new'), () => eve.post(`${node.at}/branches`, { name: 'new' }), refusal],
+        ['commit', feature, () => eve.post(tree('feature'), writing('eve.md')), refusal],
+        ['delete', ledgerRef, () => eve.delete(at('feature')), refusal],
+        ['open', ledgerRef, () => eve.post(pulls, body), refusal],
+        ['update', feature, () => eve.post(`${pulls}/${number}/update-branch`), refusal],
+        ['change', ledgerRef, () => eve.patch(`${pulls}/${number}`, { title: 'Mine' }), others],
+        ['merge', ledgerRef, () => eve.post(`${pulls}/${number}/merge`, {}), needs('editor')],
+      ]
+      for (const [what, ref, change, refused] of changes)
+        expect(await loweredAt(ref, change), what).to.deep.equal(refused)
+      expect(node.git.lines('for-each-ref')).to.deep.equal(before)
+    })
+
     it('commits to no other branch', async () => {
       const access = await begun()
       await become(eve, 'contributor')
@@ -283,3 +336,11 @@ describe('a contributor', () => {
     })
   })
 })
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return '' // its transaction has ended
+  }
+}
