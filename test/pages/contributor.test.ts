@@ -69,7 +69,10 @@ describe('pages of a contributor', () => {
 
   it('have no edit of a node without a first version', async () => {
     const empty = await newNode(grove, ann, { initialize: false })
-    const { status, main } = await see(cy, `/o/${empty.org}/n/${empty.id}/edit`)
+    const path = `/o/${empty.org}/n/${empty.id}`
+    expect((await see(cy, path)).main).to.not.include(`${path}/edit`)
+    expect((await see(ann, path)).main).to.include(`${path}/edit`)
+    const { status, main } = await see(cy, `${path}/edit`)
     expect([status, main.includes('You need the editor role to save a first version')]).to.deep.equal([403, true])
   })
 

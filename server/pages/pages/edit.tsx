@@ -7,7 +7,7 @@ import { type Page, type PageContext, type PageResult, param, redirect } from '.
 import { type Conflict, ConflictView, readConflict } from '../parts/conflict-view.tsx'
 import { type Act, EditorForm, most, problemOf, RefusedPage, type Written, writtenIn } from '../parts/editor-form.tsx'
 import { NodePath as Above, type AtNode, readAtNode } from '../parts/node-head.tsx'
-import { mayPropose, mayWrite } from '../parts/rights.ts'
+import { mayEdit, mayPropose, mayWrite } from '../parts/rights.ts'
 import { readTitle } from './version.ts'
 
 export async function showEdit(visit: PageContext): Promise<Page> {
@@ -15,7 +15,7 @@ export async function showEdit(visit: PageContext): Promise<Page> {
   const at = await readAtNode(visit)
   if (!mayPropose(at.org.role))
     return refused(visit, at, 'You need the contributor role to propose changes of this node.')
-  if (at.node.head === undefined && !mayWrite(at.org.role))
+  if (!mayEdit(at.org.role, at.node.head))
     return refused(visit, at, 'This node has no commits yet. You need the editor role to save a first version.')
   const source = await sourceAt(visit.api, at, at.node.head ?? null)
   if (source === undefined)

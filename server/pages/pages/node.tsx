@@ -10,7 +10,7 @@ import { neighboursOf } from '../parts/neighbours.tsx'
 import type { AtNode } from '../parts/node-head.tsx'
 import { Rail } from '../parts/rail.tsx'
 import { findOnMain } from '../parts/restore-link.tsx'
-import { mayPropose, mayWrite } from '../parts/rights.ts'
+import { mayEdit, mayWrite } from '../parts/rights.ts'
 import { readTree, TreeSide } from '../parts/tree.tsx'
 import { resolver } from '../text/links.ts'
 import { type ShownText, showText } from '../text/texts.ts'
@@ -69,7 +69,7 @@ export async function showNode(visit: PageContext): Promise<PageResult> {
               {description(node) && <p class="lede">{description(node)}</p>}
               <Meta
                 visit={visit}
-                may={{ propose: mayPropose(org.role), write: mayWrite(org.role) }}
+                may={{ edit: mayEdit(org.role, node.head), write: mayWrite(org.role) }}
                 node={node}
                 revision={revision}
                 commits={history.total}
@@ -217,7 +217,7 @@ function Above({
 interface MetaProps {
   readonly visit: PageContext
   readonly node: Node
-  readonly may: { readonly propose: boolean; readonly write: boolean }
+  readonly may: { readonly edit: boolean; readonly write: boolean }
   readonly revision: string
   readonly commits: number
   readonly latest: AnswerOf<'listCommits'>['history'][number] | undefined
@@ -252,7 +252,7 @@ function Meta({ visit: { urls }, node, may, revision, commits, latest, time, pro
           {tag}
         </a>
       ))}
-      {revision === 'main' && may.propose && (
+      {revision === 'main' && may.edit && (
         <span class="act">
           {may.write && (
             <a class="btn small" href={urls.newNode(org_id, { parent: id })}>

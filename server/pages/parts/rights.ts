@@ -16,6 +16,11 @@ export function mayPropose(role: string | undefined): boolean {
   return role !== undefined && role !== 'reader'
 }
 
+/** True if a member with this role may edit a node at this head. The first version of a node cannot be a proposal. */
+export function mayEdit(role: string | undefined, head: string | undefined): boolean {
+  return head === undefined ? mayWrite(role) : mayPropose(role)
+}
+
 /** Returns which actions on a proposal the visitor may take. `change`: edit, close or reopen it. */
 export function rightsOn(pull: Pull, org: Org, person: PageContext['person']) {
   const { role, branch_prefix: prefix } = org
