@@ -26,7 +26,7 @@ import { indexedBranches, matchesIndexed } from './indexing/indexed-branches.ts'
 import { branchRefs, isId, ledgerRef, main, nodeRepo, orgRepo } from './layout.ts'
 import type { NodeAt, OrgAt } from './targets.ts'
 
-/** The role that a use case requires. `public`: none, if the organisation is published. */
+/** The role that a use case requires, or its change. `public`: none, if the organisation is published. */
 export type Need = 'public' | Role | Change
 
 /**

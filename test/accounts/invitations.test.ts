@@ -169,6 +169,18 @@ describe('invitations', () => {
       expect(await accept(bob, token), 'repeated').to.deep.equal(joined('editor'))
     })
 
+    it('by readers who become contributors, and by editors who stay editors', async () => {
+      await setRole(bob, 'reader')
+      await setRole(cleo, 'editor')
+      const token = await inviteToken({ role: 'contributor', uses: 3 })
+      expect((await list())[0].role).to.equal('contributor')
+      expect(await accept(bob, token)).to.deep.equal(joined('contributor'))
+      expect(await accept(cleo, token)).to.deep.equal(joined('editor'))
+      const dan = await signUp(grove, `Dan ${randomUUID()}`)
+      expect(await accept(dan, token)).to.deep.equal(joined('contributor'))
+      expect(await Promise.all([bob, cleo, dan].map(roleOf))).to.deep.equal(['contributor', 'editor', 'contributor'])
+    })
+
     it('only by the person whose address they name', async () => {
       const token = await inviteToken({ email: 'BOB@example.org' })
       expect(await accept(cleo, token)).to.deep.equal(notFound)
