@@ -65,19 +65,24 @@ describe('import tells', () => {
     expect([...(await nodesOf(org)).keys()]).to.include('B')
   })
 
-  it('a reader of the organisation that it would be another one, and makes none', async () => {
+  it('a reader or contributor of the organisation that it would be another one, and makes none', async () => {
     const folder = await folderOf('Read', { 'a.md': '# A\n' })
     const org = orgIn(await importAs(folder))
     const bob = await signUp(grove, 'Bob')
-    expect((await run('member', 'add', org, 'bob@example.org', 'reader')).code).to.equal(0)
-    const before = (await bob.get('/orgs')).body.total
-    const refused = await run('import', folder, '--as', 'bob@example.org')
-    expect(refused).to.deep.equal({
-      code: 2,
-      stdout: '',
-      stderr: `grove: You may only read the organisation of this folder, Read (${org}). Ask one of its owners for the editor role, or use --name to create another organisation\n`,
-    })
-    expect((await bob.get('/orgs')).body.total).to.equal(before)
+    for (const [role, may] of [
+      ['reader', 'read'],
+      ['contributor', 'propose changes to'],
+    ] as const) {
+      expect((await run('member', 'add', org, 'bob@example.org', role)).code).to.equal(0)
+      const before = (await bob.get('/orgs')).body.total
+      const refused = await run('import', folder, '--as', 'bob@example.org')
+      expect(refused).to.deep.equal({
+        code: 2,
+        stdout: '',
+        stderr: `grove: You may only ${may} the organisation of this folder, Read (${org}). Ask one of its owners for the editor role, or use --name to create another organisation\n`,
+      })
+      expect((await bob.get('/orgs')).body.total).to.equal(before)
+    }
     const own = await run('import', folder, '--as', 'bob@example.org', '--name', 'Mine')
     expect(own.code).to.equal(0)
     expect(orgIn(own)).not.to.equal(org)
