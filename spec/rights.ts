@@ -78,7 +78,7 @@ export const rights = {
   getPullChanges: { authorization: 'required', token: 'read' },
   getPullImpact: { authorization: 'required', token: 'read' },
   getPullDiff: { authorization: 'required', token: 'read' },
-  listPullChangesSince: { authorization: 'required', token: 'read' },
+  getPullChangesSince: { authorization: 'required', token: 'read' },
   getTimeline: { authorization: 'required', token: 'read' },
   listThreads: { authorization: 'required', token: 'read' },
   updateThread: { authorization: 'required', token: 'write' },

@@ -1126,8 +1126,9 @@ export interface paths {
         put?: never;
         /**
          * Restore an earlier version of a branch
-         * @description Requires the `editor` role. Makes one commit on top of the branch whose files are exactly those of `commit`,
-         *     an earlier commit of the branch. The history in between stays. You can abbreviate the id to 7 characters or
+         * @description Requires the `contributor` role if the branch is the caller's own, else the `editor` role. Makes one commit on
+         *     top of the branch. Its files are exactly those of `commit`, an earlier commit of the branch. The history in
+         *     between stays. You can abbreviate the id to 7 characters or
          *     more. An id that several commits of the branch start with is 422.
          *
          *     The rules of commits apply, so an earlier version can be invalid today. On `main`, it must not add an edge to
@@ -2011,7 +2012,7 @@ export interface paths {
          *     With `base`, an empty list means that the pull request proposes exactly the reviewed change. Without it, commits
          *     that a new target brings in do not appear. A head that was reviewed stays readable here after a forced push.
          */
-        get: operations["listPullChangesSince"];
+        get: operations["getPullChangesSince"];
         put?: never;
         post?: never;
         delete?: never;
@@ -9924,7 +9925,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    listPullChangesSince: {
+    getPullChangesSince: {
         parameters: {
             query: {
                 /**

@@ -1,6 +1,6 @@
 /** Pull requests. */
 import { updatePullBranch } from '../domain/pulls/branch-updates.ts'
-import { listPullChangesSince } from '../domain/pulls/changes-since.ts'
+import { getPullChangesSince } from '../domain/pulls/changes-since.ts'
 import * as diffs from '../domain/pulls/impact.ts'
 import { readPullImpact } from '../domain/pulls/impact.ts'
 import { mergePull } from '../domain/pulls/merges.ts'
@@ -23,7 +23,7 @@ export const pullRoutes: HandlersOf<
   | 'listPullCommits'
   | 'getPullChanges'
   | 'getPullDiff'
-  | 'listPullChangesSince'
+  | 'getPullChangesSince'
   | 'getPullImpact'
 > = {
   openPull: async (deps, actor, { path, body }) => {
@@ -50,8 +50,8 @@ export const pullRoutes: HandlersOf<
   listPullCommits: (deps, actor, { path, query }) => pulls.listPullCommits(deps, actor, pullAt(path), query),
   getPullChanges: (deps, actor, { path, from, signal }) =>
     diffs.readPullChanges(deps, { actor, from, signal }, pullAt(path)),
-  listPullChangesSince: (deps, actor, { path, query, from, signal }) =>
-    listPullChangesSince(deps, { actor, from, signal }, pullAt(path), query),
+  getPullChangesSince: (deps, actor, { path, query, from, signal }) =>
+    getPullChangesSince(deps, { actor, from, signal }, pullAt(path), query),
   getPullImpact: (deps, actor, { path }) => readPullImpact(deps, actor, pullAt(path)),
   getPullDiff: async (deps, actor, { path, query, type, from, signal }) =>
     type === 'application/json'

@@ -78,7 +78,7 @@ export const operations = {
   getPullChanges: 'GET /orgs/{org_id}/nodes/{node_id}/pull-requests/{number}/changes',
   getPullImpact: 'GET /orgs/{org_id}/nodes/{node_id}/pull-requests/{number}/impact',
   getPullDiff: 'GET /orgs/{org_id}/nodes/{node_id}/pull-requests/{number}/diff',
-  listPullChangesSince: 'GET /orgs/{org_id}/nodes/{node_id}/pull-requests/{number}/changes-since',
+  getPullChangesSince: 'GET /orgs/{org_id}/nodes/{node_id}/pull-requests/{number}/changes-since',
   getTimeline: 'GET /orgs/{org_id}/nodes/{node_id}/pull-requests/{number}/timeline',
   listThreads: 'GET /orgs/{org_id}/nodes/{node_id}/pull-requests/{number}/threads',
   updateThread: 'PATCH /orgs/{org_id}/nodes/{node_id}/pull-requests/{number}/threads/{entry}',

@@ -4872,7 +4872,7 @@ export interface operations {
             };
         };
     };
-    readonly listPullChangesSince: {
+    readonly getPullChangesSince: {
         readonly parameters: {
             readonly query: {
                 /** @description The full id of the head that was reviewed. */

@@ -349,7 +349,7 @@ export const table: Readonly<Record<keyof operations, Row>> = {
   getPullChanges: { need: 'reader', attempt: onPull },
   getPullDiff: { need: 'reader', attempt: onPull },
   getPullImpact: { need: 'reader', attempt: onPull },
-  listPullChangesSince: {
+  getPullChangesSince: {
     need: 'reader',
     attempt: (world) => ({ ...onPull(world), query: `?commit=${world.head}` }),
   },

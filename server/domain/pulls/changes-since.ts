@@ -39,7 +39,7 @@ interface Differences {
  * @throws AppError pull_request_not_found, commit_not_found, and the errors of changesSince
  * @throws ValidationError the base is not an ancestor of the commit
  */
-export async function listPullChangesSince(deps: Deps, context: RequestContext<Person>, at: PullAt, query: SinceQuery) {
+export async function getPullChangesSince(deps: Deps, context: RequestContext<Person>, at: PullAt, query: SinceQuery) {
   const access = await authorizeNode(deps, context.actor, at, 'reader')
   const { history } = access
   const { target_commit, source_commit } = await toPull(deps, access, await findPullRow(deps, at))
