@@ -20,7 +20,8 @@ const renames = new LRUCache<string, string>({
 
 /**
  * Returns the new path of each of `paths` that was renamed. Similarity is at least 50 %. If over 200 files were added or
- * removed, only files with the same bytes are renames. If Git exceeds its limits, there are no renames.
+ * removed, only files with the same bytes, or with the same name in another folder, are renames. If Git exceeds its
+ * limits, renames are missing.
  *
  * @throws the errors of askGit except limit_exceeded; the signal's reason
  */

@@ -3,6 +3,7 @@
 import { randomBytes } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { expect } from 'chai'
+import { findRenames } from '../../gitstore/objects/renames.ts'
 import type { Anchor } from '../../server/domain/format/anchors.ts'
 import { looseFile } from '../support/git.ts'
 import { countTurns } from '../support/turns.ts'
@@ -52,6 +53,10 @@ describe('placing anchors', () => {
       { outdated: false, place: { commit: head, path: 'a.md', first_line: 3, num_lines: 1 } },
     ])
     expect(await placeIn(git, head, [line(old, 2)])).to.deep.equal([{ outdated: true, near }])
+    const added = git.commit({ files: { 'a.md': 'top\none\ntwo\nthree\nfour\n' }, parents: [base] })
+    expect(await placeIn(git, head, [line(added, 3)], base), 'not of the base').to.deep.equal([
+      { outdated: true, near },
+    ])
     const removed = git.commit({ files: { 'a.md': null, 'z.md': 'z' }, parents: [base] })
     expect(await placeIn(git, removed, [line(old, 1), { commit: base, path: 'a.md' }], base)).to.deep.equal([
       { outdated: false, place: { commit: base, path: 'a.md', first_line: 2, num_lines: 1 } },
@@ -87,6 +92,48 @@ describe('placing anchors', () => {
     })
     expect(await placeIn(git, head, anchors)).to.deep.equal(expected)
     expect(await placeIn(git, head, anchors), 'from memory').to.deep.equal(expected)
+  })
+
+  it('follows thousands of renames, and above 200 only those of the same bytes', async () => {
+    const git = newRepository()
+    const folder = 'a folder with a long name '.repeat(4)
+    const numbers = Array.from({ length: 3_000 }, (_, n) => n)
+    const edited = numbers.filter((n) => n % 10 === 0)
+    const text = (n: number) => `${linesUpTo(20)}File ${n}\n`
+    const first = git.commit({ files: Object.fromEntries(numbers.map((n) => [`${n}.md`, text(n)])) })
+    const files = numbers.flatMap((n): [string, string | null][] => [
+      [`${n}.md`, null],
+      [`${folder}/new-${n}.md`, edited.includes(n) ? text(n).replace('Line 7', 'Line seven') : text(n)],
+    ])
+    const head = git.commit({ files: Object.fromEntries(files), parents: [first] })
+    const placed = await placeIn(
+      git,
+      head,
+      numbers.map((n) => ({ commit: first, path: `${n}.md` })),
+    )
+    expect(placed).to.deep.equal(
+      numbers.map((n) =>
+        edited.includes(n)
+          ? { outdated: true }
+          : { outdated: false, place: { commit: head, path: `${folder}/new-${n}.md` } },
+      ),
+    )
+  })
+
+  it('does without renames if Git takes too long, and does not ask again at once', async () => {
+    const git = newRepository()
+    const texts = Array.from({ length: 60 }, () => randomBytes(30_000).toString('hex').replace(/.{60}/g, '$&\n'))
+    const treeOf = (name: string, first: string) => {
+      const files = texts.map((text, n): [string, string] => [`${name}-${n}.md`, `${first}\n${text}`])
+      return git.say('rev-parse', `${git.commit({ files: Object.fromEntries(files) })}^{tree}`)
+    }
+    const [from, to] = [treeOf('a', 'one'), treeOf('b', 'two')]
+    const find = async (pair: { from: string; to: string }, path: string, timeoutMs: number) =>
+      Object.fromEntries(await findRenames({ dir: git.dir }, pair, [path], { timeoutMs }))
+    // Git needs longer than this to start.
+    expect(await find({ from, to }, 'a-1.md', 1)).to.deep.equal({})
+    expect(await find({ from, to }, 'a-1.md', 60_000), 'for ten minutes').to.deep.equal({})
+    expect(await find({ from, to }, 'a-2.md', 60_000), 'another file').to.deep.equal({ 'a-2.md': 'b-2.md' })
   })
 
   it('finds a quote in the lines that replaced its own, and values by their pointers', async () => {
@@ -128,7 +175,9 @@ describe('placing anchors', () => {
       { commit: first, path: 'a.md', first_line: 0, num_lines: 1 },
       { commit: first, path: 'a.md', pointer: '/x' },
     ]
-    expect(await placeIn(git, head, anchors)).to.deep.equal(anchors.map(() => ({ outdated: true })))
+    const expected = anchors.map(() => ({ outdated: true }))
+    expect(await placeIn(git, head, anchors)).to.deep.equal(expected)
+    expect(await placeIn(git, head, anchors), 'from memory').to.deep.equal(expected)
     rmSync(looseFile(git, git.say('rev-parse', `${first}:d/b.md`)))
     rmSync(looseFile(git, git.say('rev-parse', `${first}:a.md`)))
     const again = await placeIn(git, head, [{ commit: first, path: 'd/b.md', ...line }])
@@ -213,9 +262,13 @@ describe('placing anchors', () => {
         quote: { exact: `Line ${n + 1}` },
       }),
     )
-    const { result, turns } = await countTurns(() => placeIn(git, head, anchors))
-    expect(turns).to.be.at.least(10)
-    for (const [n, placed] of result.entries())
-      expect(placed.outdated === false && placed.place.first_line, `line ${n + 1}`).to.equal(n + (n % 2 ? 1 : 2))
+    const placed = await placeIn(git, head, anchors)
+    for (const [n, one] of placed.entries())
+      expect(one.outdated === false && one.place.first_line, `line ${n + 1}`).to.equal(n + (n % 2 ? 1 : 2))
+    // Nothing is read now, so only the placing itself can give turns.
+    const unchanged = anchors.filter((_, n) => !String(n + 1).endsWith('25'))
+    const { result, turns } = await countTurns(() => placeIn(git, head, unchanged))
+    expect(result.every(({ outdated }) => !outdated)).to.equal(true)
+    expect(turns).to.be.at.least(9)
   })
 })

@@ -93,6 +93,15 @@ describe('a quote', () => {
     expect(place(before, ['A whale sleeps all day.'], 0, { exact: 'whale' })).to.equal('outdated')
   })
 
+  it('is not searched if too much of the text differs', () => {
+    const lines = (name: string, count: number) => Array.from({ length: count }, (_, n) => `${name} ${n}`)
+    const quote = { exact: 'whale', prefix: 'blue ' }
+    const newer = (count: number) => [...lines('new', count), 'A blue whale', ...lines('more', count)]
+    const older = (count: number) => [...lines('old', count), 'The blue whale', ...lines('other', count)]
+    expect(place(older(140), newer(140), 140, quote)).to.equal('140 141')
+    expect(place(older(160), newer(160), 160, quote)).to.equal('outdated')
+  })
+
   it('is outdated among more than 1,000 occurrences', () => {
     const quote = { exact: 'a', prefix: 'x ' }
     expect(place(['x a y'], [`x a ${'a '.repeat(999)}`], 0, quote)).to.equal('0 1')

@@ -38,7 +38,7 @@ export interface PresentCommits {
 
 /** Anchors placed between two turns of the event loop. */
 const anchorsPerTurn = 200
-/** Milliseconds for a search of renames, and after which none is started. Without it, files that are gone are outdated. */
+/** Milliseconds for a search of renames, and after which none is started. Files that are gone are then outdated. */
 const renameMs = 10_000
 
 /** Limits Git processes that search renames. */

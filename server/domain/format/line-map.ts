@@ -110,7 +110,7 @@ export function shiftLines({ hunks }: LineMap, range: LineRange): LineRange | un
 
 /** True if the hunk replaces a line of the range, or inserts between two lines. */
 function isWithin({ old }: Hunk, { from, to }: LineRange): boolean {
-  return old.from < to && (isEmpty(old) ? old.from > from : old.to > from)
+  return old.from < to && old.to > from
 }
 
 /**
