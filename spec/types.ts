@@ -2325,6 +2325,100 @@ export interface paths {
         patch: operations["updateReview"];
         trace?: never;
     };
+    "/orgs/{org_id}/nodes/{node_id}/pull-requests/{number}/read-mark": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                node_id: components["parameters"]["node_id"];
+                /**
+                 * @description The pull request's number. An unknown number is 404.
+                 * @example 1
+                 */
+                number: components["parameters"]["pull_number"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Mark a conversation as read
+         * @description Requires membership, and the access token of a sign-in. Marks the entries up to `entry` as read by you, so that their
+         *     mentions and answers no longer wait for you. A mark never goes back. Marks are kept for 90 days, and are the only part
+         *     of a conversation that is not in Git.
+         */
+        put: operations["putReadMark"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/waiting": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the pull requests that wait for you
+         * @description Lists the pull requests that wait for you, the last active first, each with its `reasons`:
+         *
+         *     - `review_requested`: you are asked for a review, and have no verdict on the present change.
+         *     - `mentioned`, `answered`: another user mentioned you, or answered in a thread that you take part in. You have neither
+         *       read nor written anything since. Only the last 90 days count.
+         *     - `changes_requested`, `open_threads`: your open pull request has a request for changes, or open threads.
+         *     - `ready_to_merge`: your open pull request is approved and can be merged.
+         *
+         *     At most 500 requests for a review, 500 pull requests with mentions or answers, and the newest 50 of your own count.
+         *
+         *     `elsewhere` names your organisations that another cell has. List theirs with `GET /orgs/{org_id}/waiting`.
+         */
+        get: operations["listWaiting"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/waiting": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List the pull requests of an organisation that wait for you
+         * @description Requires membership. The same as `GET /waiting`, for one organisation.
+         */
+        get: operations["listOrgWaiting"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/public/orgs/{org_id}/graph": {
         parameters: {
             query?: never;
@@ -4722,6 +4816,59 @@ export interface components {
             changes_requested: number;
             /** @description The last verdict of each user, oldest first. */
             verdicts: components["schemas"]["Verdict"][];
+        };
+        /** @description How far the conversation was read. */
+        ReadMark: {
+            /** @description The number of the last entry that was read. */
+            entry: number;
+            /**
+             * @description If true, answers no longer wait for you. Mentions still do.
+             * @default false
+             */
+            muted: boolean;
+        };
+        /** @description A pull request that waits for you. */
+        WaitingPull: {
+            org_id: components["schemas"]["Uuid"];
+            /** @description The name of the organisation. */
+            org_name: string;
+            node_id: components["schemas"]["Uuid"];
+            /** @description The title of the node on `main`. */
+            node_title: string;
+            /** @description The number, which counts up from 1 in each node. */
+            number: number;
+            /** @description The title. */
+            title: string;
+            /**
+             * @description Mentions and answers also wait on pull requests that have ended.
+             * @enum {string}
+             */
+            status: "open" | "merged" | "closed";
+            /** @description The name of the user who opened it. */
+            author: string;
+            /** @description Why it waits, the most urgent reason first. */
+            reasons: ("review_requested" | "mentioned" | "answered" | "changes_requested" | "open_threads" | "ready_to_merge")[];
+            last_activity_at: components["schemas"]["UtcTime"];
+        };
+        /** @description A page of pull requests that wait for you. */
+        WaitingPage: {
+            /** @description The pull requests of this page. */
+            waiting: components["schemas"]["WaitingPull"][];
+            total: components["schemas"]["Total"];
+            limit: components["schemas"]["PageLimit"];
+            offset: components["schemas"]["PageOffset"];
+            /** @description The names of your organisations that another cell has, by their ids. */
+            elsewhere: {
+                [key: string]: string;
+            };
+        };
+        /** @description A page of pull requests of an organisation that wait for you. */
+        OrgWaitingPage: {
+            /** @description The pull requests of this page. */
+            waiting: components["schemas"]["WaitingPull"][];
+            total: components["schemas"]["Total"];
+            limit: components["schemas"]["PageLimit"];
+            offset: components["schemas"]["PageOffset"];
         };
         /** @description A node of the graph. */
         GraphNode: {
@@ -10682,6 +10829,150 @@ export interface operations {
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    putReadMark: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                node_id: components["parameters"]["node_id"];
+                /**
+                 * @description The pull request's number. An unknown number is 404.
+                 * @example 1
+                 */
+                number: components["parameters"]["pull_number"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "entry": 7
+                 *     }
+                 */
+                "application/json": components["schemas"]["ReadMark"];
+            };
+        };
+        responses: {
+            /** @description Done. The response has no body. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found`, `node_not_found`, `pull_request_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listWaiting: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of items. */
+                limit?: components["parameters"]["limit"];
+                /** @description Number of items to skip. */
+                offset?: components["parameters"]["offset"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of pull requests. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WaitingPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listOrgWaiting: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of items. */
+                limit?: components["parameters"]["limit"];
+                /** @description Number of items to skip. */
+                offset?: components["parameters"]["offset"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of pull requests. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OrgWaitingPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             417: components["responses"]["ExpectationFailed"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];

@@ -243,4 +243,21 @@ export const credentialsMigrations: Record<string, Migration> = {
         ) ${keyed}`.execute(db)
     },
   },
+  '011_read_marks': {
+    async up(db) {
+      const { text, keyed } = wordsOf(db)
+      await sql`
+        create table read_mark (
+          account_id ${text} not null references account (id) on delete cascade,
+          org_id ${text} not null,
+          node_id ${text} not null,
+          number integer not null,
+          entry integer not null,
+          muted integer not null check (muted in (0, 1)),
+          at ${text} not null,
+          primary key (account_id, node_id, number)
+        ) ${keyed}`.execute(db)
+      await sql`create index read_mark_age on read_mark (at)`.execute(db)
+    },
+  },
 }

@@ -22,6 +22,7 @@ export interface CredentialsSchema {
   place: PlaceRow
   org_card: OrgCard
   org_member: OrgMember
+  read_mark: ReadMark
   rate_count: RateCount
 }
 
@@ -182,6 +183,20 @@ export interface PendingMembership {
   /** The invitation's `created_by`. */
   invited_by: string | null
   created_at: string
+}
+
+/** How far a user has read the conversation of a pull request. */
+export interface ReadMark {
+  account_id: string
+  org_id: string
+  node_id: string
+  number: number
+  /** The number of the last entry that was read. */
+  entry: number
+  /** 1: answers are not shown as waiting. */
+  muted: 0 | 1
+  /** When it was last set. */
+  at: string
 }
 
 /** A service with its own data folder, one of several that share a database. */

@@ -1,11 +1,13 @@
 /** The conversation on a pull request. */
 import * as comments from '../domain/review/comments.ts'
+import { putReadMark } from '../domain/review/read-marks.ts'
 import * as reviews from '../domain/review/reviews.ts'
 import { listThreads, updateThread } from '../domain/review/threads.ts'
 import { readTimeline } from '../domain/review/timeline.ts'
+import { listOrgWaiting, listWaiting } from '../domain/review/waiting.ts'
 import type { HandlersOf } from '../http/contract/operations.ts'
 import { created } from '../http/responses/responses.ts'
-import { entryAt, pullAt } from './path-params.ts'
+import { entryAt, orgAt, pullAt } from './path-params.ts'
 
 interface PullPath {
   readonly org_id: string
@@ -27,6 +29,9 @@ export const reviewRoutes: HandlersOf<
   | 'listReviews'
   | 'getReview'
   | 'updateReview'
+  | 'putReadMark'
+  | 'listWaiting'
+  | 'listOrgWaiting'
 > = {
   listThreads: (deps, actor, { path, query }) => listThreads(deps, actor, pullAt(path), query),
   updateThread: (deps, actor, { path, body }) => updateThread(deps, actor, entryAt(path), body),
@@ -45,4 +50,7 @@ export const reviewRoutes: HandlersOf<
   listReviews: (deps, actor, { path, query }) => reviews.listReviews(deps, actor, pullAt(path), query),
   getReview: (deps, actor, { path }) => reviews.readReview(deps, actor, entryAt(path)),
   updateReview: (deps, actor, { path, body }) => reviews.updateReview(deps, actor, entryAt(path), body),
+  putReadMark: (deps, actor, { path, body }) => putReadMark(deps, actor, pullAt(path), body),
+  listWaiting: (deps, actor, { query }) => listWaiting(deps, actor, query),
+  listOrgWaiting: (deps, actor, { path, query }) => listOrgWaiting(deps, actor, orgAt(path), query),
 }

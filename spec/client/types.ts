@@ -1896,6 +1896,59 @@ export interface components {
             /** @description The last verdict of each user, oldest first. */
             readonly verdicts: readonly components["schemas"]["Verdict"][];
         };
+        /** @description How far the conversation was read. */
+        readonly ReadMark: {
+            /** @description The number of the last entry that was read. */
+            readonly entry: number;
+            /**
+             * @description If true, answers no longer wait for you. Mentions still do.
+             * @default false
+             */
+            readonly muted?: boolean;
+        };
+        /** @description A pull request that waits for you. */
+        readonly WaitingPull: {
+            readonly org_id: components["schemas"]["Uuid"];
+            /** @description The name of the organisation. */
+            readonly org_name: string;
+            readonly node_id: components["schemas"]["Uuid"];
+            /** @description The title of the node on `main`. */
+            readonly node_title: string;
+            /** @description The number, which counts up from 1 in each node. */
+            readonly number: number;
+            /** @description The title. */
+            readonly title: string;
+            /**
+             * @description Mentions and answers also wait on pull requests that have ended.
+             * @enum {string}
+             */
+            readonly status: "open" | "merged" | "closed";
+            /** @description The name of the user who opened it. */
+            readonly author: string;
+            /** @description Why it waits, the most urgent reason first. */
+            readonly reasons: readonly ("review_requested" | "mentioned" | "answered" | "changes_requested" | "open_threads" | "ready_to_merge")[];
+            readonly last_activity_at: components["schemas"]["UtcTime"];
+        };
+        /** @description A page of pull requests that wait for you. */
+        readonly WaitingPage: {
+            /** @description The pull requests of this page. */
+            readonly waiting: readonly components["schemas"]["WaitingPull"][];
+            readonly total: components["schemas"]["Total"];
+            readonly limit: components["schemas"]["PageLimit"];
+            readonly offset: components["schemas"]["PageOffset"];
+            /** @description The names of your organisations that another cell has, by their ids. */
+            readonly elsewhere: {
+                readonly [key: string]: string;
+            };
+        };
+        /** @description A page of pull requests of an organisation that wait for you. */
+        readonly OrgWaitingPage: {
+            /** @description The pull requests of this page. */
+            readonly waiting: readonly components["schemas"]["WaitingPull"][];
+            readonly total: components["schemas"]["Total"];
+            readonly limit: components["schemas"]["PageLimit"];
+            readonly offset: components["schemas"]["PageOffset"];
+        };
         /** @description A node of the graph. */
         readonly GraphNode: {
             readonly id: components["schemas"]["Uuid"];
@@ -5269,6 +5322,92 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Review"];
+                };
+            };
+        };
+    };
+    readonly putReadMark: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
+                readonly node_id: components["parameters"]["node_id"];
+                /** @description The pull request's number. An unknown number is 404. */
+                readonly number: components["parameters"]["pull_number"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["ReadMark"];
+            };
+        };
+        readonly responses: {
+            /** @description Done. The response has no body. */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    readonly listWaiting: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Maximum number of items. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description Number of items to skip. */
+                readonly offset?: components["parameters"]["offset"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of pull requests. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly Link: components["headers"]["Link"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["WaitingPage"];
+                };
+            };
+        };
+    };
+    readonly listOrgWaiting: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Maximum number of items. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description Number of items to skip. */
+                readonly offset?: components["parameters"]["offset"];
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of pull requests. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly Link: components["headers"]["Link"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["OrgWaitingPage"];
                 };
             };
         };

@@ -57,6 +57,9 @@ describe('what a personal access token may do', () => {
     listInvitations: 'none',
     revokeInvitation: 'none',
     acceptInvitation: 'none',
+    submitReview: 'none',
+    updateReview: 'none',
+    putReadMark: 'none',
   }
 
   for (const operation of specOperations.filter(({ security }) => security === 'optional' || security === 'required')) {

@@ -378,6 +378,9 @@ export const table: Readonly<Record<keyof operations, Row>> = {
     need: 'maintainer',
     attempt: async (world) => ({ ...(await makeReview(world)), body: { state: 'dismissed', reason: 'Answered.' } }),
   },
+  putReadMark: { need: 'reader', attempt: (world) => ({ ...onPull(world), body: { entry: 1 } }) },
+  listWaiting: { need: 'person', attempt: () => ({}) },
+  listOrgWaiting: { need: 'reader', attempt: () => ({}) },
 
   getPublicGraph: { need: 'published', attempt: () => ({}) },
   getGraph: { need: 'public', attempt: () => ({}) },

@@ -22,6 +22,7 @@ import {
   type UnreadableRepository,
 } from '../indexing/reindex.ts'
 import { isId, orgFolder, searchFolder } from '../layout.ts'
+import { forgetReadMarks } from '../review/read-marks.ts'
 import { removeUnusedSegments } from '../search/segment-files.ts'
 import { repairRepository } from './repair.ts'
 import type { Report } from './unreadable.ts'
@@ -93,6 +94,12 @@ function jobsOf(report: Report, more: readonly Job[]): readonly Job[] {
       everyMs: 60 * minuteMs,
       work: forgetInvitations,
       failed: 'expired invitations could not be removed',
+    },
+    {
+      chore: 'read marks',
+      everyMs: 60 * minuteMs,
+      work: forgetReadMarks,
+      failed: 'old read marks could not be removed',
     },
     {
       chore: 'histories',

@@ -1,0 +1,37 @@
+/** How far users have read conversations. Each function runs one statement. */
+import { sql } from 'kysely'
+import type { CredentialsDb, ReadMark } from './schema.ts'
+
+/** Sets a mark. It never goes back to an earlier entry. */
+export async function setReadMark(db: CredentialsDb, mark: ReadMark): Promise<void> {
+  const { entry, muted, at } = mark
+  await db
+    .insertInto('read_mark')
+    .values(mark)
+    .onConflict((conflict) =>
+      conflict.columns(['account_id', 'node_id', 'number']).doUpdateSet({
+        entry: sql<number>`case when read_mark.entry > ${entry} then read_mark.entry else ${entry} end`,
+        ...{ muted, at },
+      }),
+    )
+    .execute()
+}
+
+/** Lists a user's marks in these nodes. */
+export async function listReadMarks(
+  db: CredentialsDb,
+  accountId: string,
+  nodeIds: readonly string[],
+): Promise<Pick<ReadMark, 'node_id' | 'number' | 'entry' | 'muted'>[]> {
+  if (nodeIds.length === 0) return []
+  return db
+    .selectFrom('read_mark')
+    .select(['node_id', 'number', 'entry', 'muted'])
+    .where('account_id', '=', accountId)
+    .where('node_id', 'in', nodeIds)
+    .execute()
+}
+
+export async function deleteReadMarksUntil(db: CredentialsDb, at: string): Promise<void> {
+  await db.deleteFrom('read_mark').where('at', '<=', at).execute()
+}

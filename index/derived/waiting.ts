@@ -1,0 +1,74 @@
+/** Queries for the pull requests that wait for a user. Each reads only rows of that user. */
+import { sql } from 'kysely'
+import type { IndexDb } from './schema.ts'
+
+/** A pull request that may wait for a user. */
+export interface WaitingRow {
+  readonly org_id: string
+  readonly org_name: string
+  readonly node_id: string
+  readonly node_title: string
+  readonly number: number
+  readonly title: string
+  readonly status: 'open' | 'merged' | 'closed'
+  readonly author: string
+  readonly created_at: string
+  readonly recorded_at: string
+  readonly last_entry: number
+  readonly last_entry_at: string | null
+  readonly open_threads: number
+}
+
+/** The user whose rows are read. Without `orgId`, they are of all organisations of this index. */
+export interface WaitingFor {
+  readonly userId: string
+  readonly orgId?: string
+  readonly limit: number
+}
+
+const columns = sql`pull.org_id, org.name as org_name, pull.node_id, node.title as node_title, pull.number, pull.title,
+  pull.status, pull.author, pull.created_at, pull.recorded_at, pull.last_entry, pull.last_entry_at, pull.open_threads`
+
+/** Joins the pull request, its node, and an organisation that the user belongs to. */
+const joined = (userId: string) => sql`
+  cross join pull on pull.node_id = mine.node_id and pull.number = mine.number
+  cross join node on node.id = pull.node_id
+  cross join org on org.id = pull.org_id
+  cross join member on member.org_id = pull.org_id and member.user_id = ${userId}`
+
+const inOrg = (orgId: string | undefined) => (orgId === undefined ? sql`` : sql`and mine.org_id = ${orgId}`)
+
+/** Lists open pull requests that ask the user for a review. `verdict` is the number of the user's last verdict. */
+export async function listAskedReviews(db: IndexDb, { userId, orgId, limit }: WaitingFor) {
+  const { rows } = await sql<WaitingRow & { readonly verdict: number | null }>`
+    select ${columns}, (
+      select max(entry) from review_entry one where one.node_id = mine.node_id and one.number = mine.number
+        and one.user_id = ${userId} and one.verdict is not null) as verdict
+    from reviewer mine ${joined(userId)}
+    where mine.user_id = ${userId} ${inOrg(orgId)} and pull.status = 'open' and pull.is_draft = 0
+    order by mine.since desc, mine.node_id, mine.number limit ${limit}`.execute(db)
+  return rows
+}
+
+/** Lists pull requests with mentions and answers after the user's last entry. @param since ISO 8601 */
+export async function listUnanswered(db: IndexDb, { userId, orgId, limit }: WaitingFor, since: string) {
+  const { rows } = await sql<
+    WaitingRow & { readonly last_own: number; readonly last_mention: number; readonly last_answer: number }
+  >`
+    select ${columns}, mine.last_own, mine.last_mention, mine.last_answer
+    from involvement mine ${joined(userId)}
+    where mine.user_id = ${userId} ${inOrg(orgId)} and pull.last_entry_at > ${since}
+      and (mine.last_mention > mine.last_own or mine.last_answer > mine.last_own)
+    order by pull.last_entry_at desc, mine.node_id, mine.number limit ${limit}`.execute(db)
+  return rows
+}
+
+/** Lists the open pull requests that the user opened, newest first. */
+export async function listOwnOpenPulls(db: IndexDb, { userId, orgId, limit }: WaitingFor): Promise<WaitingRow[]> {
+  const { rows } = await sql<WaitingRow>`
+    select ${columns}
+    from pull mine ${joined(userId)}
+    where mine.author_id = ${userId} ${inOrg(orgId)} and mine.status = 'open'
+    order by mine.created_at desc, mine.node_id, mine.number limit ${limit}`.execute(db)
+  return rows
+}

@@ -1,0 +1,34 @@
+/** How far users have read conversations. These marks are the only part that does not follow from Git. */
+import { deleteReadMarksUntil, setReadMark } from '../../../index/credentials/read-marks.ts'
+import type { Deps } from '../../base/deps.ts'
+import { authorizeNode } from '../access.ts'
+import type { Person } from '../actor.ts'
+import { findPullRow } from '../pulls/pulls.ts'
+import type { PullAt } from '../targets.ts'
+
+export interface ReadMarkInput {
+  /** The number of the last entry that was read. */
+  readonly entry: number
+  readonly muted?: boolean
+}
+
+/** Milliseconds after which mentions, answers and marks no longer matter: 90 days. */
+export const unseenMs = 90 * 24 * 60 * 60 * 1000
+
+/** Marks the entries up to a number as read. A mark never goes back, nor beyond the last entry. */
+export async function putReadMark(deps: Deps, actor: Person, at: PullAt, input: ReadMarkInput): Promise<void> {
+  await authorizeNode(deps, actor, at, 'reader')
+  const { last_entry } = await findPullRow(deps, at)
+  const mark = {
+    ...{ account_id: actor.id, org_id: at.orgId, node_id: at.nodeId, number: at.number },
+    ...{ entry: Math.min(input.entry, last_entry), muted: input.muted ? (1 as const) : (0 as const) },
+    at: deps.now().toISOString(),
+  }
+  await deps.credentials.write((trx) => setReadMark(trx, mark))
+}
+
+/** Deletes marks that were set more than 90 days ago. */
+export async function forgetReadMarks(deps: Deps): Promise<void> {
+  const until = new Date(deps.now().getTime() - unseenMs).toISOString()
+  await deps.credentials.write((trx) => deleteReadMarksUntil(trx, until))
+}

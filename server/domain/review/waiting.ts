@@ -1,0 +1,145 @@
+/** The pull requests that wait for a user. The answer is computed from rows, so that no table of messages grows. */
+import { listReadMarks } from '../../../index/credentials/read-marks.ts'
+import {
+  listAskedReviews,
+  listOwnOpenPulls,
+  listUnanswered,
+  type WaitingFor,
+  type WaitingRow,
+} from '../../../index/derived/waiting.ts'
+import type { Deps } from '../../base/deps.ts'
+import { AppError } from '../../base/errors.ts'
+import { authorizeNode, authorizeOrg } from '../access.ts'
+import type { Person } from '../actor.ts'
+import { laterOf } from '../format/signatures.ts'
+import { type Page, pageOf, slice } from '../pagination.ts'
+import { type PullRequest, toPull } from '../pulls/pull-state.ts'
+import { findPullRow } from '../pulls/pulls.ts'
+import type { OrgAt } from '../targets.ts'
+import { unseenMs } from './read-marks.ts'
+
+/** Why a pull request waits, the most urgent first. */
+const waitingReasons = [
+  'review_requested',
+  'mentioned',
+  'answered',
+  'changes_requested',
+  'open_threads',
+  'ready_to_merge',
+] as const
+type WaitingReason = (typeof waitingReasons)[number]
+
+export interface WaitingPull {
+  readonly org_id: string
+  readonly org_name: string
+  readonly node_id: string
+  readonly node_title: string
+  readonly number: number
+  readonly title: string
+  readonly status: 'open' | 'merged' | 'closed'
+  readonly author: string
+  readonly reasons: readonly WaitingReason[]
+  readonly last_activity_at: string
+}
+
+/** The most rows of each kind that are read. */
+const maxRows = 500
+/** The most pull requests of each kind whose state is read from Git. */
+const maxRead = 50
+
+/** Lists the pull requests that wait for the caller here, the last active first. */
+export async function listWaiting(deps: Deps, actor: Person, page: Page) {
+  const elsewhere = await deps.placement.listOrgsElsewhere(actor.id)
+  const found = await findWaiting(deps, actor, undefined)
+  const others = Object.fromEntries(elsewhere.map(({ id, name }) => [id, name]))
+  return { waiting: slice(found, page), ...pageOf(page, found.length), elsewhere: others }
+}
+
+/** Lists the pull requests of an organisation that wait for the caller. */
+export async function listOrgWaiting(deps: Deps, actor: Person, at: OrgAt, page: Page) {
+  await authorizeOrg(deps, actor, at, 'reader')
+  const found = await findWaiting(deps, actor, at.orgId)
+  return { waiting: slice(found, page), ...pageOf(page, found.length) }
+}
+
+async function findWaiting(deps: Deps, actor: Person, orgId: string | undefined): Promise<WaitingPull[]> {
+  const { read } = deps.index
+  const mine: WaitingFor = { userId: actor.id, limit: maxRows, ...(orgId !== undefined && { orgId }) }
+  const found = new Map<string, { row: WaitingRow; reasons: Set<WaitingReason> }>()
+  const add = (row: WaitingRow, reason: WaitingReason) => {
+    const key = `${row.node_id} ${row.number}`
+    const one = found.get(key) ?? { row, reasons: new Set() }
+    found.set(key, one)
+    one.reasons.add(reason)
+  }
+  let left = maxRead
+  for (const row of await listAskedReviews(read, mine)) {
+    if (row.verdict !== null && (left-- <= 0 || (await hasVerdict(deps, actor, row)))) continue
+    add(row, 'review_requested')
+  }
+  const since = new Date(deps.now().getTime() - unseenMs).toISOString()
+  const unanswered = await listUnanswered(read, mine, since)
+  const isUnseen = await readMarksOf(deps, actor, unanswered)
+  for (const row of unanswered) {
+    if (row.last_mention > row.last_own && isUnseen(row, row.last_mention)) add(row, 'mentioned')
+    if (row.last_answer > row.last_own && isUnseen(row, row.last_answer, 'unless muted')) add(row, 'answered')
+  }
+  for (const row of await listOwnOpenPulls(read, { ...mine, limit: maxRead }))
+    for (const reason of await reasonsOfOwn(deps, actor, row)) add(row, reason)
+  return [...found.values()].map(({ row, reasons }) => toWaiting(row, reasons)).sort(byActivity)
+}
+
+/** Returns a function that says whether an entry is above the caller's mark. */
+async function readMarksOf(deps: Deps, actor: Person, rows: readonly WaitingRow[]) {
+  const nodes = [...new Set(rows.map(({ node_id }) => node_id))]
+  const marks = await listReadMarks(deps.credentials.read, actor.id, nodes)
+  const byPull = new Map(marks.map((mark) => [`${mark.node_id} ${mark.number}`, mark]))
+  return ({ node_id, number }: WaitingRow, entry: number, muting?: 'unless muted'): boolean => {
+    const mark = byPull.get(`${node_id} ${number}`)
+    return mark === undefined || (entry > mark.entry && !(muting && mark.muted === 1))
+  }
+}
+
+/** True if the caller's last verdict is on the present change. */
+async function hasVerdict(deps: Deps, actor: Person, row: WaitingRow): Promise<boolean> {
+  const verdicts = (await readCurrent(deps, actor, row))?.consent.verdicts ?? []
+  return verdicts.some(({ author_id, state }) => author_id === actor.id && state === 'current')
+}
+
+/** Returns the reasons why a pull request of the caller waits. */
+async function reasonsOfOwn(deps: Deps, actor: Person, row: WaitingRow): Promise<WaitingReason[]> {
+  // Without entries there are neither verdicts nor threads.
+  if (row.last_entry === 0) return []
+  const threads: WaitingReason[] = row.open_threads > 0 ? ['open_threads'] : []
+  const pull = await readCurrent(deps, actor, row)
+  if (!pull) return threads
+  const { approvals, changes_requested } = pull.consent
+  if (changes_requested > 0) return ['changes_requested', ...threads]
+  return pull.can_merge && approvals > 0 && threads.length === 0 ? ['ready_to_merge'] : threads
+}
+
+/** Reads a pull request. Undefined if it is gone by now. */
+async function readCurrent(deps: Deps, actor: Person, row: WaitingRow): Promise<PullRequest | undefined> {
+  const { org_id: orgId, node_id: nodeId, number } = row
+  try {
+    const access = await authorizeNode(deps, actor, { orgId, nodeId }, 'reader')
+    return await toPull(deps, access, await findPullRow(deps, { orgId, nodeId, number }))
+  } catch (error) {
+    if (error instanceof AppError && error.code.endsWith('_not_found')) return undefined
+    throw error
+  }
+}
+
+function toWaiting(row: WaitingRow, reasons: ReadonlySet<WaitingReason>): WaitingPull {
+  const { org_id, org_name, node_id, node_title, number, title, status, author, recorded_at, last_entry_at } = row
+  return {
+    ...{ org_id, org_name, node_id, node_title, number, title, status, author },
+    reasons: waitingReasons.filter((reason) => reasons.has(reason)),
+    last_activity_at: laterOf(recorded_at, last_entry_at ?? ''),
+  }
+}
+
+function byActivity(a: WaitingPull, b: WaitingPull): number {
+  const [x, y] = [a, b].map((one) => `${one.last_activity_at} ${one.node_id} ${String(one.number).padStart(9, '0')}`)
+  return x === y ? 0 : (x ?? '') > (y ?? '') ? -1 : 1
+}
