@@ -1,7 +1,8 @@
-/** The home page: the user's organisations, or a welcome for anonymous visitors. */
+/** The home page: proposals that wait, and organisations. Anonymous visitors see a welcome. */
 
 import type { Page, PageContext } from '../page-context.ts'
 import { Icon } from '../parts/icons.tsx'
+import { readWaiting, WaitingForYou } from '../parts/waiting.tsx'
 
 /** Maximum organisations on the page. */
 const mostOrgs = 100
@@ -45,10 +46,12 @@ function welcome({ urls }: PageContext): Page {
   }
 }
 
-async function mine({ api, urls, person }: PageContext): Promise<Page> {
+async function mine(visit: PageContext): Promise<Page> {
+  const { api, urls, person } = visit
   const { orgs, total } = await api.listOrgs({ query: { limit: mostOrgs } })
+  const waiting = await readWaiting(visit)
   return {
-    ...{ kind: 'page', head: { title: 'Grove', noIndex: true }, place: {}, facts: { orgs, total } },
+    ...{ kind: 'page', head: { title: 'Grove', noIndex: true }, place: {}, facts: { orgs, total, waiting } },
     body: () => (
       <main id="main" class="wide home">
         <div class="hero">
@@ -65,6 +68,7 @@ async function mine({ api, urls, person }: PageContext): Promise<Page> {
             </a>
           </div>
         </div>
+        <WaitingForYou visit={visit} told={waiting} />
         {orgs.length === 0 && <p class="lede">Create an organisation, or ask the owner of one for an invitation.</p>}
         <ul class="orgs">
           {orgs.map((org) => (

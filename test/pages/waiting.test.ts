@@ -1,0 +1,42 @@
+/** "Waiting for you" on the home page. */
+
+import { expect } from 'chai'
+import { type Grove, startGrove } from '../support/grove.ts'
+import { expecting, newNode } from '../support/node.ts'
+import { client, type PersonClient, password, signUp } from '../support/people.ts'
+import { sendForm } from './forms.ts'
+
+describe('the home page', () => {
+  let grove: Grove
+  let ann: PersonClient
+  let bob: PersonClient
+
+  before(async () => {
+    grove = await startGrove()
+    ann = await signUp(grove, 'Ann')
+    bob = await signUp(grove, 'Bob')
+    await ann.put(`/orgs/${ann.org}/members/${bob.user.email}`, { role: 'reader' }).then(expecting(200))
+  })
+  after(() => grove.close())
+
+  const homeOf = async (person: PersonClient): Promise<string> => {
+    const { headers } = await sendForm(grove, '/sign-in', { email: person.user.email, password })
+    const cookie = headers['set-cookie']?.split(';')[0] ?? ''
+    const read = { cookie, accept: 'text/html', 'sec-fetch-site': 'same-origin', 'sec-fetch-mode': 'navigate' }
+    return String((await client(grove).get('/', read)).body)
+  }
+
+  it('names the proposals that wait for the user, with a link, and nothing if none does', async () => {
+    expect(await homeOf(bob)).to.not.include('Waiting for you')
+    const node = await newNode(grove, ann)
+    await node.proposal('draft')
+    await node.open('draft', { title: 'Sing <b>louder</b>', reviewers: [bob.user.id] })
+    await ann.post(`${node.at}/pull-requests/1/comments`, { text: 'See, @Bob.' }).then(expecting(201))
+    const page = await homeOf(bob)
+    expect(page).to.include('Waiting for you')
+    expect(page).to.include(`href="/o/${node.org}/n/${node.id}/proposals/1"`)
+    expect(page).to.include('Sing &lt;b>louder&lt;/b>')
+    expect(page).to.include('asks for your review, mentions you')
+    expect(await homeOf(ann)).to.include('is yours, and has open threads')
+  })
+})
