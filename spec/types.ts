@@ -10371,7 +10371,10 @@ export interface operations {
                  *         "commit": "c3d5e7f9b1a3054726480a6c8e9f1b2d3c5e7a90",
                  *         "path": "content.md",
                  *         "first_line": 3,
-                 *         "num_lines": 1
+                 *         "num_lines": 1,
+                 *         "quote": {
+                 *           "exact": "are whales"
+                 *         }
                  *       }
                  *     }
                  */
@@ -10673,6 +10676,19 @@ export interface operations {
                  * @example {
                  *       "verdict": "approve",
                  *       "text": "Well done.",
+                 *       "comments": [
+                 *         {
+                 *           "text": "This needs a source.",
+                 *           "anchor": {
+                 *             "commit": "c3d5e7f9b1a3054726480a6c8e9f1b2d3c5e7a90",
+                 *             "path": "content.md",
+                 *             "first_line": 3,
+                 *             "quote": {
+                 *               "exact": "are whales"
+                 *             }
+                 *           }
+                 *         }
+                 *       ],
                  *       "expected_source_commit": "c3d5e7f9b1a3054726480a6c8e9f1b2d3c5e7a90"
                  *     }
                  */

@@ -140,6 +140,7 @@ describe('input', () => {
         object_id: '0'.repeat(40),
         commit_id: '0'.repeat(40),
         number: '1',
+        entry: '1',
       }
       for (const { id, method, path, example } of operations) {
         const parameters = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)

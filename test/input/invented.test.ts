@@ -50,7 +50,13 @@ describe('input invented from the spec', () => {
 
   /** The path with the world's things in it; `other` is sent as it is. */
   const urlOf = (path: string, other: Readonly<Record<string, string>> = {}) => {
-    const known: Record<string, string> = { org_id: world.org, node_id: world.node, branch: 'main', number: '1' }
+    const known: Record<string, string> = {
+      org_id: world.org,
+      node_id: world.node,
+      branch: 'main',
+      number: '1',
+      entry: '1',
+    }
     return path.replace(/\{(\w+)\}/g, (_, name: string) => other[name] ?? known[name] ?? '0'.repeat(40))
   }
 
@@ -139,7 +145,9 @@ describe('input invented from the spec', () => {
 /** The other parameters that the query must have, with any text. */
 function required(parameters: Asked['parameters'], but = ''): string {
   const others = parameters.filter((one) => one.in === 'query' && one.required !== undefined && one.name !== but)
-  return others.map(({ name }) => `${name}=main&`).join('')
+  // A value with a pattern is the id of a commit.
+  const valueFor = (schema: Schema) => ('pattern' in resolved(schema) ? '0'.repeat(40) : 'main')
+  return others.map(({ name, schema }) => `${name}=${valueFor(schema)}&`).join('')
 }
 
 function exampleOf({ requestBody }: Operation): unknown {
