@@ -54,11 +54,12 @@ describe('spec/README.md', () => {
     })
 
     it('proposes a change and merges it', () => {
-      const [head, modified, pull, merged, history] = jsonOf(said[3])
+      const [head, modified, pull, comment, merged, history] = jsonOf(said[3])
       expect(head).to.match(/^[0-9a-f]{40}$/)
       expect(modified.map((change: { entity_key: string }) => change.entity_key)).to.deep.equal(['content.md'])
-      expect([pull, merged, history]).to.deep.equal([
+      expect([pull, comment, merged, history]).to.deep.equal([
         { number: 1, can_merge: true, merge_reason: 'mergeable' },
+        { entry: 1, author: 'Ann' },
         { status: 'merged', merged_by: 'Ann' },
         { total: 2, messages: ['Dolphins too', 'Create node'] },
       ])
