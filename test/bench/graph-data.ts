@@ -81,15 +81,16 @@ function insertNodes(
   random: Random,
 ): void {
   const insert = db.prepare(
-    `insert into node (id, org_id, title, description, tags, properties, created_at, updated_at, head, ledger, version, changed)
-     values (?, ?, ?, ?, '["sea","deep"]', '{}', ?, ?, null, ?, 1, ?)`,
+    `insert into node (id, org_id, title, description, tags, properties, created_at, updated_at, head, ledger, entries_ledger,
+       version, changed)
+     values (?, ?, ?, ?, '["sea","deep"]', '{}', ?, ?, null, ?, ?, 1, ?)`,
   )
   const insertText = db.prepare('insert into node_text (node_id, text) values (?, ?)')
   const insertTag = db.prepare('insert into node_tag (node_id, tag) values (?, ?)')
   for (const [n, id] of ids.entries()) {
     const time = new Date(Date.UTC(2026, 0, 1) + n * 1000).toISOString().replace('.000', '')
     const text = phrase(40, random).slice(0, 200)
-    insert.run(id, orgId, phrase(4, random), text, time, time, ledger, version)
+    insert.run(id, orgId, phrase(4, random), text, time, time, ledger, ledger, version)
     insertText.run(id, text)
     for (const tag of ['sea', 'deep']) insertTag.run(id, tag)
   }
