@@ -21,6 +21,7 @@ import { startPeers } from './peers.ts'
 import { benchPushes } from './pushes.ts'
 import { createReport, machineLine } from './report.ts'
 import { benchRequests } from './requests.ts'
+import { benchReviews } from './reviews.ts'
 import { benchSearch } from './search-scale.ts'
 import { benchStored } from './stored.ts'
 
@@ -33,6 +34,7 @@ const overTwo = {
 }
 const others = {
   commits: benchCommits,
+  reviews: benchReviews,
   import: benchImports,
   pushes: benchPushes,
   clones: benchClones,

@@ -81,7 +81,8 @@ function commitCommand({ branch, at, text, path, mark, from, merge }: CommitComm
   return `${lines.join('\n')}\n`
 }
 
-async function fastImport(repo: string, feed: (write: (text: string) => Promise<void>) => Promise<void>) {
+/** Runs `git fast-import` on the commands that `feed` writes. */
+export async function fastImport(repo: string, feed: (write: (text: string) => Promise<void>) => Promise<void>) {
   const child: ChildProcessByStdio<Writable, null, null> = spawn(
     'git',
     ['-C', repo, 'fast-import', '--quiet', '--force'],
