@@ -24,6 +24,13 @@ export interface TreeChange {
 const maxEntries = 200_000
 const maxDepth = 128
 
+interface DiffLimits {
+  /** Names in all trees that are read. */
+  readonly entries: number
+  /** Characters of all paths that differ. */
+  readonly characters: number
+}
+
 /**
  * Lists the files that differ, sorted by the bytes of the path: `git diff-tree -r --no-renames`. Opens only subtrees
  * that differ. A gitlink counts as a file. A file that became a directory is one deletion and the directory's
@@ -36,6 +43,7 @@ export async function diffTrees(
   from: Oid | null,
   to: Oid | null,
   pace = createYielder(),
+  most: DiffLimits = { entries: maxEntries, characters: maxPathCharacters },
 ): Promise<TreeChange[]> {
   const changes: TreeChange[] = []
   let opened = 0
@@ -48,16 +56,18 @@ export async function diffTrees(
     const before = from === null ? [] : await readTree(repo, from, pace)
     const after = to === null ? [] : await readTree(repo, to, pace)
     opened += before.length + after.length
-    if (opened > maxEntries)
-      throw new GitError('limit_exceeded', `More than ${maxEntries} entries differ`, { maxEntries })
+    if (opened > most.entries)
+      throw new GitError('limit_exceeded', `More than ${most.entries} entries differ`, { maxEntries: most.entries })
     if (depth > maxDepth) throw new GitError('limit_exceeded', `Deeper than ${maxDepth}`, { maxDepth })
     for (const [a, b] of pairs(before, after)) {
       if (pace.shouldYield(1)) await pace.yieldToEventLoop()
       if (a?.oid === b?.oid && a?.mode === b?.mode) continue
       const path = prefix + (a?.name ?? b?.name)
       characters += path.length
-      if (characters > maxPathCharacters)
-        throw new GitError('limit_exceeded', `Paths of over ${maxPathCharacters} characters`, { maxPathCharacters })
+      if (characters > most.characters)
+        throw new GitError('limit_exceeded', `Paths of over ${most.characters} characters`, {
+          maxPathCharacters: most.characters,
+        })
       const [oldFile, newFile] = [fileSide(a), fileSide(b)]
       if (oldFile || newFile) changes.push({ path, old: oldFile, new: newFile })
       else await compare(a?.oid ?? null, b?.oid ?? null, `${path}/`, depth + 1)

@@ -1,6 +1,7 @@
 /** Queries for the entries of pull requests: comments, verdicts and events. */
 import { type Selectable, sql } from 'kysely'
 import { type Slice, totalOf } from '../slice.ts'
+import type { EntryKey } from './reviews.ts'
 import type { IndexDb, ReviewEntryTable } from './schema.ts'
 
 export type EntryRow = Pick<Selectable<ReviewEntryTable>, 'number' | 'entry' | 'kind' | 'at' | 'body'>
@@ -18,7 +19,7 @@ interface ThreadFilter {
 
 /**
  * Lists threads by their first comments, and the total. A thread is open if it is not resolved and has a comment that is
- * not deleted.
+ * not deleted. Answers to an entry that is damaged or missing are in the timeline only.
  */
 export async function listThreadRows(
   db: IndexDb,
@@ -45,6 +46,7 @@ export async function listThreadRows(
       join.on('first.node_id', '=', nodeId).on('first.number', '=', number).onRef('first.entry', '=', 'counted.thread'),
     )
     .where('first.kind', '=', 'comment')
+    .whereRef('first.thread', '=', 'first.entry')
   if (state === 'open') all = all.where('counted.resolved', '=', 0).where('counted.live', '>', 0)
   if (state === 'resolved') all = all.where('counted.resolved', '>', 0)
   if (path !== undefined) all = all.where('first.path', '=', path)
@@ -134,14 +136,45 @@ export function findEntryRow(
     .executeTakeFirst()
 }
 
-/** Finds the entry with this UUID, in any pull request of the node. */
+/** Finds the first entry with this UUID, in any pull request of the node. */
 export function findEntryById(db: IndexDb, nodeId: string, id: string) {
   return db
     .selectFrom('review_entry')
     .select(['number', 'entry', 'kind'])
     .where('node_id', '=', nodeId)
     .where('id', '=', id)
+    .orderBy('number')
+    .orderBy('entry')
+    .limit(1)
     .executeTakeFirst()
+}
+
+/** Lists the numbers of entries in a node, in their order, after `after`. */
+export async function listEntryKeys(
+  db: IndexDb,
+  nodeId: string,
+  after: EntryKey,
+  limit: number,
+): Promise<readonly EntryKey[]> {
+  return db
+    .selectFrom('review_entry')
+    .select(['number', 'entry'])
+    .where('node_id', '=', nodeId)
+    .where(({ eb, refTuple, tuple }) => eb(refTuple('number', 'entry'), '>', tuple(after.number, after.entry)))
+    .orderBy('number')
+    .orderBy('entry')
+    .limit(limit)
+    .execute()
+}
+
+/** Reads the bodies of these entries, of those that have rows. */
+export async function listBodies(db: IndexDb, nodeId: string, keys: readonly EntryKey[]) {
+  const { rows } = await sql<EntryKey & { readonly body: string }>`
+    select one.number, one.entry, one.body
+    from json_each(${JSON.stringify(keys.map(({ number, entry }) => [number, entry]))}) as key
+      cross join review_entry one
+        on one.node_id = ${nodeId} and one.number = key.value ->> 0 and one.entry = key.value ->> 1`.execute(db)
+  return rows
 }
 
 /** True if an entry was written on this head. */

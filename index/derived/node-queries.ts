@@ -4,6 +4,7 @@ import { type Selectable, sql } from 'kysely'
 import { type Slice, totalOf } from '../slice.ts'
 import { compileOnce } from '../sqlite/compiled.ts'
 import type { StateNode } from './branches.ts'
+import { entriesLedger } from './entries-ledger.ts'
 import { isInOrg } from './in-org.ts'
 import type { IndexDb, NodeTable } from './schema.ts'
 
@@ -55,10 +56,10 @@ export async function findIndexedLedger(db: IndexDb, nodeId: string): Promise<st
   return (await db.selectFrom('node').select('ledger').where('id', '=', nodeId).executeTakeFirst())?.ledger
 }
 
-/** Returns the ledger commit that the rows of entries were read from. Null or undefined if there is none. */
+/** Returns the ledger commit that all rows of entries were read from. Null or undefined if there is none. */
 export async function findEntriesLedger(db: IndexDb, nodeId: string): Promise<string | null | undefined> {
   const row = await db.selectFrom('node').select('entries_ledger').where('id', '=', nodeId).executeTakeFirst()
-  return row?.entries_ledger
+  return row && entriesLedger(row)
 }
 
 /** Lists the versions and the ledger commit of each node, which identify its state. */

@@ -6,7 +6,8 @@ import { type NewLogPart, storeLog } from './chain-layout.ts'
 import { abandonLogs, trimLog } from './chain-removal.ts'
 import { logEndOf } from './chains.ts'
 import { countMoves, forgetMoves } from './change-log.ts'
-import { type EntryChange, replaceEntries, replaceReviewers } from './reviews.ts'
+import { unfinished } from './entries-ledger.ts'
+import { countEntries, type EntryChange, replaceEntries, replaceReviewers } from './reviews.ts'
 import type { EdgeTable, IndexSchema, NodeTable, PullTable, ReviewerTable } from './schema.ts'
 import { inSlices } from './slices.ts'
 
@@ -35,7 +36,7 @@ export interface NodeChange {
   readonly pulls: readonly PullRows[]
   /** Numbers of pull requests that the ledger no longer has. */
   readonly pullsGone: readonly number[]
-  /** The entries that changed up to the commit `ledger`. Absent if they are written later. */
+  /** The entries that changed up to the commit `ledger`. Absent if writeEntries writes them later. */
   readonly entries?: EntryChange | undefined
   /** The content of main; undefined if main did not move. */
   readonly node?: NodeFields | undefined
@@ -70,7 +71,10 @@ export async function replaceNodeRows(
   change: NodeChange,
 ): Promise<Pick<NodeTable, 'version' | 'changed'> | undefined> {
   const { row, nodeId, orgId } = change
-  const ledgers = { ledger: change.ledger, ...(change.entries && { entries_ledger: change.ledger }) }
+  const ledgers = {
+    ledger: change.ledger,
+    entries_ledger: change.entries ? change.ledger : unfinished(change.ledger),
+  }
   if (row) {
     const { numUpdatedRows } = await trx
       .updateTable('node')
@@ -89,10 +93,13 @@ export async function replaceNodeRows(
   for (const log of change.logs) if (!(await storeLog(trx, nodeId, log))) throw new StaleWriteError()
   await replaceBranches(trx, change)
   for (const number of change.pullsGone) await deletePull(trx, { node_id: nodeId, number })
+  // An older copy of a ledger may lack a pull request whose entries have rows.
+  const fresh = row ? await listUnknownPulls(trx, change) : []
   for (const { pull, reviewers } of change.pulls) {
     await upsertPull(trx, pull)
     await replaceReviewers(trx, pull, reviewers)
   }
+  for (const number of fresh) await countEntries(trx, nodeId, number)
   if (change.entries) await replaceEntries(trx, change, change.entries)
   const graphMoved = change.node ? await replaceMain(trx, change) : false
   const changed = change.node ? await touchOrg(trx, orgId, nodeId, graphMoved) : undefined
@@ -101,8 +108,8 @@ export async function replaceNodeRows(
 }
 
 /**
- * Writes some of the entries that the row lacks, and returns the new version. After the last ones, `ledger` is the
- * commit they were read from. Writes nothing and returns undefined if the row has changed.
+ * Writes some of the entries that the row lacks, and returns the new version. With the last ones, `ledger` is the commit
+ * they were read from. Writes nothing and returns undefined if the row has changed.
  */
 export async function writeEntries(
   trx: Transaction<IndexSchema>,
@@ -214,6 +221,16 @@ function inParts<T>(all: readonly T[]): T[][] {
   const parts: T[][] = []
   for (let at = 0; at < all.length; at += rowsAtOnce) parts.push(all.slice(at, at + rowsAtOnce))
   return parts
+}
+
+/** Lists the changed pull requests that have no row. */
+async function listUnknownPulls(trx: Transaction<IndexSchema>, { nodeId, pulls }: NodeChange): Promise<number[]> {
+  const unknown = new Set(pulls.map(({ pull }) => pull.number))
+  await inSlices([...unknown], async (numbers) => {
+    const known = trx.selectFrom('pull').select('number').where('node_id', '=', nodeId).where('number', 'in', numbers)
+    for (const { number } of await known.execute()) unknown.delete(number)
+  })
+  return [...unknown]
 }
 
 async function deletePull(trx: Transaction<IndexSchema>, pull: Pick<PullTable, 'node_id' | 'number'>): Promise<void> {

@@ -11,7 +11,7 @@ export interface EntryRows {
 }
 
 /** The name of an entry in its node. */
-interface EntryKey {
+export interface EntryKey {
   readonly number: number
   readonly entry: number
 }
@@ -76,14 +76,15 @@ async function listTalkedAbout(trx: Transaction<IndexSchema>, nodeId: string): P
 }
 
 /** Updates the counts of a pull request. Reads only indexes: 0.5 ms for 10,000 entries. */
-async function countEntries(trx: Transaction<IndexSchema>, nodeId: string, number: number): Promise<void> {
+export async function countEntries(trx: Transaction<IndexSchema>, nodeId: string, number: number): Promise<void> {
   const here = sql`one.node_id = ${nodeId} and one.number = ${number}`
   await sql`
     update pull set
       comments = (select count(*) from review_entry one where ${here} and one.kind = 'comment' and one.deleted = 0),
       open_threads = (select count(*) from (
         select 1 from review_entry one where ${here} and one.kind = 'comment'
-        group by one.thread having sum(one.resolved) = 0 and sum(1 - one.deleted) > 0)),
+        group by one.thread
+        having sum(one.resolved) = 0 and sum(1 - one.deleted) > 0 and sum(one.entry = one.thread) > 0)),
       last_entry = (select coalesce(max(one.entry), 0) from review_entry one where ${here}),
       last_entry_at = (select one.at from review_entry one where ${here} order by one.entry desc limit 1)
     where node_id = ${nodeId} and number = ${number}`.execute(trx)

@@ -54,7 +54,10 @@ export interface NodeTable {
   tree: string | null
   /** The ledger commit that the node's pull requests were read from. */
   ledger: string
-  /** The ledger commit that their entries were read from. Null if only an older version has written the row. */
+  /**
+   * The ledger commit that their entries were read from. After `~`, their rows are not complete. Null if only an older
+   * version has written the row.
+   */
   entries_ledger: string | null
   /** For compare-and-swap: every change of the node's rows adds one. */
   version: number
@@ -166,7 +169,7 @@ export interface PullTable {
   author_id: string | null
   /** The comments that are not deleted. */
   comments: Generated<number>
-  /** The unresolved threads in which a comment is left. */
+  /** The unresolved threads in which a comment is left. The first comment is not damaged. */
   open_threads: Generated<number>
   /** The number and time of the last entry. 0 and null without one. */
   last_entry: Generated<number>

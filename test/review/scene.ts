@@ -1,5 +1,5 @@
 /** What the tests of reviews share: a service whose clock they move, a proposal of Ann, and reviewers. */
-import { type Grove, startGrove } from '../support/grove.ts'
+import { type Grove, type GroveOptions, startGrove } from '../support/grove.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
 import { type PersonClient, signUp } from '../support/people.ts'
 
@@ -26,11 +26,11 @@ export const pass = (seconds: number) => {
 }
 
 /** Starts a service for the file. */
-export function useScene(): void {
+export function useScene(options: GroveOptions = {}): void {
   before(async () => {
     nodes = []
     time = Date.parse('2026-01-01T00:00:00Z')
-    grove = await startGrove({ now: () => new Date(time) })
+    grove = await startGrove({ ...options, now: () => new Date(time) })
     ann = await signUp(grove, 'Ann')
     bob = await signUp(grove, 'Bob')
     cy = await signUp(grove, 'Cy')

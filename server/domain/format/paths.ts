@@ -84,7 +84,7 @@ export function entryFile(number: number, entry: number): string {
 
 /** Parses the path of an entry's file. Undefined for another file. */
 export function parseEntryFile(path: string): { number: number; entry: number } | undefined {
-  const [, number, entry] = /^reviews\/\d+\/\d+\/(\d{1,9})\/\d+\/(\d{1,6})\.json$/.exec(path) ?? []
+  const [, number, entry] = /^reviews\/\d+\/\d+\/(\d{1,9})\/\d+\/([1-9]\d{0,5})\.json$/.exec(path) ?? []
   const found = { number: Number(number), entry: Number(entry) }
   return path === entryFile(found.number, found.entry) ? found : undefined
 }

@@ -10,6 +10,7 @@ import { listUnindexed, markIndexed } from '../../../gitstore/refs/unindexed-mov
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { repoExists } from '../../../gitstore/repo-folders.ts'
 import { countMoves } from '../../../index/derived/change-log.ts'
+import { isUnfinished, reviewersLedger, unfinished } from '../../../index/derived/entries-ledger.ts'
 import { insertNewNodes, type NewNodeRows } from '../../../index/derived/new-nodes.ts'
 import type { NodeRow } from '../../../index/derived/node-queries.ts'
 import { deleteNodeRows, findNodeState, replaceNodeRows, StaleWriteError } from '../../../index/derived/nodes.ts'
@@ -21,11 +22,11 @@ import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { readOrgRecord } from '../format/org-format.ts'
 import { branchRef, branchRefs, isId, ledgerRef, main, nodeRepo, orgRepo } from '../layout.ts'
-import { changedPulls, diffLedgers } from '../ledger/ledger.ts'
+import { changedPulls, diffLedgers, eitherDiff } from '../ledger/ledger.ts'
 import { reconcileFoundRefs } from '../ledger/moved-branches.ts'
 import { fromRow, selectOpenPulls, toPullRows } from '../ledger/pull-ledger.ts'
 import { movesBetween } from '../ledger/reconcile.ts'
-import { readEntryChange, writeEntriesInSlices } from './entry-rows.ts'
+import { logDamagedEntries, readEntryChange, writeEntriesInSlices } from './entry-rows.ts'
 import { collectLogs, historyOf } from './history.ts'
 import { indexedBranches, keepBranches, matchesIndexed } from './indexed-branches.ts'
 import { nodeFields } from './node-rows.ts'
@@ -106,8 +107,8 @@ async function indexOnce(
   const branches = listRefs(repo, branchRefs)
   if (row?.ledger === ledger && matchesIndexed(row, indexed, branches)) {
     if (row.entries_ledger === ledger) return 'agrees'
-    const entries = await readEntryChange(repo, nodeId, await diffLedgers(repo, row.entries_ledger, ledger))
-    if (!entries) return (await writeEntriesInSlices(deps, repo, row, ledger)) ? 'written' : 'again'
+    if (row.entries_ledger === unfinished(ledger))
+      return (await writeEntriesInSlices(deps, repo, row, ledger)) ? 'written' : 'again'
   }
   const stop = deps.metrics.indexSeconds.startTimer({ kind: 'node' })
   const { pulls, entries } = await readLedgerChange(deps, repo, nodeId, row, ledger)
@@ -138,6 +139,7 @@ async function indexOnce(
   try {
     const written = await deps.index.write((trx) => replaceNodeRows(trx, change))
     if (written) stop()
+    if (written && entries) logDamagedEntries(deps, change, entries.put)
     if (written && row) keepBranches({ ...row, ...written }, branches)
     return written && entries ? 'written' : 'again'
   } catch (error) {
@@ -147,16 +149,19 @@ async function indexOnce(
   }
 }
 
-/** Reads what changed in the ledger since its rows were written. `entries` is undefined if they are too many at once. */
+/**
+ * Reads what changed in the ledger since its rows were written. An older version may have read pull requests since, but
+ * not their reviewers. `entries` is undefined if they are written in slices, because they are too many or unfinished.
+ */
 async function readLedgerChange({ index }: Deps, repo: Repo, nodeId: string, row: NodeRow | undefined, ledger: Oid) {
   const before = row?.ledger ?? null
-  const entriesBefore = row?.entries_ledger ?? null
   const diff = await diffLedgers(repo, before, ledger)
-  const entriesDiff = entriesBefore === before ? diff : await diffLedgers(repo, entriesBefore, ledger)
-  const known = before === ledger ? [] : await listPullNumbers(index.read, nodeId)
+  const whole = row ? reviewersLedger(row) : null
+  const since = whole === before ? diff : await diffLedgers(repo, whole, ledger)
+  const known = before === ledger && whole === ledger ? [] : await listPullNumbers(index.read, nodeId)
   return {
-    pulls: await changedPulls(repo, diff, known),
-    entries: await readEntryChange(repo, nodeId, entriesDiff),
+    pulls: await changedPulls(repo, eitherDiff(diff, since), known),
+    entries: row && isUnfinished(row) ? undefined : await readEntryChange(repo, nodeId, since),
   }
 }
 

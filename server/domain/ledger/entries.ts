@@ -5,10 +5,10 @@
 import { z } from 'zod'
 import { isGitError } from '../../../gitstore/errors.ts'
 import { readBlob } from '../../../gitstore/objects/objects.ts'
-import { findEntry, readTree } from '../../../gitstore/objects/trees.ts'
+import { findEntry, type Mode, readTree } from '../../../gitstore/objects/trees.ts'
 import { isOid, type Oid, type Repo } from '../../../gitstore/repo.ts'
 import type { EntryRows } from '../../../index/derived/reviews.ts'
-import { entriesFolder, entryFile } from '../format/paths.ts'
+import { entriesFolder, entryFile, parseEntryFile } from '../format/paths.ts'
 import { isId } from '../layout.ts'
 
 /** A user in the ledger. The id is absent if only Git knows who moved a branch. */
@@ -88,6 +88,9 @@ const later = z.looseObject({ kind: z.string(), at: when.optional().catch(undefi
 /** The most bytes of an entry. Most of them are a comment's text, its quote and a suggested text. */
 const maxEntryBytes = 262_144
 
+/** The deepest JSON of an entry. SQLite reads 1,000 levels. */
+const maxDepth = 100
+
 /** The most entries of a pull request. */
 export const maxEntries = 10_000
 
@@ -99,12 +102,18 @@ export function parseEntry(json: string): ReadEntry {
   } catch {
     return { kind: 'damaged' }
   }
+  if (isDeeper(value, maxDepth)) return { kind: 'damaged' }
   const { success, data } = known.safeParse(value)
   if (success) return data
   const other = later.safeParse(value)
   const isKnown = other.success && ['comment', 'verdict', 'event'].includes(other.data.kind)
   if (!other.success || isKnown) return { kind: 'damaged' }
   return { kind: 'unknown', ...(other.data.at !== undefined && { at: other.data.at }) }
+}
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return levels === 0 || Object.values(value).some((one) => isDeeper(one, levels - 1))
 }
 
 /** The name of an entry. */
@@ -161,29 +170,39 @@ function entryRows({ nodeId, number, entry }: EntryName, json: string): EntryRow
       resolved: Number(thread === entry && resolved !== undefined),
       deleted: Number(deleted !== undefined),
     },
-    mentions,
+    mentions: mentions.filter(isId),
   }
 }
 
-/** Returns the number of the next entry. Numbers are never used again. Reads two trees. @param tree of the ledger */
+/**
+ * Returns the number of the next entry. Numbers are not used again: it follows the greatest of the files. Reads two
+ * trees, and more only after an edit by hand.
+ *
+ * @param tree of the ledger
+ */
 export async function nextEntry(repo: Repo, tree: Oid, number: number): Promise<number> {
-  const folder = await findEntry(repo, tree, entriesFolder(number))
-  const hundreds = folder ? await greatestName(repo, folder.oid, /^(\d{1,6})$/) : undefined
-  const last = hundreds ? await greatestName(repo, hundreds.oid, /^(\d{1,6})\.json$/) : undefined
-  return (last?.value ?? 0) + 1
+  const path = entriesFolder(number)
+  const folder = await findEntry(repo, tree, path)
+  if (folder?.mode !== treeMode) return 1
+  const entries = await readTree(repo, folder.oid)
+  const hundreds = entries.filter(({ name, mode }) => mode === treeMode && /^\d+$/.test(name))
+  for (const { name, oid } of hundreds.sort((a, b) => Number(b.name) - Number(a.name))) {
+    const files = (await readTree(repo, oid)).map((file) => parseEntryFile(`${path}/${name}/${file.name}`)?.entry ?? 0)
+    const last = Math.max(0, ...files)
+    if (last > 0) return last + 1
+  }
+  return 1
 }
 
-async function greatestName(repo: Repo, tree: Oid, pattern: RegExp) {
-  let greatest: { readonly value: number; readonly oid: Oid } | undefined
-  for (const { name, oid } of await readTree(repo, tree)) {
-    const value = Number(pattern.exec(name)?.[1] ?? Number.NaN)
-    if (value >= (greatest?.value ?? 0)) greatest = { value, oid }
-  }
-  return greatest
+const treeMode = '040000'
+
+/** True for what is neither a folder nor a submodule. */
+export function isFile(mode: Mode): boolean {
+  return mode !== treeMode && mode !== '160000'
 }
 
 /** Reads an entry at a ledger commit's tree; undefined if there is none. */
 export async function readEntry(repo: Repo, tree: Oid, number: number, entry: number): Promise<ReadEntry | undefined> {
   const file = await findEntry(repo, tree, entryFile(number, entry))
-  return file && parseEntry(await readEntryText(repo, file.oid))
+  return file && isFile(file.mode) ? parseEntry(await readEntryText(repo, file.oid)) : undefined
 }

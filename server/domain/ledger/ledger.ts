@@ -8,9 +8,10 @@ import { readBlob } from '../../../gitstore/objects/objects.ts'
 import { applyChanges } from '../../../gitstore/objects/tree-changes.ts'
 import { findEntry } from '../../../gitstore/objects/trees.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
+import { createYielder } from '../../../gitstore/yielder.ts'
 import { entryFile, lastNumberFile, nodeFile, parseEntryFile, pullFile, pullsFolder } from '../format/paths.ts'
 import { type Author, asJson, signature } from '../format/signatures.ts'
-import { type EntryRecord, type EntryUser, type EventRecord, nextEntry } from './entries.ts'
+import { type EntryRecord, type EntryUser, type EventRecord, isFile, nextEntry } from './entries.ts'
 
 /** `node.json` of the ledger: the node's fields at its creation. */
 export interface NodeRecord {
@@ -188,11 +189,15 @@ export interface LedgerDiff {
   readonly changes: readonly TreeChange[]
 }
 
+/** The most of a ledger that is compared. Only Grove writes it. A merged pull request has 5 names of 20 characters. */
+const largest = { entries: 4_000_000, characters: 80_000_000 }
+
 /** Compares two versions of a ledger. The earlier one may be null or missing. */
 export async function diffLedgers(repo: Repo, before: Oid | null, after: Oid): Promise<LedgerDiff> {
   if (before === after) return { isComplete: true, changes: [] }
   const base = before === null ? undefined : await findCommit(repo, before)
-  const changes = await diffTrees(repo, base?.tree ?? null, (await readCommit(repo, after)).tree)
+  const { tree } = await readCommit(repo, after)
+  const changes = await diffTrees(repo, base?.tree ?? null, tree, createYielder(), largest)
   return { isComplete: base !== undefined, changes }
 }
 
@@ -213,8 +218,20 @@ export async function changedPulls(
   return { records, gone: known.filter((number) => !numbers.has(number) && (!isComplete || removed.has(number))) }
 }
 
+/** The files that differ in either: two diffs to the same version. */
+export function eitherDiff(one: LedgerDiff, other: LedgerDiff): LedgerDiff {
+  if (one === other) return one
+  const byPath = new Map([...one.changes, ...other.changes].map((change) => [change.path, change]))
+  return { isComplete: one.isComplete && other.isComplete, changes: [...byPath.values()] }
+}
+
 export interface ChangedEntries {
-  readonly put: readonly { readonly number: number; readonly entry: number; readonly blob: Oid }[]
+  readonly put: readonly {
+    readonly path: string
+    readonly number: number
+    readonly entry: number
+    readonly blob: Oid
+  }[]
   /** Entries that no longer exist. `all`: the earlier version is missing, so any entry may be gone. */
   readonly gone: readonly { readonly number: number; readonly entry: number }[] | 'all'
 }
@@ -225,7 +242,7 @@ export function changedEntries({ isComplete, changes }: LedgerDiff): ChangedEntr
   for (const { path, new: file } of changes) {
     const at = parseEntryFile(path)
     if (!at) continue
-    if (file) put.push({ ...at, blob: file.oid })
+    if (file && isFile(file.mode)) put.push({ path, ...at, blob: file.oid })
     else gone.push(at)
   }
   return { put, gone: isComplete ? gone : 'all' }
