@@ -181,6 +181,38 @@ describe('the operator', () => {
       expect((await cli(grove.dataDir, 'doctor')).code).to.equal(0)
     })
 
+    it('hears which files of a ledger are not entries, and the node is served with them', async () => {
+      const node = await newNode(grove, ann)
+      await node.proposal('topic')
+      await node.open('topic')
+      const path = `${node.at}/pull-requests/1`
+      for (const text of ['One', 'Two']) await ann.post(`${path}/comments`, { text }).then(expecting(201))
+      const ledger = 'refs/grove/ledger'
+      const write = (files: Record<string, string | null>) => {
+        const parents = [node.git.say('rev-parse', ledger)]
+        node.git.say('update-ref', ledger, node.git.commit({ files, parents, message: 'by hand' }))
+      }
+      const was = node.git.say('show', `${ledger}:reviews/0/0/1/0/1.json`)
+      write({ 'reviews/0/0/1/0/1.json': '{"kind":"comment"}', 'reviews/0/0/1/0/9.json': '<' })
+      expect((await node.pull(1)).comments).to.equal(1)
+      const { code, stdout } = await cli(grove.dataDir, 'doctor')
+      expect(code).to.equal(1)
+      const lines = stdout.split(' found:\n')[1]?.split('\n').filter(Boolean)
+      expect(lines).to.deep.equal(
+        [1, 9].map(
+          (entry) =>
+            `  ${node.org}/${node.id}.git: reviews/0/0/1/0/${entry}.json of ${ledger} is not a comment, review or event; it is shown as damaged`,
+        ),
+      )
+      write(Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`reviews/0/0/1/1/${101 + n}.json`, `${n}`])))
+      expect((await cli(grove.dataDir, 'doctor')).stdout).to.include(`: 12 more files of ${ledger} are damaged\n`)
+      await ann.post(`${path}/comments`, { text: 'Three', thread: 2 }).then(expecting(201))
+      const gone = Array.from({ length: 30 }, (_, n) => [`reviews/0/0/1/1/${101 + n}.json`, null])
+      write({ ...Object.fromEntries(gone), 'reviews/0/0/1/0/1.json': was, 'reviews/0/0/1/0/9.json': null })
+      await ann.get(node.at).then(expecting(200))
+      expect((await cli(grove.dataDir, 'doctor')).stdout).to.match(/\nOK: no problems found\n$/)
+    })
+
     it('hears of an index that is missing, and of a folder that is none', async () => {
       const copy = await folder()
       await cli(grove.dataDir, 'backup', join(copy, 'backup'))

@@ -59,7 +59,15 @@ export async function everythingIn(
       await ask(`${at}/pull-requests/${number}/changes-since?commit=${pr.source_commit}`)
       await ask(`${at}/pull-requests/${number}/changes`)
       await list(`${at}/pull-requests/${number}/commits`, 'commits')
+      await readConversation(`${at}/pull-requests/${number}`)
     }
+  }
+
+  const readConversation = async (at: string) => {
+    for (const state of ['open', 'resolved', 'all']) await list(`${at}/threads?state=${state}`, 'threads')
+    await list(`${at}/reviews`, 'reviews')
+    for (const { entry, kind } of await list(`${at}/timeline`, 'entries'))
+      if (kind === 'comment' || kind === 'review') await ask(`${at}/${kind}s/${entry}`)
   }
 
   await list('/orgs', 'orgs')
@@ -74,6 +82,7 @@ export async function everythingIn(
     await list(`/orgs/${org}/nodes?tag=sea`, 'nodes')
     await list(`/orgs/${org}/tags`, 'tags')
     await list(`/orgs/${org}/pull-requests?status=all`, 'pull_requests')
+    await list(`/orgs/${org}/pull-requests?status=all&reviewer=me`, 'pull_requests')
     await ask(`/public/orgs/${org}/graph`, undefined, {})
     for (const query of queries) {
       for (const expansion_depth of ['none', 'shallow', 'standard', 'deep'])

@@ -17,6 +17,7 @@ import { indexAll, indexOne } from '../indexing/reindex.ts'
 import { listStoredRepositories, type StoredRepository } from '../indexing/stored-repositories.ts'
 import { arrivingFolder, credentialsFile, indexFile, orgRepository } from '../layout.ts'
 import type { Source } from './backup.ts'
+import { examineEntries } from './entry-findings.ts'
 import { examinePlaces } from './place-findings.ts'
 import { damageFinding, examineRepository, type Finding } from './repository-findings.ts'
 
@@ -53,15 +54,20 @@ export async function examine(
 ): Promise<Examination> {
   const repositories = await listStoredRepositories(root)
   const findings: Finding[] = []
+  /** Faults of repositories that can be indexed all the same. */
+  const odd: Finding[] = []
   const turn = pLimit(atOnce)
   let done = 0
   const look = async (stored: StoredRepository) => {
-    findings.push(...(await examineRepository(root, stored, scratch.now(), scratch.draining)))
+    const found = await examineRepository(root, stored, scratch.now(), scratch.draining)
+    findings.push(...found)
+    if (found.every(({ kind }) => kind !== 'fault')) odd.push(...(await examineEntries(root, stored, scratch.draining)))
     onProgress('Checking', ++done, repositories.length)
   }
   await allDone(repositories.map((stored) => turn(() => look(stored))))
   findings.push(...sharedIds(repositories))
   const damaged = new Set(findings.filter(({ kind }) => kind === 'fault').map(({ path }) => path))
+  findings.push(...odd)
 
   const index = join(root, indexFile)
   const credentials = postgres ? await examinePostgres(postgres) : await examineFile(root)
