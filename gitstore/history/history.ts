@@ -147,14 +147,18 @@ class RepoHistory implements History {
   }
 
   async #mergeBaseOf(a: Oid, b: Oid): Promise<MergeBase> {
-    if (await this.contains(a, b)) return { oid: b, isOnly: true }
-    if (await this.contains(b, a)) return { oid: a, isOnly: true }
     const key = `${this.#repo.dir}:${a}:${b}`
     const kept = mergeBases.get(key)
     if (kept) return kept
-    const answer = await retryWhileForgotten(() => this.#findMergeBase(a, b))
-    mergeBases.set(key, answer)
+    const answer = (await this.#belowOther(a, b)) ?? (await retryWhileForgotten(() => this.#findMergeBase(a, b)))
+    if (!this.#isPending(a) && !this.#isPending(b)) mergeBases.set(key, answer)
     return answer
+  }
+
+  /** The one of two commits that the other contains; undefined if neither does. */
+  async #belowOther(a: Oid, b: Oid): Promise<MergeBase | undefined> {
+    if (await this.contains(a, b)) return { oid: b, isOnly: true }
+    return (await this.contains(b, a)) ? { oid: a, isOnly: true } : undefined
   }
 
   #isPending(oid: Oid): boolean {

@@ -11,6 +11,7 @@ import { AppError, type MergeRefusal } from '../../base/errors.ts'
 import type { NodeAccess } from '../access.ts'
 import { problemsOf } from '../branches/branch-commits.ts'
 import { findTree } from '../branches/revisions.ts'
+import { type Change, mergeBaseOf } from '../consent/same-change.ts'
 import {
   type Consent,
   type ReviewFacts,
@@ -21,7 +22,6 @@ import {
 import type { ContentProblem } from '../format/path-problem.ts'
 import { laterOf, timeOf } from '../format/signatures.ts'
 import { branchRef } from '../layout.ts'
-import { readPresentChange } from './present-change.ts'
 
 type MergeReason = MergeRefusal | 'mergeable'
 
@@ -187,11 +187,17 @@ export async function toPullWith(
     commits_behind: state.behind,
     ...(row.author_id !== null && { author_id: row.author_id }),
     reviewers,
-    consent: await readConsent(access, row, verdicts, () => readPresentChange(access, row)),
+    consent: await readConsent(access, row, verdicts, () => presentChange(access, row, state)),
     comments: row.comments,
     open_threads: row.open_threads,
     last_activity_at: laterOf(state.updatedAt, row.last_entry_at ?? ''),
   }
+}
+
+/** The present change, of the heads that the state was computed from. @throws the errors of mergeBaseOf */
+async function presentChange({ history }: NodeAccess, row: PullRow, { source, target }: PullState): Promise<Change> {
+  const head = source ?? row.source_commit
+  return { base: await mergeBaseOf(history, target ?? row.target_commit, head), head }
 }
 
 /** The time at which it ended, and the user who ended it, if known. */
