@@ -1,6 +1,7 @@
 /** Writes the entries of pull requests, and what follows from them. */
 import { type Insertable, sql, type Transaction } from 'kysely'
-import type { IndexSchema, InvolvementTable, ReviewEntryTable, ReviewerTable } from './schema.ts'
+import { addInvolvements, replaceInvolvements } from './involvements.ts'
+import type { IndexSchema, ReviewEntryTable, ReviewerTable } from './schema.ts'
 import { inSlices } from './slices.ts'
 
 /** The rows of one entry. */
@@ -28,21 +29,24 @@ export async function replaceEntries(
   { orgId, nodeId }: { readonly orgId: string; readonly nodeId: string },
   { put, gone }: EntryChange,
 ): Promise<void> {
-  const touched = new Set(put.map(({ entry }) => entry.number))
+  /** Pull requests with entries that are gone, or that were about other users. */
+  const changed = new Set<number>()
   const ofNode = trx.deleteFrom('review_entry').where('node_id', '=', nodeId)
   if (gone === 'all') {
-    for (const number of await listTalkedAbout(trx, nodeId)) touched.add(number)
+    for (const number of await listTalkedAbout(trx, nodeId)) changed.add(number)
     await ofNode.execute()
   } else {
     for (const { number, entry } of gone) {
-      touched.add(number)
+      changed.add(number)
       await ofNode.where('number', '=', number).where('entry', '=', entry).execute()
     }
   }
   await inSlices(put, async (some) => {
     // Deletes the mentions of an earlier version with the row.
-    for (const { entry: row } of some)
-      await ofNode.where('number', '=', row.number).where('entry', '=', row.entry).execute()
+    for (const before of await listVersions(trx, nodeId, some)) {
+      await ofNode.where('number', '=', before.number).where('entry', '=', before.entry).execute()
+      if (!some.some((now) => isAboutSame(before, now))) changed.add(before.number)
+    }
     await trx
       .insertInto('review_entry')
       .values(some.map(({ entry }) => entry))
@@ -54,10 +58,58 @@ export async function replaceEntries(
     ),
     (rows) => trx.insertInto('review_mention').values(rows).execute(),
   )
-  for (const number of touched) {
-    await countEntries(trx, nodeId, number)
-    await replaceInvolvements(trx, orgId, nodeId, number)
+  const byPull = new Map<number, EntryRows[]>([...changed].map((number) => [number, []]))
+  for (const one of put) {
+    const known = byPull.get(one.entry.number)
+    if (known) known.push(one)
+    else byPull.set(one.entry.number, [one])
   }
+  for (const [number, entries] of byPull) {
+    await countEntries(trx, nodeId, number)
+    const pull = { org_id: orgId, node_id: nodeId, number }
+    if (changed.has(number)) await replaceInvolvements(trx, pull)
+    else await addInvolvements(trx, pull, entries)
+  }
+}
+
+/** What decides who is involved by an entry. */
+interface EntryVersion extends EntryKey {
+  readonly kind: string
+  readonly thread: number | null
+  readonly user_id: string | null
+  readonly deleted: number
+  /** Ids of users as JSON, sorted. */
+  readonly mentions: string
+}
+
+/** Lists the rows that these entries have now. */
+async function listVersions(
+  trx: Transaction<IndexSchema>,
+  nodeId: string,
+  entries: readonly EntryRows[],
+): Promise<EntryVersion[]> {
+  const keys = entries.map(({ entry: { number, entry } }) => [number, entry])
+  const { rows } = await sql<EntryVersion>`
+    select one.number, one.entry, one.kind, one.thread, one.user_id, one.deleted, (
+      select json_group_array(user_id order by user_id) from review_mention mention
+      where mention.node_id = one.node_id and mention.number = one.number and mention.entry = one.entry) as mentions
+    from json_each(${JSON.stringify(keys)}) as key
+      cross join review_entry one
+        on one.node_id = ${nodeId} and one.number = key.value ->> 0 and one.entry = key.value ->> 1`.execute(trx)
+  return rows
+}
+
+/** True if the entry is this one, and involves the same users. */
+function isAboutSame(before: EntryVersion, { entry: now, mentions }: EntryRows): boolean {
+  return (
+    before.number === now.number &&
+    before.entry === now.entry &&
+    before.kind === now.kind &&
+    before.thread === (now.thread ?? null) &&
+    before.user_id === (now.user_id ?? null) &&
+    before.deleted === now.deleted &&
+    before.mentions === JSON.stringify([...new Set(mentions)].sort())
+  )
 }
 
 /** Replaces the reviewers of a pull request. */
@@ -75,131 +127,16 @@ async function listTalkedAbout(trx: Transaction<IndexSchema>, nodeId: string): P
   return rows.map(({ number }) => number)
 }
 
-/** Updates the counts of a pull request. Reads only indexes: 0.5 ms for 10,000 entries. */
+/** Updates the counts of a pull request. Reads only indexes: 1.5 ms for 10,000 entries. */
 export async function countEntries(trx: Transaction<IndexSchema>, nodeId: string, number: number): Promise<void> {
   const here = sql`one.node_id = ${nodeId} and one.number = ${number}`
   await sql`
     update pull set
-      comments = (select count(*) from review_entry one where ${here} and one.kind = 'comment' and one.deleted = 0),
-      open_threads = (select count(*) from (
-        select 1 from review_entry one where ${here} and one.kind = 'comment'
-        group by one.thread
-        having sum(one.resolved) = 0 and sum(1 - one.deleted) > 0 and sum(one.entry = one.thread) > 0)),
+      (comments, open_threads) = (
+        select coalesce(sum(live), 0), coalesce(sum(resolved = 0 and live > 0 and begun > 0), 0) from (
+          select sum(1 - one.deleted) as live, sum(one.resolved) as resolved, sum(one.entry = one.thread) as begun
+          from review_entry one where ${here} and one.kind = 'comment' group by one.thread)),
       last_entry = (select coalesce(max(one.entry), 0) from review_entry one where ${here}),
       last_entry_at = (select one.at from review_entry one where ${here} order by one.entry desc limit 1)
     where node_id = ${nodeId} and number = ${number}`.execute(trx)
-}
-
-type Involvement = Pick<InvolvementTable, 'user_id' | 'last_own' | 'last_mention' | 'last_answer'>
-
-/** Updates the users in the conversation. Writes only the rows that differ. */
-async function replaceInvolvements(
-  trx: Transaction<IndexSchema>,
-  orgId: string,
-  nodeId: string,
-  number: number,
-): Promise<void> {
-  const now = await readInvolvements(trx, nodeId, number)
-  const rows = await trx
-    .selectFrom('involvement')
-    .select(['user_id', 'last_own', 'last_mention', 'last_answer'])
-    .where('node_id', '=', nodeId)
-    .where('number', '=', number)
-    .execute()
-  const gone = new Map(rows.map((row) => [row.user_id, row]))
-  const changed = now.filter((one) => {
-    const row = gone.get(one.user_id)
-    gone.delete(one.user_id)
-    const { last_own, last_mention, last_answer } = one
-    return row?.last_own !== last_own || row.last_mention !== last_mention || row.last_answer !== last_answer
-  })
-  await inSlices([...gone.keys()], (ids) =>
-    trx
-      .deleteFrom('involvement')
-      .where('node_id', '=', nodeId)
-      .where('number', '=', number)
-      .where('user_id', 'in', ids)
-      .execute(),
-  )
-  await inSlices(changed, (some) =>
-    trx
-      .insertInto('involvement')
-      .values(some.map((one) => ({ ...one, org_id: orgId, node_id: nodeId, number })))
-      .onConflict((conflict) =>
-        conflict.columns(['node_id', 'number', 'user_id']).doUpdateSet((eb) => ({
-          last_own: eb.ref('excluded.last_own'),
-          last_mention: eb.ref('excluded.last_mention'),
-          last_answer: eb.ref('excluded.last_answer'),
-        })),
-      )
-      .execute(),
-  )
-}
-
-/** Computes the involvements from the entries. */
-async function readInvolvements(
-  trx: Transaction<IndexSchema>,
-  nodeId: string,
-  number: number,
-): Promise<readonly Involvement[]> {
-  const found = new Map<string, Mutable<Involvement>>()
-  const of = (user: string): Mutable<Involvement> => {
-    const one = found.get(user) ?? { user_id: user, last_own: 0, last_mention: 0, last_answer: 0 }
-    found.set(user, one)
-    return one
-  }
-  const entries = trx.selectFrom('review_entry').where('node_id', '=', nodeId).where('number', '=', number)
-  for (const { user_id, entry } of await entries
-    .select(({ fn }) => ['user_id', fn.max('entry').as('entry')])
-    .where('user_id', 'is not', null)
-    .groupBy('user_id')
-    .execute())
-    if (user_id !== null) of(user_id).last_own = entry
-  for (const { user_id, entry } of await trx
-    .selectFrom('review_mention')
-    .select(({ fn }) => ['user_id', fn.max('entry').as('entry')])
-    .where('node_id', '=', nodeId)
-    .where('number', '=', number)
-    .groupBy('user_id')
-    .execute())
-    of(user_id).last_mention = entry
-  const inThreads = await entries
-    .select(({ fn }) => ['thread', 'user_id', fn.max('entry').as('entry')])
-    .where('kind', '=', 'comment')
-    .where('deleted', '=', 0)
-    .groupBy(['thread', 'user_id'])
-    .orderBy('thread')
-    .execute()
-  for (const { user_id, entry } of answersIn(inThreads)) {
-    const one = of(user_id)
-    one.last_answer = Math.max(one.last_answer, entry)
-  }
-  return [...found.values()]
-}
-
-type Mutable<T> = { -readonly [K in keyof T]: T[K] }
-
-interface LastInThread {
-  readonly thread: number | null
-  readonly user_id: string | null
-  readonly entry: number
-}
-
-/** For each user of a thread, the last entry of another user in it. @param rows sorted by thread */
-function* answersIn(rows: readonly LastInThread[]): Generator<{ user_id: string; entry: number }> {
-  for (let from = 0; from < rows.length; ) {
-    let to = from
-    let [first, second]: (LastInThread | undefined)[] = []
-    for (; to < rows.length && rows[to]?.thread === rows[from]?.thread; to++) {
-      const row = rows[to]
-      if (row === undefined) continue
-      if (first === undefined || row.entry > first.entry) [first, second] = [row, first]
-      else if (second === undefined || row.entry > second.entry) second = row
-    }
-    for (const { user_id } of rows.slice(from, to)) {
-      const other = user_id === first?.user_id ? second : first
-      if (user_id !== null && other) yield { user_id, entry: other.entry }
-    }
-    from = to
-  }
 }
