@@ -1,6 +1,4 @@
-/**
- * Writes who takes part in the conversation of a pull request: for each user the last own entry, mention and answer.
- */
+/** Writes the users of a conversation, each with the last own entry, mention and answer. */
 import { sql, type Transaction } from 'kysely'
 import type { EntryRows } from './reviews.ts'
 import type { IndexSchema, InvolvementTable } from './schema.ts'

@@ -72,7 +72,7 @@ export async function replaceEntries(
   }
 }
 
-/** What decides who is involved by an entry. */
+/** The fields of an entry that decide which users it involves. */
 interface EntryVersion extends EntryKey {
   readonly kind: string
   readonly thread: number | null
