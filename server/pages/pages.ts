@@ -83,7 +83,7 @@ const routes: readonly Route[] = [
   { at: '/o/{org}/n/{node}/blame', show: showBlame },
   { at: '/o/{org}/n/{node}/edit', show: showEdit, take: takeEdit, formBytes: mostTextBytes },
   { at: '/o/{org}/n/{node}/proposals', show: showProposals },
-  { at: '/o/{org}/n/{node}/proposals/{number}', show: showProposal, take: takeProposal },
+  { at: '/o/{org}/n/{node}/proposals/{number}', show: showProposal, take: takeProposal, formBytes: mostTextBytes },
   { at: '/o/{org}/n/{node}/proposals/{number}/undo', show: showUndo, take: takeUndo },
   { at: '/o/{org}/n/{node}/{slug}', show: showNode },
 ]

@@ -36,6 +36,8 @@ describe('pages of a contributor', () => {
   }
   const buttons = (main: string) =>
     [...main.matchAll(/<button[^>]*type="submit"[^>]*>([^<]*)<\/button>/g)].map(([, label]) => label)
+  /** The buttons of the box that merges a proposal. */
+  const actions = (main: string) => buttons(/<section class="merge[^>]*>.*?<\/section>/s.exec(main)?.[0] ?? '')
   const edit = (act: string) => ({
     ...{ head: node.git.head(), title: 'Whales', text: 'Whales sing.\n', message: 'Say that they sing', act },
   })
@@ -81,9 +83,9 @@ describe('pages of a contributor', () => {
     const pr = await node.pull(1)
     expect(pr).to.include({ title: 'Say that they sing', author: 'Cy', target_branch: 'main', can_merge: true })
     expect(pr.source_branch).to.match(new RegExp(`^${prefixOf(cy)}proposals/whales-[a-z]{4}$`))
-    expect(buttons((await see(cy, path)).main)).to.deep.equal(['Close'])
+    expect(actions((await see(cy, path)).main)).to.deep.equal(['Close'])
     expect((await see(cy, path)).main).to.include('You need the editor role to do this.')
-    expect(buttons((await see(ann, path)).main)).to.deep.equal(['Merge into main', 'Close'])
+    expect(actions((await see(ann, path)).main)).to.deep.equal(['Merge into main', 'Close'])
     const fields = { act: 'merge', commit: pr.source_commit, target: 'main' }
     expect((await (await formsOf(grove, cy))(path, fields)).status).to.equal(403)
     expect(await node.pull(1)).to.include({ status: 'open' })
@@ -106,20 +108,20 @@ describe('pages of a contributor', () => {
     const path = await propose()
     const send = await formsOf(grove, cy)
     await node.commit('main', { 'news.md': 'News\n' })
-    expect(buttons((await see(cy, path)).main)).to.deep.equal(['Update from main', 'Close'])
+    expect(actions((await see(cy, path)).main)).to.deep.equal(['Update from main', 'Close'])
     for (const [act, then] of [
       ['update', 'Close'],
       ['close', 'Reopen'],
       ['reopen', 'Close'],
     ] as const) {
       expect((await send(path, { act })).status, act).to.equal(303)
-      expect(buttons((await see(cy, path)).main), act).to.deep.equal([then])
+      expect(actions((await see(cy, path)).main), act).to.deep.equal([then])
     }
     await node.proposal('anns')
     const { number } = await node.open('anns', { is_draft: true })
     const other = `${page}/proposals/${number}`
-    expect(buttons((await see(cy, other)).main)).to.deep.equal([])
-    expect(buttons((await see(ann, other)).main)).to.deep.equal(['Mark as ready for review', 'Close'])
+    expect(actions((await see(cy, other)).main)).to.deep.equal([])
+    expect(actions((await see(ann, other)).main)).to.deep.equal(['Mark as ready for review', 'Close'])
     expect((await send(other, { act: 'close' })).status).to.equal(403)
     expect(await node.pull(number)).to.include({ status: 'open' })
   })

@@ -1,10 +1,13 @@
 /** The proposals of all nodes of an organisation. */
 
+import { AppError, ValidationError } from '../../base/errors.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import { type Page, type PageContext, param } from '../page-context.ts'
+import { TalkCounts } from '../parts/consent.tsx'
 import { plural, When } from '../parts/dates.tsx'
 import { Pages, pageOffset } from '../parts/paging.tsx'
 import { mayPropose } from '../parts/rights.ts'
+import { brokenField } from '../text/broken-rules.ts'
 import type { Urls } from '../urls.ts'
 import { Pill, type State, StateTabs, stateOf } from './proposal-list.tsx'
 
@@ -19,12 +22,18 @@ export async function showOrgProposals(visit: PageContext): Promise<Page> {
   const path = { org_id: param(visit, 'org') }
   const status = stateOf(query)
   const offset = pageOffset(query.get('from'))
-  const told = await api.listOrgPulls({ path, query: { status, limit: pageSize, offset } })
-  const org = await api.getOrg({ path })
+  const filter = filterOf(query)
+  const [found, org, under] = await Promise.all([
+    listPulls(visit, { status, ...filter, limit: pageSize, offset }),
+    api.getOrg({ path }),
+    filter.under === undefined ? undefined : titleOf(visit, filter.under),
+  ])
+  const { told, trouble } = found
   const base = urls.orgProposals(org.id)
+  const here = (changes: Filter & { readonly status?: State }) => listLink(base, { status, ...filter, ...changes })
   const { pull_requests: pulls, total } = told
   return {
-    ...{ kind: 'page', place: { org, crumb: 'Proposals' }, facts: { org, told, status } },
+    ...{ kind: 'page', place: { org, crumb: 'Proposals' }, facts: { org, told, status, under, trouble } },
     head: { title: `Proposals · ${org.name}`, noIndex: true },
     body: () => (
       <main id="main" class="wide">
@@ -32,7 +41,8 @@ export async function showOrgProposals(visit: PageContext): Promise<Page> {
           <a href={urls.org(org.id)}>{org.name}</a>
         </nav>
         <h1>Proposals (pull requests)</h1>
-        <StateTabs base={base} status={status} />
+        <StateTabs hrefOf={(one) => here({ status: one })} status={status} />
+        <Filters visit={visit} base={base} status={status} filter={filter} under={under} trouble={trouble} />
         <section class="card">
           {total > 0 && (
             <header>
@@ -40,7 +50,7 @@ export async function showOrgProposals(visit: PageContext): Promise<Page> {
               <span class="r">newest first</span>
             </header>
           )}
-          {total === 0 && <Empty org={org} status={status} />}
+          {total === 0 && <Empty org={org} status={status} isFiltered={Object.keys(filter).length > 0} />}
           {total > 0 && pulls.length === 0 && <p class="empty">The list is shorter by now.</p>}
           <ul class="commits">
             {pulls.map((pull) => (
@@ -48,15 +58,104 @@ export async function showOrgProposals(visit: PageContext): Promise<Page> {
             ))}
           </ul>
         </section>
-        <Pages
-          base={status === 'open' ? base : `${base}?status=${status}`}
-          offset={offset}
-          size={pageSize}
-          total={total}
-        />
+        <Pages base={here({})} offset={offset} size={pageSize} total={total} />
       </main>
     ),
   }
+}
+
+type Filter = Readonly<Partial<Record<'author' | 'reviewer' | 'under', string>>>
+
+/** Reads the filters of the list. */
+function filterOf(query: URLSearchParams): Filter {
+  const names = ['author', 'reviewer', 'under'] as const
+  return Object.fromEntries(names.flatMap((name) => (query.get(name)?.trim() ? [[name, query.get(name)?.trim()]] : [])))
+}
+
+/** Returns the URL of the list with these filters. */
+function listLink(base: string, { status = 'open', ...filter }: Filter & { readonly status?: State }): string {
+  const kept = Object.entries(filter).filter(([, value]) => value !== undefined && value !== '')
+  const query = new URLSearchParams([...(status === 'open' ? [] : [['status', status]]), ...kept])
+  return query.size === 0 ? base : `${base}?${query}`
+}
+
+type Asked = Filter & { readonly status: State; readonly limit: number; readonly offset: number }
+
+/** Lists proposals. A filter that is not valid finds none, and the page says why. */
+async function listPulls({ api, params }: PageContext, query: Asked) {
+  const none = { pull_requests: [], total: 0 }
+  try {
+    return { told: await api.listOrgPulls({ path: { org_id: params.org ?? '' }, query }), trouble: undefined }
+  } catch (error) {
+    if (error instanceof ValidationError && error.problems.every(({ loc }) => loc[0] === 'query'))
+      return { told: none, trouble: brokenField(error.problems).says }
+    if (!(error instanceof AppError) || error.code !== 'node_not_found') throw error
+    return { told: none, trouble: 'The node of this filter was not found.' }
+  }
+}
+
+/** Returns the title of a node; its id if it cannot be read. */
+async function titleOf({ api, params }: PageContext, node: string): Promise<string> {
+  try {
+    return (await api.getNode({ path: { org_id: params.org ?? '', node_id: node } })).title
+  } catch (error) {
+    if (error instanceof AppError || error instanceof ValidationError) return node
+    throw error
+  }
+}
+
+interface FiltersProps {
+  readonly visit: PageContext
+  readonly base: string
+  readonly status: State
+  readonly filter: Filter
+  /** The title of the node of the filter. */
+  readonly under: string | undefined
+  readonly trouble: string | undefined
+}
+
+/** Filters as links and a form, so that they work without script. */
+function Filters({ visit: { person }, base, status, filter, under, trouble }: FiltersProps) {
+  const { author = '', reviewer = '' } = filter
+  const toggle = (name: 'author' | 'reviewer', text: string) => (
+    <a
+      class="btn small"
+      href={listLink(base, { status, ...filter, [name]: filter[name] === 'me' ? '' : 'me' })}
+      aria-current={filter[name] === 'me' ? 'true' : undefined}
+    >
+      {text}
+    </a>
+  )
+  return (
+    <div class="filters">
+      {person && toggle('reviewer', 'Asks me for a review')}
+      {person && toggle('author', 'Opened by me')}
+      <form action={base}>
+        {status !== 'open' && <input type="hidden" name="status" value={status} />}
+        {filter.under !== undefined && <input type="hidden" name="under" value={filter.under} />}
+        <label>
+          Author <input name="author" value={author} placeholder="E-mail address" maxLength={254} />
+        </label>
+        <label>
+          Reviewer <input name="reviewer" value={reviewer} placeholder="E-mail address" maxLength={254} />
+        </label>
+        <button class="btn small" type="submit">
+          Filter
+        </button>
+      </form>
+      {under !== undefined && (
+        <a class="btn small" href={listLink(base, { status, ...filter, under: '' })} aria-current="true">
+          Under {under}
+          <span class="vh">: remove this filter</span>
+        </a>
+      )}
+      {trouble !== undefined && (
+        <p class="problem" role="alert">
+          {trouble}
+        </p>
+      )}
+    </div>
+  )
 }
 
 interface ItemProps {
@@ -73,14 +172,16 @@ function Item({ urls, org, pull }: ItemProps) {
       </a>
       <Pill pull={pull} />
       <small>
-        <a href={urls.node(org.id, pull.node_id)}>{pull.node_title}</a> · {pull.author}, <When time={pull.created_at} />
+        <a href={urls.node(org.id, pull.node_id)}>{pull.node_title}</a> · {pull.author}, <When time={pull.created_at} />{' '}
+        <TalkCounts pull={pull} />
       </small>
     </li>
   )
 }
 
 /** Says what a proposal is, where a member sees none. */
-function Empty({ org, status }: { readonly org: Org; readonly status: State }) {
+function Empty({ org, status, isFiltered }: { org: Org; status: State; isFiltered: boolean }) {
+  if (isFiltered) return <p class="empty">No proposal matches these filters.</p>
   return (
     <div class="empty">
       <p>

@@ -2,6 +2,7 @@
 
 import type { AnswerOf } from '../../http/in-process.ts'
 import type { Page, PageContext } from '../page-context.ts'
+import { TalkCounts } from '../parts/consent.tsx'
 import { plural, When } from '../parts/dates.tsx'
 import { Icon } from '../parts/icons.tsx'
 import { NodePath, readAtNode } from '../parts/node-head.tsx'
@@ -30,8 +31,10 @@ export async function showProposals(visit: PageContext): Promise<Page> {
         <h1>Proposals (pull requests)</h1>
         <p class="why">
           <a href={urls.orgProposals(org.id)}>All proposals of {org.name}</a>
+          {' · '}
+          <a href={`${urls.orgProposals(org.id)}?under=${node.id}`}>Here and below</a>
         </p>
-        <StateTabs base={base} status={status} />
+        <StateTabs hrefOf={(one) => (one === 'open' ? base : `${base}?status=${one}`)} status={status} />
         <section class="card">
           {told.pull_requests.length === 0 && <p class="empty">There are no proposals here.</p>}
           <ul class="commits">
@@ -43,7 +46,7 @@ export async function showProposals(visit: PageContext): Promise<Page> {
                 <Pill pull={pull} />
                 <small>
                   {pull.author}, <When time={pull.created_at} /> · {plural(pull.commits_ahead, 'commit')} from{' '}
-                  <span class="ref">{pull.source_branch}</span>
+                  <span class="ref">{pull.source_branch}</span> <TalkCounts pull={pull} />
                 </small>
               </li>
             ))}
@@ -60,12 +63,17 @@ export function stateOf(query: URLSearchParams): State {
   return states.find((one) => one === query.get('status')) ?? 'open'
 }
 
-/** Links to the lists by state. `base`: the URL of the list of open proposals. */
-export function StateTabs({ base, status }: { readonly base: string; readonly status: State }) {
+interface StateTabsProps {
+  readonly hrefOf: (status: State) => string
+  readonly status: State
+}
+
+/** Links to the lists by state. */
+export function StateTabs({ hrefOf, status }: StateTabsProps) {
   return (
     <nav class="tabs" aria-label="Filter proposals">
       {states.map((one) => (
-        <a href={one === 'open' ? base : `${base}?status=${one}`} aria-current={one === status ? 'page' : undefined}>
+        <a href={hrefOf(one)} aria-current={one === status ? 'page' : undefined}>
           {one.charAt(0).toUpperCase() + one.slice(1)}
         </a>
       ))}

@@ -1,107 +1,234 @@
-/** One proposal: its changes to graph and text, its commits, and its next action. */
+/** One proposal: its conversation, changes, commits and next action. */
 
-import { AppError } from '../../base/errors.ts'
-import type { AnswerOf } from '../../http/in-process.ts'
+import type { VNode } from 'preact'
+import { AppError, ValidationError } from '../../base/errors.ts'
 import { type Page, type PageContext, type PageResult, param, redirect } from '../page-context.ts'
+import { ChangesView, commentsIn, readThreads } from '../parts/changes-view.tsx'
+import { ConsentBox, TalkCounts } from '../parts/consent.tsx'
+import { ConversationView, readConversation, textsIn } from '../parts/conversation.tsx'
 import { plural, When } from '../parts/dates.tsx'
 import { MergeBox } from '../parts/merge-box.tsx'
-import { type AtNode, NodePath, readAtNode } from '../parts/node-head.tsx'
-import { actOnProposal, toldRefusals } from '../parts/proposal-acts.ts'
-import { changesGraph, ProposedImpact, readPullImpact } from '../parts/pull-impact.tsx'
+import { NodePath, readAtNode } from '../parts/node-head.tsx'
+import { actOnProposal, type PullPath, toldRefusals } from '../parts/proposal-acts.ts'
+import { ProposedImpact, readPullImpact } from '../parts/pull-impact.tsx'
+import { LostPage, RefusedForm } from '../parts/refused-form.tsx'
+import { actOnReview, type Refusal, refusalOf, reviewActOf } from '../parts/review-acts.ts'
 import { mayWrite } from '../parts/rights.ts'
+import { readSince, SinceView } from '../parts/since-view.tsx'
+import { type Pull, readMembers, renderTexts, type Spoken, type Talk, viewLink } from '../parts/talk.ts'
+import { Name } from '../parts/thread.tsx'
+import { YourReview } from '../parts/verdict.tsx'
 import { asSentence } from '../text/broken-rules.ts'
-import { FileDiffs, readFileChanges } from '../text/diff.tsx'
+import { type Changes, isEdge, readFileChanges } from '../text/diff.tsx'
 import { resolver } from '../text/links.ts'
 import { showText } from '../text/texts.ts'
 import { CommitList } from './history.tsx'
 import { Pill } from './proposal-list.tsx'
 import { UndoButton } from './undo.tsx'
 
-type Pull = AnswerOf<'getPull'>['pr']
-
 /** Maximum commits in the list. */
 const mostCommits = 100
+/** Characters of a description that is shown above the changes without unfolding. */
+const shortDescription = 1_000
+
+const tabs = ['conversation', 'changes', 'commits'] as const
+type Tab = (typeof tabs)[number]
+
+interface More {
+  /** Why the proposal was not merged, closed or updated. */
+  readonly problem?: string
+  readonly refusal?: Refusal
+}
+
+/** The content of a tab. */
+interface View {
+  readonly facts: unknown
+  readonly texts?: readonly Spoken[]
+  body(description: string): VNode
+}
 
 export function showProposal(visit: PageContext): Promise<Page> {
   return proposalPage(visit)
 }
 
-async function proposalPage(visit: PageContext, problem?: string): Promise<Page> {
-  const { api, urls } = visit
+async function proposalPage(visit: PageContext, { problem, refusal }: More = {}): Promise<Page> {
+  const { api } = visit
   const at = await readAtNode(visit)
   const path = { ...at.path, number: numberOf(visit) }
-  const [{ pr }, changes, { commits, total }, impact] = await Promise.all([
+  const [{ pr }, changes, { total }, members] = await Promise.all([
     api.getPull({ path }),
     api.getPullChanges({ path }),
-    api.listPullCommits({ path, query: { limit: mostCommits } }),
-    readPullImpact(api, path),
+    api.listPullCommits({ path, query: { limit: 1 } }),
+    readMembers(visit, at.org.id),
   ])
-  const files = await readFileChanges(api, at.path, changes)
-  const { org, node } = at
-  const proposals = { title: 'Proposals', href: urls.proposals(org.id, node.id) }
-  // The difference between two commits never changes, so their ids are enough for the ETag.
+  const talk: Talk = { visit, at, pr, members, base: changes.base_commit_id, html: new Map() }
+  const tab = tabs.find((one) => one === visit.query.get('tab')) ?? 'changes'
+  const view = await readView(talk, tab, changes)
+  const names = members.map(({ user_id, name }) => [user_id, name])
   const between = [changes.base_commit_id, changes.target_commit_id]
   let description = ''
   return {
-    ...{ kind: 'page', place: { org, crumb: node.title }, facts: { at, pr, between, commits, impact, problem } },
-    head: { title: `${pr.title} · ${node.title}`, noIndex: true },
+    ...{ kind: 'page', place: { org: at.org, crumb: at.node.title } },
+    facts: { at, pr, between, total, names, problem, refusal, view: view.facts },
+    head: { title: `${pr.title} · ${at.node.title}`, noIndex: true },
     prepare: async () => {
-      description = await descriptionOf(visit, at, pr)
+      description = await descriptionOf(talk)
+      await renderTexts(talk, view.texts ?? [])
     },
     body: () => (
-      <main id="main" class="wide" data-cards>
-        <NodePath visit={visit} at={at} between={[proposals]} />
-        <div class="pr-head">
-          <div>
-            <h1>
-              {pr.title} <span class="num">#{pr.number}</span>
-            </h1>
-            <div class="meta">
-              <Pill pull={pr} />
-              <span>
-                <strong>{pr.author}</strong> proposes {plural(total, 'commit')} from
-              </span>
-              <span class="ref">{pr.source_branch}</span>
-              <span>into</span>
-              <span class="ref">{pr.target_branch}</span>
-              <When time={pr.created_at} />
-            </div>
-          </div>
-        </div>
-        <div class="pr-grid">
-          <div>
-            {description !== '' && <div class="prose small" dangerouslySetInnerHTML={{ __html: description }} />}
-            <nav class="tabs" aria-label="Proposal">
-              <a href="#changes" aria-current="true">
-                Changes <span class="n">{files.length + (changesGraph(impact) ? 1 : 0)}</span>
-              </a>
-              <a href="#commits">
-                Commits <span class="n">{total}</span>
-              </a>
-              <a href={`${urls.node(org.id, node.id)}?at=${encodeURIComponent(readableAt(pr))}`}>View as proposed</a>
-            </nav>
-            <div id="changes" class="changes">
-              <ProposedImpact urls={urls} org={org.id} title={node.title} impact={impact} />
-              <FileDiffs files={files} />
-            </div>
-            <section class="card" id="commits">
-              <header>
-                <h2>{plural(total, 'commit')}</h2>
-              </header>
-              <CommitList urls={urls} org={org.id} commits={commits} />
-            </section>
-          </div>
-          <aside class="aside" aria-label="Actions">
-            <MergeBox visit={visit} org={org} pr={pr} problem={problem}>
-              {pr.status === 'merged' && mayWrite(org.role) && <UndoButton urls={urls} org={org.id} pr={pr} />}
-            </MergeBox>
-            <h2>With Git</h2>
-            <p class="sha">git fetch origin {pr.source_branch}</p>
-          </aside>
-        </div>
-      </main>
+      <Frame talk={talk} tab={tab} counts={countsOf(pr, changes, total)} more={{ problem, refusal }}>
+        {view.body(description)}
+      </Frame>
     ),
   }
+}
+
+function readView(talk: Talk, tab: Tab, changes: Changes): Promise<View> {
+  const since = talk.visit.query.get('since')
+  if (since && tab === 'changes') return sinceView(talk, since)
+  if (tab === 'conversation') return conversationView(talk)
+  return tab === 'commits' ? commitsView(talk) : changesView(talk, changes)
+}
+
+async function conversationView(talk: Talk): Promise<View> {
+  const shown = await readConversation(talk)
+  return {
+    facts: { ...shown, quotes: [...shown.quotes] },
+    texts: textsIn(shown),
+    body: (description) => <ConversationView talk={talk} shown={shown} description={description} />,
+  }
+}
+
+async function changesView(talk: Talk, changes: Changes): Promise<View> {
+  const { visit, at, pr } = talk
+  const [files, shown, impact] = await Promise.all([
+    readFileChanges(visit.api, at.path, changes),
+    readThreads(talk),
+    readPullImpact(visit.api, { ...at.path, number: pr.number }),
+  ])
+  return {
+    // The difference between two commits never changes, so their ids are enough for the ETag.
+    facts: { ...shown, quotes: [...shown.quotes], impact },
+    texts: commentsIn(shown),
+    body: (description) => (
+      <>
+        {description !== '' && (
+          <details class="description" open={pr.description.length <= shortDescription}>
+            <summary>Description</summary>
+            <div class="prose small" dangerouslySetInnerHTML={{ __html: description }} />
+          </details>
+        )}
+        <div id="changes" class="changes">
+          <ProposedImpact urls={visit.urls} org={at.org.id} title={at.node.title} impact={impact} />
+          <ChangesView talk={talk} files={files} total={filesIn(changes)} shown={shown} />
+        </div>
+      </>
+    ),
+  }
+}
+
+async function sinceView(talk: Talk, since: string): Promise<View> {
+  const shown = await readSince(talk, since)
+  return {
+    facts: { since: shown.since },
+    body: () => (
+      <div id="changes" class="changes">
+        <SinceView talk={talk} shown={shown} />
+      </div>
+    ),
+  }
+}
+
+async function commitsView({ visit, at, pr }: Talk): Promise<View> {
+  const path = { ...at.path, number: pr.number }
+  const { commits, total } = await visit.api.listPullCommits({ path, query: { limit: mostCommits } })
+  return {
+    facts: { commits },
+    body: () => (
+      <section class="card" id="commits">
+        <header>
+          <h2>{plural(total, 'commit')}</h2>
+        </header>
+        <CommitList urls={visit.urls} org={at.org.id} commits={commits} />
+        {total > commits.length && <p class="empty">and {total - commits.length} more</p>}
+      </section>
+    ),
+  }
+}
+
+/** Counts the files that differ, except edges. */
+function filesIn({ added, removed, modified }: Changes): number {
+  return [...added, ...removed, ...modified].filter(({ entity_key }) => !isEdge(entity_key ?? '')).length
+}
+
+function countsOf(pr: Pull, changes: Changes, commits: number): Readonly<Record<Tab, number>> {
+  const { added, removed, modified } = changes
+  const files = filesIn(changes)
+  const hasEdges = added.length + removed.length + modified.length > files
+  return { conversation: pr.comments, changes: files + (hasEdges ? 1 : 0), commits }
+}
+
+interface FrameProps {
+  readonly talk: Talk
+  readonly tab: Tab
+  readonly counts: Readonly<Record<Tab, number>>
+  readonly more: { readonly problem: string | undefined; readonly refusal: Refusal | undefined }
+  readonly children: VNode
+}
+
+function Frame({ talk, tab, counts, more: { problem, refusal }, children }: FrameProps) {
+  const { visit, at, pr } = talk
+  const { urls } = visit
+  const { org, node } = at
+  return (
+    <main id="main" class="wide" data-cards data-discussion={`${node.id} ${pr.number}`}>
+      <NodePath visit={visit} at={at} between={[{ title: 'Proposals', href: urls.proposals(org.id, node.id) }]} />
+      <div class="pr-head">
+        <div>
+          <h1>
+            {pr.title} <span class="num">#{pr.number}</span>
+          </h1>
+          <div class="meta">
+            <Pill pull={pr} />
+            <span>
+              <strong>
+                <Name>{pr.author}</Name>
+              </strong>{' '}
+              proposes {plural(counts.commits, 'commit')} from
+            </span>
+            <span class="ref">{pr.source_branch}</span>
+            <span>into</span>
+            <span class="ref">{pr.target_branch}</span>
+            <When time={pr.created_at} />
+            <TalkCounts pull={pr} />
+          </div>
+        </div>
+      </div>
+      {refusal && <RefusedForm talk={talk} refusal={refusal} />}
+      <div class="pr-grid">
+        <div>
+          <nav class="tabs" aria-label="Proposal">
+            {tabs.map((one) => (
+              <a href={`?tab=${one}`} aria-current={one === tab ? 'page' : undefined}>
+                {one.charAt(0).toUpperCase() + one.slice(1)} <span class="n">{counts[one]}</span>
+              </a>
+            ))}
+            <a href={`${urls.node(org.id, node.id)}?at=${encodeURIComponent(readableAt(pr))}`}>View as proposed</a>
+          </nav>
+          {children}
+        </div>
+        <aside class="aside" aria-label="Actions">
+          <MergeBox visit={visit} org={org} pr={pr} problem={problem}>
+            {pr.status === 'merged' && mayWrite(org.role) && <UndoButton urls={urls} org={org.id} pr={pr} />}
+          </MergeBox>
+          <ConsentBox talk={talk} />
+          {pr.status === 'open' && <YourReview talk={talk} />}
+          <h2>With Git</h2>
+          <p class="sha">git fetch origin {pr.source_branch}</p>
+        </aside>
+      </div>
+    </main>
+  )
 }
 
 /** Returns the number in the path. @throws AppError pull_request_not_found if it is not a number */
@@ -117,7 +244,7 @@ function readableAt({ status, source_branch, source_commit }: Pull): string {
 }
 
 /** Renders the description as HTML; '' without one. */
-async function descriptionOf({ urls }: PageContext, { path }: AtNode, pr: Pull): Promise<string> {
+async function descriptionOf({ visit: { urls }, at: { path }, pr }: Talk): Promise<string> {
   if (pr.description.trim() === '') return ''
   const place = { org: path.org_id, node: path.node_id, revision: 'main' }
   const key = `proposal ${pr.id} ${pr.updated_at} ${urls.root}`
@@ -126,14 +253,48 @@ async function descriptionOf({ urls }: PageContext, { path }: AtNode, pr: Pull):
 }
 
 export async function takeProposal(visit: PageContext): Promise<PageResult> {
-  const { urls } = visit
+  const { urls, form } = visit
   const path = { org_id: param(visit, 'org'), node_id: param(visit, 'node'), number: numberOf(visit) }
+  if (reviewActOf(form) !== undefined) return takeReview(visit, path)
   try {
     await actOnProposal(visit, path)
   } catch (error) {
     if (!(error instanceof AppError) || !toldRefusals.has(error.code)) throw error
     const paths = Array.isArray(error.facts.paths) ? ` Conflicting files: ${error.facts.paths.join(', ')}.` : ''
-    return { ...(await proposalPage(visit, `${asSentence(error.message)}${paths}`)), status: 409 }
+    return { ...(await proposalPage(visit, { problem: `${asSentence(error.message)}${paths}` })), status: 409 }
   }
-  return redirect(303, urls.proposal(path.org_id, path.node_id, path.number))
+  const query = viewLink(visit.query).replace(/^\?$/, '')
+  return redirect(303, urls.proposal(path.org_id, path.node_id, path.number) + query)
+}
+
+/** Performs an act of the conversation. A refused form comes back with its text. */
+async function takeReview(visit: PageContext, path: PullPath): Promise<PageResult> {
+  const { urls, form } = visit
+  const act = reviewActOf(form) ?? 'comment'
+  try {
+    const link = await actOnReview(visit, path, act)
+    const draft = form.get('draft') ?? ''
+    const sent = draft === '' ? '' : `&sent=${encodeURIComponent(draft.slice(0, 200))}`
+    const [query = '', fragment = ''] = link.split('#')
+    const to = `${query}${sent}`.replace(/^\?&?$/, '').replace('?&', '?')
+    return redirect(303, `${urls.proposal(path.org_id, path.node_id, path.number)}${to}#${fragment}`)
+  } catch (error) {
+    const refusal = refusalOf(form, act, error)
+    try {
+      return { ...(await proposalPage(visit, { refusal })), status: refusal.status }
+    } catch (other) {
+      if (!(other instanceof AppError || other instanceof ValidationError)) throw other
+      return lostPage(visit, refusal)
+    }
+  }
+}
+
+/** Keeps the text if the proposal cannot be shown to the visitor. */
+function lostPage({ urls, here, person }: PageContext, { says, status, fields }: Refusal): Page {
+  const signIn = person === undefined ? urls.signIn(here) : undefined
+  return {
+    ...{ kind: 'page', status, place: {}, facts: fields },
+    head: { title: 'Not saved', noIndex: true },
+    body: () => <LostPage says={says} text={fields.text ?? ''} signIn={signIn} />,
+  }
 }

@@ -1,4 +1,4 @@
-/** The box of a proposal that says whether it can be merged, and offers the actions on it. */
+/** The box of a proposal that says whether it can be merged, with its actions. */
 
 import type { ComponentChildren } from 'preact'
 import type { AnswerOf } from '../../http/in-process.ts'

@@ -27,10 +27,6 @@ export async function readPullImpact(
   }
 }
 
-export function changesGraph(impact: PullImpact | undefined): boolean {
-  return impact !== undefined && impact.edges_added.length + impact.edges_removed.length > 0
-}
-
 interface ProposedImpactProps {
   readonly urls: Urls
   readonly org: string

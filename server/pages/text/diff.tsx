@@ -1,5 +1,6 @@
 /** The differences between two commits in words, file by file. */
 
+import type { ComponentChildren } from 'preact'
 import type { Api } from '../../../spec/client/api.ts'
 import { AppError } from '../../base/errors.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
@@ -87,16 +88,47 @@ function textOf(file: File | undefined): string | undefined {
   return file?.encoding === 'utf-8' && file.content.length <= longestText ? file.content : undefined
 }
 
+/** `head`: the version after. `base`: the version before. */
+export type Side = 'head' | 'base'
+
+/** The additions of a page to the differences of a file, such as comments. */
+export interface FileNotes {
+  /** Returns the URL behind a line number. */
+  hrefOf?(side: Side, line: number): string
+  /** Notes by the key of a line. Lines with a note are never folded. */
+  readonly below: ReadonlyMap<string, ComponentChildren>
+  /** Links in the header, and notes above and below the lines. */
+  readonly links?: ComponentChildren
+  readonly above?: ComponentChildren
+  readonly end?: ComponentChildren
+}
+
+export function lineKey(side: Side, line: number): string {
+  return `${side} ${line}`
+}
+
+/** Returns the keys of a row. An unchanged row is a line of both versions. */
+function keysOf({ kind, line, before }: Row): string[] {
+  if (kind === 'removed') return [lineKey('base', line)]
+  return [lineKey('head', line), ...(before === undefined ? [] : [lineKey('base', before)])]
+}
+
+interface FileDiffsProps {
+  readonly files: readonly FileChange[]
+  readonly notesOf?: (file: FileChange) => FileNotes
+}
+
 /** Shows the files, in words until the limits of the page are reached. */
-export function FileDiffs({ files }: { readonly files: readonly FileChange[] }) {
+export function FileDiffs({ files, notesOf }: FileDiffsProps) {
   let left: number = most.rows
   const effort = newEffort()
   return (
     <>
       {files.map((file) => {
-        const diff = left > 0 ? diffOf(file, effort) : undefined
+        const notes = notesOf?.(file)
+        const diff = left > 0 ? diffOf(file, effort, notes) : undefined
         left -= diff?.rows ?? 0
-        return <Told file={file} diff={diff} />
+        return <Told file={file} diff={diff} notes={notes} />
       })}
     </>
   )
@@ -106,16 +138,18 @@ export function FileDiff({ file, effort }: { readonly file: FileChange; readonly
   return <Told file={file} diff={diffOf(file, effort)} />
 }
 
-function diffOf({ before, after }: FileChange, effort: Effort): WordDiff | undefined {
-  return before === undefined || after === undefined ? undefined : diffWords(before, after, effort)
+function diffOf({ before, after }: FileChange, effort: Effort, notes?: FileNotes): WordDiff | undefined {
+  if (before === undefined || after === undefined) return undefined
+  return diffWords(before, after, effort, notes && ((row) => keysOf(row).some((key) => notes.below.has(key))))
 }
 
 interface ToldProps {
   readonly file: Pick<FileChange, 'path' | 'kind'>
   readonly diff: WordDiff | undefined
+  readonly notes?: FileNotes | undefined
 }
 
-function Told({ file: { path, kind }, diff }: ToldProps) {
+function Told({ file: { path, kind }, diff, notes }: ToldProps) {
   return (
     <section class="card">
       <header>
@@ -125,21 +159,36 @@ function Told({ file: { path, kind }, diff }: ToldProps) {
             +{diff.added} −{diff.removed} words
           </span>
         )}
-        <span class="r">{kind}</span>
+        <span class="r">
+          {notes?.links}
+          {kind}
+        </span>
       </header>
+      {notes?.above}
       {diff === undefined ? (
-        <p class="empty">This file cannot be compared word by word. It is not text, or too much of it differs.</p>
+        <>
+          <p class="empty">This file cannot be compared word by word. It is not text, or too much of it differs.</p>
+          {notes && [...notes.below.values()]}
+        </>
       ) : (
         <div class="diff">
           {diff.parts.length === 0 && <p class="empty">No words differ.</p>}
-          {diff.parts.map((part) => (part.kind === 'fold' ? <Folded fold={part} /> : <Line row={part} />))}
+          {diff.parts.map((part) =>
+            part.kind === 'fold' ? <Folded fold={part} notes={notes} /> : <Line row={part} notes={notes} />,
+          )}
         </div>
       )}
+      {notes?.end}
     </section>
   )
 }
 
-function Folded({ fold: { rows, lines, heading } }: { readonly fold: Fold }) {
+interface FoldedProps {
+  readonly fold: Fold
+  readonly notes: FileNotes | undefined
+}
+
+function Folded({ fold: { rows, lines, heading }, notes }: FoldedProps) {
   return (
     <details>
       <summary class="gap">
@@ -147,7 +196,7 @@ function Folded({ fold: { rows, lines, heading } }: { readonly fold: Fold }) {
         {lines} unchanged lines{heading && <span> · {heading}</span>}
       </summary>
       {rows.map((row) => (
-        <Line row={row} />
+        <Line row={row} notes={notes} />
       ))}
       {lines > rows.length && <p class="empty">and {lines - rows.length} more</p>}
     </details>
@@ -157,20 +206,36 @@ function Folded({ fold: { rows, lines, heading } }: { readonly fold: Fold }) {
 const said = { same: '', removed: 'Removed: ', added: 'Added: ' } as const
 const classes = { same: 'row', removed: 'row del', added: 'row add' } as const
 
-function Line({ row: { kind, line, pieces } }: { readonly row: Row }) {
+interface LineProps {
+  readonly row: Row
+  readonly notes: FileNotes | undefined
+}
+
+function Line({ row, notes }: LineProps) {
+  const { kind, line, pieces } = row
   const isHead = /^#{1,6} /.test(pieces[0]?.text ?? '')
+  const href = notes?.hrefOf?.(kind === 'removed' ? 'base' : 'head', line)
   return (
-    <div class={isHead ? `${classes[kind]} head` : classes[kind]}>
-      <span class="ln" aria-hidden="true">
-        {line}
-      </span>
-      <div class="tx">
-        {said[kind] && <span class="vh">{said[kind]}</span>}
-        {pieces.map((piece) => (
-          <Words piece={piece} isAdded={kind === 'added'} isWhole={pieces.length === 1} />
-        ))}
+    <>
+      <div class={isHead ? `${classes[kind]} head` : classes[kind]}>
+        {href === undefined ? (
+          <span class="ln" aria-hidden="true">
+            {line}
+          </span>
+        ) : (
+          <a class="ln" href={href} aria-label={`Comment on line ${line}`}>
+            {line}
+          </a>
+        )}
+        <div class="tx">
+          {said[kind] && <span class="vh">{said[kind]}</span>}
+          {pieces.map((piece) => (
+            <Words piece={piece} isAdded={kind === 'added'} isWhole={pieces.length === 1} />
+          ))}
+        </div>
       </div>
-    </div>
+      {notes && keysOf(row).map((key) => notes.below.get(key))}
+    </>
   )
 }
 

@@ -9,8 +9,10 @@ export interface Piece {
 
 export interface Row {
   readonly kind: 'same' | 'removed' | 'added'
-  /** Line number from 1 in the version before; for added lines, in the version after. */
+  /** Line number from 1 in the version after; for removed lines, in the version before. */
   readonly line: number
+  /** The line number of an unchanged line in the version before. */
+  readonly before?: number
   readonly pieces: readonly Piece[]
 }
 
@@ -55,8 +57,17 @@ export function newEffort(): Effort {
   return { steps: 400_000 }
 }
 
-/** Compares two texts; undefined if too much differs to be shown in words. */
-export function diffWords(before: string, after: string, effort: Effort = newEffort()): WordDiff | undefined {
+/**
+ * Compares two texts; undefined if too much differs to be shown in words.
+ *
+ * @param isKept true for rows to show even if they are blank or unchanged
+ */
+export function diffWords(
+  before: string,
+  after: string,
+  effort: Effort = newEffort(),
+  isKept: (row: Row) => boolean = () => false,
+): WordDiff | undefined {
   const changes = spending(effort, (maxEditLength) => diffArrays(linesOf(before), linesOf(after), { maxEditLength }))
   if (changes === undefined) return undefined
   const rows: Row[] = []
@@ -65,8 +76,7 @@ export function diffWords(before: string, after: string, effort: Effort = newEff
     const { value, removed, added } = changes[at] ?? { value: [] }
     if (!removed && !added) {
       for (const text of value) {
-        rows.push({ kind: 'same', line: oldLine++, pieces: [{ text, isChanged: false }] })
-        newLine++
+        rows.push({ kind: 'same', line: newLine++, before: oldLine++, pieces: [{ text, isChanged: false }] })
       }
       continue
     }
@@ -74,13 +84,16 @@ export function diffWords(before: string, after: string, effort: Effort = newEff
     const gone = removed ? value : other?.removed ? other.value : []
     const come = added ? value : other?.added ? other.value : []
     if (removed ? other?.added : other?.removed) at++
-    rows.push(...changed(gone, come, { oldLine, newLine, effort }))
+    rows.push(...changed(gone, come, { oldLine, newLine, effort, isKept }))
     oldLine += gone.length
     newLine += come.length
   }
   const words = (kind: Row['kind']) =>
     rows.filter((row) => row.kind === kind).flatMap(({ pieces }) => pieces.filter(({ isChanged }) => isChanged))
-  const parts = folded(rows.filter(isTold))
+  const parts = folded(
+    rows.filter((row) => isTold(row) || isKept(row)),
+    isKept,
+  )
   return {
     parts,
     rows: parts.reduce((sum, part) => sum + (part.kind === 'fold' ? part.rows.length : 1), 0),
@@ -120,13 +133,22 @@ interface Changing {
   readonly oldLine: number
   readonly newLine: number
   readonly effort: Effort
+  readonly isKept: (row: Row) => boolean
 }
 
 /** Pairs removed lines with added lines, and compares similar pairs by words. */
-function changed(gone: readonly string[], come: readonly string[], { oldLine, newLine, effort }: Changing): Row[] {
+function changed(
+  gone: readonly string[],
+  come: readonly string[],
+  { oldLine, newLine, effort, isKept }: Changing,
+): Row[] {
   const rows: Row[] = []
-  const lines = gone.map((text, at) => ({ text, at })).filter(({ text }) => text.trim() !== '')
-  const others = come.map((text, at) => ({ text, at })).filter(({ text }) => text.trim() !== '')
+  const told = (kind: Row['kind'], first: number, texts: readonly string[]) =>
+    texts
+      .map((text, at) => ({ text, at }))
+      .filter(({ text, at }) => text.trim() !== '' || isKept({ kind, line: first + at, pieces: [] }))
+  const lines = told('removed', oldLine, gone)
+  const others = told('added', newLine, come)
   for (let at = 0; at < Math.max(lines.length, others.length); at++) {
     const [one, other] = [lines[at], others[at]]
     const pieces = one && other && within(one.text, other.text, effort)
@@ -174,19 +196,20 @@ function countWords(pieces: readonly Piece[]): number {
 }
 
 /** Folds unchanged lines that are not next to a change. */
-function folded(rows: readonly Row[]): (Row | Fold)[] {
+function folded(rows: readonly Row[], isKept: (row: Row) => boolean): (Row | Fold)[] {
+  const isFoldable = (row: Row | undefined) => row?.kind === 'same' && !isKept(row)
   const parts: (Row | Fold)[] = []
   let from = 0
   let left: number = most.folded
   while (from < rows.length) {
     const row = rows[from]
-    if (row?.kind !== 'same') {
+    if (!isFoldable(row)) {
       if (row) parts.push(row)
       from++
       continue
     }
     let to = from + 1
-    while (rows[to]?.kind === 'same') to++
+    while (isFoldable(rows[to])) to++
     const start = from === 0 ? from : from + most.context
     const end = to === rows.length ? to : to - most.context
     if (end - start < 2) parts.push(...rows.slice(from, to))

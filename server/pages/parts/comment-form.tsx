@@ -1,0 +1,176 @@
+/** Forms of comments: a new thread, an answer, an edit. */
+
+import type { ComponentChildren } from 'preact'
+import type { Side } from '../text/diff.tsx'
+import { type Comment, isOwn, type Talk, viewLink } from './talk.ts'
+
+/** The place of a new thread. */
+export interface NewPlace {
+  readonly path: string
+  readonly side: Side
+  /** Without lines it is the whole file. */
+  readonly first?: number
+  readonly last?: number
+}
+
+/** Maximum lines of a thread. */
+const mostLines = 500
+
+/** Reads `at` and `on` of the query, such as `content.md:12-14`. */
+export function placeIn(query: URLSearchParams): NewPlace | undefined {
+  const at = query.get('at')
+  if (!at) return undefined
+  const side = query.get('on') === 'base' ? 'base' : 'head'
+  const [, path = at, from, to = from] = /^(.+):(\d{1,9})(?:-(\d{1,9}))?$/s.exec(at) ?? []
+  const [first, last] = [Number(from), Number(to)]
+  if (from === undefined || first < 1) return { path, side }
+  return { path, side, first, last: Math.min(Math.max(first, last), first + mostLines - 1) }
+}
+
+/** Returns the link that opens the form at a place. */
+export function formLink(query: URLSearchParams, path: string, side: Side, line?: number): string {
+  const at = line === undefined ? path : `${path}:${line}`
+  return viewLink(query, { at, ...(side === 'base' && { on: 'base' }) }, 'new')
+}
+
+interface HiddenProps {
+  readonly fields: Readonly<Record<string, string | number | undefined>>
+}
+
+export function Hidden({ fields }: HiddenProps) {
+  return (
+    <>
+      {Object.entries(fields).map(([name, value]) =>
+        value === undefined || value === '' ? null : <input type="hidden" name={name} value={value} />,
+      )}
+    </>
+  )
+}
+
+interface TextProps {
+  readonly label: string
+  readonly rows?: number
+  readonly text?: string
+  readonly isRequired?: boolean
+  readonly hasFocus?: boolean
+}
+
+/** The field of a text. The API limits it in bytes, so the field has no limit that would cut a pasted text. */
+export function TextArea({ label, rows = 4, text = '', isRequired = false, hasFocus = false }: TextProps) {
+  return (
+    <textarea name="text" rows={rows} aria-label={label} placeholder={label} required={isRequired} autofocus={hasFocus}>
+      {/* HTML parsers drop a newline at the start of a textarea. */}
+      {text === '' ? '' : `\n${text}`}
+    </textarea>
+  )
+}
+
+interface NewThreadProps {
+  readonly talk: Talk
+  /** Undefined: about the whole proposal. */
+  readonly place?: NewPlace
+}
+
+/** Starts a thread. */
+export function NewThread({ talk, place }: NewThreadProps) {
+  const { visit, pr, base } = talk
+  const commit = place?.side === 'base' ? (base ?? '') : pr.source_commit
+  return (
+    <form class="comment-form" id="new" method="post" action={viewLink(visit.query)} data-talk={draftOf(place)}>
+      <Hidden fields={{ seen: pr.last_activity_at, ...(place && { path: place.path, commit }) }} />
+      {place && <About place={place} />}
+      <TextArea label={place ? 'Comment' : 'Comment on the whole proposal'} isRequired hasFocus={place !== undefined} />
+      <p class="form-acts">
+        <button class="btn go small" type="submit" name="act" value="comment">
+          Comment
+        </button>
+        {place && (
+          <a class="btn quiet small" href={viewLink(visit.query)}>
+            Cancel
+          </a>
+        )}
+        <span class="why">Markdown. @Name mentions a member.</span>
+      </p>
+    </form>
+  )
+}
+
+function draftOf(place: NewPlace | undefined): string {
+  return place === undefined ? 'new' : `new ${place.side} ${place.path}:${place.first ?? ''}`
+}
+
+/** Shows what the thread is about. Lines can be changed without script. */
+function About({ place: { path, side, first, last } }: { readonly place: NewPlace }) {
+  const line = (name: string, value: number | undefined, label: string) => (
+    <input class="line" type="number" name={name} value={value} min={1} required aria-label={label} />
+  )
+  return (
+    <p class="about">
+      {first === undefined ? 'About the file' : side === 'base' ? 'About removed lines' : 'About lines'}{' '}
+      {first !== undefined && (
+        <>
+          {line('first_line', first, 'First line')} to {line('last_line', last, 'Last line')} of{' '}
+        </>
+      )}
+      <span class="ref">{path}</span>
+    </p>
+  )
+}
+
+interface AnswerProps {
+  readonly talk: Talk
+  readonly thread: number
+  readonly isResolved: boolean
+  readonly mayResolve: boolean
+}
+
+/** Answers a thread, and resolves or reopens it. A text that is typed before is also sent. */
+export function AnswerForm({ talk: { visit, pr }, thread, isResolved, mayResolve }: AnswerProps) {
+  const act = isResolved ? 'reopen-thread' : 'resolve'
+  return (
+    <form class="answer" method="post" action={viewLink(visit.query)} data-talk={`answer ${thread}`}>
+      <Hidden fields={{ thread, seen: pr.last_activity_at }} />
+      <TextArea label="Answer" rows={1} />
+      <button class="btn small" type="submit" name="act" value="answer">
+        Answer
+      </button>
+      {mayResolve && (
+        <button class="btn small" type="submit" name="act" value={act}>
+          {isResolved ? 'Reopen' : 'Resolve'}
+        </button>
+      )}
+    </form>
+  )
+}
+
+interface EditProps {
+  readonly talk: Talk
+  readonly comment: Comment
+  readonly children?: ComponentChildren
+}
+
+/** Changes or deletes a comment. A maintainer can only delete the comments of other users. */
+export function EditForm({ talk, comment, children }: EditProps) {
+  const { visit } = talk
+  const { entry, text } = comment
+  const mayChange = isOwn(talk, comment)
+  return (
+    <form class="comment-form" method="post" action={viewLink(visit.query)} data-talk={`edit ${entry}`}>
+      <Hidden fields={{ entry }} />
+      {mayChange ? <TextArea label="Comment" text={text} rows={6} hasFocus /> : children}
+      <p class="form-acts">
+        {mayChange && (
+          <button class="btn go small" type="submit" name="act" value="edit">
+            Save
+          </button>
+        )}
+        <a class="btn quiet small" href={viewLink(visit.query, {}, `c${entry}`)}>
+          Cancel
+        </a>
+        <button class="btn stop small" type="submit" name="act" value="delete">
+          Delete this comment
+        </button>
+      </p>
+    </form>
+  )
+}

@@ -1,0 +1,80 @@
+/** A refused form of a conversation. Its text is never lost. */
+
+import { Hidden, TextArea } from './comment-form.tsx'
+import type { Refusal, ReviewAct } from './review-acts.ts'
+import { isOwn, type Talk, viewLink } from './talk.ts'
+import { type Choice, choices, VerdictChoices } from './verdict.tsx'
+
+const labels: Readonly<Record<ReviewAct, string>> = {
+  comment: 'Comment',
+  answer: 'Answer',
+  resolve: 'Resolve',
+  'reopen-thread': 'Reopen',
+  edit: 'Save',
+  delete: 'Delete this comment',
+  review: 'Submit',
+  withdraw: 'Withdraw',
+  dismiss: 'Dismiss',
+  ask: 'Save',
+}
+
+interface RefusedProps {
+  readonly talk: Talk
+  readonly refusal: Refusal
+}
+
+/** Says why the form was refused, and offers it again. It now names the present head. */
+export function RefusedForm({ talk, refusal }: RefusedProps) {
+  const { act, says, fields, seen } = refusal
+  const { visit, pr } = talk
+  const { text = '', verdict, commit, ...hidden } = fields
+  const hasText = text.trim() !== '' || act === 'review' || act === 'comment' || act === 'answer' || act === 'dismiss'
+  const chosen = (Object.keys(choices) as Choice[]).find((one) => one === verdict)
+  return (
+    <section class="card refused" id="refused" aria-label="Refused form">
+      <p class="problem" role="alert">
+        {says} {seen !== undefined && <a href={`?since=${seen}`}>What changed since</a>}
+      </p>
+      {hasText && (
+        <form class="comment-form" method="post" action={viewLink(visit.query)} data-talk={hidden.draft} data-refused>
+          <Hidden fields={{ ...hidden, commit: seen === undefined ? commit : pr.source_commit }} />
+          {act === 'review' && (
+            <VerdictChoices isOnlyComment={isOwn(talk, pr)} {...(chosen !== undefined && { chosen })} />
+          )}
+          <TextArea label="Your text" text={text} rows={6} />
+          <p class="form-acts">
+            <button class="btn go small" type="submit" name="act" value={act}>
+              {labels[act]}
+            </button>
+            <span class="why">Nothing was written yet.</span>
+          </p>
+        </form>
+      )}
+    </section>
+  )
+}
+
+/** The page if the proposal cannot be shown any more. */
+export function LostPage({ says, text, signIn }: { says: string; text: string; signIn: string | undefined }) {
+  return (
+    <main id="main" class="page narrow">
+      <h1>Your text was not saved</h1>
+      <p class="problem" role="alert">
+        {says}
+      </p>
+      {signIn !== undefined && (
+        <p>
+          <a class="btn" href={signIn}>
+            Sign in
+          </a>
+        </p>
+      )}
+      {text.trim() !== '' && (
+        <form class="comment-form">
+          <p class="why">Copy the text before you leave this page:</p>
+          <TextArea label="Your text" text={text} rows={10} />
+        </form>
+      )}
+    </main>
+  )
+}

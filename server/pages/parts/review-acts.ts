@@ -1,0 +1,200 @@
+/** The acts of a conversation as forms send them: comments, threads, reviews and reviewers. */
+
+import { v5 as nameBased } from 'uuid'
+import type { Input } from '../../../spec/client/api.ts'
+import { AppError, statusOf, ValidationError } from '../../base/errors.ts'
+import { withLineEnds } from '../edits.ts'
+import type { PageContext } from '../page-context.ts'
+import { asSentence, brokenField } from '../text/broken-rules.ts'
+import type { PullPath } from './proposal-acts.ts'
+import { entryLink, viewLink } from './talk.ts'
+
+type NewComment = Input<'createComment'>['body']
+type NewReview = Input<'submitReview'>['body']
+
+/** A namespace for the ids of comments. A form that is sent twice writes one comment. */
+const namespace = '6f1b0d52-8a0e-4c53-9a55-3f3a5f0e2b7c'
+
+const reviewActs = [
+  'comment',
+  'answer',
+  'resolve',
+  'reopen-thread',
+  'edit',
+  'delete',
+  'review',
+  'withdraw',
+  'dismiss',
+  'ask',
+] as const
+export type ReviewAct = (typeof reviewActs)[number]
+
+export function reviewActOf(form: URLSearchParams): ReviewAct | undefined {
+  return reviewActs.find((act) => act === form.get('act'))
+}
+
+/** Performs the act of the form. @returns the link to its result @throws AppError, ValidationError */
+export async function actOnReview(visit: PageContext, path: PullPath, act: ReviewAct): Promise<string> {
+  const { api, form, query } = visit
+  const text = withLineEnds(form.get('text') ?? '', false)
+  const entry = numberIn(form, 'entry')
+  const at = { ...path, entry: entry ?? 0 }
+  switch (act) {
+    case 'comment':
+    case 'answer':
+      return linkTo(query, await comment(visit, path, text))
+    case 'resolve':
+    case 'reopen-thread':
+      return setResolved(visit, path, text, act === 'resolve')
+    case 'edit':
+      await api.updateComment({ path: at, body: { text } })
+      return linkTo(query, at.entry)
+    case 'delete':
+      await api.deleteComment({ path: at })
+      return linkTo(query, at.entry)
+    case 'review': {
+      const review = await api.submitReview({ path, body: reviewIn(form, text) })
+      return entryLink(review.entry)
+    }
+    case 'withdraw':
+      await api.updateReview({ path: at, body: { state: 'withdrawn' } })
+      return viewLink(query, {}, 'consent')
+    case 'dismiss':
+      await api.updateReview({ path: at, body: { state: 'dismissed', reason: text } })
+      return viewLink(query, {}, 'consent')
+    case 'ask':
+      await api.updatePull({ path, body: { reviewers: [...new Set(form.getAll('reviewer'))] } })
+      return viewLink(query, {}, 'consent')
+  }
+}
+
+/** An entry on another page of the conversation is shown there. */
+function linkTo(query: URLSearchParams, entry: number): string {
+  return query.get('tab') === 'conversation' && !query.has('after')
+    ? entryLink(entry)
+    : viewLink(query, {}, `c${entry}`)
+}
+
+async function setResolved(visit: PageContext, path: PullPath, text: string, resolved: boolean): Promise<string> {
+  const { api, form, query } = visit
+  const thread = numberIn(form, 'thread') ?? 0
+  if (text.trim() !== '') await comment(visit, path, text)
+  await api.updateThread({ path: { ...path, entry: thread }, body: { resolved } })
+  return viewLink(query, {}, `t${thread}`)
+}
+
+/** Writes a comment. @returns its number, also if the same form was sent before */
+async function comment({ api, form, person }: PageContext, path: PullPath, text: string): Promise<number> {
+  const thread = numberIn(form, 'thread')
+  const anchor = anchorIn(form)
+  const said = { text, ...(thread !== undefined && { thread }), ...(anchor && { anchor }) }
+  const seed = JSON.stringify([person?.id, path, said, form.get('seen')])
+  try {
+    return (await api.createComment({ path, body: { ...said, id: nameBased(seed, namespace) } })).entry
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'comment_exists') return Number(error.facts.entry)
+    throw error
+  }
+}
+
+function anchorIn(form: URLSearchParams): NewComment['anchor'] {
+  const [path, commit] = [form.get('path'), form.get('commit')]
+  if (!path || !commit) return undefined
+  const [first, last] = [numberIn(form, 'first_line'), numberIn(form, 'last_line')]
+  const [exact, prefix, suffix, pointer] = ['exact', 'prefix', 'suffix', 'pointer'].map((name) => form.get(name) ?? '')
+  return {
+    ...{ commit, path },
+    ...(first !== undefined && { first_line: first, num_lines: Math.max(1, (last ?? first) - first + 1) }),
+    ...(exact && {
+      quote: { exact: withLineEnds(exact, false), ...(prefix && { prefix }), ...(suffix && { suffix }) },
+    }),
+    ...(pointer && { pointer }),
+  }
+}
+
+function reviewIn(form: URLSearchParams, text: string): NewReview {
+  const verdict = form.get('verdict')
+  const comments = collectedIn(form)
+  return {
+    expected_source_commit: form.get('commit') ?? '',
+    text,
+    ...(verdict === 'approve' || verdict === 'request_changes' ? { verdict } : { verdict: 'comment' }),
+    ...(comments.length > 0 && { comments }),
+  }
+}
+
+/** Reads the comments that the script collected. The API checks them. @throws AppError bad_request if it is not JSON */
+function collectedIn(form: URLSearchParams): NonNullable<NewReview['comments']> {
+  const sent = form.get('comments')
+  if (!sent) return []
+  try {
+    const comments: unknown = JSON.parse(sent)
+    if (Array.isArray(comments)) return comments
+  } catch {
+    // The error below says it.
+  }
+  throw new AppError(
+    'bad_request',
+    'The collected comments cannot be read. Reload the page and submit the review again',
+  )
+}
+
+function numberIn(form: URLSearchParams, name: string): number | undefined {
+  const sent = form.get(name) ?? ''
+  return /^\d{1,9}$/.test(sent) ? Number(sent) : undefined
+}
+
+/** A refused form, which the page shows again with its text. */
+export interface Refusal {
+  readonly act: ReviewAct
+  readonly says: string
+  readonly status: number
+  readonly fields: Readonly<Record<string, string>>
+  /** The head that the form was made for, if the source has another one. */
+  readonly seen?: string
+}
+
+const sentFields = [
+  'path',
+  'commit',
+  'first_line',
+  'last_line',
+  'exact',
+  'prefix',
+  'suffix',
+  'pointer',
+  'thread',
+] as const
+const otherFields = ['entry', 'text', 'seen', 'verdict', 'comments', 'draft'] as const
+
+/** Explains why a form was refused. @throws the error if it is not from the API */
+export function refusalOf(form: URLSearchParams, act: ReviewAct, error: unknown): Refusal {
+  const fields: Record<string, string> = {}
+  for (const name of [...sentFields, ...otherFields]) {
+    const value = form.get(name)
+    if (value) fields[name] = value
+  }
+  if (error instanceof ValidationError) {
+    // A place that is not valid would be refused again.
+    const isPlace = error.problems.some(({ loc }) => loc.includes('anchor'))
+    if (isPlace)
+      for (const name of ['path', 'commit', 'first_line', 'last_line', 'exact', 'prefix', 'suffix']) delete fields[name]
+    const { says } = brokenField(error.problems)
+    return {
+      act,
+      says: isPlace ? `${says} Sent again, it becomes a comment on the whole proposal.` : says,
+      status: 422,
+      fields,
+    }
+  }
+  if (!(error instanceof AppError)) throw error
+  const seen = error.code === 'head_moved' ? fields.commit : undefined
+  if (seen !== undefined && act === 'comment') for (const name of ['first_line', 'last_line']) delete fields[name]
+  return {
+    act,
+    says: asSentence(error.message),
+    status: statusOf[error.code],
+    fields,
+    ...(seen !== undefined && { seen }),
+  }
+}

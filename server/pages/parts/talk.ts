@@ -1,0 +1,94 @@
+/** The conversation on the page of a proposal: the visitor, their rights, and links. */
+
+import type { AnswerOf } from '../../http/in-process.ts'
+import type { PageContext } from '../page-context.ts'
+import { showComment } from '../text/comment-text.ts'
+import { resolver } from '../text/links.ts'
+import type { AtNode } from './node-head.tsx'
+import { mayWrite } from './rights.ts'
+
+export type Pull = AnswerOf<'getPull'>['pr']
+export type Comment = AnswerOf<'getComment'>
+export type Thread = AnswerOf<'listThreads'>['threads'][number]
+export type Review = AnswerOf<'getReview'>
+export type Member = AnswerOf<'listMembers'>['members'][number]
+
+/** Members whose names a page knows. */
+const mostMembers = 200
+
+export interface Talk {
+  readonly visit: PageContext
+  readonly at: AtNode
+  readonly pr: Pull
+  readonly members: readonly Member[]
+  /** The merge base, whose lines the proposal removes. */
+  readonly base: string | null
+  /** The HTML of texts by entry. `prepare` fills it. */
+  readonly html: Map<number, string>
+}
+
+/** Parameters that choose what the page shows. Other parameters open a form or confirm an action. */
+const viewParameters = ['tab', 'since', 'base', 'after', 'threads'] as const
+
+/** Returns a link to the page's present view with these parameters, as a relative URL. */
+export function viewLink(query: URLSearchParams, more: Readonly<Record<string, string>> = {}, fragment = ''): string {
+  const kept = new URLSearchParams()
+  for (const name of viewParameters) {
+    const value = query.get(name)
+    if (value) kept.set(name, value)
+  }
+  for (const [name, value] of Object.entries(more)) kept.set(name, value)
+  return `?${kept}${fragment === '' ? '' : `#${fragment}`}`
+}
+
+/** Entries on a page of the conversation. */
+export const pageEntries = 100
+
+/** Returns a relative link to an entry in the conversation. A late entry is shown with some before it. */
+export function entryLink(entry: number): string {
+  const after = entry > pageEntries ? `&after=${entry - pageEntries / 4}` : ''
+  return `?tab=conversation${after}#c${entry}`
+}
+
+export async function readMembers({ api }: PageContext, org: string): Promise<readonly Member[]> {
+  return (await api.listMembers({ path: { org_id: org }, query: { limit: mostMembers } })).members
+}
+
+/** Returns the name of a user by id. */
+export function nameOf({ members }: Talk, id: string): string {
+  return members.find(({ user_id }) => user_id === id)?.name ?? 'a former member'
+}
+
+/** A text to render: a comment or a review. */
+export interface Spoken {
+  readonly entry: number
+  readonly text: string
+  readonly mentions?: readonly string[]
+  readonly edited_at?: string
+}
+
+/** Renders texts, so that components can show them. */
+export async function renderTexts(talk: Talk, texts: readonly Spoken[]): Promise<void> {
+  const { visit, at, pr, html } = talk
+  const resolve = resolver(visit.urls, { org: at.path.org_id, node: at.path.node_id, revision: 'main' }, [])
+  for (const { entry, text, mentions = [], edited_at } of texts) {
+    if (text.trim() === '') continue
+    const key = `comment ${pr.id} ${entry} ${edited_at ?? ''} ${visit.urls.root}`
+    const names = mentions.map((id) => nameOf(talk, id))
+    html.set(entry, await showComment({ key, text, names, resolve }))
+  }
+}
+
+export function isMaintainer({ at }: Talk): boolean {
+  return at.org.role === 'maintainer' || at.org.role === 'owner'
+}
+
+/** True if the visitor wrote it. */
+export function isOwn({ visit }: Talk, { author_id }: { readonly author_id?: string }): boolean {
+  return author_id !== undefined && author_id === visit.person?.id
+}
+
+/** True if the visitor may resolve and reopen the thread with this first comment. */
+export function mayResolve(talk: Talk, first: Comment): boolean {
+  return mayWrite(talk.at.org.role) || isOwn(talk, first) || isOwn(talk, talk.pr)
+}

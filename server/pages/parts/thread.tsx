@@ -1,0 +1,131 @@
+/** Threads and comments of a proposal. */
+
+import type { ComponentChildren } from 'preact'
+import { AnswerForm, EditForm } from './comment-form.tsx'
+import { plural, When } from './dates.tsx'
+import { type Comment, entryLink, isMaintainer, isOwn, mayResolve, type Talk, viewLink } from './talk.ts'
+
+/** `answers`: the most that are not folded. `last`: answers that stay shown otherwise. */
+const most = { answers: 6, last: 3 } as const
+
+/** A name. Its characters do not change the direction of the text around it. */
+export function Name({ children }: { readonly children: string }) {
+  return <bdi class="name">{children}</bdi>
+}
+
+interface ThreadProps {
+  readonly talk: Talk
+  /** The first comment and its answers. */
+  readonly comments: readonly Comment[]
+  /** The comments of the thread, with those that are not shown. */
+  readonly count?: number
+  /** The content that the thread is about. */
+  readonly about?: ComponentChildren
+}
+
+export function ThreadView({ talk, comments, count = comments.length, about }: ThreadProps) {
+  const [first, ...answers] = comments
+  if (first === undefined) return null
+  const { thread, resolved_at, resolved_by } = first
+  const isResolved = resolved_at !== undefined
+  const folded = answers.length > most.answers ? answers.slice(0, -most.last) : []
+  const view = (comment: Comment) => <CommentView talk={talk} comment={comment} />
+  const body = (
+    <>
+      {about}
+      {view(first)}
+      {folded.length > 0 && (
+        <details>
+          <summary>{plural(folded.length, 'earlier answer')}</summary>
+          {folded.map(view)}
+        </details>
+      )}
+      {answers.slice(folded.length).map(view)}
+      {count > comments.length && (
+        <p class="more">
+          <a href={entryLink((comments.at(-1)?.entry ?? 0) + 1)}>
+            {plural(count - comments.length, 'later answer')} in the conversation
+          </a>
+        </p>
+      )}
+      <AnswerForm talk={talk} thread={thread} isResolved={isResolved} mayResolve={mayResolve(talk, first)} />
+    </>
+  )
+  if (!isResolved)
+    return (
+      <section class="thread" id={`t${thread}`} aria-label={`Thread ${thread}, open`} tabIndex={-1} data-open>
+        {body}
+      </section>
+    )
+  return (
+    <details class="thread resolved" id={`t${thread}`}>
+      <summary>
+        <strong>Resolved</strong> by <Name>{resolved_by ?? ''}</Name>: {shortened(first.text)}
+      </summary>
+      {body}
+    </details>
+  )
+}
+
+/** Characters of a text in one line. */
+const shortCharacters = 80
+
+function shortened(text: string): string {
+  const line = text.trim().split('\n', 1)[0] ?? ''
+  return line.length <= shortCharacters ? line : `${line.slice(0, shortCharacters)}…`
+}
+
+interface CommentProps {
+  readonly talk: Talk
+  readonly comment: Comment
+}
+
+export function CommentView({ talk, comment }: CommentProps) {
+  const { entry, author, created_at, edited_at, deleted_by, via_token } = comment
+  const { query } = talk.visit
+  if (comment.deleted_at !== undefined)
+    return (
+      <p class="comment gone" id={`c${entry}`}>
+        <Name>{deleted_by ?? ''}</Name> deleted this comment
+      </p>
+    )
+  const isEditing = query.get('edit') === String(entry)
+  const mayChange = isOwn(talk, comment)
+  return (
+    <article class="comment" id={`c${entry}`}>
+      <header>
+        <span>
+          <Name>{author}</Name>
+          {via_token && ', by a token'}
+        </span>
+        <a href={`#c${entry}`}>
+          <When time={created_at} />
+        </a>
+        {edited_at !== undefined && <span>edited</span>}
+        {!isEditing && (mayChange || isMaintainer(talk)) && (
+          <a class="r" href={viewLink(query, { edit: String(entry) }, `c${entry}`)}>
+            {mayChange ? 'Edit' : 'Delete'}
+          </a>
+        )}
+      </header>
+      {isEditing && (mayChange || isMaintainer(talk)) ? (
+        <EditForm talk={talk} comment={comment}>
+          <TextOf talk={talk} entry={entry} />
+        </EditForm>
+      ) : (
+        <TextOf talk={talk} entry={entry} />
+      )}
+    </article>
+  )
+}
+
+/** Shows the rendered text of an entry. */
+export function TextOf({ talk, entry }: { readonly talk: Talk; readonly entry: number }) {
+  const html = talk.html.get(entry)
+  return html === undefined ? null : <div class="said prose" dangerouslySetInnerHTML={{ __html: html }} />
+}
+
+/** Quoted lines of a file. */
+export function Quoted({ text }: { readonly text: string | undefined }) {
+  return text === undefined || text.trim() === '' ? null : <blockquote class="quoted">{text}</blockquote>
+}
