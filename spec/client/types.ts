@@ -2379,6 +2379,8 @@ export interface components {
             readonly current_head?: components["schemas"]["Oid"];
             /** @description With `pull_request_exists`, the number of the open pull request. */
             readonly number?: number;
+            /** @description With `comment_exists`, the number of the comment. */
+            readonly entry?: number;
             /**
              * @description With `forbidden`, if the caller is a contributor and the change is of a branch that is not their own. It is
              *     allowed on a branch whose name begins with this.

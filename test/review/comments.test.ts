@@ -83,8 +83,13 @@ describe('comments on a pull request', () => {
       text: 'Once.',
       id: id.toUpperCase(),
     })
-    expect({ status, code: body.code }).to.deep.equal({ status: 409, code: 'comment_exists' })
+    expect({ status, code: body.code, entry: body.entry }).to.deep.equal({
+      ...{ status: 409, code: 'comment_exists', entry: 1 },
+    })
     expect(headers.location).to.equal(`${proposal.path}/comments/1`)
+    const anchor = { commit: proposal.head, path: 'gone.md' }
+    const moved = await cy.post(`${proposal.path}/comments`, { text: 'Once.', id, anchor })
+    expect(moved.body.code, 'also if its place is gone').to.equal('comment_exists')
     expect((await pull(proposal)).comments).to.equal(1)
   })
 

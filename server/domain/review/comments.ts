@@ -1,6 +1,6 @@
 /** Comments on pull requests. Each act is one commit of the ledger. */
 import { v7 as newId } from 'uuid'
-import { findEntryRow } from '../../../index/derived/entries.ts'
+import { findEntryById, findEntryRow } from '../../../index/derived/entries.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
 import { authorizeNode, type NodeAccess, recheckAccess, reloadNode } from '../access.ts'
@@ -49,8 +49,11 @@ const maxTextBytes = 16_384
 export async function createComment(deps: Deps, actor: Person, at: PullAt, input: NewComment): Promise<Comment> {
   const access = await authorizeNode(deps, actor, at, 'reader')
   await findPullRow(deps, at)
-  const checked = await checkComment(deps, access, at, ['body'], input)
   const id = input.id?.toLowerCase() ?? newId()
+  // The anchor of a repeated request may be gone by now.
+  const written = input.id === undefined ? undefined : await findEntryById(deps.index.read, at.nodeId, id)
+  if (written) throw commentExistsError(at, written)
+  const checked = await checkComment(deps, access, at, ['body'], input)
   const entry = await writeEntries(deps, actor, access, at, async (ledger) => {
     const known = input.id === undefined ? undefined : await findById(deps, access, ledger.commit, id)
     if (known) throw commentExistsError(at, known)

@@ -116,11 +116,12 @@ export function refusalFacts(req: Request, error: unknown): RefusalFacts {
     return { status: 500, code: 'internal_error', message, isOwn: true, problems: [] }
   }
   const { code, message, facts } = meaning
-  const { current_head, number, branch_prefix, merge_problems, token_org_id } = facts
+  const { current_head, number, entry, branch_prefix, merge_problems, token_org_id } = facts
   return {
     ...{ status: statusOf[code], code, message, problems: filesOf(merge_problems) },
     ...(typeof current_head === 'string' ? { currentHead: current_head } : {}),
     ...(typeof number === 'number' ? { number } : {}),
+    ...(typeof entry === 'number' ? { entry } : {}),
     ...(typeof branch_prefix === 'string' ? { branchPrefix: branch_prefix } : {}),
     ...(typeof token_org_id === 'string' ? { tokenOrgId: token_org_id } : {}),
   }
@@ -151,6 +152,7 @@ interface RefusalFacts {
   readonly problems: readonly Pick<Problem, 'loc' | 'msg'>[]
   readonly currentHead?: string
   readonly number?: number
+  readonly entry?: number
   readonly tokenOrgId?: string
 }
 
