@@ -1,6 +1,6 @@
 /** Builds answers of bounded length, which say which parts they left out. */
 
-import { cleaned, endWithin, newMarks, own } from './quoted.ts'
+import { cleaned, endWithin, type Marks, newMarks, own } from './quoted.ts'
 
 /** The part of a section that fits, and a note on the rest. */
 interface Fitted {
@@ -10,13 +10,27 @@ interface Fitted {
 
 /** A part of an answer that holds untrusted text, between marks. */
 export interface Section {
-  /** Attributes of the opening mark: the service's own words and ids. */
-  readonly marks: Readonly<Record<string, string | undefined>>
   /** The largest share of the answer that it takes, 0 to 1. Default: all room left. */
   readonly share?: number
   /** The share of the answer that earlier sections leave to it, 0 to 1. Default: 0. */
   readonly least?: number
-  fit(chars: number): Fitted
+  /** Writes what fits in `chars` characters, with the marks. */
+  write(chars: number, marks: Marks): Fitted
+}
+
+/** The attributes of an opening mark: the service's own words and ids. */
+type Attributes = Parameters<Marks['open']>[0]
+
+function inMarks(attributes: Attributes, text: string, { open, close }: Marks): string {
+  return `\n${open(attributes)}\n${text}\n${close}`
+}
+
+/** Writes one part between marks; nothing if it is empty. */
+function part(attributes: Attributes, show: (chars: number) => Fitted): Section['write'] {
+  return (chars, marks) => {
+    const { shown, ...rest } = show(Math.max(0, chars - inMarks(attributes, '', marks).length))
+    return { shown: shown === '' ? '' : inMarks(attributes, shown, marks), ...rest }
+  }
 }
 
 /** Bounds of `max_chars`, in characters, for every answer. */
@@ -35,15 +49,10 @@ export function answer(chars: number, lead: readonly string[], sections: readonl
   const left: string[] = []
   for (const section of sections) {
     room += kept(section)
-    const open = `\n${marks.open(section.marks)}\n`
-    const close = `\n${marks.close}`
-    const most = Math.min(room, Math.floor((section.share ?? 1) * chars)) - open.length - close.length
-    const { shown, leftOut } = section.fit(Math.max(0, most))
-    if (shown !== '') {
-      const part = open + shown + close
-      text += part
-      room -= part.length
-    }
+    const most = Math.min(room, Math.floor((section.share ?? 1) * chars))
+    const { shown, leftOut } = section.write(Math.max(0, most), marks)
+    text += shown
+    room -= shown.length
     if (leftOut !== undefined) left.push(leftOut)
   }
   return left.length === 0 ? text : `${text}\nLeft out: ${left.join(' ')}`
@@ -85,7 +94,39 @@ export function list({ of, items, total = items.length, offset = 0, rest, share 
     const how = rest === undefined ? 'call again with a larger max_chars' : rest(offset + count)
     return { shown, leftOut: `${own`${missing} of ${total} `}${of}; ${how}.` }
   }
-  return { marks: { of }, fit, ...(share === undefined ? {} : { share }) }
+  return { write: part({ of }, fit), ...(share === undefined ? {} : { share }) }
+}
+
+/** An item between marks that name it, such as `comment 12`. */
+export interface Named {
+  readonly of: string
+  /** The item on one line, then shorter forms of it. */
+  readonly lines: readonly [string, ...string[]]
+}
+
+interface EachOf {
+  /** Says how to get the items after the first `shown`. Undefined: there are none. */
+  readonly rest: (shown: number) => string | undefined
+  readonly share?: number
+  readonly least?: number
+}
+
+/** Shows as many items as fit, each between its own marks. Only the first one may be in a shorter form. */
+export function each(items: readonly Named[], { rest, ...shares }: EachOf): Section {
+  const write = (chars: number, marks: Marks): Fitted => {
+    let shown = ''
+    let count = 0
+    for (const { of, lines } of items) {
+      const forms = (count === 0 ? lines : lines.slice(0, 1)).map((line) => inMarks({ of }, line, marks))
+      const next = forms.find((form) => shown.length + form.length <= chars)
+      if (next === undefined) break
+      shown += next
+      count++
+    }
+    const leftOut = rest(count)
+    return { shown, ...(leftOut !== undefined && { leftOut }) }
+  }
+  return { write, ...shares }
 }
 
 interface TextOf {
@@ -110,14 +151,11 @@ export function textPart({ of, source, text, from }: TextOf): Section {
       leftOut: `${text.length - next} of ${text.length} characters of ${of}; call again with from: ${next}.`,
     }
   }
-  return { marks: { of, source }, least: textLeast, fit }
+  return { write: part({ of, source }, fit), least: textLeast }
 }
 
 /** Shows facts on one line: the first of `lines` that fits. */
 export function facts(of: string, lines: readonly string[]): Section {
-  return {
-    marks: { of },
-    share: factsShare,
-    fit: (chars) => ({ shown: lines.find((line) => line.length <= chars) ?? '' }),
-  }
+  const fit = (chars: number) => ({ shown: lines.find((line) => line.length <= chars) ?? '' })
+  return { write: part({ of }, fit), share: factsShare }
 }

@@ -120,6 +120,7 @@ function sessionOf(parts: McpParts, req: Asked, res: Answering, credential: NonN
     canWrite: scope?.access !== 'read',
     orgId: scope?.orgId,
     nodeId: scope?.nodeId,
+    caller: async () => ({ key: credential.person.id, userId: credential.person.id }),
     factsOf: (error) => refusalFacts(req, error),
     ends: (error) => recordRefusal(deps, req, error),
     calls: (tool, { org, node }) => {

@@ -58,11 +58,12 @@ async function review(session: Session, org_id: string, node_id: string, number:
   ]).catch((error: unknown) => {
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, refusalText(ended(session, error)))
   })
-  const { title, description, author, status, can_merge } = pr
+  const { title, description, author, status, can_merge, comments, open_threads, consent } = pr
   const chars = charsOf.default
   const lead = [
     own`Review proposal ${number} of node ${node_id}. Is its content true, is it in the right place, and what would be lost? A user merges or closes it at ${proposalPage(session, org_id, node_id, number)}`,
-    own`Status: ${status}; can_merge: ${can_merge}.`,
+    own`Status: ${status}; can_merge: ${can_merge}. Approvals that count: ${consent.approvals}; requests for changes: ${consent.changes_requested}.`,
+    `${own`Comments: ${comments}; open threads: ${open_threads}.`}${comments > 0 ? ' Read them with read_discussion.' : ''}`,
   ]
   const lines = [2_000, 200].map((most) =>
     asItem({

@@ -17,10 +17,18 @@ export interface RefusalFacts {
   readonly currentHead?: string | undefined
   /** With `pull_request_exists`: the number of the open pull request. */
   readonly number?: number | undefined
+  /** With `comment_exists`: the number of the comment. */
+  readonly entry?: number | undefined
   /** With `forbidden`: the prefix of the only branches that the caller may change. */
   readonly branchPrefix?: string | undefined
   /** With `token_scope`: the only organisation that the token reaches. */
   readonly tokenOrgId?: string | undefined
+}
+
+/** Who calls. `key` is the same in each session of the user, or of the token. */
+export interface Caller {
+  readonly key: string
+  readonly userId?: string
 }
 
 export interface Session {
@@ -32,6 +40,7 @@ export interface Session {
   readonly orgId?: string | undefined
   /** The only node that the token reaches, if one is known. */
   readonly nodeId?: string | undefined
+  caller(): Promise<Caller>
   factsOf(error: unknown): RefusalFacts
   /** Records that a call has ended with this error. */
   ends(error: unknown): void

@@ -1,12 +1,13 @@
 /** The Model Context Protocol on standard input and output, for a remote Grove. */
 
+import { createHash } from 'node:crypto'
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
 import { GroveError, grove, Invalid } from '../../spec/client/client.ts'
 import { boundedAnswer } from './bounded-answer.ts'
 import { Lines } from './lines.ts'
 import { refusalLine } from './refusals.ts'
 import { mcpServer } from './server.ts'
-import type { RefusalFacts, Session } from './session.ts'
+import type { Caller, RefusalFacts, Session } from './session.ts'
 
 interface Options {
   /** The URL of the service, without a trailing slash. */
@@ -38,6 +39,11 @@ export async function serveOnStdio({ url, token, signal }: Options, onError: (er
   const lines = new Lines()
   const aborted = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
   let reach: Promise<Reach> | undefined
+  let known: Caller | undefined
+  const caller = async () => {
+    known ??= await callerOf(api, token)
+    return known
+  }
   const connection = serveStdio(
     async () => {
       reach ??= reachOf(api).catch((error: unknown) => {
@@ -47,7 +53,7 @@ export async function serveOnStdio({ url, token, signal }: Options, onError: (er
         onError(new Error(refusalLine(factsOf(error))))
         return { canWrite: true }
       })
-      const session: Session = { api, base: url, ...(await reach), factsOf, ends: () => {}, calls: () => {} }
+      const session: Session = { api, base: url, ...(await reach), caller, factsOf, ends: () => {}, calls: () => {} }
       return mcpServer(session)
     },
     { transport: lines, onerror: onError },
@@ -72,10 +78,10 @@ export async function serveOnStdio({ url, token, signal }: Options, onError: (er
       ? merge_problems.map(({ path, reason }) => ({ loc: ['file', path], msg: reason }))
       : []
     const isInvalid = error instanceof Invalid
-    const { current_head: currentHead, number, branch_prefix: branchPrefix, token_org_id: tokenOrgId } = problem
+    const { current_head: currentHead, number, entry, branch_prefix: branchPrefix, token_org_id: tokenOrgId } = problem
     return {
       ...{ status, code, ...messageOf(error), problems: isInvalid ? error.fields : files },
-      ...{ currentHead, number, branchPrefix, tokenOrgId },
+      ...{ currentHead, number, entry, branchPrefix, tokenOrgId },
     }
   }
 
@@ -104,4 +110,15 @@ async function reachOf(api: Session['api']): Promise<Reach> {
     if (error.status !== 404) throw error
   }
   return { canWrite: true }
+}
+
+/** Finds the user of a token. A token of one organisation or node may not ask, and stands for itself. @throws GroveError */
+async function callerOf(api: Session['api'], token: string): Promise<Caller> {
+  try {
+    const { id } = await api.getMe()
+    return { key: id, userId: id }
+  } catch (error) {
+    if (!(error instanceof GroveError) || error.code !== 'token_scope') throw error
+    return { key: createHash('sha256').update(token).digest('hex') }
+  }
 }

@@ -43,6 +43,12 @@ export const branch = revision.describe(
   'A branch, a Git tag or a full commit id, such as the part after @ in a source grove://organisation/node@commit. Default: main',
 )
 export const offset = z.int().min(0).max(1_000_000_000).default(0).describe('Number of items to skip')
+export const proposalNumber = z
+  .int()
+  .min(1)
+  .max(999_999_999)
+  .describe('The number of the proposal, from list_proposals')
+export const entryNumber = z.int().min(1).max(999_999_999)
 export const commitId = z.string().regex(/^[\da-f]{40}$/, 'Not a commit id')
 
 export function pageOf(most: number) {

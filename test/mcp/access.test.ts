@@ -18,6 +18,13 @@ interface Row {
 }
 
 const onNode = ({ org, node }: World) => ({ org_id: org, node_id: node })
+const onPull = (world: World) => ({ ...onNode(world), number: 1 })
+const makeEntry = async ({ org, node, owner }: World, kind: 'comments' | 'reviews') => {
+  const pull = `/orgs/${org}/nodes/${node}/pull-requests/1`
+  const { pr } = await made(owner.get(pull))
+  const body = { text: 'Whales sing.', ...(kind === 'reviews' && { expected_source_commit: pr.source_commit }) }
+  return (await made(owner.post(`${pull}/${kind}`, body))).entry
+}
 const change = async (world: World, content: string) => ({
   org_id: world.org,
   node_id: await makeNode(world),
@@ -51,6 +58,15 @@ const attempts: Readonly<Record<string, readonly Row[]>> = {
     { asks: ['listPulls'], input: onNode },
     { asks: ['listOrgPulls'], input: ({ org }) => ({ org_id: org }) },
   ],
+  read_discussion: [
+    { asks: ['getPull', 'listThreads', 'listReviews'], input: onPull },
+    { asks: ['getComment'], input: async (world) => ({ ...onPull(world), entry: await makeEntry(world, 'comments') }) },
+    { asks: ['getReview'], input: async (world) => ({ ...onPull(world), entry: await makeEntry(world, 'reviews') }) },
+  ],
+  waiting: [
+    { asks: ['listWaiting'], input: () => ({}) },
+    { asks: ['listOrgWaiting'], input: ({ org }) => ({ org_id: org }) },
+  ],
   propose_change: [
     {
       asks: ['openPull', 'getBranch', 'createBranch', 'createCommit'],
@@ -76,7 +92,28 @@ const attempts: Readonly<Record<string, readonly Row[]>> = {
       success: 409,
     },
   ],
+  comment: [
+    {
+      asks: ['createComment', 'getPull'],
+      input: (world) => ({ ...onPull(world), text: randomUUID(), path: 'content.md', first_line: 1 }),
+    },
+    {
+      asks: ['createComment', 'getComment'],
+      // Each caller says the same, and the owner has said it before.
+      input: again('comment', async (world) => ({ ...onPull(world), text: 'Whales sing.' })),
+    },
+  ],
 }
+
+/** Every operation with which a tool may change something. None of them can let a change in. */
+const changing: readonly (keyof operations)[] = [
+  'createBranch',
+  'createComment',
+  'createCommit',
+  'createNode',
+  'deleteBranch',
+  'openPull',
+]
 
 /** What is no tool. */
 const others: readonly (Row & { readonly method: string; readonly name?: string })[] = [
@@ -95,14 +132,14 @@ const others: readonly (Row & { readonly method: string; readonly name?: string 
 
 /** What no tool does: a person does it, on a page. */
 const forbidden =
-  /^(merge|delete(?!Branch)|remove|revoke|put|update|end|change|accept|reset|create(?!Node$|Branch|Commit))/
+  /^(merge|submit|delete(?!Branch)|remove|revoke|put|update|end|change|accept|reset|create(?!Node$|Branch|Commit|Comment$))/
 
 describe('the access table through /mcp', () => {
   let grove: Grove
   let worlds: readonly World[]
 
   before(async () => {
-    grove = await startGrove()
+    grove = await startGrove({ logLevel: 'error' })
     const cast = await castFor(grove)
     worlds = [await worldOf(cast, false), await worldOf(cast, true)]
   })
@@ -137,6 +174,34 @@ describe('the access table through /mcp', () => {
       const change = asked.filter((id) => specOperations.find((one) => one.id === id)?.token === 'write')
       expect(change.length > 0, name).to.equal(writes)
     }
+  })
+
+  it('has no tool that approves, asks for changes, resolves or dismisses, whatever it is called', () => {
+    const asked = new Set(tools.flatMap(({ operations: all }) => all))
+    const isChange = ({ id, method, token }: (typeof specOperations)[number]) =>
+      asked.has(id) && (token !== 'read' || (method !== 'GET' && id !== 'searchNodes'))
+    const found = specOperations.filter(isChange).map(({ id }) => id)
+    expect(found.sort()).to.deep.equal([...changing])
+  })
+
+  it('gives a tool only the operations that it names', async () => {
+    const [world] = worlds
+    const name = 'list_nodes'
+    // As http.ts imports it: a static import may be another instance of the module.
+    const served = await import('../../server/mcp/tools/table.ts')
+    const tool = served.tools.find((one) => one.name === name) as { operations: readonly string[] } | undefined
+    const { operations: named } = tool ?? { operations: [] }
+    expect(named).to.deep.equal(['listNodes'])
+    const input = { org_id: world?.org }
+    const token = tokenOf(world?.owner as PersonClient) // before() has made it
+    Object.assign(tool ?? {}, { operations: ['getNode'] })
+    try {
+      expect(await statusOf(grove, token, 'tools/call', name, input)).to.equal(500)
+      expect(grove.logged()).to.include('api.listNodes is not a function')
+    } finally {
+      Object.assign(tool ?? {}, { operations: named })
+    }
+    expect(await statusOf(grove, token, 'tools/call', name, input)).to.equal(200)
   })
 
   for (const published of [false, true])

@@ -14,6 +14,7 @@ describe('answers of /mcp', () => {
   let org_id: string
   let node_id: string
   let text: string
+  let number: number
 
   before(async () => {
     org_id = ann.org
@@ -29,6 +30,18 @@ describe('answers of /mcp', () => {
     const { nodes } = await made(ann.post(`/orgs/${org_id}/nodes/batch`, { nodes: children }))
     for (const { id } of nodes.slice(0, 5))
       await made(ann.post(`/orgs/${org_id}/nodes/${node_id}/connections`, { target: id, label: long }))
+    const at = `/orgs/${org_id}/nodes/${node_id}`
+    await made(ann.post(`${at}/branches`, { name: 'draft' }))
+    const changes = [{ action: 'put', path: `${long}.md`, content: 'Whales.\n' }]
+    const { id: source } = await made(ann.post(`${at}/tree/draft/commits`, { message: long, changes }))
+    const proposal = { source_branch: 'draft', title: `${long} ${long}` }
+    number = (await made(ann.post(`${at}/pull-requests`, proposal))).pr.number
+    const anchor = { commit: source, path: `${long}.md`, quote: { exact: 'Whales' } }
+    const quoted = '"\\'.repeat(5_000)
+    for (let n = 0; n < 30; n++)
+      await made(ann.post(`${at}/pull-requests/${number}/comments`, { text: quoted, anchor }))
+    const review = { text: quoted, expected_source_commit: source }
+    for (let n = 0; n < 10; n++) await made(ann.post(`${at}/pull-requests/${number}/reviews`, review))
     model = await connectHttp(await tokenOf('write'))
   })
 
@@ -43,6 +56,9 @@ describe('answers of /mcp', () => {
     ['list_proposals', { org_id, node_id, status: 'all' }],
     ['list_proposals', { org_id, status: 'all' }],
     ['diff', { org_id, node_id, base: 'main', head: 'main' }],
+    ['read_discussion', { org_id, node_id, number, state: 'all' }],
+    ['read_discussion', { org_id, node_id, number, entry: 1 }],
+    ['waiting', { org_id }],
   ]
 
   it('are as long as is asked, and no longer; 12,000 characters unless asked', async () => {
@@ -109,7 +125,7 @@ describe('answers of /mcp', () => {
     await Promise.all(asked)
     expect(proposed.size).to.equal(1)
     const { total } = await made(ann.get(`/orgs/${org_id}/nodes/${node_id}/pull-requests`))
-    expect(total).to.equal(1)
-    expect((await made(ann.get(`/orgs/${org_id}/nodes/${node_id}/branches`))).total).to.equal(2)
+    expect(total, 'with the one of before()').to.equal(2)
+    expect((await made(ann.get(`/orgs/${org_id}/nodes/${node_id}/branches`))).total).to.equal(3)
   })
 })

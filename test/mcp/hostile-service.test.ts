@@ -45,10 +45,18 @@ describe('a hostile service behind `grove mcp`', () => {
     })
 
   it('says nothing in the place of ids, numbers and addresses', async () => {
+    const entry = { entry: evil, author: evil, text: evil, created_at: evil, comments: [evil], state: evil }
+    const review = { ...entry, verdict: evil }
+    const anchor = { path: evil, commit: evil, first_line: evil, quote: { exact: evil } }
+    const thread = { thread: evil, comments: [{ ...entry, anchor }], num_comments: evil, is_resolved: evil }
+    const consent = { approvals: evil, changes_requested: evil, verdicts: [review] }
+    const reviewers = [{ name: evil, requested_at: evil }]
+    const pr = { status: evil, comments: evil, open_threads: evil, consent, reviewers }
     const commit = { id: evil, message: evil, author: evil, created_at: evil }
     const pages = {
       ...{ total: evil, nodes: [], orgs: [], pull_requests: [], history: [commit], connections: [] },
       ...{ id: evil, title: evil, tags: [], properties: {}, parents: [], children: [] },
+      ...{ threads: [thread], reviews: [review], waiting: [], elsewhere: { [evil]: evil }, pr },
       ...{ num_parents: evil, num_children: evil, num_connections: evil, created_at: evil, updated_at: evil },
     }
     answer = { status: 200, body: pages }
@@ -58,6 +66,8 @@ describe('a hostile service behind `grove mcp`', () => {
       ['list_proposals', { org_id: id, node_id: id }],
       ['neighbours', { org_id: id, node_id: id }],
       ['list_organisations', {}],
+      ['read_discussion', { org_id: id, node_id: id, number: 1 }],
+      ['waiting', {}],
     ] as const) {
       const { outside } = parted(await model.ask(tool, input))
       expect(outside, tool).to.include('(left out)').and.not.include('EVIL')

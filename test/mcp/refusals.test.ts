@@ -102,7 +102,7 @@ describe('/mcp refuses', () => {
         const called = (name: string) => reader.client.callTool({ name, arguments: {} }).then(() => '', String)
         const gone = await called('delete_node')
         expect(gone).to.include('delete_node not found')
-        for (const name of ['create_node', '__proto__', 'constructor', 'toString'])
+        for (const name of ['create_node', 'comment', '__proto__', 'constructor', 'toString'])
           expect(await called(name)).to.equal(gone.replace('delete_node', name))
       }
     })
@@ -209,7 +209,8 @@ describe('/mcp refuses', () => {
         expect(await bound.ask('list_organisations', {})).to.include(org_id)
         expect(await names(bound)).to.deep.equal(toolsFor({ canWrite: true }).map(({ name }) => name))
         const narrow = await connect(await tokenOf('write', { org_id, node_id }))
-        const ofNode = ['read_node', 'neighbours', 'history', 'diff', 'list_proposals', 'propose_change', 'connect']
+        const reads = ['read_node', 'neighbours', 'history', 'diff', 'list_proposals', 'read_discussion']
+        const ofNode = [...reads, 'propose_change', 'connect', 'comment']
         expect(await names(narrow)).to.deep.equal(ofNode)
         const { prompts } = await narrow.client.listPrompts()
         expect(prompts.map(({ name }) => name)).to.deep.equal(['review_proposal'])

@@ -13,8 +13,10 @@ const reading = [
   'history',
   'diff',
   'list_proposals',
+  'read_discussion',
+  'waiting',
 ]
-const writing = ['propose_change', 'create_node', 'connect']
+const writing = ['propose_change', 'create_node', 'connect', 'comment']
 
 const doors = {
   'HTTP, 2026-07-28': (token: string) => connectHttp(token, '2026-07-28'),
@@ -44,7 +46,7 @@ describe('the tools of /mcp', () => {
         blue = (await made(ann.post(`/orgs/${org_id}/nodes`, { title: 'Blue whale', parents: [whales] }))).id
       })
 
-      it('are eight for a token that reads, three more for one that writes', async () => {
+      it('are ten for a token that reads, four more for one that writes', async () => {
         const reader = await connect(await tokenOf('read'))
         expect((await reader.client.listTools()).tools.map(({ name }) => name)).to.deep.equal(reading)
         expect(reader.client.getInstructions()).to.include('is read-only')
@@ -147,11 +149,15 @@ describe('the tools of /mcp', () => {
           author: 'Ann',
           status: 'open',
           branch: source,
+          comments: 0,
+          open_threads: 0,
+          approvals: 0,
+          changes_requested: 0,
           can_merge: true,
           page: grove.url + page,
         })
         const ofAll = factsIn(await model.ask('list_proposals', { org_id, limit: 1 }), 'proposals')
-        const { can_merge: _, ...facts } = factsIn(open, 'proposals')[0] ?? {}
+        const { can_merge: _, approvals: __, changes_requested: ___, ...facts } = factsIn(open, 'proposals')[0] ?? {}
         expect(ofAll).to.deep.equal([{ node_id: whales, node_title: 'Whales', ...facts }])
         const diff = await model.ask('diff', { org_id, node_id: whales, head: source })
         expect(parted(diff).outside).to.include('1 commits ahead, 0 behind').and.to.include('Files that differ: 2.')

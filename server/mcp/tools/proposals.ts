@@ -45,7 +45,7 @@ export const listProposals = tool({
   name: 'list_proposals',
   title: 'List proposals',
   description:
-    'Lists the proposals (pull requests) of a node or, without `node_id`, of all nodes, newest first: number, title, author, status, branch, page. For one node, also whether each can be merged. For all nodes, also node_id and node_title. To see what one changes, call diff with its branch as `head`.',
+    'Lists the proposals (pull requests) of a node or, without `node_id`, of all nodes, newest first: number, title, author, status, branch, comments, open threads, page. For one node, also approvals, requests for changes and whether each can be merged. For all nodes, also node_id and node_title. To see what one changes, call diff with its branch as `head`. To read its discussion, call read_discussion.',
   writes: false,
   operations: ['listPulls', 'listOrgPulls'],
   input: z.strictObject({
@@ -80,6 +80,8 @@ async function readProposals(session: Session, { org_id, node_id, ...query }: As
     status: pull.status,
     created_at: pull.created_at,
     branch: pull.source_branch,
+    comments: pull.comments,
+    open_threads: pull.open_threads,
     page: proposalPage(session, org_id, pull.node_id, pull.number),
   })
   if (node_id === undefined) {
@@ -90,11 +92,13 @@ async function readProposals(session: Session, { org_id, node_id, ...query }: As
     return { items, total }
   }
   const { pull_requests, total } = await session.api.listPulls({ path: { org_id, node_id }, query })
-  const items = pull_requests.map(({ can_merge, merge_reasons, ...pull }) => {
+  const items = pull_requests.map(({ can_merge, merge_reasons, consent, ...pull }) => {
     const { page, ...facts } = factsOfPull(pull)
     const isOpen = pull.status === 'open'
     return asItem({
       ...facts,
+      approvals: consent.approvals,
+      changes_requested: consent.changes_requested,
       can_merge: isOpen ? can_merge : undefined,
       merge_reasons: isOpen && !can_merge ? merge_reasons : undefined,
       page,
@@ -112,6 +116,8 @@ interface Listed {
   readonly status: string
   readonly created_at: string
   readonly source_branch: string
+  readonly comments: number
+  readonly open_threads: number
 }
 
 export const proposeChange = tool({

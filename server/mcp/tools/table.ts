@@ -3,12 +3,15 @@
 import { operations } from '../../../spec/client/operations.ts'
 import type { Session } from '../session.ts'
 import type { Tool } from '../tool.ts'
+import { comment } from './comment.ts'
 import { createNode } from './create-node.ts'
+import { readDiscussion } from './discussion.ts'
 import { diff, history } from './history.ts'
 import { listNodes, listOrganisations, neighbours } from './lists.ts'
 import { connect, listProposals, proposeChange } from './proposals.ts'
 import { readNode } from './read-node.ts'
 import { search } from './search.ts'
+import { waiting } from './waiting.ts'
 
 export const tools: readonly Tool[] = [
   listOrganisations,
@@ -19,9 +22,12 @@ export const tools: readonly Tool[] = [
   history,
   diff,
   listProposals,
+  readDiscussion,
+  waiting,
   proposeChange,
   createNode,
   connect,
+  comment,
 ]
 
 /** Returns the tools that the token can use. It is refused by operations without the ids that limit it. */
