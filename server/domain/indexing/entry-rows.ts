@@ -1,6 +1,7 @@
 /** Writes the rows of a node's entries: comments, verdicts and events of its pull requests. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { objectId } from '../../../gitstore/objects/object-format.ts'
+import { readBlob, readOneOfManyBlobs } from '../../../gitstore/objects/objects.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { listBodies, listEntryKeys } from '../../../index/derived/entries.ts'
 import type { NodeRow } from '../../../index/derived/node-queries.ts'
@@ -27,14 +28,17 @@ export async function readEntryChange(repo: Repo, nodeId: string, diff: LedgerDi
 }
 
 /** Entries that are read at a time. A Git process answers them one after the other. */
-const readsAtOnce = 50
+const readsAtOnce = 100
+/** From this number of entries on, starting a Git process costs less than looking for each file. */
+const many = 50
 
 function* inParts(files: readonly EntryFile[]): Iterable<readonly EntryFile[]> {
   for (let at = 0; at < files.length; at += readsAtOnce) yield files.slice(at, at + readsAtOnce)
 }
 
 async function readRows(repo: Repo, nodeId: string, files: readonly EntryFile[]): Promise<EntryRows[]> {
-  const reading = files.map(({ number, entry, blob }) => readEntryRows(repo, blob, { nodeId, number, entry }))
+  const read = files.length < many ? readBlob : readOneOfManyBlobs
+  const reading = files.map(({ number, entry, blob }) => readEntryRows(repo, blob, { nodeId, number, entry }, read))
   const rows = await Promise.all(reading)
   await nextTurn()
   return rows

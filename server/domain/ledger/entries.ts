@@ -124,14 +124,14 @@ interface EntryName {
 }
 
 /** Reads the file of an entry as rows. @throws the errors of readEntryText */
-export async function readEntryRows(repo: Repo, blob: Oid, at: EntryName): Promise<EntryRows> {
-  return entryRows(at, await readEntryText(repo, blob))
+export async function readEntryRows(repo: Repo, blob: Oid, at: EntryName, read = readBlob): Promise<EntryRows> {
+  return entryRows(at, await readEntryText(repo, blob, read))
 }
 
 /** Reads the file of an entry. It is empty if it is too large, and so it is damaged. @throws the errors of readBlob */
-export async function readEntryText(repo: Repo, blob: Oid): Promise<string> {
+export async function readEntryText(repo: Repo, blob: Oid, read = readBlob): Promise<string> {
   try {
-    return (await readBlob(repo, blob, maxEntryBytes)).toString()
+    return (await read(repo, blob, maxEntryBytes)).toString()
   } catch (error) {
     if (isGitError(error, 'limit_exceeded')) return ''
     throw error
