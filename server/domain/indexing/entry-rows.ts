@@ -29,7 +29,7 @@ export async function readEntryChange(repo: Repo, nodeId: string, diff: LedgerDi
 
 /** Entries that are read at a time. A Git process answers them one after the other. */
 const readsAtOnce = 100
-/** From this number of entries on, starting a Git process costs less than looking for each file. */
+/** For so many entries, starting a Git process costs less than searching each file. */
 const many = 50
 
 function* inParts(files: readonly EntryFile[]): Iterable<readonly EntryFile[]> {

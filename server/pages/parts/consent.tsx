@@ -1,4 +1,4 @@
-/** The box with the verdicts on a proposal, and the members who were asked for one. */
+/** The box with the verdicts on a proposal and the requested reviewers. */
 
 import type { ComponentChildren } from 'preact'
 import { Hidden, TextArea } from './comment-form.tsx'
