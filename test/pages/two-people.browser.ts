@@ -40,6 +40,7 @@ describe('two people in one proposal', () => {
       for (const width of [390, 1440]) {
         await page.emulateMedia({ colorScheme })
         await page.setViewportSize({ width, height: 900 })
+        await page.evaluate('scrollTo(0, 0)')
         await page.screenshot({ path: join(pictures, `${step}-${colorScheme}-${width}.png`), fullPage: true })
       }
     await page.emulateMedia({ colorScheme: null })
@@ -83,7 +84,7 @@ describe('two people in one proposal', () => {
   it('has a comment on a line, and a request for changes', async () => {
     const { page } = bobs
     await bobs.open(`${path}?tab=changes&at=content.md:5#new`)
-    await page.getByLabel('Comment', { exact: true }).fill('"Some fish" needs a source, @Ann.')
+    await page.getByRole('textbox', { name: 'Comment', exact: true }).fill('"Some fish" needs a source, @Ann.')
     await shown(bobs, '3-commenting')
     await page.getByRole('button', { name: 'Comment', exact: true }).click()
     await page.locator('.thread').getByText('needs a source').waitFor()
