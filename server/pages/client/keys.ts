@@ -8,7 +8,7 @@ export function listenForShortcuts(): void {
     if (isCommand || event.defaultPrevented || isField(event) || document.querySelector('dialog[open]')) return
     if (key === '/') focusSearch(event)
     else if (/^[djk?]$/.test(key)) perform(key)
-    else if (/^[a-z]$/.test(key)) document.querySelector<HTMLElement>(`[data-key="${key}"]`)?.click()
+    else if (!follow(key)) document.dispatchEvent(new CustomEvent('shortcut', { detail: key }))
   })
   for (const [name, key] of [
     ['theme-toggle', 'd'],
@@ -16,6 +16,13 @@ export function listenForShortcuts(): void {
   ] as const)
     for (const button of document.querySelectorAll(`[data-${name}]`))
       button.addEventListener('click', () => perform(key))
+}
+
+/** Follows the link of a key. Other keys are events, on which the script of a page acts. */
+function follow(key: string): boolean {
+  const link = /^[a-z]$/.test(key) ? document.querySelector<HTMLElement>(`[data-key="${key}"]`) : null
+  link?.click()
+  return link !== null
 }
 
 /**

@@ -21,6 +21,9 @@ if (invited) void import('./invitation.ts').then(({ takeInvitation }) => takeInv
 const copied = document.querySelector<HTMLButtonElement>('button[data-copy]')
 if (copied) void import('./copy.ts').then(({ copyBy }) => copyBy(copied))
 
+const discussion = document.querySelector<HTMLElement>('[data-discussion]')
+if (discussion) void import('./review.ts').then(({ openTalk }) => openTalk(discussion))
+
 const map = document.querySelector<HTMLElement>('[data-map]')
 if (map) void import('./map.ts').then(({ showMap }) => showMap(map))
 

@@ -41,7 +41,7 @@ function isShown({ offsetParent }: HTMLElement): boolean {
   return offsetParent !== null
 }
 
-/** Shows the shortcuts that work on this page. */
+/** Shows the shortcuts that work on this page. `data-keys` adds those of the page's script. */
 function listKeys(): void {
   const dialog = document.createElement('dialog')
   dialog.className = 'keys'
@@ -49,8 +49,9 @@ function listKeys(): void {
   const title = document.createElement('h2')
   title.textContent = 'Keyboard shortcuts'
   const rows = document.createElement('dl')
-  for (const [key, name] of Object.entries(names)) {
-    if (!isThere(key)) continue
+  const own = document.querySelector<HTMLElement>('main[data-keys]')?.dataset.keys ?? '{}'
+  for (const [key, name] of Object.entries<string>({ ...JSON.parse(own), ...names })) {
+    if (key in names && !isThere(key)) continue
     const term = document.createElement('dt')
     const cap = document.createElement('kbd')
     cap.className = 'k'

@@ -168,6 +168,15 @@ function countsOf(pr: Pull, changes: Changes, commits: number): Readonly<Record<
   return { conversation: pr.comments, changes: files + (hasEdges ? 1 : 0), commits }
 }
 
+/** The keys of the script, in the order of their list. */
+const keys = {
+  c: 'Comment on the selected words, or the line in focus',
+  v: 'Your review',
+  '.': 'Next open thread',
+  ',': 'Previous open thread',
+  x: 'Resolve or reopen the thread in focus',
+}
+
 interface FrameProps {
   readonly talk: Talk
   readonly tab: Tab
@@ -181,7 +190,15 @@ function Frame({ talk, tab, counts, more: { problem, refusal }, children }: Fram
   const { urls } = visit
   const { org, node } = at
   return (
-    <main id="main" class="wide" data-cards data-discussion={`${node.id} ${pr.number}`}>
+    <main
+      id="main"
+      class="wide"
+      data-cards
+      data-discussion={`${visit.person?.id} ${node.id} ${pr.number}`}
+      data-head={pr.source_commit}
+      data-base={talk.base}
+      data-keys={JSON.stringify(keys)}
+    >
       <NodePath visit={visit} at={at} between={[{ title: 'Proposals', href: urls.proposals(org.id, node.id) }]} />
       <div class="pr-head">
         <div>

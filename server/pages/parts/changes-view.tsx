@@ -59,6 +59,11 @@ export function ChangesView({ talk, files, total, shown, canComment = true }: Ch
       <FileDiffs files={files} notesOf={(file) => notes.of(file, canComment)} />
       {total > files.length && <p class="why">and {plural(total - files.length, 'more file')}</p>}
       {notes.elsewhere()}
+      {canComment && (
+        <template data-new>
+          <NewThread talk={talk} place={{ path: '', side: 'head', first: 1, last: 1 }} />
+        </template>
+      )}
       <MoreThreads talk={talk} shown={shown} />
     </>
   )

@@ -102,11 +102,13 @@ function draftOf(place: NewPlace | undefined): string {
 /** Shows what the thread is about. Lines can be changed without script. */
 function About({ place: { path, side, first, last } }: { readonly place: NewPlace }) {
   const line = (name: string, value: number | undefined, label: string) => (
-    <input class="line" type="number" name={name} value={value} min={1} required aria-label={label} />
+    <input class="line-number" type="number" name={name} value={value} min={1} required aria-label={label} />
   )
   return (
     <p class="about">
-      {first === undefined ? 'About the file' : side === 'base' ? 'About removed lines' : 'About lines'}{' '}
+      <span data-about>
+        {first === undefined ? 'About the file' : side === 'base' ? 'About removed lines' : 'About lines'}
+      </span>{' '}
       {first !== undefined && (
         <>
           {line('first_line', first, 'First line')} to {line('last_line', last, 'Last line')} of{' '}

@@ -28,6 +28,14 @@ export function ThreadView({ talk, comments, count = comments.length, about }: T
   if (first === undefined) return null
   const { thread, resolved_at, resolved_by } = first
   const isResolved = resolved_at !== undefined
+  if (comments.every(({ deleted_at }) => deleted_at !== undefined) && count === comments.length)
+    return (
+      <>
+        {comments.map((comment) => (
+          <CommentView talk={talk} comment={comment} />
+        ))}
+      </>
+    )
   const folded = answers.length > most.answers ? answers.slice(0, -most.last) : []
   const view = (comment: Comment) => <CommentView talk={talk} comment={comment} />
   const body = (
