@@ -4,7 +4,15 @@ import type { Desk } from '../support/desk.ts'
 import { Unanswered } from '../support/exchange.ts'
 import type { Answer, Client } from '../support/people.ts'
 import type { Address } from './pushing.ts'
-import { countsOf, type OwnNode, type PushedBranch, type Request, type SharedNode, type World } from './world.ts'
+import {
+  countsOf,
+  type OwnEntry,
+  type OwnNode,
+  type PushedBranch,
+  type Request,
+  type SharedNode,
+  type World,
+} from './world.ts'
 
 export interface Actor {
   readonly world: World
@@ -12,6 +20,10 @@ export interface Actor {
   /** Somewhere where a process lives, if there is one. */
   readonly person: () => Client
   readonly anybody: () => Client
+  /** Another person, who reviews, if the storm has one. */
+  readonly reviewer: () => Client | undefined
+  /** The comments and reviews that this client alone changes. */
+  readonly entries: OwnEntry[]
   /** The requests that this client alone merges and closes. */
   readonly requests: { readonly node: SharedNode; readonly request: Request }[]
   readonly nodes: OwnNode[]

@@ -17,8 +17,8 @@ export interface Storm {
   resume(): void
   /** As `pause`, for good. */
   end(): Promise<void>
-  /** From now on clients speak with this access token. */
-  speak(token: string): void
+  /** From now on clients speak with this access token, and reviewers with the other. */
+  speak(token: string, reviewer?: string): void
 }
 
 export interface StormOptions {
@@ -26,6 +26,8 @@ export interface StormOptions {
   readonly random: () => number
   /** Answers that mean neither yes nor no, beside 503 `outcome_unknown`: those of a disk that is gone. Default: none. */
   readonly tolerated?: (answer: Answer) => boolean
+  /** The access token of a person who reviews. Default: nobody does. */
+  readonly reviewer?: string
   /** The codes of a 503 after which nothing has changed. Default: `busy`. */
   readonly refusals?: readonly string[]
   /** What a client does at a time. Default: any operation. */
@@ -37,15 +39,17 @@ export interface StormOptions {
 export function startStorm(world: World, doors: Doors, token: string, options: StormOptions): Storm {
   const { clients, random, tolerated = () => false, refusals = ['busy'], pauseAtMost = () => 30 } = options
   let speaking = token
+  let { reviewer: reviewing } = options
   let ending = false
   let gate: Gate | undefined
   let working = 0
   const person = (): Client => client(pick(doors(), random) ?? nowhere, speaking)
   const anybody = (): Client => client(pick(doors(), random) ?? nowhere)
+  const reviewer = () => (reviewing === undefined ? undefined : client(pick(doors(), random) ?? nowhere, reviewing))
   const remote = ({ id }: SharedNode) => address(pick(doors(), random) ?? nowhere, world, id, speaking)
   const run = async () => {
-    const own = { requests: [], nodes: [], branches: [] }
-    const actor: Actor = { world, random, person, anybody, remote, ...own, tolerated, refusals }
+    const own = { requests: [], nodes: [], branches: [], entries: [] }
+    const actor: Actor = { world, random, person, anybody, reviewer, remote, ...own, tolerated, refusals }
     while (!ending) {
       while (gate) await gate.opened
       if (ending) return
@@ -78,8 +82,9 @@ export function startStorm(world: World, doors: Doors, token: string, options: S
       resume()
       await Promise.all(all)
     },
-    speak: (fresh) => {
+    speak: (fresh, other) => {
       speaking = fresh
+      reviewing = other
     },
   }
 }

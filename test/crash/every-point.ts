@@ -53,7 +53,7 @@ async function judgeOperation(name: string): Promise<void> {
       ])
       console.log(rows.at(-1)?.join(', '))
     }
-    const world = createWorld({ dataDir, org: ann.org, email: ann.user.email, environment: {} })
+    const world = createWorld({ dataDir, org: ann.org, email: ann.user.email, reviewer: '', environment: {} })
     const suffering = await scene.suffering()
     await judgeLeftovers(world, 2)
     await judgeRepositories(world)

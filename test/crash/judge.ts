@@ -4,6 +4,7 @@ import { gitLines } from '../support/data-folder.ts'
 import { type Git, gitIn } from '../support/git.ts'
 import { type Answer, type Client, client, password } from '../support/people.ts'
 import { judgeCredentials } from './judge-credentials.ts'
+import { judgeTalk, judgeTimelines } from './judge-talk.ts'
 import { inGroups, problem } from './problems.ts'
 import { repeat } from './pushing.ts'
 import type { OwnNode, Request, SharedNode, World } from './world.ts'
@@ -83,6 +84,8 @@ async function judgeShared(world: World, person: Client, node: SharedNode, all: 
   judgeFiles(world, node, git)
   await judgeBranches(world, person, node, refs)
   await judgeLedger(world, git, node, pulls)
+  const entries = judgeTalk(world, git, node)
+  if (all) await judgeTimelines(world, person, node, entries)
 }
 
 /** What was pushed and not answered can be pushed again: once the locks that a power cut has left are gone. */
@@ -167,7 +170,13 @@ async function judgeLedger(world: World, git: Git, node: SharedNode, pulls: read
       ...(ends[status] === undefined ? [] : [`${ends[status]} ${number}`]),
     ]),
   ]
-  const events = await gitLines(git.dir, 'log', '--format=%s', 'refs/grove/ledger')
+  const subjects = await gitLines(git.dir, 'log', '--first-parent', '--format=%s', 'refs/grove/ledger')
+  // Other acts than these may happen to an entry several times.
+  const events = subjects.filter(
+    (subject) => !/^(comment|review|(edit|delete)-comment|resolve|reopen-thread|withdraw) /.test(subject),
+  )
+  const once = subjects.filter((subject) => /^(comment|review|delete-comment|withdraw) /.test(subject))
+  if (new Set(once).size < once.length) problem(world, `the ledger of ${node.at} has an act twice`)
   if (events.sort().join() !== expected.sort().join()) {
     const extra = events.filter((event, at) => events.indexOf(event) !== at || !expected.includes(event))
     const missing = expected.filter((event) => !events.includes(event))

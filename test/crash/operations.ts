@@ -4,6 +4,7 @@ import { commitOf } from '../support/concurrency-rules.ts'
 import { type Actor, ask, pick } from './actor.ts'
 import { credentialOperations } from './credentials.ts'
 import { fetched, made, merged, push } from './pushing.ts'
+import { comment, deleteComment, editComment, resolve, review, withdraw } from './talk.ts'
 import { newOwnNode, type PushedBranch, type Request, type SharedNode } from './world.ts'
 
 /** Branches of a client that are not deleted yet: what is there at the end is read several times, whole. */
@@ -26,6 +27,12 @@ const writes: Operations = [
   [2, pushBranch],
   [1, moveBranch],
   [1, pushDeletion],
+  [5, comment],
+  [2, editComment],
+  [1, deleteComment],
+  [2, resolve],
+  [3, review],
+  [1, withdraw],
 ]
 
 const operations: Operations = [...writes, ...credentialOperations]
@@ -73,7 +80,7 @@ async function propose(actor: Actor): Promise<void> {
     person().post(`${node.at}/tree/${name}/commits`, file),
   )
   if (!committed.answer) return
-  const request: Request = { name, status: 'open', branchDeleted: 'no' }
+  const request: Request = { name, status: 'open', branchDeleted: 'no', entries: [] }
   const opening = { source_branch: name, title: name }
   const opened = await ask(actor, 'open', [201], () => person().post(`${node.at}/pull-requests`, opening))
   if (!opened.answer && !opened.unknown) return

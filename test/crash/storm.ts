@@ -49,6 +49,7 @@ try {
   const world = await beginWorld(dataDir, door, { environment })
   const storm = startStorm(world, processes.doors, await logIn(world, door), {
     clients: 8,
+    reviewer: await logIn({ email: world.reviewer }, door),
     random,
     tolerated: ({ status }) => status === 503 && (database?.isAway() ?? false),
     pauseAtMost: () => (database?.isAway() ? 1_000 : 30),
@@ -85,7 +86,7 @@ try {
     const [alive] = processes.doors()
     if (!alive) throw new Error('No process lives')
     const token = await logIn(world, alive)
-    storm.speak(token)
+    storm.speak(token, await logIn({ email: world.reviewer }, alive))
     await judgeAnswers(world, alive, token, false)
     await judgePushes(world, alive, token)
     await judgeLeftovers(world, 2)

@@ -15,7 +15,9 @@ export async function beginWorld(
   { name = 'Ann', environment = {} }: { name?: string; environment?: Readonly<Record<string, string>> } = {},
 ): Promise<World> {
   const ann = await signUp(door, name)
-  const world = createWorld({ dataDir, org: ann.org, email: ann.user.email, environment })
+  const { email: reviewer } = (await signUp(door, `${name} too`)).user
+  await ann.put(`/orgs/${ann.org}/members/${reviewer}`, { role: 'editor' }).then(expecting(200))
+  const world = createWorld({ dataDir, org: ann.org, email: ann.user.email, reviewer, environment })
   for (let n = 0; n < sharedNodes; n++) {
     const content = { title: `Shared ${n}`, text_content: 'Whales sing\n', tags: ['sea'] }
     const { id } = (await ann.post(`/orgs/${ann.org}/nodes`, content).then(expecting(201))).body
@@ -25,7 +27,7 @@ export async function beginWorld(
 }
 
 /** A fresh access token: one lives for 15 minutes. A service whose index is still being made again is busy until it is whole. */
-export async function logIn({ email }: World, door: { readonly url: string }): Promise<string> {
+export async function logIn({ email }: Pick<World, 'email'>, door: { readonly url: string }): Promise<string> {
   let session: Answer | undefined
   await until(async () => {
     session = await client(door).post('/auth/login', { email, password })

@@ -15,6 +15,38 @@ export interface Request {
   /** What else it may be, since an answer is missing. */
   unsure?: 'open' | 'merged' | 'closed'
   branchDeleted: Deletion
+  /** Its comments and reviews, of all clients. Events are not among them. */
+  entries: Entry[]
+}
+
+/** A comment or a review. */
+export interface Entry {
+  readonly kind: 'comment' | 'verdict'
+  /** Undefined while no answer has told it. */
+  id: string | undefined
+  number: number | undefined
+  readonly thread: number | undefined
+  state: EntryState
+  /** What it may be too, since an answer is missing. */
+  asked?: EntryState
+  /** No answer came to its creation. */
+  isUnsure: boolean
+  /** Comments that were written with a review. */
+  readonly comments?: number
+}
+
+export interface EntryState {
+  readonly text: string
+  readonly isDeleted: boolean
+  readonly isResolved: boolean
+  readonly isWithdrawn: boolean
+}
+
+/** An entry that one client alone changes. */
+export interface OwnEntry {
+  readonly node: SharedNode
+  readonly request: Request
+  readonly entry: Entry
 }
 
 /** A branch that one client alone pushes, from its clone. */
@@ -93,6 +125,8 @@ export interface World {
   dataDir: string
   readonly org: string
   readonly email: string
+  /** Who reviews what the other one proposes. */
+  readonly reviewer: string
   /** Of services and commands over the data folder, beside `DATA_DIR`. */
   readonly environment: Readonly<Record<string, string>>
   readonly shared: SharedNode[]
@@ -110,13 +144,14 @@ export interface World {
 
 let made = 0
 
-type WorldOf = Pick<World, 'dataDir' | 'org' | 'email' | 'environment'>
+type WorldOf = Pick<World, 'dataDir' | 'org' | 'email' | 'reviewer' | 'environment'>
 
-export function createWorld({ dataDir, org, email, environment }: WorldOf): World {
+export function createWorld({ dataDir, org, email, reviewer, environment }: WorldOf): World {
   return {
     dataDir,
     org,
     email,
+    reviewer,
     environment,
     shared: [],
     nodes: [],
