@@ -6,6 +6,7 @@ import { expect } from 'chai'
 import { updateRefs } from '../../gitstore/refs/ref-transaction.ts'
 import { indexNode } from '../../server/domain/indexing/index-node.ts'
 import { nodeRepo } from '../../server/domain/layout.ts'
+import { converse } from '../support/conversation.ts'
 import { locksIn } from '../support/data-folder.ts'
 import { type Desk, newDesk } from '../support/desk.ts'
 import { everythingIn } from '../support/everything.ts'
@@ -144,6 +145,7 @@ describe('grove move-org', () => {
     const changes = [{ action: 'put', path: 'content.md', content: 'Small.' }]
     await person.post(`${at}/tree/draft/commits`, { message: 'Say', changes }).then(expecting(201))
     await person.post(`${at}/pull-requests`, { title: 'Say', source_branch: 'draft' }).then(expecting(201))
+    await converse(`${at}/pull-requests/1`, person)
     await person.delete(`/orgs/${org}/nodes/${gone}`).then(expecting(204))
     await person.patch(`/orgs/${org}`, { published: true }).then(expecting(200))
     const token = person.session.accessToken

@@ -1,6 +1,7 @@
 import { readFile, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { expect } from 'chai'
+import { converse } from '../support/conversation.ts'
 import { newDataDir } from '../support/data-folder.ts'
 import { type Desk, newDesk } from '../support/desk.ts'
 import { everythingIn } from '../support/everything.ts'
@@ -27,11 +28,14 @@ describe('git: mirrors of an organisation over HTTP', () => {
   })
 
   it('are made by the shell of spec/git.md and restore everything that the owner could read', async () => {
+    const bob = await signUp(grove, 'Bob')
+    await ann.put(`/orgs/${ann.org}/members/bob@example.org`, { role: 'reader' }).then(expecting(200))
     const whales = await newNode(grove, ann, { text_content: 'Whales.\n', tags: ['sea'] })
     await newNode(grove, ann, { title: 'Blue', parents: [whales.id] })
     for (const name of ['merged', 'closed', 'open']) {
       await whales.proposal(name)
       const { number } = await whales.open(name)
+      await converse(`${whales.at}/pull-requests/${number}`, ann, bob)
       if (name === 'merged') await ann.post(`${whales.at}/pull-requests/${number}/merge`, {}).then(expecting(200))
       if (name === 'closed') await ann.delete(`${whales.at}/branches/closed`).then(expecting(204))
     }

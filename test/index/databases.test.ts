@@ -4,10 +4,11 @@ import { cp, open, readdir, readFile, rename, rm, stat, truncate, writeFile } fr
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { openSqlite } from '../../index/sqlite/better-sqlite3.ts'
+import { converse } from '../support/conversation.ts'
 import { expectSound, newDataDir } from '../support/data-folder.ts'
 import { everythingIn } from '../support/everything.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
-import { newNode, type TestNode } from '../support/node.ts'
+import { expecting, newNode, type TestNode } from '../support/node.ts'
 import { client, type PersonClient, signUp } from '../support/people.ts'
 import { endAll } from '../support/processes.ts'
 import { spawnGrove } from '../support/spawned-grove.ts'
@@ -28,6 +29,15 @@ describe('a database', () => {
     const maker = await startGrove({ dataDir })
     ann = await signUp(maker, 'Ann')
     node = await newNode(maker, ann, { text_content: 'A song of the deep sea', tags: ['sea'] })
+    const bob = await signUp(maker, 'Bob')
+    await ann.put(`/orgs/${ann.org}/members/bob@example.org`, { role: 'reader' }).then(expecting(200))
+    for (const branch of ['open', 'merged']) {
+      await node.proposal(branch)
+      const { number } = await node.open(branch, { reviewers: [bob.user.id] })
+      const at = `${node.at}/pull-requests/${number}`
+      await converse(at, ann, bob)
+      if (branch === 'merged') await ann.post(`${at}/merge`).then(expecting(200))
+    }
     for (let n = 0; n < 5; n++)
       await newNode(maker, ann, {
         title: `Calf ${n}`,

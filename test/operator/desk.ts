@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { type Finished, runCommand, withoutProgress } from '../support/command.ts'
+import { converse } from '../support/conversation.ts'
 import { git } from '../support/data-folder.ts'
 import { expecting, newNode } from '../support/node.ts'
 import { patiently } from '../support/patience.ts'
@@ -97,6 +98,8 @@ export async function seed(grove: { readonly dataDir: string }, ann: PersonClien
   for (const name of ['merged', 'closed', 'open', 'deep/draft', 'unbranched']) {
     await whales.proposal(name)
     await whales.open(name, name === 'deep/draft' ? { is_draft: true } : {})
+    if (name === 'merged' || name === 'open')
+      await converse(`${whales.at}/pull-requests/${name === 'open' ? 3 : 1}`, ann)
     if (name === 'merged') await ann.post(`${whales.at}/pull-requests/1/merge`, {}).then(expecting(200))
   }
   await ann.patch(`${whales.at}/pull-requests/2`, { status: 'closed' }).then(expecting(200))

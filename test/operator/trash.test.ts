@@ -4,6 +4,7 @@ import { mkdir, readdir, rename } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { converse } from '../support/conversation.ts'
 import { expectSound } from '../support/data-folder.ts'
 import { everythingIn } from '../support/everything.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
@@ -29,6 +30,7 @@ describe('the operator', () => {
       const node = await newNode(grove, ann, { title: 'Whales', parents: [parent.id], text_content: 'whale song' })
       await node.proposal('topic')
       await node.open('topic')
+      await converse(`${node.at}/pull-requests/1`, ann)
       const search = () => ann.post(`/orgs/${node.org}/search/retrieve`, { query: 'song', expansion_depth: 'deep' })
       const everything = () => everythingIn(grove, ann.session.accessToken, [node.org], queries)
       for (const title of ['Whales', 'Whales again']) {
