@@ -73,10 +73,10 @@ function VerdictItem({ talk, verdict }: { readonly talk: Talk; readonly verdict:
       {isApproval ? 'approved' : isOff ? 'asked for changes' : 'asks for changes'}
       {isOff && `, ${state}`}
       {state === 'current' && !counts && ', which does not count'}
-      {state === 'stale' && (
+      {state === 'stale' && ' before the last change'}
+      {!isOff && head_commit !== talk.pr.source_commit && (
         <>
-          {' '}
-          before the last change. <a href={`?since=${head_commit}`}>What changed since</a>
+          . <a href={`?since=${head_commit}`}>What changed since</a>
         </>
       )}
       {talk.pr.status === 'open' && !isOff && <VerdictActs talk={talk} verdict={verdict} />}
