@@ -82,33 +82,43 @@ export async function readConsent(
   present: () => Promise<Change>,
   signal?: AbortSignal,
 ): Promise<Consent> {
+  if (rows.length === 0) return { approvals: 0, changes_requested: 0, verdicts: [] }
   const verdicts: Verdict[] = []
   let change: Change | undefined
   for (const row of rows) {
     const mayHold = row.verdict === 'approve' && row.withdrawn === 0 && row.dismissed === 0
     if (mayHold) change ??= await present()
-    const state = await stateOf(node, pull, row, change, signal)
+    const found = stateOf(node, pull, row, change, signal)
+    const state = typeof found === 'string' ? found : await found
     const isAuthor = pull.author_id === null ? pull.author_email === row.email : pull.author_id === row.user_id
     verdicts.push({
-      ...{ entry: row.entry, author_id: row.user_id, author: row.name, author_email: row.email },
-      ...{ created_at: row.at, verdict: row.verdict, state, head_commit: row.head },
+      entry: row.entry,
+      author_id: row.user_id,
+      author: row.name,
+      author_email: row.email,
+      created_at: row.at,
+      verdict: row.verdict,
+      state,
       counts: state === 'current' && row.is_member === 1 && !isAuthor,
+      head_commit: row.head,
     })
   }
   const count = (verdict: Verdict['verdict']) => verdicts.filter((one) => one.counts && one.verdict === verdict).length
   return { approvals: count('approve'), changes_requested: count('request_changes'), verdicts }
 }
 
-async function stateOf(
+/** Decides without waiting where nothing must be compared, because a list has hundreds of verdicts. */
+function stateOf(
   node: Pick<NodeAccess, 'repo' | 'history'>,
   { target_branch }: Judged,
-  { verdict, head, base, withdrawn, dismissed, ...row }: VerdictRow,
+  { verdict, head, base, withdrawn, dismissed, target_branch: approvedFor }: VerdictRow,
   present: Change | undefined,
   signal: AbortSignal | undefined,
-): Promise<VerdictState> {
+): VerdictState | Promise<VerdictState> {
   if (withdrawn) return 'withdrawn'
   if (dismissed) return 'dismissed'
   if (verdict === 'request_changes' || present === undefined) return 'current'
-  if (row.target_branch !== target_branch) return 'stale'
-  return (await compareChanges(node, { base, head }, present, signal)) === 'other' ? 'stale' : 'current'
+  if (approvedFor !== target_branch) return 'stale'
+  if (head === present.head && base === present.base) return 'current'
+  return compareChanges(node, { base, head }, present, signal).then((same) => (same === 'other' ? 'stale' : 'current'))
 }

@@ -195,7 +195,10 @@ export async function toPullWith(
 }
 
 /** The present change, of the heads that the state was computed from. @throws the errors of mergeBaseOf */
-async function presentChange({ history }: NodeAccess, row: PullRow, { source, target }: PullState): Promise<Change> {
+async function presentChange({ history }: NodeAccess, row: PullRow, state: PullState): Promise<Change> {
+  const { source, target, behind } = state
+  // The source contains the target.
+  if (row.status === 'open' && source && target && behind === 0) return { base: target, head: source }
   const head = source ?? row.source_commit
   return { base: await mergeBaseOf(history, target ?? row.target_commit, head), head }
 }
