@@ -1,11 +1,16 @@
-/** Writes the users of a conversation, each with the last own entry, mention and answer. */
-import { sql, type Transaction } from 'kysely'
-import type { EntryRows } from './reviews.ts'
-import type { IndexSchema, InvolvementTable } from './schema.ts'
+/** Writes who takes part in a pull request: the last own entry, mention and answer. */
+import { type Insertable, sql, type Transaction } from 'kysely'
+import type { IndexSchema, InvolvementTable, ReviewEntryTable } from './schema.ts'
 import { inSlices } from './slices.ts'
 
 type Pull = Pick<InvolvementTable, 'org_id' | 'node_id' | 'number'>
 type Last = Pick<InvolvementTable, 'last_own' | 'last_mention' | 'last_answer'>
+/** An entry, and the ids of the users that it mentions. */
+interface InvolvingEntry {
+  readonly entry: Pick<Insertable<ReviewEntryTable>, 'entry' | 'kind' | 'thread' | 'user_id' | 'deleted'>
+  readonly mentions: readonly string[]
+}
+
 type Involvement = Last & Pick<InvolvementTable, 'user_id'>
 
 /** Computes the involvements from all entries: 15 ms for 10,000. Writes only the rows that differ. */
@@ -51,7 +56,7 @@ export async function replaceInvolvements(trx: Transaction<IndexSchema>, pull: P
 export async function addInvolvements(
   trx: Transaction<IndexSchema>,
   pull: Pull,
-  entries: readonly EntryRows[],
+  entries: readonly InvolvingEntry[],
 ): Promise<void> {
   const found = newFound()
   const threads = new Set<number>()
