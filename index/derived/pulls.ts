@@ -1,5 +1,5 @@
 /** Queries for pull requests. */
-import type { Selectable } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import { type Slice, totalOf } from '../slice.ts'
 import type { IndexDb, PullTable } from './schema.ts'
 
@@ -14,6 +14,22 @@ export function listOpenPulls(db: IndexDb, nodeId: string): Promise<PullRow[]> {
     .where('status', '=', 'open')
     .orderBy('number')
     .execute()
+}
+
+/** Lists the first open pull requests from these branches, by number. */
+export async function listOpenPullsFrom(
+  db: IndexDb,
+  nodeId: string,
+  branches: readonly string[],
+  limit: number,
+): Promise<{ rows: PullRow[]; total: number }> {
+  const all = db
+    .selectFrom('pull')
+    .where('node_id', '=', nodeId)
+    .where('status', '=', 'open')
+    .where('source_branch', 'in', sql<string>`(select value from json_each(${JSON.stringify(branches)}))`)
+  const rows = await all.selectAll().orderBy('number').limit(limit).execute()
+  return { rows, total: await totalOf(all) }
 }
 
 /** Lists the pull requests of a node, newest first. */

@@ -3,6 +3,7 @@
 import express, { type Express, type RequestHandler } from 'express'
 import type { NewCounter } from '../base/counters.ts'
 import type { Deps } from '../base/deps.ts'
+import type { RepositoryAt } from '../domain/targets.ts'
 import { authenticate, authenticateAgain, createCredentialFinder, limitTokens } from '../http/authentication.ts'
 import { browserCookies } from '../http/browser-cookies.ts'
 import { publicPathOf } from '../http/connection/base-url.ts'
@@ -31,6 +32,7 @@ import { compressed, crossOrigin, securityHeaders } from '../http/responses/head
 import { mcpOverHttp } from '../mcp/http.ts'
 import { cookieToBearer } from '../pages/cookie-auth.ts'
 import { missingPages, pages } from '../pages/pages.ts'
+import { Urls } from '../pages/urls.ts'
 import { accountRoutes } from '../routes/accounts.ts'
 import { adminRoutes } from '../routes/admin.ts'
 import { branchRoutes } from '../routes/branches.ts'
@@ -94,7 +96,7 @@ export function createApp(
       securityHeaders(deps.config.publicUrl),
       requireHttp,
       ...cell.steps,
-      gitOverHttp(deps, findCredential, countRequest),
+      gitOverHttp(deps, { findCredential, count: countRequest, proposalUrl }),
       mcpOverHttp({ ...inProcess, findCredential, countRequest }),
       cookieToBearer(cookies, deps.config.publicUrl),
       pages(shown),
@@ -123,6 +125,11 @@ export function createApp(
   app.use(countRefused(countRequest))
   app.use(answerErrors(deps))
   return app
+}
+
+function proposalUrl(base: string, { orgId, name }: RepositoryAt, number: number): string {
+  const urls = new Urls('', base)
+  return urls.absolute(urls.proposal(orgId, name, number))
 }
 
 function closeWhileDraining({ draining }: Deps): RequestHandler {

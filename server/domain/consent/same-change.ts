@@ -172,7 +172,7 @@ export async function mergeApproved(
 }
 
 /** Waits for `work`, which continues after the signal. @throws the signal's reason, and any error of `work` */
-function leavable<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+export function leavable<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return work
   return new Promise((resolve, reject) => {
     const leave = () => reject(signal.reason)

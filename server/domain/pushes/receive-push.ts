@@ -19,6 +19,7 @@ import { tryIndexNode } from '../indexing/index-node.ts'
 import { branchName, branchRefs, main, nodeRepo } from '../layout.ts'
 import type { Reconciled } from '../ledger/reconcile.ts'
 import type { NodeAt } from '../targets.ts'
+import { describeMovedSources, type PullPage } from './moved-sources.ts'
 
 /** The most refs per push. A larger repository moves in with several pushes. */
 const maxRefs = 2_000
@@ -47,6 +48,7 @@ export async function receivePush(
   actor: Person,
   at: NodeAt,
   { commands, atomic }: Push,
+  pageOf: PullPage,
 ): Promise<PushOutcome> {
   const repo = nodeRepo(deps.store, at.orgId, at.nodeId)
   let access: NodeAccess
@@ -94,6 +96,8 @@ export async function receivePush(
   } catch (error) {
     for (const { ref } of named) if (!refused.has(ref)) refused.set(ref, explain(deps, error).reason)
   }
+  const moved = named.filter(({ ref }) => !refused.has(ref))
+  lines.push(...(await describeMovedSources(deps, access, moved, pageOf)))
   return { refused, lines: [...lines, ...advice(deps, repo, commands, refused)], reasons: [...reasons] }
 }
 

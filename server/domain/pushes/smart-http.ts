@@ -27,6 +27,7 @@ import { findRefProblem } from '../branches/ref-rules.ts'
 import { type Audience, audienceOf, listVisibleRefs, visiblePlaces } from '../branches/visible-refs.ts'
 import { main, orgRepo } from '../layout.ts'
 import type { RepositoryAt } from '../targets.ts'
+import type { PullPage } from './moved-sources.ts'
 import { type PushOutcome, receivePush } from './receive-push.ts'
 export type GitService = Exchange['service']
 
@@ -69,6 +70,7 @@ const pushLimitBytes = 2 ** 22
 /**
  * Opens the repository if the caller may use the service on it.
  *
+ * @param pageOf the page of a pull request of the node
  * @throws AppError unauthenticated, org_not_found, node_not_found, forbidden, token_scope; GitError as authorizeNode
  */
 export async function openSmartHttp(
@@ -76,6 +78,7 @@ export async function openSmartHttp(
   credential: Credential | undefined,
   at: RepositoryAt,
   service: GitService,
+  pageOf: PullPage,
 ): Promise<SmartHttp> {
   const { orgId, name } = at
   if (credential?.scope !== undefined) requireScope(credential.scope, at, service)
@@ -91,7 +94,7 @@ export async function openSmartHttp(
     if (actor.kind === 'anonymous') throw new AppError('unauthenticated', 'Sign in to push')
     const access = await authorizeNode(deps, actor, node, 'contributor')
     refuseReadOnly(access.repo)
-    return pushService(access, deps.config.pushCpuSeconds, (push) => receivePush(deps, actor, node, push))
+    return pushService(access, deps.config.pushCpuSeconds, (push) => receivePush(deps, actor, node, push, pageOf))
   }
   const { repo, role } = await authorizeNode(deps, actor, node, 'public')
   return fetchService(repo, audienceOf(role))

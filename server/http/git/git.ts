@@ -13,6 +13,7 @@ import { type GitService, openSmartHttp } from '../../domain/pushes/smart-http.t
 import type { RepositoryAt } from '../../domain/targets.ts'
 import type { FindCredential } from '../authentication.ts'
 import { networkOf } from '../connection/addresses.ts'
+import { baseUrl } from '../connection/base-url.ts'
 import { enforceClientTimeouts } from '../connection/slow-client.ts'
 import { isOfOrganisation } from '../contract/operations.ts'
 import { note, noteCaller, noteIds, noteWait } from '../log/request-notes.ts'
@@ -29,7 +30,16 @@ export function isGitRequest(req: Request): boolean {
   return req.originalUrl.startsWith('/git/')
 }
 
-export function gitOverHttp(deps: Deps, findCredential: FindCredential, count: CountRequest): RequestHandler {
+/** Returns the URL of a page. @param base the base URL of the service */
+type ProposalUrl = (base: string, at: RepositoryAt, number: number) => string
+
+interface GitParts {
+  readonly findCredential: FindCredential
+  readonly count: CountRequest
+  readonly proposalUrl: ProposalUrl
+}
+
+export function gitOverHttp(deps: Deps, { findCredential, count, proposalUrl }: GitParts): RequestHandler {
   const exchanges = exchangesUntil(deps.draining)
   return async (req, res, next) => {
     if (!isGitRequest(req)) {
@@ -50,7 +60,10 @@ export function gitOverHttp(deps: Deps, findCredential: FindCredential, count: C
     const credential = await gitCredentialOf(req, findCredential)
     if (credential !== undefined) noteCaller(req, credential)
     await count(req, res, credential?.person.id)
-    const smartHttp = await openSmartHttp(await isOfOrganisation(deps, route.orgId), credential, route, service)
+    const base = baseUrl(deps.config.publicUrl, req)
+    const pageOf = (number: number) => proposalUrl(base, route, number)
+    const placed = await isOfOrganisation(deps, route.orgId)
+    const smartHttp = await openSmartHttp(placed, credential, route, service, pageOf)
     const caller = {
       key: credential === undefined ? `address ${networkOf(req)}` : `person ${credential.person.id}`,
       isAnonymous: credential === undefined,
