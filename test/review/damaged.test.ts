@@ -101,6 +101,19 @@ describe('a ledger that was edited by hand', () => {
     expect((await comment(cy, proposal, 'Second.')).entry).to.equal(2)
   })
 
+  it('may have more names than those of any other tree, as with 50,000 merged pull requests', async () => {
+    const proposal = await aProposal()
+    await comment(cy, proposal, 'First.')
+    const { git } = proposal.node
+    const ref = 'refs/grove/ledger'
+    const blob = git.say('rev-parse', `${ref}:last`)
+    const names = Array.from({ length: 201_000 }, (_, n) => `M 100644 ${blob} more/${Math.floor(n / 1_000)}/${n}\n`)
+    const head = `commit ${ref}\ncommitter Ann <ann@example.org> 1700000000 +0000\ndata 7\nby hand\nfrom ${ref}^0\n`
+    git.run(['fast-import', '--quiet'], { input: head + names.join('') })
+    expect((await comment(bob, proposal, 'Second.')).entry).to.equal(2)
+    expect(await timeline(proposal)).to.deep.equal(['1 comment', '2 comment'])
+  })
+
   it('leaves repositories that git fsck finds clean', () => {
     expect(nodes).to.not.have.length(0)
     for (const { git } of nodes) git.fsck()

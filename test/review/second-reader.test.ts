@@ -148,7 +148,7 @@ describe('a second reader of the ledger', () => {
       }
       await compare(proposal)
     })
-    await fc.assert(property, { numRuns: 8, endOnFailure: true, includeErrorInReport: true })
+    await fc.assert(property, { numRuns: 6, endOnFailure: true, includeErrorInReport: true })
   })
 
   it('leaves repositories that git fsck finds clean', () => {
