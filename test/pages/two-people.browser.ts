@@ -120,7 +120,7 @@ describe('two people in one proposal', () => {
     await shown(bobs, '6-since')
     await bobs.open(path)
     await page.getByRole('button', { name: 'Resolve' }).first().click()
-    await page.getByText('Resolved').first().waitFor()
+    await page.getByText('No open threads').waitFor()
     await page.getByLabel('Approve').check()
     await page.getByRole('button', { name: 'Submit' }).click()
     await page.getByText('approved').first().waitFor()
@@ -134,7 +134,7 @@ describe('two people in one proposal', () => {
     expect([...anns.faults, ...bobs.faults]).to.deep.equal([])
   })
 
-  it('is told by the ledger, word for word', async () => {
+  it('is in the ledger, word for word', async () => {
     const { entries } = await made(ann.get(`${at}/pull-requests/1/timeline`))
     expect(
       entries.map(
