@@ -42,6 +42,13 @@ function ledTo({ status, headers, body }: Answer): string {
 
 const textareaOf = (html: string) => /<textarea[^>]*aria-label="Your text"[^>]*>\n?([^<]*)<\/textarea>/.exec(html)?.[1]
 
+/** The hidden fields of the form that a refusal shows again. */
+function refusedFields(html: string): Record<string, string> {
+  const form = /<form[^>]*data-refused[^>]*>.*?<\/form>/s.exec(html)?.[0] ?? ''
+  const fields = [...form.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)"/g)]
+  return Object.fromEntries(fields.map(([, name, value]) => [name ?? '', (value ?? '').replaceAll('&quot;', '"')]))
+}
+
 describe('the conversation on the page of a proposal', () => {
   useScene()
 
@@ -165,6 +172,30 @@ describe('the conversation on the page of a proposal', () => {
     expect((await pull(proposal)).consent.changes_requested).to.equal(1)
   })
 
+  it('offers a comment and a review again after a forced push, on their files', async () => {
+    const proposal = await aProposal()
+    const { node, head, base } = proposal
+    const at = pageOf(proposal)
+    const { send } = await sessionOf(bob)
+    const moved = node.git.commit({ files: { 'content.md': 'Dolphins.\n' }, parents: [base] })
+    node.git.point('draft', moved)
+    const place = { path: 'content.md', commit: head, first_line: '1', last_line: '1' }
+    const refused = await send(at, { act: 'comment', text: 'Loud?', ...place })
+    expect([refused.status, textareaOf(refused.body)]).to.deep.equal([409, 'Loud?'])
+    ledTo(await send(at, { ...refusedFields(refused.body), act: 'comment', text: 'Loud?' }))
+    const comments = JSON.stringify([{ text: 'Here?', anchor: { commit: head, path: 'content.md', first_line: 1 } }])
+    let answer = await send(at, { act: 'review', commit: head, verdict: 'approve', text: 'Well.', comments })
+    for (let n = 0; n < 2 && answer.status === 409; n++)
+      answer = await send(at, { ...refusedFields(answer.body), act: 'review', verdict: 'approve', text: 'Well.' })
+    ledTo(answer)
+    const { threads } = (await bob.get(`${proposal.path}/threads`)).body
+    const anchors = threads.map((one: Answer['body']) => one.comments[0].anchor)
+    expect(anchors).to.deep.equal([
+      { commit: moved, path: 'content.md' },
+      { commit: moved, path: 'content.md' },
+    ])
+  })
+
   it('asks members for a review', async () => {
     const proposal = await aProposal()
     const at = pageOf(proposal)
@@ -176,6 +207,13 @@ describe('the conversation on the page of a proposal', () => {
     expect(await reader.open(at)).to.not.include('name="reviewer"')
     const list = await (await sessionOf(bob)).open(`/o/${proposal.node.org}/proposals?reviewer=me`)
     expect(list).to.include(pageOf(proposal))
+    const lists = `/o/${proposal.node.org}/proposals?`
+    expect(await owner.open(`${lists}author=me&under=${proposal.node.id}&status=all`))
+      .to.include(pageOf(proposal))
+      .and.include('Under Whales')
+    for (const query of ['author=cy@example.org', `under=${proposal.node.org}`, 'reviewer=nobody'])
+      expect(await owner.open(lists + query), query).to.include('No proposal matches these filters.')
+    expect(await owner.open(`${lists}reviewer=nobody`)).to.match(/role="alert">[^<]*e-mail address/)
     ledTo(await owner.send(at, { act: 'ask' }))
     expect((await pull(proposal)).reviewers).to.deep.equal([])
   })

@@ -88,10 +88,15 @@ async function listPulls({ api, params }: PageContext, query: Asked) {
     return { told: await api.listOrgPulls({ path: { org_id: params.org ?? '' }, query }), trouble: undefined }
   } catch (error) {
     if (error instanceof ValidationError && error.problems.every(({ loc }) => loc[0] === 'query'))
-      return { told: none, trouble: brokenField(error.problems).says }
+      return { told: none, trouble: troubleOf(error) }
     if (!(error instanceof AppError) || error.code !== 'node_not_found') throw error
     return { told: none, trouble: 'The node of this filter was not found.' }
   }
+}
+
+function troubleOf({ problems }: ValidationError): string {
+  const { field, says } = brokenField(problems)
+  return field === 'author' || field === 'reviewer' ? `Enter the e-mail address of the ${field}, or “me”.` : says
 }
 
 /** Returns the title of a node; its id if it cannot be read. */

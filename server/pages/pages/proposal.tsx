@@ -4,7 +4,7 @@ import type { VNode } from 'preact'
 import { AppError, ValidationError } from '../../base/errors.ts'
 import { type Page, type PageContext, type PageResult, param, redirect } from '../page-context.ts'
 import { ChangesView, commentsIn, readThreads } from '../parts/changes-view.tsx'
-import { ConsentBox, TalkCounts } from '../parts/consent.tsx'
+import { ConsentBox, countsIn } from '../parts/consent.tsx'
 import { ConversationView, readConversation, textsIn } from '../parts/conversation.tsx'
 import { plural, When } from '../parts/dates.tsx'
 import { MergeBox } from '../parts/merge-box.tsx'
@@ -217,7 +217,9 @@ function Frame({ talk, tab, counts, more: { problem, refusal }, children }: Fram
             <span>into</span>
             <span class="ref">{pr.target_branch}</span>
             <When time={pr.created_at} />
-            <TalkCounts pull={pr} />
+            <a class="counts" href="#consent">
+              {countsIn(pr) || 'Not reviewed yet'}
+            </a>
           </div>
         </div>
       </div>

@@ -109,7 +109,9 @@ class Notes {
       ...(canComment && {
         hrefOf: (side: Side, line: number) => formLink(query, path, side, line),
         links: (
-          <a href={formLink(query, path, before === undefined || after !== undefined ? 'head' : 'base')}>Comment</a>
+          <a href={formLink(query, path, before === undefined || after !== undefined ? 'head' : 'base')}>
+            Comment on file
+          </a>
         ),
       }),
       end: outdated.length > 0 && this.#outdated(outdated),

@@ -151,8 +151,14 @@ interface CountsProps {
   readonly pull: Pick<Pull, 'comments' | 'open_threads'> & { readonly consent?: Pull['consent'] }
 }
 
-/** Counts of comments, open threads and verdicts, in short. Nothing if all are zero. */
-export function TalkCounts({ pull: { comments, open_threads, consent } }: CountsProps) {
+/** Shows the counts, or nothing if all are zero. */
+export function TalkCounts({ pull }: CountsProps) {
+  const words = countsIn(pull)
+  return words === '' ? null : <span class="counts">{words}</span>
+}
+
+/** Counts verdicts, comments and open threads in words. */
+export function countsIn({ comments, open_threads, consent }: CountsProps['pull']): string {
   const words = [
     consent && consent.approvals > 0 && plural(consent.approvals, 'approval'),
     consent &&
@@ -161,5 +167,5 @@ export function TalkCounts({ pull: { comments, open_threads, consent } }: Counts
     comments > 0 && plural(comments, 'comment'),
     open_threads > 0 && plural(open_threads, 'open thread'),
   ].filter((one) => one !== false && one !== undefined)
-  return words.length === 0 ? null : <span class="counts">{words.join(' · ')}</span>
+  return words.join(' · ')
 }

@@ -1,7 +1,7 @@
 /** A refused form of a conversation. Its text is never lost. */
 
 import { Hidden, TextArea } from './comment-form.tsx'
-import type { Refusal, ReviewAct } from './review-acts.ts'
+import { type Refusal, type ReviewAct, withLooserAnchors } from './review-acts.ts'
 import { isOwn, type Talk, viewLink } from './talk.ts'
 import { type Choice, choices, VerdictChoices } from './verdict.tsx'
 
@@ -27,7 +27,10 @@ interface RefusedProps {
 export function RefusedForm({ talk, refusal }: RefusedProps) {
   const { act, says, fields, seen } = refusal
   const { visit, pr } = talk
-  const { text = '', verdict, commit, ...hidden } = fields
+  const { text = '', verdict, commit, comments, ...hidden } = fields
+  // If the form already named the present head, only the anchors can be of another history.
+  const isRewritten = seen === pr.source_commit && comments !== undefined
+  const collected = isRewritten ? withLooserAnchors(comments, seen) : comments
   const hasText = text.trim() !== '' || act === 'review' || act === 'comment' || act === 'answer' || act === 'dismiss'
   const chosen = (Object.keys(choices) as Choice[]).find((one) => one === verdict)
   return (
@@ -37,7 +40,7 @@ export function RefusedForm({ talk, refusal }: RefusedProps) {
       </p>
       {hasText && (
         <form class="comment-form" method="post" action={viewLink(visit.query)} data-talk={hidden.draft} data-refused>
-          <Hidden fields={{ ...hidden, commit: seen === undefined ? commit : pr.source_commit }} />
+          <Hidden fields={{ ...hidden, comments: collected, commit: seen === undefined ? commit : pr.source_commit }} />
           {act === 'review' && (
             <VerdictChoices isOnlyComment={isOwn(talk, pr)} {...(chosen !== undefined && { chosen })} />
           )}

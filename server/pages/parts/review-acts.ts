@@ -167,6 +167,24 @@ const sentFields = [
 ] as const
 const otherFields = ['entry', 'text', 'seen', 'verdict', 'comments', 'draft'] as const
 
+/**
+ * Returns collected comments with anchors on their files and quotes at this head. Without a head they are about the
+ * whole proposal.
+ */
+export function withLooserAnchors(sent: string, head?: string): string {
+  try {
+    const comments = collectedIn(new URLSearchParams({ comments: sent }))
+    const looser = comments.map(({ anchor, ...said }) => {
+      if (anchor === undefined || head === undefined) return said
+      const { path, quote } = anchor
+      return { ...said, anchor: { path, commit: head, ...(quote && { quote }) } }
+    })
+    return JSON.stringify(looser)
+  } catch {
+    return sent
+  }
+}
+
 /** Explains why a form was refused. @throws the error if it is not from the API */
 export function refusalOf(form: URLSearchParams, act: ReviewAct, error: unknown): Refusal {
   const fields: Record<string, string> = {}
@@ -179,6 +197,7 @@ export function refusalOf(form: URLSearchParams, act: ReviewAct, error: unknown)
     const isPlace = error.problems.some(({ loc }) => loc.includes('anchor'))
     if (isPlace)
       for (const name of ['path', 'commit', 'first_line', 'last_line', 'exact', 'prefix', 'suffix']) delete fields[name]
+    if (isPlace && fields.comments) fields.comments = withLooserAnchors(fields.comments)
     const { says } = brokenField(error.problems)
     return {
       act,
