@@ -38,6 +38,7 @@ export async function listPages(ann: PersonClient): Promise<ShownPage[]> {
   await propose('merged', 'more.md', 'More.\n')
   await made(ann.post(`${tree}/pull-requests/2/merge`, {}))
   await propose('open', 'connections/eats.json', edge)
+  await made(ann.post(`${tree}/pull-requests/3/comments`, { text: 'Only **some** of them?' }))
   const commits = (await made(ann.get(`${tree}/tree/main/commits`))).history
   const [head, first] = [commits.at(0).id, commits.at(-1).id]
   const at = `/o/${org}/n/${whales}`
@@ -65,6 +66,8 @@ export async function listPages(ann: PersonClient): Promise<ShownPage[]> {
     { name: 'proposal-diverged', path: `${at}/proposals/1` },
     { name: 'proposal-merged', path: `${at}/proposals/2` },
     { name: 'proposal-open', path: `${at}/proposals/3` },
+    { name: 'proposal-conversation', path: `${at}/proposals/3?tab=conversation` },
+    { name: 'proposal-commits', path: `${at}/proposals/3?tab=commits` },
     { name: 'settings', path: `/o/${org}/settings/general` },
     { name: 'members', path: `/o/${org}/settings/members` },
     { name: 'join', path: '/join', isAnonymous: true },

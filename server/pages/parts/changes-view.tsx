@@ -203,7 +203,7 @@ function MoreThreads({
       {(open > most.open || offset > 0) && (
         <p class="acts">
           {offset > 0 && link(Math.max(0, offset - most.open), 'Earlier threads')}
-          {offset + most.open < open && link(offset + most.open, `${open - offset - most.open} more open threads`)}
+          {offset + most.open < open && link(offset + most.open, plural(open - offset - most.open, 'more open thread'))}
         </p>
       )}
       {resolved > most.resolved && (
