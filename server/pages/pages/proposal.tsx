@@ -200,29 +200,7 @@ function Frame({ talk, tab, counts, more: { problem, refusal }, children }: Fram
       data-keys={JSON.stringify(keys)}
     >
       <NodePath visit={visit} at={at} between={[{ title: 'Proposals', href: urls.proposals(org.id, node.id) }]} />
-      <div class="pr-head">
-        <div>
-          <h1>
-            {pr.title} <span class="num">#{pr.number}</span>
-          </h1>
-          <div class="meta">
-            <Pill pull={pr} />
-            <span>
-              <strong>
-                <Name>{pr.author}</Name>
-              </strong>{' '}
-              proposes {plural(counts.commits, 'commit')} from
-            </span>
-            <span class="ref">{pr.source_branch}</span>
-            <span>into</span>
-            <span class="ref">{pr.target_branch}</span>
-            <When time={pr.created_at} />
-            <a class="counts" href="#consent">
-              {countsIn(pr) || 'Not reviewed yet'}
-            </a>
-          </div>
-        </div>
-      </div>
+      <Title pr={pr} commits={counts.commits} />
       {refusal && <RefusedForm talk={talk} refusal={refusal} />}
       <div class="pr-grid">
         <div>
@@ -247,6 +225,34 @@ function Frame({ talk, tab, counts, more: { problem, refusal }, children }: Fram
         </aside>
       </div>
     </main>
+  )
+}
+
+function Title({ pr, commits }: { readonly pr: Pull; readonly commits: number }) {
+  return (
+    <div class="pr-head">
+      <div>
+        <h1>
+          {pr.title} <span class="num">#{pr.number}</span>
+        </h1>
+        <div class="meta">
+          <Pill pull={pr} />
+          <span>
+            <strong>
+              <Name>{pr.author}</Name>
+            </strong>{' '}
+            proposes {plural(commits, 'commit')} from
+          </span>
+          <span class="ref">{pr.source_branch}</span>
+          <span>into</span>
+          <span class="ref">{pr.target_branch}</span>
+          <When time={pr.created_at} />
+          <a class="counts" href="#consent">
+            {countsIn(pr) || 'Not reviewed yet'}
+          </a>
+        </div>
+      </div>
+    </div>
   )
 }
 
