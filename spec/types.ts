@@ -2375,8 +2375,8 @@ export interface paths {
          * @description Lists the pull requests that wait for you, the last active first, each with its `reasons`:
          *
          *     - `review_requested`: you are asked for a review, and have no verdict on the present change.
-         *     - `mentioned`, `answered`: another user mentioned you, or answered in a thread that you take part in. You have neither
-         *       read nor written anything since. Only the last 90 days count.
+         *     - `mentioned`, `answered`: a comment of another user mentions you, or answers in a thread that you take part in. Its
+         *       `entry` is greater than that of your own last entry and of your mark. Only the last 90 days count.
          *     - `changes_requested`, `open_threads`: your open pull request has a request for changes, or open threads.
          *     - `ready_to_merge`: your open pull request is approved and can be merged.
          *
@@ -4581,6 +4581,8 @@ export interface components {
             text: components["schemas"]["CommentText"];
             /** @description Comments to write with it. */
             comments?: components["schemas"]["NewReviewComment"][];
+            /** @description The id of the review, so that a repeated request cannot submit it twice. */
+            id?: components["schemas"]["Uuid"];
             /** @description The head that you reviewed. If the source has moved, nothing is submitted. */
             expected_source_commit: components["schemas"]["Oid"];
         };
@@ -4821,11 +4823,8 @@ export interface components {
         ReadMark: {
             /** @description The number of the last entry that was read. */
             entry: number;
-            /**
-             * @description If true, answers no longer wait for you. Mentions still do.
-             * @default false
-             */
-            muted: boolean;
+            /** @description If true, answers no longer wait for you. Mentions still do. If you leave it out, it stays as it is. */
+            muted?: boolean;
         };
         /** @description A pull request that waits for you. */
         WaitingPull: {
@@ -10716,7 +10715,7 @@ export interface operations {
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             /**
-             * @description `head_moved`: the source has moved, or the commit of an anchor is not in its history. `own_pull_request`, `merged`,
+             * @description `comment_exists`: the node has a review with this `id`, at `Location`. `head_moved`: the source has moved, or the commit of an anchor is not in its history. `own_pull_request`, `merged`,
              *     `closed`, `too_many_comments`.
              */
             409: components["responses"]["Conflict"];

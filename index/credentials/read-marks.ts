@@ -2,16 +2,20 @@
 import { sql } from 'kysely'
 import type { CredentialsDb, ReadMark } from './schema.ts'
 
-/** Sets a mark. It never goes back to an earlier entry. */
-export async function setReadMark(db: CredentialsDb, mark: ReadMark): Promise<void> {
-  const { entry, muted, at } = mark
+/** Sets a mark. It never goes back to an earlier entry. Without `muted`, that stays as it is. */
+export async function setReadMark(
+  db: CredentialsDb,
+  { muted, ...mark }: Omit<ReadMark, 'muted'> & Partial<Pick<ReadMark, 'muted'>>,
+): Promise<void> {
+  const { entry, at } = mark
   await db
     .insertInto('read_mark')
-    .values(mark)
+    .values({ ...mark, muted: muted ?? 0 })
     .onConflict((conflict) =>
       conflict.columns(['account_id', 'node_id', 'number']).doUpdateSet({
         entry: sql<number>`case when read_mark.entry > ${entry} then read_mark.entry else ${entry} end`,
-        ...{ muted, at },
+        ...(muted !== undefined && { muted }),
+        at,
       }),
     )
     .execute()

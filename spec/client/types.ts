@@ -1660,6 +1660,8 @@ export interface components {
             readonly text?: components["schemas"]["CommentText"];
             /** @description Comments to write with it. */
             readonly comments?: readonly components["schemas"]["NewReviewComment"][];
+            /** @description The id of the review, so that a repeated request cannot submit it twice. */
+            readonly id?: components["schemas"]["Uuid"];
             /** @description The head that you reviewed. If the source has moved, nothing is submitted. */
             readonly expected_source_commit: components["schemas"]["Oid"];
         };
@@ -1900,10 +1902,7 @@ export interface components {
         readonly ReadMark: {
             /** @description The number of the last entry that was read. */
             readonly entry: number;
-            /**
-             * @description If true, answers no longer wait for you. Mentions still do.
-             * @default false
-             */
+            /** @description If true, answers no longer wait for you. Mentions still do. If you leave it out, it stays as it is. */
             readonly muted?: boolean;
         };
         /** @description A pull request that waits for you. */

@@ -19,11 +19,12 @@ describe('the home page', () => {
   })
   after(() => grove.close())
 
-  const homeOf = async (person: PersonClient): Promise<string> => {
+  const homeOf = (person: PersonClient) => pageOf(person, '/')
+  const pageOf = async (person: PersonClient, path: string): Promise<string> => {
     const { headers } = await sendForm(grove, '/sign-in', { email: person.user.email, password })
     const cookie = headers['set-cookie']?.split(';')[0] ?? ''
     const read = { cookie, accept: 'text/html', 'sec-fetch-site': 'same-origin', 'sec-fetch-mode': 'navigate' }
-    return String((await client(grove).get('/', read)).body)
+    return String((await client(grove).get(path, read)).body)
   }
 
   it('names the proposals that wait for the user, with a link, and nothing if none does', async () => {
@@ -34,9 +35,15 @@ describe('the home page', () => {
     await ann.post(`${node.at}/pull-requests/1/comments`, { text: 'See, @Bob.' }).then(expecting(201))
     const page = await homeOf(bob)
     expect(page).to.include('Waiting for you')
-    expect(page).to.include(`href="/o/${node.org}/n/${node.id}/proposals/1"`)
+    expect(page).to.include(`href="/o/${node.org}/n/${node.id}/proposals/1?tab=conversation"`)
     expect(page).to.include('Sing &lt;b>louder&lt;/b>')
     expect(page).to.include('asks for your review, mentions you')
     expect(await homeOf(ann)).to.include('is yours, and has open threads')
+    await pageOf(bob, `/o/${node.org}/n/${node.id}/proposals/1`)
+    expect(await homeOf(bob), 'the changes were read').to.include('mentions you')
+    await pageOf(bob, `/o/${node.org}/n/${node.id}/proposals/1?tab=conversation`)
+    expect(await homeOf(bob), 'the conversation was read')
+      .to.include('asks for your review')
+      .and.not.include('mentions you')
   })
 })

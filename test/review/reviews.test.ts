@@ -1,5 +1,6 @@
 /** Reviews: verdicts, the change for which they hold, and their timeline. */
 
+import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { expecting } from '../support/node.ts'
 import {
@@ -67,6 +68,22 @@ describe('reviews of a pull request', () => {
     await ann.patch(path, { status: 'open' }).then(expecting(200))
     await bob.post(`${path}/merge`).then(expecting(200))
     expect(await refusal(bob, { verdict: 'approve' })).to.deep.equal([409, 'merged'])
+  })
+
+  it('with the id of an earlier one are refused, with its location', async () => {
+    const proposal = await aProposal()
+    const id = randomUUID()
+    const comments = [{ text: 'A source?' }]
+    await review(bob, proposal, 'comment', { id, comments })
+    const again = { id, text: 'Read.', comments, expected_source_commit: proposal.head }
+    const { status, body, headers } = await bob.post(`${proposal.path}/reviews`, again)
+    expect({ status, code: body.code, entry: body.entry }).to.deep.equal({
+      status: 409,
+      code: 'comment_exists',
+      entry: 2,
+    })
+    expect(headers.location).to.equal(`${proposal.path}/reviews/2`)
+    expect((await pull(proposal)).comments).to.equal(1)
   })
 
   it('are not given by a personal access token', async () => {

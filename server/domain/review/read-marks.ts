@@ -21,7 +21,8 @@ export async function putReadMark(deps: Deps, actor: Person, at: PullAt, input: 
   const { last_entry } = await findPullRow(deps, at)
   const mark = {
     ...{ account_id: actor.id, org_id: at.orgId, node_id: at.nodeId, number: at.number },
-    ...{ entry: Math.min(input.entry, last_entry), muted: input.muted ? (1 as const) : (0 as const) },
+    entry: Math.min(input.entry, last_entry),
+    ...(input.muted !== undefined && { muted: input.muted ? (1 as const) : (0 as const) }),
     at: deps.now().toISOString(),
   }
   await deps.credentials.write((trx) => setReadMark(trx, mark))

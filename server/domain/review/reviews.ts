@@ -26,7 +26,7 @@ import {
   toRecord,
 } from './comments.ts'
 import { type ReviewText, toReviewText } from './entry-views.ts'
-import { entryAt, type LockedLedger, requireRoom, writeEntries } from './write-entries.ts'
+import { entryAt, findById, type LockedLedger, requireRoom, writeEntries } from './write-entries.ts'
 
 /** `superseded`: the same user gave a later verdict. A review that only comments is current. */
 type ReviewState = VerdictState | 'superseded'
@@ -36,6 +36,8 @@ export interface Review extends ReviewText {
 }
 
 export interface NewReview {
+  /** A UUID. A repeated one is refused. */
+  readonly id?: string
   readonly verdict?: 'approve' | 'request_changes' | 'comment'
   readonly text?: string
   readonly comments?: readonly CommentInput[]
@@ -51,7 +53,7 @@ export interface ReviewPatch {
 /**
  * Submits a review with all its comments, in one commit.
  *
- * @throws AppError head_moved, own_pull_request, merged, closed, too_many_comments, thread_not_found
+ * @throws AppError comment_exists, head_moved, own_pull_request, merged, closed, too_many_comments, thread_not_found
  * @throws ValidationError
  */
 export async function submitReview(deps: Deps, actor: Person, at: PullAt, input: NewReview): Promise<Review> {
@@ -63,7 +65,10 @@ export async function submitReview(deps: Deps, actor: Person, at: PullAt, input:
   const checked: CheckedComment[] = []
   for (const [n, comment] of comments.entries())
     checked.push(await checkComment(deps, access, at, ['body', 'comments', n], comment))
+  const id = input.id?.toLowerCase() ?? newId()
   const entry = await writeEntries(deps, actor, access, at, async (ledger) => {
+    const known = input.id === undefined ? undefined : await findById(deps, access, ledger.commit, id)
+    if (known) throw reviewExistsError(at, known)
     requireVerdictAllowed(actor, verdict, ledger.pull)
     const { head, base } = await requireReviewed(access, ledger, row, input.expected_source_commit)
     requireRoom(ledger, comments.length + 1)
@@ -75,13 +80,18 @@ export async function submitReview(deps: Deps, actor: Person, at: PullAt, input:
     }
     const last = ledger.next + comments.length
     const record: VerdictRecord = {
-      ...{ kind: 'verdict', id: newId(), by: ledger.user, at: ledger.at, verdict, text, head, base },
+      ...{ kind: 'verdict', id, by: ledger.user, at: ledger.at, verdict, text, head, base },
       ...{ target_branch: ledger.pull.target_branch, comments: entries.map((one) => one.entry) },
     }
     entries.push({ entry: last, record })
     return { value: last, message: `review ${at.number} ${last}`, entries, head }
   })
   return reviewAfter(deps, access, { ...at, entry })
+}
+
+function reviewExistsError({ orgId, nodeId }: PullAt, { number, entry }: { number: number; entry: number }): AppError {
+  const location = `/orgs/${orgId}/nodes/${nodeId}/pull-requests/${number}/reviews/${entry}`
+  return new AppError('comment_exists', 'A review with this id exists already', { location, entry })
 }
 
 /** @throws ValidationError a review says nothing */

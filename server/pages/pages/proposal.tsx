@@ -92,11 +92,19 @@ function readView(talk: Talk, tab: Tab, changes: Changes): Promise<View> {
 
 async function conversationView(talk: Talk): Promise<View> {
   const shown = await readConversation(talk)
+  if (shown.next === undefined) await markAsRead(talk, shown.entries.at(-1)?.entry)
   return {
     facts: { ...shown, quotes: [...shown.quotes] },
     texts: textsIn(shown),
     body: (description) => <ConversationView talk={talk} shown={shown} description={description} />,
   }
+}
+
+/** Marks the conversation as read up to its last entry. If that fails, it waits for the visitor once more. */
+async function markAsRead({ visit: { api }, at, pr }: Talk, entry: number | undefined): Promise<void> {
+  if (entry === undefined) return
+  const path = { ...at.path, number: pr.number }
+  await api.putReadMark({ path, body: { entry } }).catch(() => undefined)
 }
 
 async function changesView(talk: Talk, changes: Changes): Promise<View> {

@@ -53,8 +53,7 @@ export async function actOnReview(visit: PageContext, path: PullPath, act: Revie
       await api.deleteComment({ path: at })
       return linkTo(query, at.entry)
     case 'review': {
-      const review = await api.submitReview({ path, body: reviewIn(form, text) })
-      return entryLink(review.entry)
+      return entryLink(await submit(visit, path, reviewIn(form, text)))
     }
     case 'withdraw':
       await api.updateReview({ path: at, body: { state: 'withdrawn' } })
@@ -97,6 +96,17 @@ async function comment({ api, form, person }: PageContext, path: PullPath, text:
   }
 }
 
+/** Submits a review. @returns its number, also if the same form was sent before */
+async function submit({ api, form, person }: PageContext, path: PullPath, review: NewReview): Promise<number> {
+  const seed = JSON.stringify([person?.id, path, review, form.get('seen')])
+  try {
+    return (await api.submitReview({ path, body: { ...review, id: nameBased(seed, namespace) } })).entry
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'comment_exists') return Number(error.facts.entry)
+    throw error
+  }
+}
+
 function anchorIn(form: URLSearchParams): NewComment['anchor'] {
   const [path, commit] = [form.get('path'), form.get('commit')]
   if (!path || !commit) return undefined
@@ -104,7 +114,10 @@ function anchorIn(form: URLSearchParams): NewComment['anchor'] {
   const [exact, prefix, suffix, pointer] = ['exact', 'prefix', 'suffix', 'pointer'].map((name) => form.get(name) ?? '')
   return {
     ...{ commit, path },
-    ...(first !== undefined && { first_line: first, num_lines: Math.max(1, (last ?? first) - first + 1) }),
+    ...(first !== undefined && {
+      first_line: Math.min(first, last ?? first),
+      num_lines: Math.abs((last ?? first) - first) + 1,
+    }),
     ...(exact && {
       quote: { exact: withLineEnds(exact, false), ...(prefix && { prefix }), ...(suffix && { suffix }) },
     }),
@@ -139,9 +152,19 @@ function collectedIn(form: URLSearchParams): NonNullable<NewReview['comments']> 
   )
 }
 
-function numberIn(form: URLSearchParams, name: string): number | undefined {
+const fieldNames = {
+  first_line: 'The first line',
+  last_line: 'The last line',
+  thread: 'The thread',
+  entry: 'The comment',
+} as const
+
+/** Reads a number. @throws AppError bad_request */
+function numberIn(form: URLSearchParams, name: keyof typeof fieldNames): number | undefined {
   const sent = form.get(name) ?? ''
-  return /^\d{1,9}$/.test(sent) ? Number(sent) : undefined
+  if (sent === '') return undefined
+  if (/^\d{1,9}$/.test(sent)) return Number(sent)
+  throw new AppError('bad_request', `${fieldNames[name]} must be a whole number`)
 }
 
 /** A refused form, which the page shows again with its text. */

@@ -37,7 +37,7 @@ export function YourReview({ talk }: { readonly talk: Talk }) {
     <section class="box" id="review">
       <h2>Your review</h2>
       <form method="post" action={viewLink(visit.query)} data-talk="review" data-review>
-        <Hidden fields={{ commit: pr.source_commit }} />
+        <Hidden fields={{ commit: pr.source_commit, seen: pr.last_activity_at }} />
         {!isAuthor && <VerdictChoices isOnlyComment={false} />}
         {isAuthor && (
           <p class="why">This is your own proposal, so you can comment on it, and other members approve it.</p>

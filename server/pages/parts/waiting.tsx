@@ -19,6 +19,12 @@ const words: Readonly<Record<Reason, string>> = {
   ready_to_merge: 'is yours, and ready to merge',
 }
 
+/** Mentions and answers lead to the conversation, which marks them as read. */
+function linkTo(proposal: string, reasons: readonly Reason[]): string {
+  const isTalk = reasons.some((reason) => reason === 'mentioned' || reason === 'answered')
+  return isTalk ? `${proposal}?tab=conversation` : proposal
+}
+
 export function readWaiting({ api }: PageContext): Promise<Waiting> {
   return api.listWaiting({ query: { limit: mostWaiting } })
 }
@@ -38,7 +44,7 @@ export function WaitingForYou({ visit: { urls }, told }: { readonly visit: PageC
       <ul class="commits">
         {waiting.map(({ org_id, org_name, node_id, node_title, number, title, author, reasons, last_activity_at }) => (
           <li>
-            <a href={urls.proposal(org_id, node_id, number)}>
+            <a href={linkTo(urls.proposal(org_id, node_id, number), reasons)}>
               <strong>{title}</strong> <span class="why">#{number}</span>
             </a>
             <span class="reasons">{reasons.map((reason) => words[reason]).join(', ')}</span>
