@@ -8,7 +8,7 @@ export function listenForShortcuts(): void {
     if (isCommand || event.defaultPrevented || isField(event) || document.querySelector('dialog[open]')) return
     if (key === '/') focusSearch(event)
     else if (/^[djk?]$/.test(key)) perform(key)
-    else if (!follow(key)) document.dispatchEvent(new CustomEvent('shortcut', { detail: key }))
+    else follow(key)
   })
   for (const [name, key] of [
     ['theme-toggle', 'd'],
@@ -18,11 +18,11 @@ export function listenForShortcuts(): void {
       button.addEventListener('click', () => perform(key))
 }
 
-/** Follows the link of a key. Other keys are events, on which the script of a page acts. */
-function follow(key: string): boolean {
-  const link = /^[a-z]$/.test(key) ? document.querySelector<HTMLElement>(`[data-key="${key}"]`) : null
-  link?.click()
-  return link !== null
+/** Follows the link of a key. A key without a link is an event, on which the script of a page acts. */
+function follow(key: string): void {
+  const link = document.querySelector<HTMLElement>(`[data-key="${CSS.escape(key)}"]`)
+  if (link) link.click()
+  else document.dispatchEvent(new CustomEvent('shortcut', { detail: key }))
 }
 
 /**

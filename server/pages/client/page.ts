@@ -4,8 +4,17 @@ import { listenForShortcuts } from './keys.ts'
 
 listenForShortcuts()
 
-const writing = document.querySelector<HTMLFormElement>('form[data-editor]')
-if (writing) void import('./editor.ts').then(({ openEditor }) => openEditor(writing))
+/** Opens the first element that matches, if the page has one. */
+function open<E extends Element>(selector: string, work: (found: E) => unknown): void {
+  const found = document.querySelector<E>(selector)
+  if (found) work(found)
+}
+
+open<HTMLFormElement>('form[data-editor]', (form) => import('./editor.ts').then((m) => m.openEditor(form)))
+open<HTMLFormElement>('form[data-invited]', (form) => import('./invitation.ts').then((m) => m.takeInvitation(form)))
+open<HTMLButtonElement>('button[data-copy]', (button) => import('./copy.ts').then((m) => m.copyBy(button)))
+open<HTMLElement>('[data-discussion]', (talk) => import('./review.ts').then((m) => m.openTalk(talk)))
+open<HTMLElement>('[data-map]', (map) => import('./map.ts').then((m) => m.showMap(map)))
 
 for (const form of document.querySelectorAll<HTMLFormElement>('form[data-search]')) {
   form.addEventListener(
@@ -14,18 +23,6 @@ for (const form of document.querySelectorAll<HTMLFormElement>('form[data-search]
     { once: true },
   )
 }
-
-const invited = document.querySelector<HTMLFormElement>('form[data-invited]')
-if (invited) void import('./invitation.ts').then(({ takeInvitation }) => takeInvitation(invited))
-
-const copied = document.querySelector<HTMLButtonElement>('button[data-copy]')
-if (copied) void import('./copy.ts').then(({ copyBy }) => copyBy(copied))
-
-const discussion = document.querySelector<HTMLElement>('[data-discussion]')
-if (discussion) void import('./review.ts').then(({ openTalk }) => openTalk(discussion))
-
-const map = document.querySelector<HTMLElement>('[data-map]')
-if (map) void import('./map.ts').then(({ showMap }) => showMap(map))
 
 for (const type of ['pointerover', 'focusin'])
   document.addEventListener(type, (event) => {
