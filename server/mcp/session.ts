@@ -25,7 +25,7 @@ export interface RefusalFacts {
   readonly tokenOrgId?: string | undefined
 }
 
-/** Who calls. `key` is the same in each session of the user, or of the token. */
+/** The caller. `key` is the same in each session of the user, or of the token. */
 export interface Caller {
   readonly key: string
   readonly userId?: string
