@@ -9,6 +9,7 @@ const limits = kibibytes({
   cards: 2,
   invitation: 1,
   copy: 1,
+  times: 1,
   review: 5,
   search: 9,
   editor: 125,

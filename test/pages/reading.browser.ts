@@ -220,7 +220,7 @@ describe('pages to read', () => {
     expect(
       sizes.reduce((total, size) => total + size, 0),
       'scripts of every page',
-    ).to.be.below(1_024)
+    ).to.be.below(1_536)
   })
 
   it('are missing where an address cannot be one', async () => {

@@ -57,7 +57,7 @@ describe('the package', () => {
         ].flatMap(withCompressed),
         'dist/assets/source-serif-4-latin-wght-italic.woff2',
         'dist/assets/source-serif-4-latin-wght-normal.woff2',
-        ...['style.css', 'theme.js'].flatMap(withCompressed),
+        ...['style.css', 'theme.js', 'times.js'].flatMap(withCompressed),
         'dist/cli.cjs',
         'dist/cli.cjs.map',
         'dist/cli.js',

@@ -45,14 +45,16 @@ export async function showHistory(visit: PageContext): Promise<Page> {
           </span>
           <a href={urls.blame(org.id, node.id, revision)}>Authors</a>
         </div>
-        {byDay(history).map(([day, commits]) => (
-          <section class="card">
-            <header>
-              <h2>{day}</h2>
-            </header>
-            <CommitList urls={urls} org={org.id} commits={commits} restorable={restorable} />
-          </section>
-        ))}
+        <div class="days" data-days>
+          {byDay(history).map(([day, commits]) => (
+            <section class="card">
+              <header>
+                <h2>{day}</h2>
+              </header>
+              <CommitList urls={urls} org={org.id} commits={commits} restorable={restorable} timesAs="clock" />
+            </section>
+          ))}
+        </div>
         <Pages base={urls.history(org.id, node.id, revision)} offset={offset} size={pageSize} total={total} />
       </main>
     ),
@@ -76,9 +78,10 @@ interface CommitListProps {
   readonly commits: readonly Commit[]
   /** The branch that the commits belong to, if the visitor may restore them. */
   readonly restorable?: Restorable | undefined
+  readonly timesAs?: 'ago' | 'clock'
 }
 
-export function CommitList({ urls, org, commits, restorable }: CommitListProps) {
+export function CommitList({ urls, org, commits, restorable, timesAs = 'ago' }: CommitListProps) {
   return (
     <ul class="commits">
       {commits.map(({ id, node_id, message, author, created_at }) => (
@@ -86,7 +89,7 @@ export function CommitList({ urls, org, commits, restorable }: CommitListProps) 
           <a href={urls.commit(org, node_id, id)}>{firstLine(message)}</a>
           <span class="sha">{id.slice(0, 8)}</span>
           <small>
-            {author}, <When time={created_at} />
+            {author}, <When time={created_at} as={timesAs} />
           </small>
           {restorable && restorable.head !== id && (
             <RestoreLink href={urls.restore(org, node_id, id, restorable.branch)} of={firstLine(message)} />

@@ -54,7 +54,7 @@ export function Invitations({ visit: { form }, action, open, made, trouble }: In
       {made && (
         <section class="made" aria-label="New invitation">
           <p>
-            Send this link now. It is shown only once, and expires on <When time={made.expires_at} />.
+            Send this link now. It is shown only once, and expires on <When time={made.expires_at} as="day" />.
           </p>
           <p class="copy" data-invitation>
             {made.url}

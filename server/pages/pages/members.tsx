@@ -84,7 +84,7 @@ async function membersPage(visit: PageContext, { trouble, made }: More = {}): Pr
               <div>
                 <strong>{member.name}</strong>
                 <small>
-                  {member.email} · since <When time={member.created_at} />
+                  {member.email} · since <When time={member.created_at} as="day" />
                 </small>
               </div>
               {isOwner ? <RoleForm member={member} action={action} /> : <span>{member.role}</span>}

@@ -80,7 +80,7 @@ async function passwordPage({ api, urls, query }: PageContext, trouble?: Trouble
                 <div>
                   <strong>{current ? 'This browser' : (user_agent ?? 'Unknown client')}</strong>
                   <small>
-                    since <When time={created_at} />
+                    since <When time={created_at} as="day" />
                     {address && ` · ${address}`}
                   </small>
                 </div>

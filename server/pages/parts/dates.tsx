@@ -1,14 +1,31 @@
-/** Times and numbers in readable form. */
+/** Times and numbers in readable form. A script shows times in the reader's zone: `client/times.ts`. */
 
 export { plural } from '../../base/plural.ts'
 
 const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' })
+const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', timeZone: 'UTC' })
 
-/** Shows a date. `time`: ISO 8601. */
-export function When({ time }: { readonly time: string }) {
-  return <time datetime={time}>{dayOf(time)}</time>
+interface WhenProps {
+  /** ISO 8601. */
+  readonly time: string
+  /** `ago`: with script, how long ago it was, for a week. `day`: always the date. `clock`: the time of day. */
+  readonly as?: 'ago' | 'day' | 'clock'
+}
+
+/** Shows a time. Its title is the exact time. */
+export function When({ time, as = 'ago' }: WhenProps) {
+  const atClock = `${clockOf(time)} UTC`
+  return (
+    <time datetime={time} title={`${dayOf(time)}, ${atClock}`} data-as={as}>
+      {as === 'clock' ? atClock : dayOf(time)}
+    </time>
+  )
 }
 
 export function dayOf(time: string): string {
   return day.format(new Date(time))
+}
+
+function clockOf(time: string): string {
+  return clock.format(new Date(time))
 }
