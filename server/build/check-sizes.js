@@ -14,6 +14,7 @@ const limits = kibibytes({
   search: 9,
   editor: 125,
   preview: 43,
+  formulas: 62,
   map: 41,
   'map-edges': 2,
   'map-titles': 2,

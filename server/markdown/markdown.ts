@@ -4,7 +4,8 @@
  * markdown-it reads 8 MB/s here, and mdast-util-from-markdown with gfm 0.3 MB/s.
  */
 import type { Token } from 'markdown-it'
-import { newMarkdown, nextOf } from './dialect.ts'
+import { newMarkdown } from './dialect.ts'
+import { nextOf } from './next-of.ts'
 
 /** Deeper links are not found. The limit bounds time, because each line is tried at each level. */
 const maxNesting = 40

@@ -91,5 +91,6 @@ export function textOf(tokens: readonly Token[], isLeftOut: (token: Token) => bo
 function ownText(token: Token): string {
   if (token.type === 'softbreak' || token.type === 'hardbreak') return ' '
   if (token.type === 'wikilink') return token.content.split('|').at(-1) ?? ''
+  if (token.type === 'math_inline') return withBrackets(token.markup + token.content + token.markup)
   return token.type === 'html_inline' ? '' : withBrackets(token.content)
 }

@@ -3,6 +3,7 @@
 import type { Grove, Output } from '../../../spec/client/client.ts'
 import { folded } from '../../markdown/note-names.ts'
 import { linkNames, nameOf, nodeNamed } from '../edits.ts'
+import { toolsFor } from '../text/drawing.ts'
 import { resolver } from '../text/links.ts'
 import type { Resolve } from '../text/markdown.ts'
 import { renderText } from '../text/rendering.ts'
@@ -45,5 +46,5 @@ export async function preview(api: Grove, { root, org, node, title, text }: Show
     const id = named.get(folded(name))
     return id === undefined ? undefined : { kind: 'node', href: urls.node(org, id), name }
   }
-  return renderText(text, title, resolve).html
+  return renderText(text, title, resolve, await toolsFor(text)).html
 }

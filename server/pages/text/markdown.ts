@@ -6,6 +6,7 @@
 import type { Token } from 'markdown-it'
 import { newMarkdown } from '../../markdown/dialect.ts'
 import { wikilinkParts } from '../../markdown/wikilinks.ts'
+import { addMathRules, sourceOfFormula, textOfFormula } from './math.ts'
 import { addPageRules } from './page-rules.ts'
 
 /** Maximum length of a text in UTF-16 units. A longer text is shown as plain text. */
@@ -130,6 +131,7 @@ rules.table_open = () => '<div class="scroll" role="region" aria-label="Table" t
 rules.table_close = () => '</table></div>\n'
 rules.fence = (tokens, index) => code(tokens[index])
 rules.code_block = (tokens, index) => code(tokens[index])
+addMathRules(markdown)
 
 function code(token: Token | undefined): string {
   return `<pre tabindex="0"><code>${escapeHtml(token?.content ?? '')}</code></pre>\n`
@@ -170,9 +172,17 @@ export function plainText(tokens: readonly Token[]): string {
   return tokens.map(shownText).join('').trim()
 }
 
-function shownText({ type, content, children }: Token): string {
+/** Returns the text of a heading as imports use it for titles. Formulas are TeX. */
+export function titleText(tokens: readonly Token[]): string {
+  const text = (token: Token) => (token.type === 'math_inline' ? sourceOfFormula(token) : shownText(token))
+  return tokens.map(text).join('').trim()
+}
+
+function shownText(token: Token): string {
+  const { type, content, children } = token
   if (type === 'softbreak' || type === 'hardbreak') return ' '
   if (type === 'wikilink') return shownOfLink(content)
+  if (type === 'math_inline') return textOfFormula(token)
   if (type === 'image') return plainText(children ?? [])
   return type === 'text' || type === 'code_inline' ? content : ''
 }

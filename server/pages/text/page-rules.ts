@@ -1,7 +1,8 @@
 /** Markdown rules that only pages use. They cover comments, some HTML elements, block ids, task boxes and callouts. */
 
 import type { Token } from 'markdown-it'
-import { type Markdown, nextOf, wasMissing } from '../../markdown/dialect.ts'
+import type { Markdown } from '../../markdown/dialect.ts'
+import { nextOf, wasMissing } from '../../markdown/next-of.ts'
 
 type Core = InstanceType<Markdown['core']['State']>
 type Inline = InstanceType<Markdown['inline']['State']>

@@ -1,7 +1,8 @@
 /** Renders the text of a node as HTML. Used by the server and the editor's preview. */
 
 import { withoutHead } from '../../markdown/front-matter-lines.ts'
-import { type Env, type Heading, longestText, markdown, plainText, type Resolve } from './markdown.ts'
+import { drawing, type Tools } from './drawing.ts'
+import { type Env, type Heading, longestText, markdown, plainText, type Resolve, titleText } from './markdown.ts'
 
 export interface ShownText {
   readonly html: string
@@ -15,11 +16,18 @@ const summaryCharacters = 200
 
 type Tokens = ReturnType<typeof markdown.parse>
 
-/** Renders a text. @param title the node's title; a first heading that repeats it is left out */
-export function renderText(text: string, title: string, resolve: Resolve): ShownText {
+/**
+ * Renders a text.
+ *
+ * @param title the node's title; a first heading that repeats it is left out
+ * @param tools without them, formulas stay TeX and code has no colours
+ */
+export function renderText(text: string, title: string, resolve: Resolve, tools: Tools = {}): ShownText {
   if (text.length > longestText) return asSource(text)
   const env = newEnv(resolve)
-  return renderPage(markdown.parse(withoutHead(text), env), title, env)
+  const tokens = markdown.parse(withoutHead(text), env)
+  for (const _ of drawing(tokens, tools));
+  return renderPage(tokens, title, env)
 }
 
 export function newEnv(resolve: Resolve): Env {
@@ -44,14 +52,14 @@ function belowTitle<T extends { type: string; tag: string }>(tokens: T[]): T[] {
   return tokens
 }
 
-function withoutTitle<T extends { type: string; tag: string; children: Parameters<typeof plainText>[0] | null }>(
+function withoutTitle<T extends { type: string; tag: string; children: Parameters<typeof titleText>[0] | null }>(
   tokens: readonly T[],
   title: string,
 ): T[] {
   const [first, words] = tokens
   // An imported title may contain `{ #id }`.
   const shown = title.replace(/\{\s*#[\w-]+\s*\}\s*$/, '').trim()
-  const isTitle = first?.type === 'heading_open' && first.tag === 'h1' && plainText(words?.children ?? []) === shown
+  const isTitle = first?.type === 'heading_open' && first.tag === 'h1' && titleText(words?.children ?? []) === shown
   return tokens.slice(isTitle ? 3 : 0)
 }
 

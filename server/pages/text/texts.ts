@@ -3,6 +3,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import { withoutHead } from '../../markdown/front-matter-lines.ts'
+import { drawing, toolsFor } from './drawing.ts'
 import { longestText, markdown, type Resolve, readInline, readingInline } from './markdown.ts'
 import { asSource, newEnv, renderPage, type ShownText } from './rendering.ts'
 
@@ -34,6 +35,7 @@ const turnMs = 5
 /** Renders as `renderText` does, but yields to the event loop between parsing steps and blocks. */
 export async function renderInTurns(text: string, title: string, resolve: Resolve): Promise<ShownText> {
   if (text.length > longestText) return asSource(text)
+  const tools = await toolsFor(text)
   const env = newEnv(resolve)
   const state = new markdown.core.State(withoutHead(text), markdown, env)
   let turn = performance.now()
@@ -47,5 +49,6 @@ export async function renderInTurns(text: string, title: string, resolve: Resolv
     else rule(state)
     await turned()
   }
+  for (const _ of drawing(state.tokens, tools)) await turned()
   return renderPage(state.tokens, title, env)
 }
