@@ -42,6 +42,7 @@ function hashOf(type: string, targetId: string): string {
   return hexDigest(`${type} ${targetId}`).slice(0, 10)
 }
 
-function hexDigest(text: string): string {
+/** Returns the SHA-256 of a text, in hexadecimal. */
+export function hexDigest(text: string): string {
   return bytesToHex(sha256(utf8ToBytes(text)))
 }

@@ -1,7 +1,7 @@
 /** Builds the API calls for an edit. The form of the page and its script share it. */
 
 import type { Api, Input, Output } from '../../spec/client/api.ts'
-import { connectionId, keyOfName, slugIn, slugOf } from '../markdown/connection-ids.ts'
+import { connectionId, hexDigest, keyOfName, slugIn, slugOf } from '../markdown/connection-ids.ts'
 import { folded } from '../markdown/note-names.ts'
 import { namesBegun } from '../markdown/wikilinks.ts'
 
@@ -47,8 +47,8 @@ export interface NewNode extends Edit {
 
 type Changes = Input<'createCommit'>['body']['changes']
 
-/** `names`: links of a text that are resolved, the last ones. `letters`: random letters in a branch name. */
-const most = { names: 20, letters: 4 } as const
+/** `names`: links of a text that are resolved, the last ones. `letters`: letters at the end of a branch name. */
+const most = { names: 20, letters: 8 } as const
 /** Maximum length in characters of a node's or a proposal's title. */
 export const longestTitle = 500
 
@@ -61,7 +61,8 @@ export async function saveEdit(api: Api, path: NodePath, source: Source, edit: E
 
 /**
  * Commits an edit to a new branch and opens a proposal. The branch starts where the edit began, so that the commit cannot
- * conflict. It is deleted again if a later step is refused.
+ * conflict. Its name follows from the edit, so a form that is sent twice opens one proposal. The branch is deleted again
+ * if a later step is refused.
  *
  * @param source with `branches`, the beginning of its name, if the user may change only their own branches
  * @returns the number of the proposal
@@ -72,12 +73,15 @@ export async function proposeEdit(
   source: Source & { readonly head: string; readonly slug: string; readonly branches?: string | undefined },
   edit: Edit,
 ): Promise<number> {
+  const { head: from, branches = '', slug } = source
   const changes = await changesOf(api, path, source, edit)
-  const branch = `${source.branches ?? ''}proposals/${source.slug || 'node'}-${letters(most.letters)}`
-  await api.createBranch({ path, body: { name: branch, from: source.head } })
+  const branch = `${branches}proposals/${slug || 'node'}-${lettersOf(from, edit)}`
+  const isNew = await unless('branch_exists', api.createBranch({ path, body: { name: branch, from } }))
   try {
     const message = messageOf(edit)
-    await api.createCommit({ path: { ...path, branch }, body: { message, changes, expected_head: source.head } })
+    const commit = api.createCommit({ path: { ...path, branch }, body: { message, changes, expected_head: from } })
+    // If the branch has moved, the same edit was sent twice, and the other request has committed it.
+    await unless('head_moved', commit)
     const [title = '', ...lines] = message.split('\n')
     const description = lines.join('\n').trim()
     const { pr } = await api.openPull({
@@ -86,7 +90,33 @@ export async function proposeEdit(
     })
     return pr.number
   } catch (error) {
-    await api.deleteBranch({ path: { ...path, branch } }).catch(() => undefined)
+    if (codeOf(error) === 'pull_request_exists') return numberIn(error)
+    if (isNew) await deleteUnused(api, path, { branch, from })
+    throw error
+  }
+}
+
+/** Deletes the branch if it is still where it began. Otherwise another request has committed to it. */
+async function deleteUnused(
+  api: Api,
+  path: NodePath,
+  { branch, from }: { readonly branch: string; readonly from: string },
+): Promise<void> {
+  const at = { path: { ...path, branch } }
+  const head = await api.getBranch(at).then(
+    (found) => found.head,
+    () => undefined,
+  )
+  if (head === from) await api.deleteBranch(at).catch(() => undefined)
+}
+
+/** Returns true if the call succeeds, and false if it is refused with this code. @throws its other errors */
+async function unless(code: string, called: Promise<unknown>): Promise<boolean> {
+  try {
+    await called
+    return true
+  } catch (error) {
+    if (codeOf(error) === code) return false
     throw error
   }
 }
@@ -159,6 +189,12 @@ async function nodeJson(api: Api, path: NodePath, head: string | null, title: st
 /** Returns the code of an API error, in process or over HTTP. */
 function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error ? String(error.code) : undefined
+}
+
+/** Returns the number of the proposal that an API error names. The error comes in process or over HTTP. */
+function numberIn(error: unknown): number {
+  const { facts, problem } = error as { facts?: { number?: unknown }; problem?: { number?: unknown } }
+  return Number((facts ?? problem)?.number)
 }
 
 function asJson(value: object): string {
@@ -237,10 +273,11 @@ function messageOf({ message, title }: Edit): string {
   return message.trim() || `Edit ${title}`
 }
 
-/** Returns random letters. */
-function letters(count: number): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(count))
-  return [...bytes].map((byte) => String.fromCharCode(97 + (byte % 26))).join('')
+/** Returns letters that follow from an edit and the commit that it began at. */
+function lettersOf(head: string, { title, text, message, files }: Edit): string {
+  const digest = hexDigest(JSON.stringify([head, title, text, message.trim(), files]))
+  const digits = digest.slice(0, most.letters)
+  return [...digits].map((digit) => String.fromCharCode(97 + Number.parseInt(digit, 16))).join('')
 }
 
 /** True if every line ends with CR LF. */

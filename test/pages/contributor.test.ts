@@ -82,7 +82,7 @@ describe('pages of a contributor', () => {
     const path = await propose()
     const pr = await node.pull(1)
     expect(pr).to.include({ title: 'Say that they sing', author: 'Cy', target_branch: 'main', can_merge: true })
-    expect(pr.source_branch).to.match(new RegExp(`^${prefixOf(cy)}proposals/whales-[a-z]{4}$`))
+    expect(pr.source_branch).to.match(new RegExp(`^${prefixOf(cy)}proposals/whales-[a-p]{8}$`))
     expect(actions((await see(cy, path)).main)).to.deep.equal(['Close'])
     expect((await see(cy, path)).main).to.include('You need the editor role to do this.')
     expect(actions((await see(ann, path)).main)).to.deep.equal(['Merge into main', 'Close'])

@@ -84,7 +84,7 @@ describe('editing without script', () => {
     await page.getByLabel('Summary of changes').fill('Say how large')
     await press('Propose changes')
     await page.getByRole('heading', { name: 'Say how large #1' }).waitFor()
-    expect(await page.locator('.pr-head .ref').first().textContent()).to.match(/^proposals\/whales-[a-z]{4}$/)
+    expect(await page.locator('.pr-head .ref').first().textContent()).to.match(/^proposals\/whales-[a-p]{8}$/)
     expect(await page.locator('.diff ins').allTextContents()).to.deep.equal(['huge'])
     await press('Merge into main')
     await page.getByRole('heading', { name: 'Merged' }).waitFor()

@@ -211,6 +211,45 @@ describe('the editor', () => {
     expect(await page.getByRole('button', { name: 'Restore draft' }).count()).to.equal(0)
   })
 
+  for (const label of ['Title', 'Summary of changes'])
+    it(`saves by Ctrl+S from the field ${label}`, async () => {
+      const { page } = visitor
+      const node = await whales()
+      await edit(node)
+      await page.keyboard.type('They sing.')
+      await page.getByLabel(label).press('Control+s')
+      await reached(page, 'Whales')
+      expect((await read(node)).text_content).to.equal(`${text}They sing.`)
+    })
+
+  it('sends once while a request is under way, by clicks and by keys', async () => {
+    const { page, context } = visitor
+    const node = await whales()
+    await edit(node)
+    await page.keyboard.type('They sing.')
+    const sent: string[] = []
+    let proceed = () => {}
+    const released = new Promise<void>((resolve) => {
+      proceed = resolve
+    })
+    await context.route('**/branches', async (route) => {
+      sent.push(route.request().method())
+      await released
+      await route.continue()
+    })
+    const propose = page.getByRole('button', { name: 'Propose changes' })
+    // Not a click that waits until the button is enabled again.
+    await propose.evaluate((button: HTMLElement) => [button.click(), button.click()])
+    await page.getByLabel('Title').press('Control+s')
+    await propose.click({ force: true })
+    proceed()
+    await reached(page, 'Edit Whales #1')
+    await context.unroute('**/branches')
+    expect(sent).to.deep.equal(['POST'])
+    expect((await made(ann.get(`/orgs/${org}/nodes/${node}/pull-requests?status=all`))).total).to.equal(1)
+    expect((await read(node)).text_content).to.equal(text)
+  })
+
   it('says each refusal and keeps the text', async () => {
     const { page, context } = visitor
     const node = await whales()

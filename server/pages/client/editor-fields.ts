@@ -34,6 +34,11 @@ export class Form {
     this.acts = [...element.querySelectorAll<HTMLButtonElement>('[name=act]')]
   }
 
+  /** The act of Enter in a field, and of Ctrl+S. */
+  get firstAct(): string {
+    return this.acts[0]?.value ?? ''
+  }
+
   get node(): string {
     return this.element.dataset.node ?? ''
   }

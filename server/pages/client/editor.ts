@@ -40,7 +40,6 @@ class Editor {
       self: form.node,
       onChange: () => this.changed(),
       onFiles: (given) => void this.take(given),
-      onSave: () => void this.send(form.acts[0]?.value ?? ''),
     })
   }
 
@@ -49,6 +48,10 @@ class Editor {
     this.offerDraft()
     for (const input of [form.title, form.message]) input.addEventListener('input', () => this.changed())
     addEventListener('pagehide', () => this.keep.now())
+    // A browser that goes back may restore the page as it was when it was sent.
+    addEventListener('pageshow', ({ persisted }) => {
+      if (persisted && this.isSent) location.reload()
+    })
     addEventListener('beforeunload', (event) => {
       if (!this.isSent && this.written().files.length > 0) event.preventDefault()
     })
@@ -61,7 +64,13 @@ class Editor {
     form.element.addEventListener('submit', (event) => {
       event.preventDefault()
       const { submitter } = event
-      void this.send(submitter instanceof HTMLButtonElement ? submitter.value : (form.acts[0]?.value ?? ''))
+      void this.send(submitter instanceof HTMLButtonElement ? submitter.value : form.firstAct)
+    })
+    form.element.addEventListener('keydown', (event) => {
+      if (!(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey || event.key.toLowerCase() !== 's') return
+      // Otherwise the browser opens its own dialog, also for a key that is held down.
+      event.preventDefault()
+      if (!event.repeat) void this.send(form.firstAct)
     })
     form.open()
     if (form.title.value !== '') field.focus()
@@ -143,12 +152,12 @@ class Editor {
       const to = await this.perform(act, this.written())
       this.isSent = true
       this.drafts.remove()
+      // `isSending` stays true until the next page is there, so a second click cannot send again.
       location.assign(to)
     } catch (error) {
       form.sending(false)
       if (error instanceof Conflict && error.code === 'head_moved') await this.compare()
       else form.say(messageOf(error, root))
-    } finally {
       this.isSending = false
     }
   }

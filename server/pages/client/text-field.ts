@@ -25,7 +25,6 @@ interface Options {
   readonly self: string
   onChange(): void
   onFiles(files: readonly File[]): void
-  onSave(): void
 }
 
 export interface TextField {
@@ -37,7 +36,7 @@ export interface TextField {
   focus(): void
 }
 
-export function textField({ field, suggest, self, onChange, onFiles, onSave }: Options): TextField {
+export function textField({ field, suggest, self, onChange, onFiles }: Options): TextField {
   const host = document.createElement('div')
   host.className = 'cm-host'
   const shadow = host.attachShadow({ mode: 'open', delegatesFocus: true })
@@ -45,10 +44,6 @@ export function textField({ field, suggest, self, onChange, onFiles, onSave }: O
     if (!files || files.length === 0) return false
     event.preventDefault()
     onFiles([...files])
-    return true
-  }
-  const save = () => {
-    onSave()
     return true
   }
   const view = new EditorView({
@@ -63,7 +58,7 @@ export function textField({ field, suggest, self, onChange, onFiles, onSave }: O
         markdownLook(),
         completeLinks(suggest, self),
         // Without a binding for Tab, it leaves the field, as in other fields.
-        keymap.of([{ key: 'Mod-s', run: save }, ...defaultKeymap, ...historyKeymap]),
+        keymap.of([...defaultKeymap, ...historyKeymap]),
         EditorView.updateListener.of(({ docChanged }) => {
           if (docChanged) onChange()
         }),

@@ -66,15 +66,19 @@ function headIn(text: string): string | null {
   return text
 }
 
-/** Shows the form with both sides after a conflict. */
+/** Shows the form with both sides after a conflict. Leads to the page if it has this content already. */
 async function comparedPage(
   visit: PageContext,
   { start, written }: { start: Source; written: Written },
-): Promise<Page> {
+): Promise<PageResult> {
+  const { api, form, urls } = visit
   const at = await readAtNode(visit)
-  const theirs = await sourceAt(visit.api, at, at.node.head ?? null)
+  const theirs = await sourceAt(api, at, at.node.head ?? null)
   if (theirs === undefined)
     return refused(visit, at, 'This text is no longer UTF-8, or has become too long to edit here.')
+  // The form was sent twice, and the first request has saved it.
+  const isSaved = theirs.text === written.text && theirs.title === written.title
+  if (isSaved && form.get('act') === 'save') return redirect(303, urls.node(at.org.id, at.node.id))
   const ways = readConflict(start, theirs, written)
   return editPage(visit, at, { source: theirs, written: ways.next, ways, status: 409 })
 }
