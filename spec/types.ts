@@ -841,7 +841,8 @@ export interface paths {
         /**
          * Delete a node
          * @description Requires the `maintainer` role. Everything under the node is 404 immediately, and edges to it are hidden. Its
-         *     repository stays in the trash until the operator purges or restores it.
+         *     repository stays in the trash, from which `POST …/trash/{node_id}/restore` restores it, until the operator
+         *     purges it.
          */
         delete: operations["deleteNode"];
         options?: never;
@@ -852,6 +853,69 @@ export interface paths {
          *     as they are. `tags` and `properties` are replaced as a whole.
          */
         patch: operations["updateNode"];
+        trace?: never;
+    };
+    "/orgs/{org_id}/trash": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List deleted nodes
+         * @description Requires the `maintainer` role. Lists the deleted nodes that can be restored. Sorted by `deleted_at`, newest first,
+         *     then `id`. A node that was deleted, created again with the same id and deleted again is listed twice.
+         */
+        get: operations["listTrash"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/trash/{node_id}/restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                node_id: components["parameters"]["node_id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Restore a deleted node
+         * @description Requires the `maintainer` role. The node gets back its id, files, history, branches, Git tags, pull requests and
+         *     their conversations. Its edges to nodes that exist are visible again, as are edges of other nodes to it. Edges to
+         *     nodes that were also deleted stay hidden until those are restored.
+         *
+         *     If a parent of the node has been moved below it since, restoring would close a cycle and is 422. Move that parent
+         *     first. If the id is in use again, it is 409 `node_exists`.
+         */
+        post: operations["restoreNode"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/orgs/{org_id}/nodes/{node_id}/parents/{parent_id}": {
@@ -3791,6 +3855,34 @@ export interface components {
             total: components["schemas"]["Total"];
             limit: components["schemas"]["PageLimit"];
             offset: components["schemas"]["PageOffset"];
+        };
+        /** @description A deleted node. */
+        TrashedNode: {
+            id: components["schemas"]["Uuid"];
+            /** @description Its title when it was deleted, `""` if the repository is damaged. */
+            title: string;
+            /** @description When it was deleted. */
+            deleted_at: components["schemas"]["UtcTime"];
+            /** @description The name of the user who deleted it. Absent if an older version or the operator did. */
+            deleted_by?: string;
+            /** @description Until then, it can be restored. Later, the next `grove purge` of the operator removes it for good. */
+            kept_until: components["schemas"]["UtcTime"];
+        };
+        /** @description A page of deleted nodes. */
+        TrashPage: {
+            /** @description The deleted nodes of this page. */
+            nodes: components["schemas"]["TrashedNode"][];
+            total: components["schemas"]["Total"];
+            limit: components["schemas"]["PageLimit"];
+            offset: components["schemas"]["PageOffset"];
+        };
+        /** @description The copy of a deleted node. */
+        TrashChoice: {
+            /**
+             * @description The `deleted_at` of the copy in the trash. Default: the newest copy.
+             * @example 2025-07-16T08:12:30.125Z
+             */
+            deleted_at?: components["schemas"]["UtcTime"];
         };
         /** @description The edge between a node and a parent. */
         ParentChange: {
@@ -7769,6 +7861,111 @@ export interface operations {
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             /** @description `head_moved`, `pull_request_required` */
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listTrash: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of items. */
+                limit?: components["parameters"]["limit"];
+                /** @description Number of items to skip. */
+                offset?: components["parameters"]["offset"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of deleted nodes. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TrashPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    restoreNode: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                node_id: components["parameters"]["node_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "deleted_at": "2025-07-16T08:12:30.125Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["TrashChoice"];
+            };
+        };
+        responses: {
+            /** @description The restored node. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NodeDetails"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found`, or `node_not_found`: the trash does not have the node. */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description `node_exists` */
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];

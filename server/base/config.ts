@@ -33,6 +33,8 @@ export interface Config {
   readonly searchMemory: number
   /** CPU time that Git may use for one push before its refs move. Large pushes get more. */
   readonly pushCpuSeconds: number
+  /** Days for which deleted nodes and organisations are kept. */
+  readonly trashDays: number
   /**
    * `postgres://…`, perhaps with a password. Holds accounts, sessions, invitations and keys. Absent:
    * credentials.sqlite.
@@ -72,6 +74,9 @@ const signupModes = ['open', 'invite', 'closed'] as const
 /** Connections to PostgreSQL. */
 const defaultPool = 8
 
+/** Days in the trash. `purge` needs `--force` to remove what was deleted more recently than `shortest`. */
+const trashDays = { shortest: 14, default: 30, longest: 3_650 } as const
+
 /** The accepted values of `sslmode`. Any other would be weaker than its name says. */
 const tlsModes: readonly (string | null)[] = [null, 'disable', 'require', 'verify-ca', 'verify-full']
 
@@ -102,6 +107,7 @@ const environment = z.object({
   SIGNUP: oneOf(signupModes).default('open'),
   SEARCH_MEMORY: wholeNumber(16, 65_536).default(256),
   PUSH_CPU_SECONDS: wholeNumber(1, 3_600).default(60),
+  TRASH_DAYS: wholeNumber(trashDays.shortest, trashDays.longest).default(trashDays.default),
   DATABASE_URL: z
     .string()
     .refine(isPostgres, 'must be the URL of a database, such as postgres://grove:password@localhost/grove')
@@ -207,6 +213,7 @@ export function readConfig(variables: NodeJS.ProcessEnv = process.env): Config {
     signup: data.SIGNUP,
     searchMemory: data.SEARCH_MEMORY * 1_048_576,
     pushCpuSeconds: data.PUSH_CPU_SECONDS,
+    trashDays: data.TRASH_DAYS,
     ...(data.DATABASE_URL === undefined ? {} : { databaseUrl: data.DATABASE_URL }),
     databasePool: data.DATABASE_POOL,
     ...cellOf(data),

@@ -252,7 +252,7 @@ function addTrashCommands(program: Command, run: Run): void {
   program
     .command('purge')
     .description('Permanently delete items from the trash')
-    .option('--older-than <days>', 'Minimum number of days since the deletion', '30')
+    .option('--older-than <days>', 'Minimum number of days since the deletion (default: TRASH_DAYS, or 30)')
     .option('--force', 'Allow fewer than 14 days')
     .action(async (options: PurgeOptions) => {
       run.ends(await purgeTrash(run.call(), options))

@@ -47,6 +47,8 @@ export const orgRepository = 'org.git'
 export { branchRefs, main }
 export const tagRefs = 'refs/tags/'
 export const ledgerRef = 'refs/grove/ledger'
+/** A commit with the user who deleted the node. Its date is that of the deletion, and its message has the title. */
+export const deletionRef = 'refs/grove/deletion'
 /** Locked, never moved, while a parent edge is added on main. Two commits must not close a cycle together. */
 export const graphRef = 'refs/grove/graph'
 /** Locked, never moved, during maintenance. Only one process at a time maintains a repository. */
@@ -119,6 +121,17 @@ export function movedOrgFolder(store: Store, orgId: string, at: Date): string {
 
 export function trashedNodeRepo(store: Store, orgId: string, nodeId: string, at: Date): Repo {
   return { dir: join(trashFolder(store), orgId, `${nodeId}.${at.getTime()}.git`) }
+}
+
+/** Parses the name of a deleted node's repository, without `.git`. Undefined for any other name. */
+export function parseTrashedNode(name: string): { readonly nodeId: string; readonly deletedMs: number } | undefined {
+  const [nodeId = '', ms = '', ...more] = name.split('.')
+  return isId(nodeId) && isTime(ms) && more.length === 0 ? { nodeId, deletedMs: Number(ms) } : undefined
+}
+
+/** True if a date can hold this many milliseconds since 1970. */
+export function isTime(ms: string): boolean {
+  return /^\d{1,15}$/.test(ms)
 }
 
 /** Refs that keep the heads of closed, unmerged pull requests from garbage collection. */

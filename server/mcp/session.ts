@@ -58,6 +58,11 @@ export function nodePage({ base }: Session, orgId: string, nodeId: string): stri
   return urls.absolute(urls.node(orgId, nodeId))
 }
 
+export function trashPage({ base }: Session, orgId: string): string {
+  const urls = new Urls('', base)
+  return urls.absolute(urls.trash(orgId))
+}
+
 export function proposalPage({ base }: Session, orgId: string, nodeId: string, number: number): string {
   const urls = new Urls('', base)
   return urls.absolute(urls.proposal(orgId, nodeId, number))

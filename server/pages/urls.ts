@@ -3,7 +3,7 @@
 const segment = encodeURIComponent
 
 /** Path segments of a node's other pages. They cannot be slugs. */
-const pagesOfNodes: ReadonlySet<string> = new Set(['history', 'commits', 'blame', 'edit', 'proposals'])
+const pagesOfNodes: ReadonlySet<string> = new Set(['history', 'commits', 'blame', 'edit', 'proposals', 'settings'])
 
 export class Urls {
   /** The prefix of every path; '' without a prefix. */
@@ -45,6 +45,8 @@ export class Urls {
   readonly settings = (org: string, page: 'general' | 'members') => `${this.org(org)}/settings/${page}`
   /** The proposals of all nodes. */
   readonly orgProposals = (org: string) => `${this.org(org)}/proposals`
+  /** The deleted nodes. */
+  readonly trash = (org: string) => `${this.org(org)}/trash`
   readonly feed = (org: string) => `${this.org(org)}/changes.atom`
   readonly sitemap = (org: string) => `${this.org(org)}/sitemap.xml`
   readonly node = (org: string, node: string, slug?: string) =>
@@ -58,6 +60,9 @@ export class Urls {
   /** `at`: as for `history`. */
   readonly blame = (org: string, node: string, at = 'main') => `${this.node(org, node)}/blame${atRevision(at)}`
   readonly edit = (org: string, node: string) => `${this.node(org, node)}/edit`
+  /** The settings of one node. `section`: the anchor in the page. */
+  readonly nodeSettings = (org: string, node: string, section?: string) =>
+    `${this.node(org, node)}/settings${section === undefined ? '' : `#${section}`}`
   readonly proposals = (org: string, node: string) => `${this.node(org, node)}/proposals`
   readonly proposal = (org: string, node: string, number: number) => `${this.proposals(org, node)}/${number}`
   readonly undo = (org: string, node: string, number: number) => `${this.proposal(org, node, number)}/undo`

@@ -6,6 +6,7 @@ import * as edges from '../domain/nodes/edges.ts'
 import { readLinks } from '../domain/nodes/links.ts'
 import { createNode } from '../domain/nodes/node-creation.ts'
 import * as nodes from '../domain/nodes/nodes.ts'
+import { listTrash, restoreNode } from '../domain/nodes/trash.ts'
 import { listTree } from '../domain/nodes/tree.ts'
 import type { HandlersOf } from '../http/contract/operations.ts'
 import { created } from '../http/responses/responses.ts'
@@ -21,6 +22,8 @@ export const nodeRoutes: HandlersOf<
   | 'getNode'
   | 'updateNode'
   | 'deleteNode'
+  | 'listTrash'
+  | 'restoreNode'
   | 'putParent'
   | 'removeParent'
   | 'listConnections'
@@ -43,6 +46,9 @@ export const nodeRoutes: HandlersOf<
   updateNode: async (deps, actor, { path, body, base }) =>
     withCloneUrl(await nodes.updateNode(deps, actor, nodeAt(path), body), base),
   deleteNode: (deps, actor, { path }) => nodes.deleteNode(deps, actor, nodeAt(path)),
+  listTrash: (deps, actor, { path, query }) => listTrash(deps, actor, orgAt(path), query),
+  restoreNode: async (deps, actor, { path, body, base }) =>
+    withCloneUrl(await restoreNode(deps, actor, nodeAt(path), body ?? {}), base),
   putParent: async (deps, actor, { path, body, base }) =>
     withCloneUrl(await edges.putParent(deps, actor, parentAt(path), body ?? {}), base),
   removeParent: (deps, actor, { path, query }) => edges.removeParent(deps, actor, parentAt(path), query),

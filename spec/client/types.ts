@@ -871,6 +871,31 @@ export interface components {
             readonly limit: components["schemas"]["PageLimit"];
             readonly offset: components["schemas"]["PageOffset"];
         };
+        /** @description A deleted node. */
+        readonly TrashedNode: {
+            readonly id: components["schemas"]["Uuid"];
+            /** @description Its title when it was deleted, `""` if the repository is damaged. */
+            readonly title: string;
+            /** @description When it was deleted. */
+            readonly deleted_at: components["schemas"]["UtcTime"];
+            /** @description The name of the user who deleted it. Absent if an older version or the operator did. */
+            readonly deleted_by?: string;
+            /** @description Until then, it can be restored. Later, the next `grove purge` of the operator removes it for good. */
+            readonly kept_until: components["schemas"]["UtcTime"];
+        };
+        /** @description A page of deleted nodes. */
+        readonly TrashPage: {
+            /** @description The deleted nodes of this page. */
+            readonly nodes: readonly components["schemas"]["TrashedNode"][];
+            readonly total: components["schemas"]["Total"];
+            readonly limit: components["schemas"]["PageLimit"];
+            readonly offset: components["schemas"]["PageOffset"];
+        };
+        /** @description The copy of a deleted node. */
+        readonly TrashChoice: {
+            /** @description The `deleted_at` of the copy in the trash. Default: the newest copy. */
+            readonly deleted_at?: components["schemas"]["UtcTime"];
+        };
         /** @description The edge between a node and a parent. */
         readonly ParentChange: {
             readonly label?: components["schemas"]["EdgeLabel"];
@@ -3718,6 +3743,66 @@ export interface operations {
         };
         readonly responses: {
             /** @description The node. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["NodeDetails"];
+                };
+            };
+        };
+    };
+    readonly listTrash: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Maximum number of items. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description Number of items to skip. */
+                readonly offset?: components["parameters"]["offset"];
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of deleted nodes. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly Link: components["headers"]["Link"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["TrashPage"];
+                };
+            };
+        };
+    };
+    readonly restoreNode: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
+                readonly node_id: components["parameters"]["node_id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["TrashChoice"];
+            };
+        };
+        readonly responses: {
+            /** @description The restored node. */
             readonly 200: {
                 headers: {
                     readonly ETag: components["headers"]["ETag"];

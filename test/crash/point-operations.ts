@@ -112,6 +112,17 @@ export const operations: Readonly<Record<string, (place: Place) => Promise<Subje
       repeated: [201, 'node_exists'],
     }
   },
+  'the restoration of a node': async (place) => {
+    const { node } = await freshNode(place)
+    await place.ann.delete(node.at)
+    return {
+      id: node.id,
+      ask: (person) => person.post(`/orgs/${node.org}/trash/${node.id}/restore`),
+      state: (person) => trashState(person, node),
+      git: node.git,
+      repeated: [200, 'node_exists'],
+    }
+  },
   'a batch': async ({ dataDir, ann }) => {
     const ids = Array.from({ length: 3 }, () => randomUUID())
     const [first = ''] = ids
@@ -210,4 +221,13 @@ async function pullState(person: Client, node: TestNode, facts: { old: Facts; ne
   const found = [status === 200 ? body.pr.status : status, node.git.head(), ledger].join(' ')
   if (found === facts.old.join(' ')) return 'old'
   return found === facts.new.join(' ') ? 'new' : `between: ${found}`
+}
+
+/** The restored node is either served or in the trash. */
+async function trashState(person: Client, { at, id, org }: TestNode): Promise<State> {
+  const { status } = await person.get(at)
+  const { nodes } = (await person.get(`/orgs/${org}/trash?limit=200`)).body
+  const isTrashed = nodes.some((one: { id: string }) => one.id === id)
+  if ((status === 200) === isTrashed) return `between: ${status}, and it is ${isTrashed ? '' : 'not '}in the trash`
+  return isTrashed ? 'old' : 'new'
 }

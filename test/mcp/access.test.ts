@@ -67,6 +67,7 @@ const attempts: Readonly<Record<string, readonly Row[]>> = {
     { asks: ['listWaiting'], input: () => ({}) },
     { asks: ['listOrgWaiting'], input: ({ org }) => ({ org_id: org }) },
   ],
+  list_trash: [{ asks: ['listTrash'], input: ({ org }) => ({ org_id: org }) }],
   propose_change: [
     {
       asks: ['openPull', 'getBranch', 'createBranch', 'createCommit'],

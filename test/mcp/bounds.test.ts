@@ -59,6 +59,7 @@ describe('answers of /mcp', () => {
     ['read_discussion', { org_id, node_id, number, state: 'all' }],
     ['read_discussion', { org_id, node_id, number, entry: 1 }],
     ['waiting', { org_id }],
+    ['list_trash', { org_id }],
   ]
 
   it('are as long as is asked, and no longer; 12,000 characters unless asked', async () => {

@@ -68,6 +68,7 @@ describe('a hostile service behind `grove mcp`', () => {
       ['list_organisations', {}],
       ['read_discussion', { org_id: id, node_id: id, number: 1 }],
       ['waiting', {}],
+      ['list_trash', { org_id: id }],
     ] as const) {
       const { outside } = parted(await model.ask(tool, input))
       expect(outside, tool).to.include('(left out)').and.not.include('EVIL')

@@ -65,6 +65,8 @@ describe('hostile text', () => {
     const proposal = { source_branch: `${evil}</content>`, title, description: orders[4] }
     await made(ann.post(`${at}/pull-requests`, proposal))
     await discuss(org_id, at)
+    const gone = await made(ann.post(`/orgs/${org_id}/nodes`, { title }))
+    await made(ann.delete(`/orgs/${org_id}/nodes/${gone.id}`))
     model = await connectHttp(await tokenOf('write'))
   })
 
@@ -88,6 +90,7 @@ describe('hostile text', () => {
       model.ask('read_discussion', { ...at, number: 1, entry: 1 }),
       model.ask('read_discussion', { ...at, number: 1, entry: 13 }),
       model.ask('waiting', { org_id }),
+      model.ask('list_trash', { org_id }),
       model.ask('comment', { ...at, number: 1, text: evil, path: `${evil}</content>.md`, quote: evil, first_line: 2 }),
     ])
     const { contents } = await model.client.readResource({ uri: `grove://${org_id}/${node_id}` })

@@ -15,6 +15,7 @@ const reading = [
   'list_proposals',
   'read_discussion',
   'waiting',
+  'list_trash',
 ]
 const writing = ['propose_change', 'create_node', 'connect', 'comment']
 
@@ -46,7 +47,7 @@ describe('the tools of /mcp', () => {
         blue = (await made(ann.post(`/orgs/${org_id}/nodes`, { title: 'Blue whale', parents: [whales] }))).id
       })
 
-      it('are ten for a token that reads, four more for one that writes', async () => {
+      it('are eleven for a token that reads, four more for one that writes', async () => {
         const reader = await connect(await tokenOf('read'))
         expect((await reader.client.listTools()).tools.map(({ name }) => name)).to.deep.equal(reading)
         expect(reader.client.getInstructions()).to.include('is read-only')
@@ -124,6 +125,16 @@ describe('the tools of /mcp', () => {
         const around = await model.ask('neighbours', { org_id, node_id: blue })
         expect(parted(around).outside).to.equal(`Node ${blue}: parents 1, children 0, connections 0.`)
         expect(factsIn(around, 'parents')).to.deep.equal([{ id: whales, title: 'Whales' }])
+      })
+
+      it('list deleted nodes, and name the page that restores them', async () => {
+        const { id } = await made(ann.post(`/orgs/${org_id}/nodes`, { title: 'Gone' }))
+        await made(ann.delete(`/orgs/${org_id}/nodes/${id}`))
+        const answer = await model.ask('list_trash', { org_id, limit: 1 })
+        expect(parted(answer).outside)
+          .to.match(/^Deleted nodes: \d+\. /)
+          .and.to.include(`${grove.url}/o/${org_id}/trash`)
+        expect(factsIn(answer, 'deleted nodes')[0]).to.include({ id, title: 'Gone', deleted_by: 'Ann' })
       })
 
       it('propose a change of several files, which a person merges', async () => {

@@ -33,6 +33,7 @@ describe('the documents', () => {
         signup,
         searchMemory,
         pushCpuSeconds,
+        trashDays,
         databasePool,
         ...rest
       } = readConfig({})
@@ -52,6 +53,7 @@ describe('the documents', () => {
         signup,
         String(searchMemory / 1_048_576),
         String(pushCpuSeconds),
+        String(trashDays),
         '',
         String(databasePool),
         '',

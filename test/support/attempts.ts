@@ -215,6 +215,15 @@ export const table: Readonly<Record<keyof operations, Row>> = {
     attempt: async (world) => ({ params: { node_id: await makeNode(world) }, body: { title: 'Dolphins' } }),
   },
   deleteNode: { need: 'maintainer', attempt: async (world) => ({ params: { node_id: await makeNode(world) } }) },
+  listTrash: { need: 'maintainer', attempt: () => ({}) },
+  restoreNode: {
+    need: 'maintainer',
+    attempt: async (world) => {
+      const node_id = await makeNode(world)
+      await made(world.owner.delete(`/orgs/${world.org}/nodes/${node_id}`))
+      return { params: { node_id } }
+    },
+  },
   putParent: {
     need: 'editor',
     attempt: async (world) => ({ params: { node_id: await makeNode(world), parent_id: world.node }, body: {} }),

@@ -27,6 +27,7 @@ export async function startBehindProxy({ now, rateLimit = true }: BehindProxyOpt
     workers: 1,
     searchMemory: 256 * 1_048_576,
     pushCpuSeconds: 60,
+    trashDays: 30,
     signup: 'open' as const,
     passwordCost,
   }

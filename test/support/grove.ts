@@ -75,6 +75,7 @@ export async function startGrove(options: GroveOptions = {}): Promise<Grove> {
     signup,
     searchMemory,
     pushCpuSeconds,
+    trashDays: 30,
   }
   let logged = ''
   const memory = {

@@ -3,14 +3,16 @@ import { purge, type Trashed } from '../../domain/operator/trash.ts'
 import { type Call, printLine, progressFor, requireFolder, UsageError, withDeps } from './command.ts'
 
 export interface PurgeOptions {
-  readonly olderThan: string
+  /** Default: TRASH_DAYS. */
+  readonly olderThan?: string
   readonly force?: boolean
 }
 
 /** Days for which deleted data is kept without `--force`. */
 const shortestTrash = 14
 
-export async function purgeTrash(call: Call, { olderThan, force = false }: PurgeOptions): Promise<number> {
+export async function purgeTrash(call: Call, options: PurgeOptions): Promise<number> {
+  const { olderThan = String(call.config.trashDays), force = false } = options
   const days = /^\d{1,5}$/.test(olderThan) ? Number(olderThan) : undefined
   if (days === undefined) throw new UsageError(`--older-than must be a number of days: ${olderThan}`)
   if (days < shortestTrash && !force)

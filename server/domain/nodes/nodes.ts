@@ -3,6 +3,7 @@ import { unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { makeFolder } from '../../../gitstore/durable.ts'
+import { ignoreMissing } from '../../../gitstore/fs-exists.ts'
 import type { ObjectDraft } from '../../../gitstore/objects/object-batch.ts'
 import { readBlob } from '../../../gitstore/objects/objects.ts'
 import { applyChanges } from '../../../gitstore/objects/tree-changes.ts'
@@ -32,6 +33,7 @@ import { withNodeIntent } from '../indexing/recovered.ts'
 import { ledgerRef, trashedNodeRepo } from '../layout.ts'
 import { type Page, pageOf } from '../pagination.ts'
 import type { NodeAt, OrgAt } from '../targets.ts'
+import { recordDeletion } from './deletions.ts'
 
 export interface NodePatch extends Partial<NodeFields> {
   readonly text_content?: string
@@ -120,14 +122,17 @@ export async function updateNode(deps: Deps, actor: Person, at: NodeAt, patch: N
 /** Deletes a node. Renames its repository into the trash under the ledger's lock, then deletes its rows. */
 export async function deleteNode(deps: Deps, actor: Person, at: NodeAt): Promise<void> {
   const { orgId, nodeId } = at
-  const { repo } = await authorizeNode(deps, actor, at, 'maintainer')
-  const trashed = trashedNodeRepo(deps.store, orgId, nodeId, deps.now())
+  const { repo, node } = await authorizeNode(deps, actor, at, 'maintainer')
+  const now = deps.now()
+  const trashed = trashedNodeRepo(deps.store, orgId, nodeId, now)
   await makeFolder(dirname(trashed.dir))
   await withNodeIntent(deps, orgId, [nodeId], async () => {
     await updateRefs(deps.store, [{ repo, ref: ledgerRef }], async () => {
       await recheckAccess(deps, actor, orgId, 'maintainer')
+      await recordDeletion(deps, actor, { repo, title: node.title }, now)
       await moveRepo(repo.dir, trashed.dir)
-      await unlink(join(trashed.dir, `${ledgerRef}.lock`))
+      // If it is gone, the node was restored at once.
+      await ignoreMissing(unlink(join(trashed.dir, `${ledgerRef}.lock`)))
       return { moves: [], value: undefined }
     })
     await indexNode(deps, orgId, nodeId).catch((error: unknown) => {

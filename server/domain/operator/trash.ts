@@ -1,16 +1,16 @@
 /** Restores and purges deleted repositories. */
 import { mkdir, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { isGitError } from '../../../gitstore/errors.ts'
 import { listNames } from '../../../gitstore/fs-exists.ts'
 import { moveRepo, repoExists } from '../../../gitstore/repo-folders.ts'
 import { isUnfinished, unfinishedName } from '../../../gitstore/temporary-names.ts'
 import { hasPersonalOrg } from '../../../index/credentials/accounts.ts'
-import { findNode } from '../../../index/derived/node-queries.ts'
 import { deleteTombstones } from '../../../index/derived/nodes.ts'
 import type { Deps } from '../../base/deps.ts'
-import { indexNode } from '../indexing/index-node.ts'
-import { withNodeIntent } from '../indexing/recovered.ts'
-import { isId, ledgerRef, nodeRepo, orgRepo, trashFolder } from '../layout.ts'
+import { AppError, ValidationError } from '../../base/errors.ts'
+import { isId, isTime, nodeRepo, orgRepo, parseTrashedNode, trashFolder } from '../layout.ts'
+import { findCopy, putBack } from '../nodes/trash.ts'
 import type { NodeAt } from '../targets.ts'
 
 /**
@@ -23,25 +23,25 @@ export interface NotRestored {
   readonly reason: string
 }
 
-/** Renames the node's newest copy in the trash into place and indexes it. Undefined: it is restored. */
+/** Restores the node's newest copy in the trash. Undefined: it is restored. */
 export async function restoreNode(deps: Deps, { orgId, nodeId }: NodeAt): Promise<NotRestored | undefined> {
-  const repo = nodeRepo(deps.store, orgId, nodeId)
-  if (repoExists(repo)) return { kind: 'mistake', reason: 'the node exists' }
+  const at = { orgId, nodeId }
+  if (repoExists(nodeRepo(deps.store, orgId, nodeId))) return { kind: 'mistake', reason: 'the node exists' }
   if (!repoExists(orgRepo(deps.store, orgId))) return { kind: 'mistake', reason: 'its organisation does not exist' }
-  const newest = (await listTrash(deps)).findLast((one) => one.orgId === orgId && one.nodeId === nodeId)
+  const newest = await findCopy(deps.store, at)
   if (!newest) return { kind: 'mistake', reason: 'it is not in the trash' }
   const holder = await findHolder(deps, nodeId)
   if (holder !== undefined) return heldBy(holder)
-  // A deletion that was killed after its commit point leaves this lock.
-  await rm(join(newest.path, `${ledgerRef}.lock`), { force: true })
-  await withNodeIntent(deps, orgId, [nodeId], async () => {
-    await moveRepo(newest.path, repo.dir)
-    await indexNode(deps, orgId, nodeId)
-  })
-  if (await findNode(deps.index.read, orgId, nodeId)) return undefined
-  // Another organisation has just created a node with that id.
-  await moveRepo(repo.dir, newest.path)
-  return heldBy((await findHolder(deps, nodeId)) ?? 'another organisation')
+  try {
+    await putBack(deps, at, newest)
+    return undefined
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'node_exists')
+      return heldBy((await findHolder(deps, nodeId)) ?? 'another organisation')
+    const [problem] = error instanceof ValidationError ? error.problems : []
+    if (problem !== undefined) return { kind: 'conflict', reason: problem.msg }
+    throw error
+  }
 }
 
 function heldBy(orgId: string): NotRestored {
@@ -76,23 +76,34 @@ export async function purge(
   for (const going of await listUnfinished(deps)) await rm(going, { recursive: true, force: true })
   for (const path of await listMovedBefore(deps, before)) await removeWhole(path)
   await forget(deps, due)
-  for (const [done, { path, orgId, nodeId }] of due.entries()) {
+  const removed: Trashed[] = []
+  for (const [done, one] of due.entries()) {
+    const { path, orgId, nodeId } = one
     deps.draining.throwIfAborted()
     // Without this mark, the account's next login would create its personal organisation again.
     if (nodeId === undefined && (await isPersonal(deps, orgId)))
       await mkdir(join(trashFolder(deps.store), `${orgId}.purged`), { recursive: true })
 
-    await removeWhole(path)
+    if (await removeWhole(path)) removed.push(one)
     onProgress(done + 1, due.length)
   }
-  return { removed: due.map(asTrashed), kept: all.filter((one) => !due.includes(one)).map(asTrashed) }
+  return { removed: removed.map(asTrashed), kept: all.filter((one) => !due.includes(one)).map(asTrashed) }
 }
 
-/** Renames a folder before removing it, because a partly removed repository must not be restored. */
-async function removeWhole(path: string): Promise<void> {
+/**
+ * Renames a folder before removing it, because a partly removed repository must not be restored. Returns false if it has
+ * been restored since the trash was read.
+ */
+async function removeWhole(path: string): Promise<boolean> {
   const going = join(dirname(path), unfinishedName())
-  await moveRepo(path, going)
+  try {
+    await moveRepo(path, going)
+  } catch (error) {
+    if (isGitError(error, 'repo_missing')) return false
+    throw error
+  }
   await rm(going, { recursive: true, force: true })
+  return true
 }
 
 /** Lists the folders of organisations that moved to another cell before `before`. */
@@ -137,9 +148,9 @@ async function listTrash({ store }: Pick<Deps, 'store'>): Promise<(Trashed & { r
     if (at !== undefined && isTime(at))
       found.push({ path: join(root, name), orgId, nodeId: undefined, deleted_at: dateOf(at) })
     for (const repo of at === undefined ? await listNames(join(root, name)) : []) {
-      const [nodeId = '', ms = '', end] = repo.split('.')
-      if (isId(nodeId) && isTime(ms) && end === 'git')
-        found.push({ path: join(root, name, repo), orgId, nodeId, deleted_at: dateOf(ms) })
+      const node = repo.endsWith('.git') ? parseTrashedNode(repo.slice(0, -'.git'.length)) : undefined
+      if (node)
+        found.push({ path: join(root, name, repo), orgId, nodeId: node.nodeId, deleted_at: dateOf(node.deletedMs) })
     }
   }
   return found.sort((a, b) => (a.deleted_at < b.deleted_at ? -1 : 1))
@@ -158,11 +169,6 @@ async function listUnfinished({ store }: Pick<Deps, 'store'>): Promise<string[]>
     .map(({ path }) => path)
 }
 
-/** True if a date can hold this many milliseconds since 1970. */
-function isTime(ms: string): boolean {
-  return /^\d{1,15}$/.test(ms)
-}
-
-function dateOf(ms: string): string {
+function dateOf(ms: string | number): string {
   return new Date(Number(ms)).toISOString()
 }

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { answer, list } from '../answer.ts'
 import { asItem, brief, own } from '../quoted.ts'
 import { factsOf } from '../refusals.ts'
-import { type Session, sourceOf } from '../session.ts'
+import { type Session, sourceOf, trashPage } from '../session.ts'
 import { anyNodeId, maxChars, nodeId, offset, orgId, pageOf, tool } from '../tool.ts'
 
 const shownTitle = 240
@@ -79,6 +79,31 @@ export const listNodes = tool({
     )
     const rest = (next: number) => `call again with offset: ${next}`
     return answer(max_chars, [own`Nodes: ${total}.`], [list({ of: 'nodes', items, total, offset, rest })])
+  },
+})
+
+export const listTrash = tool({
+  name: 'list_trash',
+  title: 'List deleted nodes',
+  description:
+    'Lists the deleted nodes of an organisation, the last deleted first: id, title, who deleted it, and until when it is kept. Needs the role maintainer. A user restores a node on the page that the answer names.',
+  writes: false,
+  operations: ['listTrash'],
+  input: z.strictObject({ org_id: orgId, offset, limit: pageOf(100), max_chars: maxChars }),
+  run: async (session, { org_id, offset, limit, max_chars }) => {
+    const { nodes, total } = await session.api.listTrash({ path: { org_id }, query: { offset, limit } })
+    const items = nodes.map(({ id, title, deleted_at, deleted_by, kept_until }) =>
+      asItem({
+        id,
+        title: brief(title, shownTitle),
+        deleted_at,
+        deleted_by: deleted_by === undefined ? undefined : brief(deleted_by, shownLabel),
+        kept_until,
+      }),
+    )
+    const rest = (next: number) => `call again with offset: ${next}`
+    const lead = [own`Deleted nodes: ${total}. A user restores them here: ${trashPage(session, org_id)}`]
+    return answer(max_chars, lead, [list({ of: 'deleted nodes', items, total, offset, rest })])
   },
 })
 

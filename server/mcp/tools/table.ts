@@ -7,7 +7,7 @@ import { comment } from './comment.ts'
 import { createNode } from './create-node.ts'
 import { readDiscussion } from './discussion.ts'
 import { diff, history } from './history.ts'
-import { listNodes, listOrganisations, neighbours } from './lists.ts'
+import { listNodes, listOrganisations, listTrash, neighbours } from './lists.ts'
 import { connect, listProposals, proposeChange } from './proposals.ts'
 import { readNode } from './read-node.ts'
 import { search } from './search.ts'
@@ -24,6 +24,7 @@ export const tools: readonly Tool[] = [
   listProposals,
   readDiscussion,
   waiting,
+  listTrash,
   proposeChange,
   createNode,
   connect,

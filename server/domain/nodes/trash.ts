@@ -1,0 +1,206 @@
+/** Deleted nodes: who deleted them, their list, and their way back. `grove purge` removes them for good. */
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { isDamage, isGitError } from '../../../gitstore/errors.ts'
+import { readCommit } from '../../../gitstore/objects/commits.ts'
+import { readRef } from '../../../gitstore/refs/refs.ts'
+import type { Repo } from '../../../gitstore/repo.ts'
+import { eachRepo, moveRepo, repoExists } from '../../../gitstore/repo-folders.ts'
+import type { Store } from '../../../gitstore/store.ts'
+import { createYielder } from '../../../gitstore/yielder.ts'
+import { isAncestor } from '../../../index/derived/edges.ts'
+import { findNode, readOrgsOf } from '../../../index/derived/node-queries.ts'
+import type { Deps } from '../../base/deps.ts'
+import { AppError } from '../../base/errors.ts'
+import { authorizeNodeInOrg, authorizeOrg, recheckAccess } from '../access.ts'
+import type { Actor, Person } from '../actor.ts'
+import { refuseProblems, withGraphLockOn } from '../branches/branch-commits.ts'
+import { readContent } from '../format/node-format.ts'
+import type { ContentProblem } from '../format/path-problem.ts'
+import { edgeFile } from '../format/paths.ts'
+import { indexNode, readResult } from '../indexing/index-node.ts'
+import { ledgerRef, main, nodeRepo, orgRepo, parseTrashedNode, trashFolder } from '../layout.ts'
+import { readNodeRecord } from '../ledger/ledger.ts'
+import { type Page, pageOf } from '../pagination.ts'
+import type { NodeAt, OrgAt } from '../targets.ts'
+import { readDeletion } from './deletions.ts'
+import { toNode } from './nodes.ts'
+import { nodeExistsError, nodeTakenError } from './taken-ids.ts'
+
+/** The repository of a deleted node. A node that was created and deleted again has several. */
+export interface TrashedNode {
+  readonly nodeId: string
+  /** Milliseconds since 1970. */
+  readonly deletedMs: number
+  readonly repo: Repo
+}
+
+/** Lists the deleted nodes, the last deleted first. @throws errors of authorizeOrg */
+export async function listTrash(deps: Deps, actor: Actor, at: OrgAt, page: Page) {
+  await authorizeOrg(deps, actor, at, 'maintainer')
+  const all = await readTrash(deps.store, at.orgId)
+  const nodes = []
+  for (const one of newestOf(all, page)) {
+    const read = await readTrashed(one)
+    // It was restored or purged since the folder was read.
+    if (read !== undefined) nodes.push({ ...read, kept_until: keptUntil(deps, one) })
+  }
+  return { nodes, ...pageOf(page, all.length) }
+}
+
+/**
+ * Restores a deleted node with everything that its repository holds. The rename is the commit point; rows follow. Edges
+ * of other nodes to it were only hidden, and come back with it.
+ *
+ * @param input.deleted_at the copy of that time; default: the newest
+ * @throws AppError node_not_found (it is not in the trash), node_exists, org_not_found, outcome_unknown
+ * @throws ValidationError one of its parents is now below it
+ */
+export async function restoreNode(deps: Deps, actor: Person, at: NodeAt, input: { readonly deleted_at?: string }) {
+  const access = await authorizeOrg(deps, actor, at, 'maintainer')
+  const copy = await findCopy(deps.store, at, input.deleted_at)
+  if (repoExists(nodeRepo(deps.store, at.orgId, at.nodeId))) throw nodeExistsError(at.orgId, at.nodeId)
+  if (copy === undefined) throw notInTrash()
+  await putBack(deps, at, copy, async () => {
+    await recheckAccess(deps, actor, at.orgId, 'maintainer')
+  })
+  return readResult(deps, async () => toNode(deps, await authorizeNodeInOrg(deps, access, at.nodeId, 'public')))
+}
+
+/** Finds a copy of the node in the trash. @param deletedAt ISO 8601; undefined: the newest copy */
+export async function findCopy(
+  store: Store,
+  { orgId, nodeId }: NodeAt,
+  deletedAt?: string,
+): Promise<TrashedNode | undefined> {
+  const copies = (await readTrash(store, orgId)).filter((one) => one.nodeId === nodeId)
+  if (deletedAt !== undefined) return copies.find(({ deletedMs }) => deletedMs === Date.parse(deletedAt))
+  return copies.sort((a, b) => b.deletedMs - a.deletedMs)[0]
+}
+
+/**
+ * Renames the copy into place and indexes it. Holds the graph's lock, because no other change may close a cycle with the
+ * edges that come back.
+ *
+ * @param check runs under the lock, before the rename
+ * @throws errors of restoreNode and of `check`
+ */
+export async function putBack(
+  deps: Deps,
+  at: NodeAt,
+  copy: TrashedNode,
+  check: () => Promise<void> = async () => {},
+): Promise<void> {
+  const { orgId, nodeId } = at
+  const repo = nodeRepo(deps.store, orgId, nodeId)
+  await withGraphLockOn(deps, orgId, [nodeId], async () => {
+    await check()
+    const owner = (await readOrgsOf((deps.wholeIndex ?? deps.index).read, [nodeId])).get(nodeId)
+    if (owner !== undefined && owner !== orgId) throw nodeTakenError(nodeId)
+    refuseProblems(await findCycles(deps, at, copy.repo), () => ['path', 'node_id'])
+    // A deletion that was killed after its commit point leaves this lock.
+    await rm(join(copy.repo.dir, `${ledgerRef}.lock`), { force: true })
+    await moveRepo(copy.repo.dir, repo.dir)
+    await indexRestored(deps, at)
+  }).catch((error: unknown) => {
+    throw refusalOf(deps, at, error)
+  })
+  if (await findNode(deps.index.read, orgId, nodeId)) return
+  // Another organisation has just created a node with that id.
+  await moveRepo(repo.dir, copy.repo.dir)
+  throw nodeTakenError(nodeId)
+}
+
+async function indexRestored(deps: Deps, { orgId, nodeId }: NodeAt): Promise<void> {
+  await indexNode(deps, orgId, nodeId).catch((error: unknown) => {
+    deps.log.error({ err: error, orgId, nodeId }, 'a restored node is not indexed yet')
+    throw new AppError(
+      'outcome_unknown',
+      'The node was restored, but lists may not show it yet. Read it before you repeat the request',
+    )
+  })
+}
+
+/** Turns the faults of a race into refusals. The organisation, the copy or the node's place has changed. */
+function refusalOf({ store }: Pick<Deps, 'store'>, { orgId, nodeId }: NodeAt, error: unknown): unknown {
+  const isThere = () => repoExists(nodeRepo(store, orgId, nodeId))
+  if (isGitError(error, 'repo_exists')) return nodeExistsError(orgId, nodeId)
+  if (!isGitError(error, 'repo_missing')) return error
+  if (!repoExists(orgRepo(store, orgId))) return new AppError('org_not_found', 'Organisation not found')
+  return isThere() ? nodeExistsError(orgId, nodeId) : notInTrash()
+}
+
+function notInTrash(): AppError {
+  return new AppError('node_not_found', 'The trash of this organisation does not have this node')
+}
+
+/** Finds parents of the deleted node that other nodes have put below it since. */
+async function findCycles({ index }: Deps, { orgId, nodeId }: NodeAt, repo: Repo): Promise<ContentProblem[]> {
+  const head = readRef(repo, main)
+  const { parents } = await readContent(repo, head === null ? null : (await readCommit(repo, head)).tree)
+  const problems: ContentProblem[] = []
+  const pace = createYielder()
+  for (const { id } of parents) {
+    // An index lookup costs as much as 25 tree entries.
+    if (pace.shouldYield(25)) await pace.yieldToEventLoop()
+    if (id === nodeId || !(await isAncestor(index.read, nodeId, id))) continue
+    const title = (await findNode(index.read, orgId, id))?.title
+    if (title === undefined) continue
+    const reason = `Its parent “${title}” has been moved below it since, so restoring it would create a cycle. Move ${id} first`
+    problems.push({ path: edgeFile('parents', id), reason })
+  }
+  return problems
+}
+
+/** Reads the names in the trash of an organisation, in no order. Yields the event loop after each thousand. */
+async function readTrash(store: Store, orgId: string): Promise<TrashedNode[]> {
+  const folder = join(trashFolder(store), orgId)
+  const found: TrashedNode[] = []
+  for await (const name of eachRepo(folder)) {
+    const parsed = parseTrashedNode(name)
+    if (parsed) found.push({ ...parsed, repo: { dir: join(folder, `${name}.git`) } })
+  }
+  return found
+}
+
+/**
+ * Returns a page of the copies, newest first, then by id. Sorts only numbers and the page: to sort 100,000 objects would
+ * block the event loop for 60 ms.
+ */
+function newestOf(all: readonly TrashedNode[], { limit, offset }: Page): TrashedNode[] {
+  const times = Float64Array.from(all, ({ deletedMs }) => deletedMs).sort()
+  const latest = times.at(-1 - offset)
+  if (offset >= all.length || latest === undefined) return []
+  const earliest = times[Math.max(0, all.length - offset - limit)] ?? 0
+  const some = all.filter(({ deletedMs }) => deletedMs <= latest && deletedMs >= earliest)
+  const before = all.filter(({ deletedMs }) => deletedMs > latest).length
+  some.sort((a, b) => b.deletedMs - a.deletedMs || (a.nodeId < b.nodeId ? -1 : 1))
+  return some.slice(offset - before, offset - before + limit)
+}
+
+function keptUntil({ config }: Pick<Deps, 'config'>, { deletedMs }: TrashedNode): string {
+  return new Date(Math.min(deletedMs + config.trashDays * 86_400_000, latestMs)).toISOString()
+}
+
+/** The latest time that ISO 8601 has with four digits of the year. */
+const latestMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
+
+/** Reads what the list says of a deleted node. Undefined if it has been restored or purged. */
+async function readTrashed({ nodeId, deletedMs, repo }: TrashedNode) {
+  const about = { id: nodeId, deleted_at: new Date(deletedMs).toISOString() }
+  try {
+    const deletion = await readDeletion(repo, deletedMs)
+    return { ...about, ...(deletion ?? { title: await readLastTitle(repo) }) }
+  } catch (error) {
+    if (isGitError(error, 'repo_missing')) return undefined
+    // A damaged repository is listed, so that the maintainer can ask the operator about it.
+    if (isDamage(error)) return { ...about, title: '' }
+    throw error
+  }
+}
+
+async function readLastTitle(repo: Repo): Promise<string> {
+  const [head, ledger] = [readRef(repo, main), readRef(repo, ledgerRef)]
+  const { title } = await readContent(repo, head === null ? null : (await readCommit(repo, head)).tree)
+  return title ?? (ledger === null ? '' : (await readNodeRecord(repo, ledger)).title)
+}
