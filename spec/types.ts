@@ -984,12 +984,29 @@ export interface paths {
          *     are wiki links and embeds, Markdown links, images and references, URLs with a scheme, and `href` and `src` in
          *     HTML. Code, comments (`<!-- -->`, `%% %%`), front matter, TOML tables and shortcode tags are skipped.
          *
-         *     Text, files and connections are those of the revision. Nodes, their titles and `source_path` are current.
-         *     Links are resolved as by `grove import`: first by the nodes' `source_path`, then by their `aliases`, then by
-         *     an existing connection of the node. An import or the page editor must have created that connection from a link
-         *     with this name, or its target must have this title. A connection created from a link only resolves links of
-         *     the same type, `links_to` or `embeds`. Of `source_path`, the oldest 10,000 in the organisation are used. Of
-         *     `aliases`, 200 of each node are used.
+         *     Text, files and connections are those of the revision. Nodes, their titles, `aliases` and `source_path` are
+         *     current. A link is resolved by the first of these rules that finds one node:
+         *
+         *     1. `source_path`, then `aliases` of nodes with a `source_path`, as by `grove import`. If a connection was made
+         *        from this name in this text, and no connection leads to the node that was found, rule 3 decides instead.
+         *     2. A file of the node.
+         *     3. A connection that an import or the page editor made from a link with this name. It holds after its node is
+         *        renamed, and also if another node takes the name.
+         *     4. A connection whose target has this title.
+         *     5. Wiki links: a connection of the link's type, with any id, whose target had this title before. The last 100
+         *        commits of its `main` count.
+         *     6. Wiki links: the title of a node, then an alias of a node without `source_path`. Case is ignored. Two nodes
+         *        with the same title resolve nothing.
+         *     7. Wiki links: as rule 5, with a connection of any type.
+         *
+         *     A connection made from a link only resolves links of its type, `links_to` or `embeds`. Rules 3 to 5 also use
+         *     the connections that links have made on `main` since the revision. Rule 6 needs no connection: a link to a
+         *     title that is created later leads there at the next read. The page editor adds the connection when it next
+         *     saves the text. Until then the link is not in `connections`. Commits, pushes and `POST …/nodes` store the
+         *     connections that they contain, and no others.
+         *
+         *     Of `source_path` and `aliases`, the oldest 10,000 nodes that have one are used, and 200 aliases of each. Of
+         *     a text, 2,000 different names are searched by rule 6, and 50 connections by rules 5 and 7.
          */
         get: operations["listLinks"];
         put?: never;

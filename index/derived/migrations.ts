@@ -72,6 +72,11 @@ export const indexMigrations: Record<string, Migration> = {
       await run(db, reviews)
     },
   },
+  '014_titles': {
+    async up(db: Kysely<unknown>): Promise<void> {
+      await run(db, ['create index node_by_title on node (org_id, lower(title), id)'])
+    },
+  },
 }
 
 /** Entries of pull requests. They are read from the ledgers, because `entries_ledger` is null. */

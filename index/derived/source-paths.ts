@@ -1,4 +1,4 @@
-/** Reads the sources of nodes: the property `source_path`, which imports set, and the aliases. */
+/** Reads the names of nodes: titles, aliases, and the property `source_path`, which imports set. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Kysely, sql } from 'kysely'
 import { isInOrg } from './in-org.ts'
@@ -7,7 +7,8 @@ import type { IndexSchema } from './schema.ts'
 export interface SourceRow {
   readonly id: string
   readonly title: string
-  readonly path: string
+  /** Undefined if no import made the node. */
+  readonly path: string | undefined
   /** The properties `aliases` and `alias`, of any shape, as JSON. */
   readonly aliases: string | null
 }
@@ -22,7 +23,7 @@ const maxProperties = 65_536
 const maxPath = 4_096
 const maxAliases = 8_388_608
 
-/** Lists the sources of up to `limit` nodes, oldest first. */
+/** Lists up to `limit` nodes that have a source or aliases, oldest first. */
 export async function listSources(db: Kysely<IndexSchema>, orgId: string, limit: number): Promise<SourceRow[]> {
   const sources: SourceRow[] = []
   let room = maxAliases
@@ -38,14 +39,51 @@ export async function listSources(db: Kysely<IndexSchema>, orgId: string, limit:
       from node where org_id = ${orgId} and (created_at, id) > (${last.created_at}, ${last.id})
       order by created_at, id limit ${rowsAtOnce}`.execute(db)
     for (const { id, title, path, aliases } of rows) {
-      if (typeof path !== 'string' || path.length > maxPath || sources.length >= limit) continue
+      const source = typeof path === 'string' && path.length <= maxPath ? path : undefined
+      if ((source === undefined && !hasAliases(aliases)) || sources.length >= limit) continue
       room -= aliases?.length ?? 0
-      sources.push({ id, title, path, aliases: room < 0 ? null : aliases })
+      sources.push({ id, title, path: source, aliases: room < 0 ? null : aliases })
     }
     last = rows.at(-1)
     await nextTurn()
   }
   return sources
+}
+
+/** True unless both properties are missing. */
+function hasAliases(aliases: string | null): boolean {
+  return aliases !== null && aliases !== '[null,null]'
+}
+
+/** A title as SQLite compares it, and one of the nodes that have it. */
+export interface TitledNode {
+  readonly key: string
+  readonly id: string
+  readonly title: string
+}
+
+/**
+ * Finds the nodes with these titles, at most two for each. ASCII case is ignored; the index `node_by_title` has only that.
+ *
+ * @param titles in lower case, as far as ASCII has it
+ */
+export async function nodesTitled(
+  db: Kysely<IndexSchema>,
+  orgId: string,
+  titles: readonly string[],
+): Promise<TitledNode[]> {
+  const found: TitledNode[] = []
+  for (let from = 0; from < titles.length; from += rowsAtOnce) {
+    const { rows } = await sql<{ key: string; nodes: string }>`
+      select value as key, (
+        select json_group_array(json_array(id, title)) from (
+          select id, title from node where org_id = ${orgId} and lower(title) = asked.value order by id limit 2)) as nodes
+      from json_each(${JSON.stringify(titles.slice(from, from + rowsAtOnce))}) as asked`.execute(db)
+    for (const { key, nodes } of rows)
+      for (const [id, title] of JSON.parse(nodes) as [string, string][]) found.push({ key, id, title }) // the query made it
+    await nextTurn()
+  }
+  return found
 }
 
 /** Maps ids to titles. Omits nodes that are not in the organisation. */

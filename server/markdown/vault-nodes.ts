@@ -11,15 +11,21 @@ export interface VaultNode {
   readonly title: string
 }
 
-/** A node with the path of the file or folder that it was imported from. */
+/** A node with the path of the file or folder from which an import made it. */
 export interface SourceNode extends VaultNode {
-  readonly path: string
+  readonly path: string | undefined
   /** Its properties `aliases` and `alias`, as JSON. */
   readonly aliases: string | null
 }
 
 /** Resolves a link to a node by the rules of an import. `from` is the path of the linking file. */
-export type ResolveNode = (from: string, link: Link) => VaultNode | undefined
+type ResolveNode = (from: string, link: Link) => VaultNode | undefined
+
+export interface NodeResolver {
+  readonly byPath: ResolveNode
+  /** Returns the only node with this alias, among those that no import made. */
+  byAlias(name: string): VaultNode | undefined
+}
 
 /** Largest number of aliases of a node that count. */
 const mostAliases = 200
@@ -34,19 +40,18 @@ const noAliases: Aliases = { paths: new Map(), names: new Map() }
  * If several nodes have the same path, the first counts. 10,000 nodes take 0.1 s, with turns of the event loop in
  * between.
  */
-export async function nodeResolver(sources: readonly SourceNode[]): Promise<ResolveNode> {
+export async function nodeResolver(sources: readonly SourceNode[]): Promise<NodeResolver> {
   const byPath = new Map<string, VaultNode>()
   const names = new Map<string, string[]>()
+  const aliased = new Map<string, VaultNode[]>()
   let units = 0
   for (const { id, title, path, aliases } of sources) {
-    if (byPath.has(path)) continue
-    byPath.set(path, { id, title })
+    if (path !== undefined && byPath.has(path)) continue
+    if (path !== undefined) byPath.set(path, { id, title })
     const written = aliasesIn(JSON.parse(aliases ?? '[]') as unknown[]) // json_array made it
-    for (const name of [...new Set(written.map(folded))].slice(0, mostAliases)) {
-      const paths = names.get(name)
-      if (paths) paths.push(path)
-      else names.set(name, [path])
-    }
+    for (const name of [...new Set(written.map(folded))].slice(0, mostAliases))
+      if (path === undefined) addTo(aliased, name, { id, title })
+      else addTo(names, name, path)
     units += aliases?.length ?? 0
     if (units < unitsPerTurn) continue
     units = 0
@@ -57,12 +62,24 @@ export async function nodeResolver(sources: readonly SourceNode[]): Promise<Reso
   const tree = growTree(files, [])
   await nextTurn()
   const resolve = linkResolver(tree, files, { paths: new Map(), names })
-  return (from, link) => {
-    const found = resolve(from, link)
-    if (found === undefined) return undefined
-    const place = tree.byFile.get(found) ?? tree.byFolder.get(found)
-    return byPath.get(place?.file ?? place?.folder ?? found)
+  return {
+    byPath: (from, link) => {
+      const found = resolve(from, link)
+      if (found === undefined) return undefined
+      const place = tree.byFile.get(found) ?? tree.byFolder.get(found)
+      return byPath.get(place?.file ?? place?.folder ?? found)
+    },
+    byAlias: (name) => {
+      const [one, ...others] = aliased.get(folded(name)) ?? []
+      return others.length > 0 ? undefined : one
+    },
   }
+}
+
+function addTo<T>(map: Map<string, T[]>, key: string, value: T): void {
+  const values = map.get(key)
+  if (values) values.push(value)
+  else map.set(key, [value])
 }
 
 /** Creates a resolver of links to these files. */

@@ -8,6 +8,7 @@ import { indexMigrations } from '../../index/derived/migrations.ts'
 import { listOrgTagRows } from '../../index/derived/node-queries.ts'
 import { listOrgPullRows, type OrgPullFilter } from '../../index/derived/org-pulls.ts'
 import type { IndexSchema } from '../../index/derived/schema.ts'
+import { nodesTitled } from '../../index/derived/source-paths.ts'
 import { openSqlite } from '../../index/sqlite/better-sqlite3.ts'
 import { sqliteDialect } from '../../index/sqlite/driver.ts'
 import { migrate } from '../../index/sqlite/migrate.ts'
@@ -139,5 +140,18 @@ describe('an index.sqlite of an older version', () => {
       'review_entry_by_head',
       'reviewer_by_user',
     ])
+  })
+
+  it('finds the nodes of each organisation by their titles', async () => {
+    await openOlder('014')
+    handle.exec("update node set title = 'A Title' where org_id = 'one'")
+    addNode('one', 'second')
+    await migrateWith(indexMigrations)
+    expect(await nodesTitled(db, 'one', ['a title', 'no title', ''])).to.deep.equal([
+      { key: 'a title', id: 'node of one', title: 'A Title' },
+      { key: '', id: 'second', title: '' },
+    ])
+    const titles = "select id from node where org_id = 'one' and lower(title) = 'a' order by id limit 2"
+    expect(planOf(titles)).to.contain('INDEX node_by_title (org_id=? AND <expr>=?)')
   })
 })

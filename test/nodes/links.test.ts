@@ -161,7 +161,7 @@ describe('the links of a text', () => {
 
   it('lead to a connected node by its title, where no import was', async () => {
     const whale = await newNode(grove, ann, { title: 'Blue whale' })
-    const node = await newNode(grove, ann, { text_content: '[[blue whale]] [[Red whale]]' })
+    const node = await newNode(grove, ann, { text_content: '[w](<blue whale.md>) [[Red whale]]' })
     expect((await linksOf(node)).map(({ kind }) => kind)).to.deep.equal(['missing', 'missing'])
     await ann.post(`${node.at}/connections`, { target: whale.id }).then(expecting(201))
     expect((await linksOf(node)).map(({ node }) => node?.id)).to.deep.equal([whale.id, undefined])

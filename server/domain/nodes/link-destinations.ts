@@ -2,20 +2,19 @@
 import { posix } from 'node:path'
 import { listFiles } from '../../../gitstore/objects/trees.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
-import { titlesOf } from '../../../index/derived/source-paths.ts'
 import type { Deps } from '../../base/deps.ts'
-import { keyOfName, slugIn, slugOf } from '../../markdown/connection-ids.ts'
 import { decoded, type Resolve } from '../../markdown/link-resolver.ts'
-import { isOutside, type Link, linkOf, linkTypes } from '../../markdown/markdown-facts.ts'
-import { folded, isMarkdown, withoutEnding } from '../../markdown/note-names.ts'
-import { fileResolver, type ResolveNode, type VaultNode } from '../../markdown/vault-nodes.ts'
+import { isOutside, type Link, linkOf } from '../../markdown/markdown-facts.ts'
+import { folded, isMarkdown } from '../../markdown/note-names.ts'
+import { fileResolver, type NodeResolver, type VaultNode } from '../../markdown/vault-nodes.ts'
 import { attachments, namedPath } from '../../markdown/vault-paths.ts'
 import type { WrittenLink } from '../../markdown/written-links.ts'
 import type { NodeAccess } from '../access.ts'
 import type { RequestContext } from '../actor.ts'
 import { createLargeRead } from '../branches/large-reads.ts'
-import type { ConnectionEntity, NodeContent } from '../format/node-format.ts'
+import type { NodeContent } from '../format/node-format.ts'
 import { liesIn, nodeFile, textFile } from '../format/paths.ts'
+import { type ConnectedNodes, connectedNodes, namedNodes } from './linked-nodes.ts'
 
 export interface Destination {
   readonly kind: 'node' | 'file' | 'outside' | 'missing'
@@ -28,7 +27,7 @@ export interface Destination {
 interface Known {
   readonly tree: Oid
   readonly content: NodeContent
-  readonly resolve: ResolveNode
+  readonly resolve: NodeResolver
   readonly links: readonly WrittenLink[]
 }
 
@@ -55,45 +54,77 @@ export async function* destinationsOf(
   const { content, resolve, links } = known
   const own = content.properties.source_path
   const source = typeof own === 'string' ? own : undefined
+  const connected = await connectedNodes(deps, access, content.connections, source !== undefined)
+  const byPath = (link: Link) => unlessMade(connected, link, resolve.byPath(source ?? textFile, link), node.id)
   let inNode: InNode | undefined
   for (const link of links) {
     const path = linkOf(link)
-    const found = path && resolve(source ?? textFile, path)
+    const found = path && byPath(path)
     if (isOutside(link.form, link.target)) yield { kind: 'outside' }
     else if (found) yield toNode(found, link)
     else if (path) {
-      inNode ??= await lookInto(deps, context, access, known, source)
+      const paths = inNode ? [] : links.map(linkOf).filter((one) => one !== undefined && !byPath(one))
+      inNode ??= await lookInto(deps, context, access, { ...known, source, connected, paths })
       yield inNode(link, path)
     } else yield link.target.startsWith('#') ? toNode(node, link) : { kind: 'missing', reason: 'empty' }
   }
 }
 
+/**
+ * Returns the node that a path leads to, or the one that was linked. The latter has a connection that was made from this
+ * name. It wins over a node that was imported to such a path since, and to which the text has no connection.
+ */
+function unlessMade(
+  connected: ConnectedNodes,
+  link: Link,
+  found: VaultNode | undefined,
+  self: string,
+): VaultNode | undefined {
+  if (!found || found.id === self || connected.leadsTo(link.type, found.id)) return found
+  const made = connected.made(link)
+  return made === undefined || made === 'deleted' ? found : made
+}
+
 /** Resolves a link that does not match the path of a node. */
 type InNode = (link: WrittenLink, path: Link) => Destination
 
-/** Returns a function that resolves links by the files and connections of the node. */
+interface Unresolved extends Known {
+  readonly source: string | undefined
+  readonly connected: ConnectedNodes
+  /** The links that do not match the path of a node. */
+  readonly paths: readonly (Link | undefined)[]
+}
+
+/** Returns a function that resolves links by the node's files and connections, and by names. */
 async function lookInto(
-  { index }: Deps,
+  deps: Deps,
   context: RequestContext,
-  { repo, org, onlyNode }: NodeAccess,
-  { tree, content }: Known,
-  source: string | undefined,
+  access: NodeAccess,
+  { tree, content, resolve, source, connected, paths }: Unresolved,
 ): Promise<InNode> {
-  const listed = await createLargeRead(context)(tooManyFiles, (pace) => listFiles(repo, tree, { pace }))
+  const listed = await createLargeRead(context)(tooManyFiles, (pace) => listFiles(access.repo, tree, { pace }))
   const files = listed.filter(({ path, mode }) => mode !== '160000' && isPlain(path)).map(({ path }) => path)
   const findFile = filesFrom(source ?? textFile, files)
-  // A token that is limited to one node sees no titles of others, and so cannot learn which connection has a title.
-  const connections = onlyNode === undefined ? content.connections : []
-  const ids = [...new Set(connections.map(({ target }) => target))]
-  const titles = await titlesOf(index.read, org.id, ids)
-  const findConnected = connectedNodes(connections, titles, source !== undefined)
+  const byConnection = (path: Link) => {
+    const made = connected.made(path)
+    return made === undefined ? connected.titled(path) : made
+  }
+  const unknown = paths.filter((path) => path !== undefined).filter((path) => !isNode(byConnection(path)))
+  const { connections } = content
+  const naming = { connections, isImported: source !== undefined, byAlias: resolve.byAlias }
+  const findNamed = await namedNodes(deps, access, unknown, naming)
   return (link, path) => {
     const file = findFile(path)
     if (file !== undefined) return { kind: 'file', file: { path: file, exists: true } }
-    const connected = findConnected(path)
-    if (connected === 'deleted') return { kind: 'missing', reason: 'deleted' }
-    return connected ? toNode(connected, link) : absent(path, source)
+    const found = byConnection(path)
+    const named = isNode(found) ? found : findNamed(path)
+    if (named) return toNode(named, link)
+    return found === 'deleted' ? { kind: 'missing', reason: 'deleted' } : absent(path, source)
   }
+}
+
+function isNode(found: VaultNode | 'deleted' | undefined): found is VaultNode {
+  return found !== undefined && found !== 'deleted'
 }
 
 function isPlain(path: string): boolean {
@@ -116,43 +147,6 @@ function filesFrom(from: string, files: readonly string[]): (link: Link) => stri
     if (named !== undefined && all.has(named)) return named
     const found = findKept(from, link)
     return found === undefined ? findPlain(textFile, link) : kept.get(found)
-  }
-}
-
-/**
- * Returns a function that resolves a link by the node's connections. It prefers a connection that was made from a link
- * with this name, even if its target has moved since. Otherwise it takes one whose target has this title.
- *
- * A connection made from a link of one type, or from a canvas, does not resolve links of another type. The import knew
- * the path of those, and resolved them differently or not at all. Imports name connections by paths, so names that
- * differ only in punctuation share one slug. Such a slug resolves a link only in a node that an import has made.
- */
-function connectedNodes(
-  connections: readonly ConnectionEntity[],
-  titles: ReadonlyMap<string, string>,
-  isImported: boolean,
-): (link: Link) => VaultNode | 'deleted' | undefined {
-  const bySlug = new Map<string, Set<string>>()
-  const byTitle = new Map<string, Set<string>>()
-  const add = (map: Map<string, Set<string>>, key: string, id: string) =>
-    map.set(key, (map.get(key) ?? new Set()).add(id))
-  for (const connection of connections) {
-    const slug = slugIn(connection)
-    if (slug !== undefined) add(bySlug, `${connection.type} ${slug}`, connection.target)
-    const title = titles.get(connection.target)
-    if (title === undefined) continue
-    const types = slug === undefined ? linkTypes : [connection.type]
-    for (const type of types) add(byTitle, `${type} ${folded(title)}`, connection.target)
-  }
-  return ({ target, form, type }) => {
-    const name = withoutEnding(form === 'path' ? decoded(target) : target)
-    const made = bySlug.get(`${type} ${keyOfName(name)}`) ?? (isImported && bySlug.get(`${type} ${slugOf(name)}`))
-    const ids = [...(made || byTitle.get(`${type} ${folded(name)}`) || [])]
-    // A deleted node must not hide the node that was created for the link since.
-    const [id, ...others] = ids.length > 1 ? ids.filter((one) => titles.has(one)) : ids
-    if (id === undefined || others.length > 0) return undefined
-    const title = titles.get(id)
-    return title === undefined ? 'deleted' : { id, title }
   }
 }
 

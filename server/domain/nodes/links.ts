@@ -9,16 +9,17 @@ import { listSources } from '../../../index/derived/source-paths.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { piecesOf } from '../../markdown/markdown-facts.ts'
-import { nodeResolver, type ResolveNode } from '../../markdown/vault-nodes.ts'
+import { type NodeResolver, nodeResolver } from '../../markdown/vault-nodes.ts'
 import type { WrittenLink } from '../../markdown/written-links.ts'
 import { authorizeNode, type NodeAccess } from '../access.ts'
 import { callerOf, type RequestContext } from '../actor.ts'
 import { type ImmutableAnswer, immutableAnswer } from '../branches/immutable-answers.ts'
 import { readTree, resolveRevision } from '../branches/revisions.ts'
 import { createCallerSemaphore } from '../caller-semaphore.ts'
-import { readContent } from '../format/node-format.ts'
+import { type NodeContent, readContent } from '../format/node-format.ts'
 import type { NodeAt } from '../targets.ts'
 import { type Destination, destinationsOf } from './link-destinations.ts'
+import { withMains } from './linked-nodes.ts'
 
 /** Limits of the content whose links are listed: bytes, and links. */
 const maxBytes = 524_288
@@ -54,10 +55,12 @@ const semaphore = createCallerSemaphore({
 })
 
 /** Resolvers, by organisation and its version. */
-const resolvers = new LRUCache<string, { readonly resolve: ResolveNode; readonly size: number }>({
+const resolvers = new LRUCache<string, { readonly resolve: NodeResolver; readonly size: number }>({
   maxSize: 3 * maxSources,
   sizeCalculation: ({ size }) => size + 1,
 })
+
+const nowhere: NodeResolver = { byPath: () => undefined, byAlias: () => undefined }
 
 type ListedLink = WrittenLink & Destination
 
@@ -70,8 +73,8 @@ interface Links {
 }
 
 /**
- * Lists the links in a node's content. Content, files and connections are those of the revision. The nodes of the
- * organisation, with their titles and `source_path`, are the current ones.
+ * Lists the links in a node's content. Content and files are those of the revision. The nodes of the organisation, with
+ * their titles, aliases and `source_path`, are the current ones.
  *
  * @throws AppError as authorizeNode, branch_not_found, too_large, busy; the signal's reason
  */
@@ -111,11 +114,13 @@ async function linksAt(
     throw isGitError(error, 'limit_exceeded') ? new AppError('too_large', tooLarge, {}, { cause: error }) : error
   })
   const { written, truncated } = await writtenIn(bytes.toString('utf8'))
-  const resolve = written.length === 0 ? () => undefined : await resolverOf(deps, access, version)
+  const resolve = written.length === 0 ? nowhere : await resolverOf(deps, access, version)
   const links: ListedLink[] = []
   const began = performance.now()
   let [characters, turn] = [0, began]
-  for await (const destination of destinationsOf(deps, context, access, { tree, content, resolve, links: written })) {
+  const connections = await connectionsAt(access, head, content)
+  const known = { tree, content: { ...content, connections }, resolve, links: written }
+  for await (const destination of destinationsOf(deps, context, access, known)) {
     const link = written[links.length]
     if (!link) break
     const listed = { ...link, target: link.target.slice(0, targetCharacters), ...destination }
@@ -131,6 +136,12 @@ async function linksAt(
     ...{ node_id: node.id, commit_id: head, object_id: content.textBlob, links },
     truncated: truncated || links.length < written.length,
   }
+}
+
+async function connectionsAt({ node, repo }: NodeAccess, head: Oid, { connections }: NodeContent) {
+  if (head === node.head || node.head === null) return connections
+  const main = await readContent(repo, await readTree(repo, node.head))
+  return withMains(connections, main.connections)
 }
 
 async function writtenIn(text: string): Promise<{ written: WrittenLink[]; truncated: boolean }> {
@@ -161,7 +172,7 @@ function firstLines(text: string, count: number): string {
  * Resolves links among the nodes of the organisation. A token that is limited to one node gets only that node:
  * otherwise it could find out ids by titles in its content.
  */
-async function resolverOf({ index }: Deps, { org, onlyNode }: NodeAccess, version: string): Promise<ResolveNode> {
+async function resolverOf({ index }: Deps, { org, onlyNode }: NodeAccess, version: string): Promise<NodeResolver> {
   const key = onlyNode === undefined ? version : `${version} ${onlyNode}`
   const known = resolvers.get(key)
   if (known) return known.resolve
