@@ -15,6 +15,7 @@ const limits = kibibytes({
   editor: 125,
   preview: 43,
   formulas: 62,
+  linking: 43,
   map: 41,
   'map-edges': 2,
   'map-titles': 2,

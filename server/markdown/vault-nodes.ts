@@ -11,7 +11,7 @@ export interface VaultNode {
   readonly title: string
 }
 
-/** A node with the path of the file or folder from which an import made it. */
+/** A node, and the path of its file or folder in the vault. */
 export interface SourceNode extends VaultNode {
   readonly path: string | undefined
   /** Its properties `aliases` and `alias`, as JSON. */

@@ -1,9 +1,8 @@
 /** Builds the API calls for an edit. The form of the page and its script share it. */
 
 import type { Api, Input, Output } from '../../spec/client/api.ts'
-import { connectionId, hexDigest, keyOfName, slugIn, slugOf } from '../markdown/connection-ids.ts'
-import { folded } from '../markdown/note-names.ts'
-import { namesBegun } from '../markdown/wikilinks.ts'
+import { hexDigest } from '../markdown/connection-ids.ts'
+import { codeOf } from './error-codes.ts'
 
 export interface NodePath {
   readonly org_id: string
@@ -33,6 +32,8 @@ export interface Edit {
   /** The commit message. If it is blank, one is generated. */
   readonly message: string
   readonly files: readonly Attachment[]
+  /** Nodes of names that the text links to, by the folded name. Other names are resolved by title. */
+  readonly known?: ReadonlyMap<string, string> | undefined
 }
 
 export interface NewNode extends Edit {
@@ -47,8 +48,8 @@ export interface NewNode extends Edit {
 
 type Changes = Input<'createCommit'>['body']['changes']
 
-/** `names`: links of a text that are resolved, the last ones. `letters`: letters at the end of a branch name. */
-const most = { names: 20, letters: 8 } as const
+/** `letters`: letters at the end of a branch name. */
+const most = { letters: 8 } as const
 /** Maximum length in characters of a node's or a proposal's title. */
 export const longestTitle = 500
 
@@ -121,18 +122,24 @@ async function unless(code: string, called: Promise<unknown>): Promise<boolean> 
   }
 }
 
+/** Loads the grammar of links. An editor does not need it before the first save. */
+function loadLinking() {
+  return import('./linking.ts')
+}
+
 /** Creates a node with the connections of its links. @throws node_exists: created before, and changed since */
 export async function createNode(
   api: Api,
   org_id: string,
   { id, parent, from, named, ...edit }: NewNode,
 ): Promise<void> {
-  const connections = await newConnections(api, { org_id, node_id: id }, edit.text, [])
+  const { connectLink, linkChanges } = await loadLinking()
+  const { added: connections } = await linkChanges(api, { org_id, node_id: id }, { head: null, text: edit.text })
   const node = {
     ...{ id, title: edit.title, text_content: edit.text },
     ...(parent === undefined ? {} : { parents: [parent] }),
     ...(edit.message.trim() === '' ? {} : { message: edit.message.trim() }),
-    connections,
+    connections: [...connections],
     files: edit.files.map((file) => ({ ...file, encoding: 'base64' as const })),
   }
   await api.createNodes({ path: { org_id }, body: { nodes: [node] } }).catch((error: unknown) => {
@@ -142,13 +149,6 @@ export async function createNode(
   // If main changes only by proposals, the next proposal of that text creates the connection.
   if (from !== undefined)
     await connectLink(api, { org_id, node_id: from }, named ?? edit.title, id).catch(() => undefined)
-}
-
-/** Adds the connection of a link with this name. @throws pull_request_required and other errors of addConnection */
-export async function connectLink(api: Api, path: NodePath, name: string, target: string): Promise<void> {
-  await api.addConnection({ path, body: connectionOf({ name, type: 'links_to' }, target) }).catch((error: unknown) => {
-    if (codeOf(error) !== 'connection_exists') throw error
-  })
 }
 
 /** Saves the latest text of a node whose creation succeeded although its response was lost. */
@@ -161,13 +161,15 @@ async function completeNode(api: Api, path: NodePath, edit: Edit, error: unknown
 
 async function changesOf(api: Api, path: NodePath, source: Source, edit: Edit): Promise<Changes> {
   const { head, title, text, textPath } = source
-  const connections = head === null ? [] : await newConnections(api, path, edit.text, await connectionsOf(api, path))
+  const { linkChanges } = await loadLinking()
+  const { added, removed } = await linkChanges(api, path, { head, text: edit.text, known: edit.known })
   const put = (at: string, content: string) => ({ action: 'put', path: at, content }) as const
   return [
     // If nothing differs, the text is sent anyway, so that the service answers no_changes.
     ...(edit.text === text && edit.title !== title ? [] : [put(textPath, edit.text)]),
     ...(edit.title === title && head !== null ? [] : [put('node.json', await nodeJson(api, path, head, edit.title))]),
-    ...connections.map(({ id, ...connection }) => put(`connections/${id}.json`, asJson(connection))),
+    ...added.map(({ id, ...connection }) => put(`connections/${id}.json`, asJson(connection))),
+    ...removed.map((id) => ({ action: 'delete', path: `connections/${id}.json` }) as const),
     ...edit.files.map((file) => ({ action: 'put', ...file, encoding: 'base64' }) as const),
   ]
 }
@@ -186,11 +188,6 @@ async function nodeJson(api: Api, path: NodePath, head: string | null, title: st
   }
 }
 
-/** Returns the code of an API error, in process or over HTTP. */
-function codeOf(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error ? String(error.code) : undefined
-}
-
 /** Returns the number of the proposal that an API error names. The error comes in process or over HTTP. */
 function numberIn(error: unknown): number {
   const { facts, problem } = error as { facts?: { number?: unknown }; problem?: { number?: unknown } }
@@ -199,74 +196,6 @@ function numberIn(error: unknown): number {
 
 function asJson(value: object): string {
   return `${JSON.stringify(value, null, 2)}\n`
-}
-
-type Connection = Output<'getNode'>['connections'][number]
-
-/** Returns the outgoing connections of the node. */
-async function connectionsOf(api: Api, path: NodePath): Promise<readonly Connection[]> {
-  const { connections } = await api.getNode({ path })
-  return connections.filter(({ source }) => source === path.node_id)
-}
-
-/**
- * Returns connections for links by title that `held` does not cover yet. Each connection stores the name of its link, so the
- * link still works after the node is renamed.
- */
-async function newConnections(api: Api, path: NodePath, text: string, held: readonly Connection[]) {
-  const links = namedLinks(text).filter((link) => !held.some((one) => isOf(one, link)))
-  const found = await Promise.all(
-    links.slice(-most.names).map(async (link) => {
-      const target = await nodeNamed(api, path.org_id, link.name)
-      return target === undefined || target === path.node_id ? [] : [connectionOf(link, target)]
-    }),
-  )
-  return [...new Map(found.flat().map((one) => [one.id, one])).values()]
-}
-
-/** True if the link created the connection, in the editor or in an import. An import names it by the node's path. */
-function isOf(connection: Connection, { name, type }: NamedLink): boolean {
-  const slug = connection.type === type ? slugIn(connection) : undefined
-  if (slug === undefined) return false
-  return slug === keyOfName(name) || (slug === slugOf(name) && folded(connection.target_title) === folded(name))
-}
-
-function connectionOf({ name, type }: NamedLink, target: string) {
-  return { id: connectionId(keyOfName(name), type, target), target, type }
-}
-
-/** Returns the id of the only node with this title; undefined without exactly one. */
-export async function nodeNamed(api: Api, org_id: string, name: string): Promise<string | undefined> {
-  const { suggestions } = await api.suggestTitles({ path: { org_id }, query: { q: name, limit: 5 } })
-  const [one, ...others] = suggestions.filter(({ title }) => folded(title) === folded(name))
-  return others.length > 0 ? undefined : one?.node_id
-}
-
-interface NamedLink {
-  readonly name: string
-  /** The type that an import gives the link's connection. */
-  readonly type: 'links_to' | 'embeds'
-}
-
-/** Returns the names in the wiki links of a text, without duplicates. Ignores code. */
-export function linkNames(text: string): string[] {
-  return [...new Set(namedLinks(text).map(({ name }) => name))]
-}
-
-function namedLinks(text: string): NamedLink[] {
-  const prose = text.replace(/^(```|~~~)[\s\S]*?^\1/gm, '').replace(/`[^`\n]*`/g, '')
-  const links = new Map<string, NamedLink>()
-  for (const { mark, name } of namesBegun(prose)) {
-    const link = { name: nameOf(name), type: mark === '!' ? 'embeds' : 'links_to' } as const
-    if (link.name !== '') links.set(`${link.type} ${link.name}`, link)
-  }
-  return [...links.values()]
-}
-
-/** Returns the title in a link target such as `folder/Title.md`. */
-export function nameOf(target: string): string {
-  const name = target.split('/').at(-1) ?? ''
-  return name.replace(/\\$/, '').replace(/\.md$/i, '').trim()
 }
 
 function messageOf({ message, title }: Edit): string {

@@ -20,7 +20,7 @@ export interface ConnectedNodes {
   made(link: Link): VaultNode | 'deleted' | undefined
   /** Returns the only connected node with this title. */
   titled(link: Link): VaultNode | undefined
-  /** True if a connection leads to the node, and was made from a link of this type. */
+  /** True if a connection to the node was made from a link of this type. */
   leadsTo(type: Link['type'], id: string): boolean
 }
 

@@ -2,7 +2,7 @@
 
 import type { Grove, Output } from '../../../spec/client/client.ts'
 import { folded } from '../../markdown/note-names.ts'
-import { linkNames, nameOf, nodeNamed } from '../edits.ts'
+import { linkNames, nameOf, nodeNamed } from '../linking.ts'
 import { toolsFor } from '../text/drawing.ts'
 import { resolver } from '../text/links.ts'
 import type { Resolve } from '../text/markdown.ts'

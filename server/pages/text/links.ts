@@ -1,7 +1,8 @@
 /** Turns the links of a text, as `listLinks` resolves them, into URLs of pages. */
 
 import type { Output } from '../../../spec/client/api.ts'
-import { longestTitle, nameOf } from '../edits.ts'
+import { longestTitle } from '../edits.ts'
+import { nameOf } from '../linking.ts'
 import type { Urls } from '../urls.ts'
 import { headingId, type Resolve, type Target } from './markdown.ts'
 import { blockId } from './page-rules.ts'
