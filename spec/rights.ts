@@ -35,6 +35,7 @@ export const rights = {
   revokeInvitation: { authorization: 'required', token: 'none' },
   createNode: { authorization: 'required', token: 'write' },
   listNodes: { authorization: 'optional', token: 'read' },
+  listChanges: { authorization: 'optional', token: 'read' },
   listTree: { authorization: 'optional', token: 'read' },
   listOrgTags: { authorization: 'optional', token: 'read' },
   createNodes: { authorization: 'required', token: 'write' },

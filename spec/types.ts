@@ -702,6 +702,37 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/orgs/{org_id}/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List recent changes
+         * @description Lists the nodes of the organisation with their latest commit on `main`, last changed first. A node appears once.
+         *     Available to members, and to anyone if the organisation is published. Sorted by `updated_at`, newest first, then
+         *     `id`. Deleted nodes are not listed.
+         *
+         *     To read the next page, send its `next` as `before`. A node that changes between two requests moves to the
+         *     beginning of the list. No other node is skipped or repeated.
+         */
+        get: operations["listChanges"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/orgs/{org_id}/tree": {
         parameters: {
             query?: never;
@@ -3841,6 +3872,31 @@ export interface components {
             total: components["schemas"]["Total"];
             limit: components["schemas"]["PageLimit"];
             offset: components["schemas"]["PageOffset"];
+        };
+        /** @description A node with its latest commit on `main`. */
+        ListedChange: {
+            node_id: components["schemas"]["Uuid"];
+            /** @description The title of the node. */
+            title: string;
+            /** @description The title as a part of a URL. */
+            slug: string;
+            /** @description When the node was created. */
+            created_at: components["schemas"]["UtcTime"];
+            /** @description When `main` last changed. */
+            updated_at: components["schemas"]["UtcTime"];
+            /**
+             * @description The latest commit. It created the node if it has no parents. Absent if `main` has no commit, or if the
+             *     commit cannot be read.
+             */
+            commit?: components["schemas"]["Commit"];
+        };
+        /** @description A page of changes. */
+        ChangePage: {
+            /** @description The changes of this page. */
+            changes: components["schemas"]["ListedChange"][];
+            limit: components["schemas"]["PageLimit"];
+            /** @description The `before` of the next page. Absent on the last page. */
+            next?: string;
         };
         /** @description A node of the tree. */
         TreeNode: {
@@ -7442,6 +7498,55 @@ export interface operations {
             };
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listChanges: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of items. */
+                limit?: components["parameters"]["limit"];
+                /**
+                 * @description The `next` of the page before. Without it, the list begins with the latest change.
+                 * @example 2025-07-15T09:40:00Z~01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                before?: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of changes. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChangePage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             417: components["responses"]["ExpectationFailed"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];

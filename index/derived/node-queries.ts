@@ -123,6 +123,23 @@ export function listNodesUpdatedAfter(
     .execute()
 }
 
+/** Lists nodes, last changed first, then by id downwards. Starts after `last` if it is given. */
+export function listNodesByChange(
+  db: IndexDb,
+  orgId: string,
+  last: Pick<NodeRow, 'id' | 'updated_at'> | undefined,
+  limit: number,
+) {
+  const all = db.selectFrom('node').where('org_id', '=', orgId)
+  const rest = last && all.where(sql<boolean>`(updated_at, id) < (${last.updated_at}, ${last.id})`)
+  return (rest ?? all)
+    .select(['id', 'title', 'created_at', 'updated_at', 'head'])
+    .orderBy('updated_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(limit)
+    .execute()
+}
+
 /** A string that sorts after all ids. */
 const beyondIds = '\uffff'
 

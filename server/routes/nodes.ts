@@ -2,6 +2,7 @@
 
 import { readableCloneUrl } from '../domain/layout.ts'
 import { createNodes, putNodes } from '../domain/nodes/batch-input.ts'
+import { listChanges } from '../domain/nodes/changes.ts'
 import * as edges from '../domain/nodes/edges.ts'
 import { readLinks } from '../domain/nodes/links.ts'
 import { createNode } from '../domain/nodes/node-creation.ts'
@@ -17,6 +18,7 @@ export const nodeRoutes: HandlersOf<
   | 'createNodes'
   | 'putNodes'
   | 'listNodes'
+  | 'listChanges'
   | 'listTree'
   | 'listOrgTags'
   | 'getNode'
@@ -40,6 +42,7 @@ export const nodeRoutes: HandlersOf<
     createNodes(deps, { actor, from, signal }, orgAt(path), body),
   putNodes: (deps, actor, { path, body, from, signal }) => putNodes(deps, { actor, from, signal }, orgAt(path), body),
   listNodes: (deps, actor, { path, query }) => nodes.listNodes(deps, actor, orgAt(path), query),
+  listChanges: (deps, actor, { path, query }) => listChanges(deps, actor, orgAt(path), query),
   listTree: (deps, actor, { path, query }) => listTree(deps, actor, orgAt(path), query),
   listOrgTags: (deps, actor, { path, query }) => nodes.listOrgTags(deps, actor, orgAt(path), query),
   getNode: async (deps, actor, { path, base }) => withCloneUrl(await nodes.readNode(deps, actor, nodeAt(path)), base),

@@ -35,6 +35,7 @@ export const operations = {
   revokeInvitation: 'DELETE /orgs/{org_id}/invitations/{invitation_id}',
   createNode: 'POST /orgs/{org_id}/nodes',
   listNodes: 'GET /orgs/{org_id}/nodes',
+  listChanges: 'GET /orgs/{org_id}/changes',
   listTree: 'GET /orgs/{org_id}/tree',
   listOrgTags: 'GET /orgs/{org_id}/tags',
   createNodes: 'POST /orgs/{org_id}/nodes/batch',

@@ -840,6 +840,31 @@ export interface components {
             readonly limit: components["schemas"]["PageLimit"];
             readonly offset: components["schemas"]["PageOffset"];
         };
+        /** @description A node with its latest commit on `main`. */
+        readonly ListedChange: {
+            readonly node_id: components["schemas"]["Uuid"];
+            /** @description The title of the node. */
+            readonly title: string;
+            /** @description The title as a part of a URL. */
+            readonly slug: string;
+            /** @description When the node was created. */
+            readonly created_at: components["schemas"]["UtcTime"];
+            /** @description When `main` last changed. */
+            readonly updated_at: components["schemas"]["UtcTime"];
+            /**
+             * @description The latest commit. It created the node if it has no parents. Absent if `main` has no commit, or if the
+             *     commit cannot be read.
+             */
+            readonly commit?: components["schemas"]["Commit"];
+        };
+        /** @description A page of changes. */
+        readonly ChangePage: {
+            /** @description The changes of this page. */
+            readonly changes: readonly components["schemas"]["ListedChange"][];
+            readonly limit: components["schemas"]["PageLimit"];
+            /** @description The `before` of the next page. Absent on the last page. */
+            readonly next?: string;
+        };
         /** @description A node of the tree. */
         readonly TreeNode: {
             readonly id: components["schemas"]["Uuid"];
@@ -3555,6 +3580,35 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["NodeDetails"];
+                };
+            };
+        };
+    };
+    readonly listChanges: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Maximum number of items. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The `next` of the page before. Without it, the list begins with the latest change. */
+                readonly before?: string;
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of changes. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ChangePage"];
                 };
             };
         };

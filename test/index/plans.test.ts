@@ -58,11 +58,17 @@ describe('a statement on some nodes', () => {
     return wide
   }
   /** Not by the id of a node, nor a slice of all that is read once for each version. */
-  const isWide = /^(SEARCH|SCAN) (node|parent|child|from|to)\b(?! VIRTUAL)(?!.*(\bid=|>\())/
+  const isWide = /^(SEARCH|SCAN) (node|parent|child|from|to)\b(?! VIRTUAL)(?!.*(\bid=|[<>]\())/
   const at = () => `/orgs/${ann.org}`
 
   it('counts the children of a level', async () => {
     const ask = () => ann.get(`${at()}/tree?under=${ids[0]}&limit=200`).then(expecting(200))
+    expect(await wideStepsOf(ask)).to.deep.equal([])
+  })
+
+  it('reads a page of changes from where the last one ended', async () => {
+    const { body } = await ann.get(`${at()}/changes?limit=5`).then(expecting(200))
+    const ask = () => ann.get(`${at()}/changes?limit=5&before=${body.next}`).then(expecting(200))
     expect(await wideStepsOf(ask)).to.deep.equal([])
   })
 

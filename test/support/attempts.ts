@@ -207,6 +207,7 @@ export const table: Readonly<Record<keyof operations, Row>> = {
     }),
   },
   listNodes: { need: 'public', attempt: () => ({}) },
+  listChanges: { need: 'public', attempt: () => ({}) },
   listTree: { need: 'public', attempt: () => ({}) },
   listOrgTags: { need: 'public', attempt: () => ({}) },
   getNode: { need: 'public', attempt: onNode },

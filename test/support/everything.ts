@@ -81,6 +81,7 @@ export async function everythingIn(
     }
     await list(`/orgs/${org}/nodes?tag=sea`, 'nodes')
     await list(`/orgs/${org}/tags`, 'tags')
+    await list(`/orgs/${org}/changes`, 'changes')
     await list(`/orgs/${org}/pull-requests?status=all`, 'pull_requests')
     await list(`/orgs/${org}/pull-requests?status=all&reviewer=me`, 'pull_requests')
     await ask(`/public/orgs/${org}/graph`, undefined, {})

@@ -1,0 +1,57 @@
+/** The recent changes of an organisation: its nodes by their latest commit on main. */
+import { isGitError } from '../../../gitstore/errors.ts'
+import { listNodesByChange } from '../../../index/derived/node-queries.ts'
+import type { Deps } from '../../base/deps.ts'
+import { authorizeOrg } from '../access.ts'
+import type { Actor } from '../actor.ts'
+import { type Commit, readCommits, withinPage } from '../branches/commit-views.ts'
+import { slugOf } from '../format/slug.ts'
+import { nodeRepo } from '../layout.ts'
+import type { OrgAt } from '../targets.ts'
+
+interface ChangesQuery {
+  readonly limit: number
+  /** The `next` of the page before. */
+  readonly before?: string
+}
+
+/**
+ * Lists the nodes, last changed first, each with its latest commit. Reads one commit for each node of the page.
+ *
+ * @throws AppError as authorizeOrg
+ */
+export async function listChanges(deps: Deps, actor: Actor, at: OrgAt, { limit, before }: ChangesQuery) {
+  await authorizeOrg(deps, actor, at, 'public')
+  const rows = await listNodesByChange(deps.index.read, at.orgId, positionOf(before), limit + 1)
+  const page = rows.slice(0, limit)
+  const commits = await Promise.all(page.map(({ id, head }) => readHead(deps, at, id, head)))
+  const kept = new Map(withinPage(commits.filter((one) => one !== undefined)).map((one) => [one.node_id, one]))
+  const changes = page.map(({ id, head, ...row }) => {
+    const commit = kept.get(id)
+    return { node_id: id, ...row, slug: slugOf(row.title), ...(commit && { commit }) }
+  })
+  const last = page.at(-1)
+  return { changes, limit, ...(last && rows.length > limit && { next: `${last.updated_at}~${last.id}` }) }
+}
+
+/** Reads a position that `next` named. The spec checks its form. */
+function positionOf(before: string | undefined) {
+  if (before === undefined) return undefined
+  const [updated_at = '', id = ''] = before.split('~')
+  return { updated_at, id }
+}
+
+/** Reads the commit. A node that was just deleted, or is damaged, must not hide the others. */
+async function readHead(
+  { store }: Deps,
+  { orgId }: OrgAt,
+  nodeId: string,
+  head: string | null,
+): Promise<Commit | undefined> {
+  if (head === null) return undefined
+  const [commit] = await readCommits(nodeRepo(store, orgId, nodeId), nodeId, [head]).catch((error: unknown) => {
+    if (isGitError(error, 'repo_missing', 'object_missing', 'object_damaged')) return []
+    throw error
+  })
+  return commit
+}
