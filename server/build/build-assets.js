@@ -1,7 +1,7 @@
 /**
  * Builds the files that browsers load for the pages, into dist/assets/.
  *
- * These are the style sheet, fonts and scripts. Each has the hash of its content in its name, and text is also
+ * These are the style sheet, fonts, pictures and scripts. Each has the hash of its content in its name, and text is also
  * compressed. assets.json maps each file to its current name.
  */
 import { readFile } from 'node:fs/promises'
@@ -16,10 +16,12 @@ const folder = resolve('dist/assets')
 const entries = [
   'server/pages/styles/style.css',
   'server/pages/leaf.svg',
+  'server/pages/welcome-light.webp',
+  'server/pages/welcome-dark.webp',
   'server/pages/client/theme.ts',
   'server/pages/client/page.ts',
 ]
-const [style, icon, theme, page] = entries
+const [style, icon, light, dark, theme, page] = entries
 
 /**
  * Packages that are replaced in browsers.
@@ -40,7 +42,7 @@ const common = {
   target: ['chrome109', 'firefox115', 'safari16.4'],
   tsconfig: 'server/pages/client/tsconfig.json',
   alias: inBrowsers,
-  loader: { '.woff2': 'file', '.svg': 'copy' },
+  loader: { '.woff2': 'file', '.svg': 'copy', '.webp': 'copy' },
   entryNames: '[name].[hash]',
   chunkNames: '[name].[hash]',
   assetNames: '[name].[hash]',
@@ -66,7 +68,7 @@ const withoutColourNames = {
 /** @returns the files with their contents, the paths of all inputs, and the sizes of scripts */
 export async function buildAssets() {
   const builds = await Promise.all([
-    build({ ...common, entryPoints: [style, icon] }),
+    build({ ...common, entryPoints: [style, icon, light, dark] }),
     build({ ...common, entryPoints: [theme], format: 'iife' }),
     build({ ...common, entryPoints: [page], format: 'esm', splitting: true, plugins: [withoutColourNames] }),
   ])

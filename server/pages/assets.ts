@@ -10,6 +10,7 @@ const types: Readonly<Record<string, string>> = {
   css: 'text/css; charset=utf-8',
   js: 'text/javascript; charset=utf-8',
   svg: 'image/svg+xml',
+  webp: 'image/webp',
   woff2: 'font/woff2',
 }
 

@@ -1,6 +1,6 @@
 /** Builds the API calls for an edit. The form of the page and its script share it. */
 
-import type { Api, Input, Output } from '../../spec/client/api.ts'
+import type { Api, Input } from '../../spec/client/api.ts'
 import { hexDigest } from '../markdown/connection-ids.ts'
 import { codeOf } from './error-codes.ts'
 

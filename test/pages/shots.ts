@@ -2,7 +2,7 @@
  * Takes pictures of every page, light and dark, at three widths: `npm run shots -- DIR [VAULT]`.
  *
  * With a vault, it also imports it and takes pictures whose names begin with `vault-`. `readme.png` is the picture of the
- * README, `server/pages/grove.png`.
+ * README, `server/pages/grove.png`. `welcome-light.webp` and `welcome-dark.webp` are those of the page for visitors.
  */
 
 import { mkdir } from 'node:fs/promises'

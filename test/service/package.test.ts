@@ -59,6 +59,8 @@ describe('the package', () => {
         'dist/assets/source-serif-4-latin-wght-italic.woff2',
         'dist/assets/source-serif-4-latin-wght-normal.woff2',
         ...['style.css', 'theme.js', 'times.js'].flatMap(withCompressed),
+        'dist/assets/welcome-dark.webp',
+        'dist/assets/welcome-light.webp',
         'dist/cli.cjs',
         'dist/cli.cjs.map',
         'dist/cli.js',

@@ -3,47 +3,13 @@
 import type { Page, PageContext } from '../page-context.ts'
 import { Icon } from '../parts/icons.tsx'
 import { readWaiting, WaitingForYou } from '../parts/waiting.tsx'
+import { showWelcome } from './welcome.tsx'
 
 /** Maximum organisations on the page. */
 const mostOrgs = 100
 
 export async function showHome(visit: PageContext): Promise<Page> {
-  return visit.person === undefined ? welcome(visit) : mine(visit)
-}
-
-function welcome({ urls }: PageContext): Page {
-  const head = {
-    title: 'Grove',
-    description: 'A content service that stores every document in its own Git repository.',
-    canonical: urls.absolute(urls.home()),
-    kind: 'website',
-  } as const
-  return {
-    ...{ kind: 'page', head, place: {}, facts: 'welcome' },
-    body: () => (
-      <main id="main" class="page welcome">
-        <p class="mark">
-          <Icon name="leaf" size={44} />
-        </p>
-        <h1>Write together and keep the history of every word</h1>
-        <p class="lede">
-          Grove stores every document in its own Git repository. Read and edit it here, clone it or push to it. Propose
-          a change (a pull request), review it word by word, and merge it.
-        </p>
-        <p class="acts">
-          <a class="btn go" href={urls.signIn()}>
-            Sign in
-          </a>
-          <a class="btn" href={urls.signUp()}>
-            Sign up
-          </a>
-          <a class="btn quiet" href={`${urls.root}/docs`}>
-            API
-          </a>
-        </p>
-      </main>
-    ),
-  }
+  return visit.person === undefined ? showWelcome(visit) : mine(visit)
 }
 
 async function mine(visit: PageContext): Promise<Page> {
