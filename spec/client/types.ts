@@ -1320,6 +1320,16 @@ export interface components {
                 readonly path: string;
                 /** @description True if the file exists at the revision. */
                 readonly exists: boolean;
+                /** @description The blob of the file. Absent if it does not exist. */
+                readonly object_id?: components["schemas"]["Oid"];
+                /** @description Bytes. This and the next fields are given for the first 500 files of a text. */
+                readonly size?: number;
+                /** @description The media type, from the first bytes and the name, as for `raw`. */
+                readonly media_type?: string;
+                /** @description Width of a picture in pixels, as browsers draw it. Given for PNG, JPEG, GIF, WebP, AVIF and SVG files whose first 64 KiB have it. */
+                readonly width?: number;
+                /** @description Height of the picture, given with `width`. */
+                readonly height?: number;
             };
             /**
              * @description Why the link has no target. `empty`: no target is written. `above_root`: the path leads out of the vault.

@@ -73,9 +73,11 @@ describe('the token of one node', () => {
     await own.commit('main', { [`attachments/${secret('named')}.md`]: 'Mine\n' })
     const { links } = await get('/links')
     const told = links.map(({ kind, node, file, reason }: Record<string, unknown>) => [kind, node ?? file ?? reason])
+    const path = `attachments/${secret('named')}.md`
+    const facts = { size: 5, media_type: 'text/markdown; charset=utf-8' }
     expect(told).to.deep.equal([
       ['node', { id: own.id, title: 'Own' }],
-      ['file', { path: `attachments/${secret('named')}.md`, exists: true }],
+      ['file', { path, exists: true, object_id: own.git.say('rev-parse', `main:${path}`), ...facts }],
       ['missing', 'not_found'],
       ['missing', 'not_found'],
       ['outside', undefined],

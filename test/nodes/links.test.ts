@@ -56,7 +56,10 @@ describe('the links of a text', () => {
     const node = await note('x/Note.md', { title: 'Note', text_content: text })
     await node.commit('main', { 'attachments/x/p.png': 'a picture' })
     const to = (anchor: object = {}) => ({ kind: 'node', node: { id: rose.id, title: 'The rose', ...anchor } })
-    const picture = { kind: 'file', file: { path: 'attachments/x/p.png', exists: true } }
+    const blob = node.git.say('rev-parse', 'main:attachments/x/p.png')
+    // It has the name of a picture, but the bytes of a text.
+    const facts = { object_id: blob, size: 9, media_type: 'text/plain; charset=utf-8' }
+    const picture = { kind: 'file', file: { path: 'attachments/x/p.png', exists: true, ...facts } }
     const link = (line: number, column: number, form: string, text: string, target: string, rest: object) => ({
       ...{ line, column, form, embeds: false, text, target },
       ...rest,

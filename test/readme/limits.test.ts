@@ -137,6 +137,12 @@ const coded: Readonly<Record<string, Constant>> = {
   "characters of a text's links": ['server/domain/nodes/links.ts', 'maxCharacters', 'bytes'],
   'time to resolve the links of a text': ['server/domain/nodes/links.ts', 'maxResolvingMs', 'seconds'],
   'lines of a text that are read for links': ['server/domain/nodes/links.ts', 'maxLines', 'count'],
+  'files that a text links to, with size, type and pixels': ['server/domain/nodes/links.ts', 'maxFacts', 'count'],
+  'beginning of a picture in which its pixels are searched': [
+    'server/domain/branches/picture-size.ts',
+    'headerBytes',
+    'bytes',
+  ],
   'a block of a text that is read for links': ['server/domain/nodes/links.ts', 'maxBlock', 'count'],
   'aliases of all nodes among which a link is resolved': ['index/derived/source-paths.ts', 'maxAliases', 'bytes'],
   "items of each list of a pull request's impact": ['server/domain/pulls/impact.ts', 'listedItems', 'count'],

@@ -32,6 +32,8 @@ const signatures: readonly (readonly [at: number, bytes: string, type: string])[
   [0, '\x1f\x8b', 'application/gzip'],
   [0, 'ID3', 'audio/mpeg'],
   [0, '\xff\xfb', 'audio/mpeg'],
+  [0, '\xff\xf3', 'audio/mpeg'],
+  [0, '\xff\xf2', 'audio/mpeg'],
   [8, 'WAVE', 'audio/wav'],
   [0, 'OggS', 'audio/ogg'],
   [0, 'fLaC', 'audio/flac'],
@@ -102,9 +104,14 @@ export async function readBlobStart(repo: Repo, oid: Oid, size: number): Promise
   return start
 }
 
-async function readStart(repo: Repo, oid: Oid, size: number): Promise<Buffer> {
+/** Reads the first `bytes` of a blob, in turns with other reads. The caller caches what it finds there. */
+export function readBlobHeader(repo: Repo, oid: Oid, size: number, bytes: number): Promise<Buffer> {
+  return semaphore.run({}, () => readStart(repo, oid, size, bytes))
+}
+
+async function readStart(repo: Repo, oid: Oid, size: number, bytes = sniffedBytes): Promise<Buffer> {
   const parts: Buffer[] = []
-  const range = { from: 0, to: Math.min(size, sniffedBytes) }
+  const range = { from: 0, to: Math.min(size, bytes) }
   for await (const part of streamBlob(repo, oid, size, range, AbortSignal.timeout(timeoutMs))) parts.push(part)
   return Buffer.from(Buffer.concat(parts))
 }

@@ -19,7 +19,7 @@ import { type ConnectedNodes, connectedNodes, namedNodes } from './linked-nodes.
 export interface Destination {
   readonly kind: 'node' | 'file' | 'outside' | 'missing'
   readonly node?: VaultNode & { readonly heading?: string; readonly block?: string }
-  readonly file?: { readonly path: string; readonly exists: boolean }
+  readonly file?: { readonly path: string; readonly exists: boolean; readonly object_id?: Oid }
   /** The reason why it is missing. `deleted`: an import made it a connection, and the target node was deleted. */
   readonly reason?: 'empty' | 'above_root' | 'deleted' | 'not_found'
 }
@@ -103,7 +103,9 @@ async function lookInto(
   { tree, content, resolve, source, connected, paths }: Unresolved,
 ): Promise<InNode> {
   const listed = await createLargeRead(context)(tooManyFiles, (pace) => listFiles(access.repo, tree, { pace }))
-  const files = listed.filter(({ path, mode }) => mode !== '160000' && isPlain(path)).map(({ path }) => path)
+  const plain = listed.filter(({ path, mode }) => mode !== '160000' && isPlain(path))
+  const files = plain.map(({ path }) => path)
+  const oids = new Map(plain.map(({ path, oid }) => [path, oid]))
   const findFile = filesFrom(source ?? textFile, files)
   const byConnection = (path: Link) => {
     const made = connected.made(path)
@@ -115,7 +117,9 @@ async function lookInto(
   const findNamed = await namedNodes(deps, access, unknown, naming)
   return (link, path) => {
     const file = findFile(path)
-    if (file !== undefined) return { kind: 'file', file: { path: file, exists: true } }
+    const oid = file === undefined ? undefined : oids.get(file)
+    if (file !== undefined && oid !== undefined)
+      return { kind: 'file', file: { path: file, exists: true, object_id: oid } }
     const found = byConnection(path)
     const named = isNode(found) ? found : findNamed(path)
     if (named) return toNode(named, link)

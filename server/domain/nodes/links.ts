@@ -1,6 +1,7 @@
 /** The links in a node's content, each with its position and its destination. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
+import pLimit from 'p-limit'
 import { isGitError } from '../../../gitstore/errors.ts'
 import { readBlob } from '../../../gitstore/objects/objects.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
@@ -13,6 +14,7 @@ import { type NodeResolver, nodeResolver } from '../../markdown/vault-nodes.ts'
 import type { WrittenLink } from '../../markdown/written-links.ts'
 import { authorizeNode, type NodeAccess } from '../access.ts'
 import { callerOf, type RequestContext } from '../actor.ts'
+import { type FileFacts, readFileFacts } from '../branches/file-facts.ts'
 import { type ImmutableAnswer, immutableAnswer } from '../branches/immutable-answers.ts'
 import { readTree, resolveRevision } from '../branches/revisions.ts'
 import { createCallerSemaphore } from '../caller-semaphore.ts'
@@ -62,7 +64,12 @@ const resolvers = new LRUCache<string, { readonly resolve: NodeResolver; readonl
 
 const nowhere: NodeResolver = { byPath: () => undefined, byAlias: () => undefined }
 
-type ListedLink = WrittenLink & Destination
+/** The most files of one text whose facts are read. No more are read after these milliseconds. */
+const maxFacts = 500
+const maxFactsMs = 5_000
+
+type LinkedFile = NonNullable<Destination['file']> & Partial<FileFacts>
+type ListedLink = WrittenLink & Omit<Destination, 'file'> & { readonly file?: LinkedFile }
 
 interface Links {
   readonly node_id: string
@@ -133,7 +140,7 @@ async function linksAt(
     turn = performance.now()
   }
   return {
-    ...{ node_id: node.id, commit_id: head, object_id: content.textBlob, links },
+    ...{ node_id: node.id, commit_id: head, object_id: content.textBlob, links: await withFacts(repo, links) },
     truncated: truncated || links.length < written.length,
   }
 }
@@ -161,6 +168,25 @@ async function writtenIn(text: string): Promise<{ written: WrittenLink[]; trunca
   return { written, truncated }
 }
 
+/** Adds size, type and dimensions to the links that lead to files of the node. */
+async function withFacts(repo: NodeAccess['repo'], links: readonly ListedLink[]): Promise<ListedLink[]> {
+  const files = new Map(
+    links.flatMap(({ file }) => (file?.object_id === undefined ? [] : [[file.path, file.object_id]])),
+  )
+  const began = performance.now()
+  const oneOfFew = pLimit(4)
+  const read = [...files].slice(0, maxFacts).map(([path, oid]) =>
+    oneOfFew(async () => {
+      const isLate = performance.now() - began > maxFactsMs
+      return [path, isLate ? undefined : await readFileFacts(repo, oid, path)] as const
+    }),
+  )
+  const facts = new Map(await Promise.all(read))
+  return links.map((link) =>
+    link.file === undefined ? link : { ...link, file: { ...link.file, ...facts.get(link.file.path) } },
+  )
+}
+
 /** The text up to the end of its `count`-th line. */
 function firstLines(text: string, count: number): string {
   const end = /\r\n?|\n/g
@@ -185,7 +211,8 @@ async function resolverOf({ index }: Deps, { org, onlyNode }: NodeAccess, versio
 
 function lengthOf({ text, target, definition, node, file }: ListedLink): number {
   const named =
-    (node ? 60 + node.title.length + (node.heading ?? node.block ?? '').length : 0) + (file?.path.length ?? 0)
+    (node ? 60 + node.title.length + (node.heading ?? node.block ?? '').length : 0) +
+    (file ? 150 + file.path.length : 0)
   return 150 + text.length + target.length + (definition?.label.length ?? 0) + named
 }
 
