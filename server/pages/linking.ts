@@ -207,7 +207,8 @@ async function isAt(api: Api, path: NodePath, head: string | null, { id, type, t
   }
 }
 
-function connectionOf(name: string, type: LinkType, target: string): MadeConnection {
+/** Returns the connection that a link with this name makes. */
+export function connectionOf(name: string, type: LinkType, target: string): MadeConnection {
   return { id: connectionId(keyOfName(name), type, target), target, type }
 }
 

@@ -27,10 +27,12 @@ import { showMembers, takeMembers } from './pages/members.tsx'
 import { errorPage } from './pages/missing.tsx'
 import { showNew, takeNew } from './pages/new-node.tsx'
 import { showNode } from './pages/node.tsx'
-import { showOrg } from './pages/org.tsx'
+import { showOrg, takeExample } from './pages/org.tsx'
+import { showOrgChanges } from './pages/org-changes.tsx'
 import { showOrgProposals } from './pages/org-proposals.tsx'
 import { showGeneral, showNewOrg, takeGeneral, takeNewOrg } from './pages/org-settings.tsx'
 import { showPassword, takePassword } from './pages/password.tsx'
+import { showPeople } from './pages/people.tsx'
 import { showProposal, takeProposal } from './pages/proposal.tsx'
 import { showProposals } from './pages/proposal-list.tsx'
 import { showRestore, takeRestore } from './pages/restore.tsx'
@@ -68,12 +70,15 @@ const routes: readonly Route[] = [
   { at: '/me/invitation', show: leadToJoin },
   { at: '/me/password', show: showPassword, take: takePassword },
   { at: '/o/{org}', show: showOrg },
+  { at: '/o/{org}/example', take: takeExample },
   { at: '/o/{org}/new', show: showNew, take: takeNew, formBytes: mostTextBytes },
   { at: '/o/{org}/settings/general', show: showGeneral, take: takeGeneral },
   { at: '/o/{org}/settings/members', show: showMembers, take: takeMembers },
   { at: '/o/{org}/find', show: showFind },
   { at: '/o/{org}/graph', show: showGraph },
   { at: '/o/{org}/proposals', show: showOrgProposals },
+  { at: '/o/{org}/changes', show: showOrgChanges },
+  { at: '/o/{org}/members', show: showPeople },
   { at: '/o/{org}/changes.atom', show: showFeed },
   { at: '/o/{org}/sitemap.xml', show: showSitemap },
   { at: '/o/{org}/n/{node}', show: showNode },

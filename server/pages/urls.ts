@@ -32,6 +32,8 @@ export class Urls {
   readonly newOrg = () => `${this.root}/new`
   readonly me = (page: 'tokens' | 'password') => `${this.root}/me/${page}`
   readonly org = (org: string) => `${this.root}/o/${segment(org)}`
+  /** The organisation for a member who has just joined. */
+  readonly welcome = (org: string) => `${this.org(org)}?welcome`
   /** `title`: the name in a link. `from`: the node that contains the link. */
   readonly newNode = (org: string, fields: { title?: string; parent?: string; from?: string } = {}) => {
     const query = new URLSearchParams(fields)
@@ -47,6 +49,13 @@ export class Urls {
   readonly orgProposals = (org: string) => `${this.org(org)}/proposals`
   /** The deleted nodes. */
   readonly trash = (org: string) => `${this.org(org)}/trash`
+  /** The recent changes of all nodes. `before`: where the page before ended. */
+  readonly changes = (org: string, before?: string) =>
+    `${this.org(org)}/changes${before === undefined ? '' : `?before=${segment(before)}`}`
+  readonly members = (org: string) => `${this.org(org)}/members`
+  /** The form that creates the example pages. */
+  readonly example = (org: string) => `${this.org(org)}/example`
+  readonly import = (org: string) => `${this.org(org)}/import`
   readonly feed = (org: string) => `${this.org(org)}/changes.atom`
   readonly sitemap = (org: string) => `${this.org(org)}/sitemap.xml`
   readonly node = (org: string, node: string, slug?: string) =>

@@ -63,7 +63,7 @@ describe('an address of pages', () => {
 
   it('of an organisation tells crawlers what it is about, also where it says nothing of itself', async () => {
     const said = async () => (await get(`/o/${org}`)).body.match(/<meta name="description" content="([^"]*)"/)?.[1]
-    expect(await said()).to.match(/^Atlas: \d nodes, among them .*Krill, Whales$/)
+    expect(await said()).to.match(/^Atlas: \d pages, among them .*Krill, Whales$/)
     await ann.patch(`/orgs/${org}`, { description: 'What lives in the sea.' })
     expect(await said()).to.equal('What lives in the sea.')
   })

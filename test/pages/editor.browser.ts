@@ -64,20 +64,16 @@ describe('the editor', () => {
     await keyboard.type(password)
     await keyboard.press('Enter')
     await page.getByLabel('Signed in as Nora').waitFor()
-    // The organisation that everyone has.
-    await next('owner')
-    await keyboard.press('Enter')
-    await page.getByRole('link', { name: 'New node' }).waitFor()
     for (const [title, body] of [
       ['Krill', 'Small.'],
       ['Whales', 'They eat [[kr'],
     ] as const) {
-      await page.getByRole('link', { name: 'New node' }).waitFor()
+      await page.getByRole('link', { name: title === 'Krill' ? 'Write the first page' : 'New page' }).waitFor()
       await page.waitForLoadState()
       await keyboard.press('n')
       await reached(page, 'New node')
       await field(page).waitFor()
-      await next('Title')
+      // The title has the focus.
       await keyboard.type(title)
       await next('Text')
       await keyboard.type(body)

@@ -42,6 +42,7 @@ export async function listPages(ann: PersonClient): Promise<ShownPage[]> {
   const commits = (await made(ann.get(`${tree}/tree/main/commits`))).history
   const [head, first] = [commits.at(0).id, commits.at(-1).id]
   const at = `/o/${org}/n/${whales}`
+  const { id: empty } = await made(ann.post('/orgs', { name: 'Empty' }))
   return [
     { name: 'welcome', path: '/', isAnonymous: true },
     { name: 'sign-in', path: '/sign-in', isAnonymous: true },
@@ -50,6 +51,12 @@ export async function listPages(ann: PersonClient): Promise<ShownPage[]> {
     { name: 'home', path: '/' },
     { name: 'new', path: '/new' },
     { name: 'organisation', path: `/o/${org}` },
+    { name: 'organisation-public', path: `/o/${org}`, isAnonymous: true },
+    { name: 'organisation-joined', path: `/o/${org}?welcome` },
+    { name: 'organisation-empty', path: `/o/${empty}?welcome` },
+    { name: 'changes', path: `/o/${org}/changes` },
+    { name: 'changes-public', path: `/o/${org}/changes`, isAnonymous: true },
+    { name: 'people', path: `/o/${org}/members` },
     { name: 'find', path: `/o/${org}/find?q=krill` },
     { name: 'node', path: at },
     { name: 'node-at-commit', path: `${at}?at=${first}` },

@@ -16,7 +16,7 @@ describe('the link of an invitation', () => {
     grove = await startGrove({ logLevel: 'info' })
     ann = await signUp(grove, 'Ann')
     org = (await made(ann.post('/orgs', { name: 'Handbook' }))).id
-    inside = `/o/${org}`
+    inside = `/o/${org}?welcome`
   })
   after(() => grove.close())
 

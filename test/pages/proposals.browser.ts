@@ -150,7 +150,7 @@ describe('pages of proposals', () => {
     }
     await made(ann.patch(`${nodes}/${id}/pull-requests/1`, { status: 'closed' }))
     await open(`/o/${atlas}`)
-    await page.getByRole('link', { name: '51 open proposals' }).click()
+    await page.getByRole('link', { name: 'Proposals 51' }).click()
     const titles = () => page.locator('.commits strong').allTextContents()
     expect(await titles()).to.deep.equal(
       names

@@ -2,7 +2,7 @@
 
 import type { AnswerOf } from '../../http/in-process.ts'
 import { type Page, type PageContext, param } from '../page-context.ts'
-import { dayOf, plural, When } from '../parts/dates.tsx'
+import { byDay, plural, When } from '../parts/dates.tsx'
 import { Impact, readImpact } from '../parts/impact.tsx'
 import { NodePath, readAtNode } from '../parts/node-head.tsx'
 import { Pages, pageOffset } from '../parts/paging.tsx'
@@ -46,7 +46,7 @@ export async function showHistory(visit: PageContext): Promise<Page> {
           <a href={urls.blame(org.id, node.id, revision)}>Authors</a>
         </div>
         <div class="days" data-days>
-          {byDay(history).map(([day, commits]) => (
+          {byDay(history, ({ created_at }) => created_at).map(([day, commits]) => (
             <section class="card">
               <header>
                 <h2>{day}</h2>
@@ -59,17 +59,6 @@ export async function showHistory(visit: PageContext): Promise<Page> {
       </main>
     ),
   }
-}
-
-function byDay(commits: readonly Commit[]): [string, Commit[]][] {
-  const days: [string, Commit[]][] = []
-  for (const commit of commits) {
-    const day = dayOf(commit.created_at)
-    const last = days.at(-1)
-    if (last?.[0] === day) last[1].push(commit)
-    else days.push([day, [commit]])
-  }
-  return days
 }
 
 interface CommitListProps {

@@ -24,7 +24,7 @@ export async function takeJoin(visit: PageContext): Promise<PageResult> {
   if (person !== undefined) {
     return submitForm(
       (trouble) => joinPage(visit, trouble.field === 'token' ? { ...trouble, field: 'invitation' } : trouble),
-      async () => urls.org((await api.acceptInvitation({ body: { token } })).id),
+      async () => urls.welcome((await api.acceptInvitation({ body: { token } })).id),
     )
   }
   return form.get('act') === 'sign-up' ? signUpPage(visit, (await api.getAuthConfig({})).signup) : signInPage(visit)

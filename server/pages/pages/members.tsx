@@ -5,9 +5,10 @@ import type { AnswerOf } from '../../http/in-process.ts'
 import { type Page, type PageContext, type PageResult, param } from '../page-context.ts'
 import { plural, When } from '../parts/dates.tsx'
 import { Field, field, showFormErrors, submitForm, type Trouble, TroubleOf } from '../parts/forms.tsx'
+import { countOpen, OrgTabs } from '../parts/org-tabs.tsx'
 import { RoleOptions, roleOf, roles } from '../parts/roles.tsx'
 import { createInvitation, Invitations, type MadeInvitation, readInvitations } from './invitations.tsx'
-import { readSettings, SettingsTabs } from './org-settings.tsx'
+import { readAsMember, SettingsTabs } from './org-settings.tsx'
 
 type Member = AnswerOf<'listMembers'>['members'][number]
 /** Members on a page. */
@@ -56,7 +57,8 @@ interface More {
 
 async function membersPage(visit: PageContext, { trouble, made }: More = {}): Promise<Page> {
   const { api, urls, person, form, query } = visit
-  const org = await readSettings(visit)
+  const org = await readAsMember(visit)
+  const open = await countOpen(visit, org)
   const offset = pageOf(query) * pageMembers
   const { members, total } = await api.listMembers({ path: { org_id: org.id }, query: { limit: pageMembers, offset } })
   const isOwner = org.role === 'owner'
@@ -69,73 +71,76 @@ async function membersPage(visit: PageContext, { trouble, made }: More = {}): Pr
     ...{
       kind: 'page',
       place: { org, crumb: 'Settings' },
-      facts: { org, members, total, invitations, trouble, made: made?.id },
+      facts: { org, open, members, total, invitations, trouble, made: made?.id },
     },
     head: { title: `Members · ${org.name}`, noIndex: true },
     body: () => (
-      <main id="main" class="page settings">
-        <h1>Members</h1>
-        <SettingsTabs urls={urls} org={org.id} here="members" />
-        <TroubleOf trouble={trouble} fields={isAdding || isInviting ? ['email'] : []} />
-        <p class="why">{plural(total, 'member')}</p>
-        <ul class="rows">
-          {members.map((member) => (
-            <li>
-              <div>
-                <strong>{member.name}</strong>
-                <small>
-                  {member.email} · since <When time={member.created_at} as="day" />
-                </small>
-              </div>
-              {isOwner ? <RoleForm member={member} action={action} /> : <span>{member.role}</span>}
-              {(isOwner || member.email === person?.email) && (
-                <Removal member={member} action={action} isMe={member.email === person?.email} />
-              )}
-            </li>
-          ))}
-        </ul>
-        {offset + members.length < total && (
-          <p>
-            <a class="btn" href={`${action}?page=${offset / pageMembers + 2}`}>
-              Show more members
-            </a>
-          </p>
-        )}
-        {isOwner && (
-          <Invitations {...{ visit, action, made }} open={invitations} trouble={isInviting ? trouble : undefined} />
-        )}
-        {isOwner && (
-          <section>
-            <h2>Add a member</h2>
-            <form method="post" action={action} class="fields">
-              <input type="hidden" name="act" value="put" />
-              <input type="hidden" name="adding" value="1" />
-              <Field label="E-mail" hint="of a user who has signed up here" name="email" trouble={added}>
-                {(tied) => (
-                  <input
-                    {...tied}
-                    type="email"
-                    required
-                    autocomplete="off"
-                    maxLength={mostEmail}
-                    value={isAdding ? field(form, 'email') : ''}
-                  />
+      <>
+        <OrgTabs {...{ urls, org, open }} here="settings" />
+        <main id="main" class="page settings">
+          <h1>Members</h1>
+          <SettingsTabs urls={urls} org={org.id} here="members" />
+          <TroubleOf trouble={trouble} fields={isAdding || isInviting ? ['email'] : []} />
+          <p class="why">{plural(total, 'member')}</p>
+          <ul class="rows">
+            {members.map((member) => (
+              <li>
+                <div>
+                  <strong>{member.name}</strong>
+                  <small>
+                    {member.email} · since <When time={member.created_at} as="day" />
+                  </small>
+                </div>
+                {isOwner ? <RoleForm member={member} action={action} /> : <span>{member.role}</span>}
+                {(isOwner || member.email === person?.email) && (
+                  <Removal member={member} action={action} isMe={member.email === person?.email} />
                 )}
-              </Field>
-              <Field label="Role" name="role">
-                {(tied) => (
-                  <select {...tied}>
-                    <RoleOptions chosen={isAdding ? form.get('role') : 'editor'} />
-                  </select>
-                )}
-              </Field>
-              <button class="btn go" type="submit">
-                Add member
-              </button>
-            </form>
-          </section>
-        )}
-      </main>
+              </li>
+            ))}
+          </ul>
+          {offset + members.length < total && (
+            <p>
+              <a class="btn" href={`${action}?page=${offset / pageMembers + 2}`}>
+                Show more members
+              </a>
+            </p>
+          )}
+          {isOwner && (
+            <Invitations {...{ visit, action, made }} open={invitations} trouble={isInviting ? trouble : undefined} />
+          )}
+          {isOwner && (
+            <section>
+              <h2>Add a member</h2>
+              <form method="post" action={action} class="fields">
+                <input type="hidden" name="act" value="put" />
+                <input type="hidden" name="adding" value="1" />
+                <Field label="E-mail" hint="of a user who has signed up here" name="email" trouble={added}>
+                  {(tied) => (
+                    <input
+                      {...tied}
+                      type="email"
+                      required
+                      autocomplete="off"
+                      maxLength={mostEmail}
+                      value={isAdding ? field(form, 'email') : ''}
+                    />
+                  )}
+                </Field>
+                <Field label="Role" name="role">
+                  {(tied) => (
+                    <select {...tied}>
+                      <RoleOptions chosen={isAdding ? form.get('role') : 'editor'} />
+                    </select>
+                  )}
+                </Field>
+                <button class="btn go" type="submit">
+                  Add member
+                </button>
+              </form>
+            </section>
+          )}
+        </main>
+      </>
     ),
   }
 }

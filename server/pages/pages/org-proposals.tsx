@@ -5,6 +5,7 @@ import type { AnswerOf } from '../../http/in-process.ts'
 import { type Page, type PageContext, param } from '../page-context.ts'
 import { TalkCounts } from '../parts/consent.tsx'
 import { plural, When } from '../parts/dates.tsx'
+import { countOpen, OrgTabs } from '../parts/org-tabs.tsx'
 import { Pages, pageOffset } from '../parts/paging.tsx'
 import { mayPropose } from '../parts/rights.ts'
 import { brokenField } from '../text/broken-rules.ts'
@@ -28,38 +29,39 @@ export async function showOrgProposals(visit: PageContext): Promise<Page> {
     api.getOrg({ path }),
     filter.under === undefined ? undefined : titleOf(visit, filter.under),
   ])
+  const open = await countOpen(visit, org)
   const { told, trouble } = found
   const base = urls.orgProposals(org.id)
   const here = (changes: Filter & { readonly status?: State }) => listLink(base, { status, ...filter, ...changes })
   const { pull_requests: pulls, total } = told
   return {
-    ...{ kind: 'page', place: { org, crumb: 'Proposals' }, facts: { org, told, status, under, trouble } },
+    ...{ kind: 'page', place: { org, crumb: 'Proposals' }, facts: { org, open, told, status, under, trouble } },
     head: { title: `Proposals · ${org.name}`, noIndex: true },
     body: () => (
-      <main id="main" class="wide">
-        <nav class="path" aria-label="Path to this page">
-          <a href={urls.org(org.id)}>{org.name}</a>
-        </nav>
-        <h1>Proposals (pull requests)</h1>
-        <StateTabs hrefOf={(one) => here({ status: one })} status={status} />
-        <Filters visit={visit} base={base} status={status} filter={filter} under={under} trouble={trouble} />
-        <section class="card">
-          {total > 0 && (
-            <header>
-              <h2>{plural(total, status === 'all' ? 'proposal' : `${status} proposal`)}</h2>
-              <span class="r">newest first</span>
-            </header>
-          )}
-          {total === 0 && <Empty org={org} status={status} isFiltered={Object.keys(filter).length > 0} />}
-          {total > 0 && pulls.length === 0 && <p class="empty">The list is shorter by now.</p>}
-          <ul class="commits">
-            {pulls.map((pull) => (
-              <Item urls={urls} org={org} pull={pull} />
-            ))}
-          </ul>
-        </section>
-        <Pages base={here({})} offset={offset} size={pageSize} total={total} />
-      </main>
+      <>
+        <OrgTabs {...{ urls, org, open }} here="proposals" />
+        <main id="main" class="wide">
+          <h1>Proposals (pull requests)</h1>
+          <StateTabs hrefOf={(one) => here({ status: one })} status={status} />
+          <Filters visit={visit} base={base} status={status} filter={filter} under={under} trouble={trouble} />
+          <section class="card">
+            {total > 0 && (
+              <header>
+                <h2>{plural(total, status === 'all' ? 'proposal' : `${status} proposal`)}</h2>
+                <span class="r">newest first</span>
+              </header>
+            )}
+            {total === 0 && <Empty org={org} status={status} isFiltered={Object.keys(filter).length > 0} />}
+            {total > 0 && pulls.length === 0 && <p class="empty">The list is shorter by now.</p>}
+            <ul class="commits">
+              {pulls.map((pull) => (
+                <Item urls={urls} org={org} pull={pull} />
+              ))}
+            </ul>
+          </section>
+          <Pages base={here({})} offset={offset} size={pageSize} total={total} />
+        </main>
+      </>
     ),
   }
 }

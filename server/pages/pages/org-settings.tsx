@@ -4,6 +4,7 @@ import { AppError, invalid } from '../../base/errors.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import { type Page, type PageContext, type PageResult, param } from '../page-context.ts'
 import { Field, field, submitForm, Tabs, type Trouble, TroubleOf } from '../parts/forms.tsx'
+import { countOpen, OrgTabs } from '../parts/org-tabs.tsx'
 import type { Urls } from '../urls.ts'
 
 type Org = AnswerOf<'getOrg'>
@@ -119,47 +120,54 @@ function changeOf(form: URLSearchParams) {
 }
 
 /** Reads the organisation for a member. @throws AppError unauthenticated, forbidden: the user is not a member */
-export async function readSettings({ api, person, params }: PageContext): Promise<Org> {
+export async function readAsMember(
+  { api, person, params }: PageContext,
+  what: 'settings' | 'members' = 'settings',
+): Promise<Org> {
   const org = await api.getOrg({ path: { org_id: params.org ?? '' } })
   if (org.role !== undefined) return org
   throw person === undefined
-    ? new AppError('unauthenticated', 'Sign in to see the settings')
-    : new AppError('forbidden', 'Only members can see the settings')
+    ? new AppError('unauthenticated', `Sign in to see the ${what}`)
+    : new AppError('forbidden', `Only members can see the ${what}`)
 }
 
 async function generalPage(visit: PageContext, trouble?: Trouble): Promise<Page> {
-  const org = await readSettings(visit)
+  const org = await readAsMember(visit)
+  const open = await countOpen(visit, org)
   const { urls, form, query } = visit
   const sent = form.get('act') === 'describe'
   const action = urls.settings(org.id, 'general')
   const name = sent ? field(form, 'name') : org.name
   const description = sent ? field(form, 'description') : org.description
   return {
-    ...{ kind: 'page', place: { org, crumb: 'Settings' }, facts: { org, trouble } },
+    ...{ kind: 'page', place: { org, crumb: 'Settings' }, facts: { org, open, trouble } },
     head: { title: `Settings · ${org.name}`, noIndex: true },
     body: () => (
-      <main id="main" class="page settings">
-        <h1>Settings</h1>
-        <SettingsTabs urls={urls} org={org.id} here="general" />
-        {query.has('saved') && trouble === undefined && <p class="notice">Saved.</p>}
-        <TroubleOf trouble={trouble} fields={['repeated', ...(sent ? ['name', 'description'] : [])]} />
-        {org.role === 'owner' ? (
-          <>
-            <form method="post" action={action} class="fields">
-              <input type="hidden" name="act" value="describe" />
-              <Names name={name} description={description} trouble={trouble} />
-              <button class="btn go" type="submit">
-                Save
-              </button>
-            </form>
-            <Publishing org={org} urls={urls} action={action} />
-            <Rules org={org} action={action} />
-            <Deletion org={org} action={action} trouble={trouble} />
-          </>
-        ) : (
-          <p>Only owners can change these settings. Your role: {org.role}.</p>
-        )}
-      </main>
+      <>
+        <OrgTabs {...{ urls, org, open }} here="settings" />
+        <main id="main" class="page settings">
+          <h1>Settings</h1>
+          <SettingsTabs urls={urls} org={org.id} here="general" />
+          {query.has('saved') && trouble === undefined && <p class="notice">Saved.</p>}
+          <TroubleOf trouble={trouble} fields={['repeated', ...(sent ? ['name', 'description'] : [])]} />
+          {org.role === 'owner' ? (
+            <>
+              <form method="post" action={action} class="fields">
+                <input type="hidden" name="act" value="describe" />
+                <Names name={name} description={description} trouble={trouble} />
+                <button class="btn go" type="submit">
+                  Save
+                </button>
+              </form>
+              <Publishing org={org} urls={urls} action={action} />
+              <Rules org={org} action={action} />
+              <Deletion org={org} action={action} trouble={trouble} />
+            </>
+          ) : (
+            <p>Only owners can change these settings. Your role: {org.role}.</p>
+          )}
+        </main>
+      </>
     ),
   }
 }

@@ -1,66 +1,149 @@
-/** One organisation: description, search, tree, recent changes and small map. */
+/** One organisation: home text, tree, recent changes, proposals, members and small map. */
 
 import type { AnswerOf } from '../../http/in-process.ts'
-import { type Area, slots } from '../client/areas.ts'
-import { type Page, type PageContext, param } from '../page-context.ts'
-import { plural, When } from '../parts/dates.tsx'
+import type { Area } from '../client/areas.ts'
+import { createExample } from '../example.ts'
+import { type Page, type PageContext, type PageResult, param, redirect } from '../page-context.ts'
+import { plural } from '../parts/dates.tsx'
 import { unlessBusy } from '../parts/degraded.ts'
 import { Icon } from '../parts/icons.tsx'
+import { OrgTabs } from '../parts/org-tabs.tsx'
+import { ChangeGroups, type Group, groupChanges, isAlike, longestPause } from '../parts/recent-changes.tsx'
 import { mayWrite } from '../parts/rights.ts'
-import { SmallMap } from '../parts/small-map.tsx'
-import { areasOf, readTree, type Tree, TreeSide } from '../parts/tree.tsx'
+import { aRole } from '../parts/roles.tsx'
+import { readTree, TreeSide } from '../parts/tree.tsx'
 import type { Urls } from '../urls.ts'
+import { EmptyOrg, JoinedNotice } from './empty-org.tsx'
+import { HomeText, readHome, showHome } from './home-text.tsx'
+import { type Aside, OrgAside } from './org-aside.tsx'
 
 type Org = AnswerOf<'getOrg'>
-type Nodes = AnswerOf<'listNodes'>['nodes']
+type Nodes = Pick<AnswerOf<'listNodes'>, 'nodes' | 'total'>
 
-/** Maximum recent changes. */
-const mostChanges = 8
+/** `changes`: read, for grouping. `groups`: shown. `proposals`, `members`: shown next to the text. */
+const most = { changes: 60, groups: 6, proposals: 5, members: 8 } as const
 
 export async function showOrg(visit: PageContext): Promise<Page> {
-  const { api, urls } = visit
+  const { api, urls, query } = visit
   const path = { org_id: param(visit, 'org') }
   const org = await api.getOrg({ path })
-  const [changed, tree, map, open] = await Promise.all([
-    api.listNodes({ path, query: { order: 'changed', limit: mostChanges } }),
-    readTree(api, org.id),
-    readMap(visit),
-    countOpen(visit, org),
+  const [latest, aside] = await Promise.all([
+    api.listNodes({ path, query: { order: 'changed', limit: 8 } }),
+    readAside(visit, org),
   ])
-  const canonical = urls.absolute(urls.org(org.id))
-  const feed = { type: 'application/atom+xml', title: `Changes in ${org.name}`, href: urls.feed(org.id) }
-  const description = org.description || contentOf(org, changed)
-  const shared = org.published ? ({ kind: 'website', description, alternates: [feed] } as const) : { noIndex: true }
+  const isNew = query.has('welcome') && org.role !== undefined
+  if (latest.total === 0) return emptyPage(visit, org, aside.proposals?.total, isNew)
+  const [tree, groups, map] = await Promise.all([readTree(api, org.id), readGroups(visit, latest), readMap(visit)])
+  const home = await readHome(visit, org, tree)
+  let html = ''
   return {
     kind: 'page',
-    head: { title: org.name, canonical, ...shared },
+    head: headOf(visit, org, latest),
     place: { org, hasSide: true },
-    facts: { org, changed, tree, map, open },
+    facts: { org, nodes: latest.total, aside, tree, groups, map, home },
+    prepare: async () => {
+      if (home !== undefined) html = await showHome(visit, org, home)
+    },
     body: () => (
-      <div class="cols two">
-        <TreeSide tree={tree} urls={urls} org={org.id} />
-        <main id="main" class="org">
-          <div class="wide">
-            <Hero urls={urls} org={org} nodes={changed.total} open={open} />
-            <BigSearch urls={urls} org={org} words="" />
-            <div class="grid2">
-              <Changes urls={urls} org={org} nodes={changed.nodes} />
-              <Graph urls={urls} org={org} tree={tree} areas={map} />
+      <>
+        <OrgTabs {...{ urls, org }} open={aside.proposals?.total} here="overview" />
+        <div class="cols two">
+          <TreeSide tree={tree} urls={urls} org={org.id} />
+          <main id="main" class="org">
+            <div class="wide">
+              <Hero urls={urls} org={org} nodes={latest.total} />
+              {isNew && <JoinedNotice org={org} isEmpty={false} />}
+              <BigSearch urls={urls} org={org} words="" />
+              <div class={home === undefined ? 'org-grid plain' : 'org-grid'}>
+                {home !== undefined && <HomeText {...{ urls, org, home, html }} />}
+                <Changes urls={urls} org={org} groups={groups} />
+                <OrgAside {...{ urls, org, aside, tree, map }} />
+              </div>
             </div>
-          </div>
-        </main>
-      </div>
+          </main>
+        </div>
+      </>
     ),
   }
 }
 
+/** Creates the example pages. Once the organisation has pages, it changes nothing. */
+export async function takeExample({ api, urls, params }: PageContext): Promise<PageResult> {
+  const path = { org_id: params.org ?? '' }
+  const { total } = await api.listNodes({ path, query: { limit: 1 } })
+  if (total === 0) await createExample(api, path.org_id)
+  return redirect(303, urls.org(path.org_id))
+}
+
+function emptyPage(visit: PageContext, org: Org, open: number | undefined, isNew: boolean): Page {
+  const { urls } = visit
+  return {
+    kind: 'page',
+    head: headOf(visit, org, { nodes: [], total: 0 }),
+    place: { org },
+    facts: { org, open },
+    body: () => (
+      <>
+        <OrgTabs {...{ urls, org, open }} here="overview" />
+        <main id="main" class="wide org">
+          <Hero urls={urls} org={org} nodes={0} />
+          {isNew && <JoinedNotice org={org} isEmpty />}
+          <EmptyOrg urls={urls} org={org} />
+        </main>
+      </>
+    ),
+  }
+}
+
+function headOf({ urls }: PageContext, org: Org, latest: Nodes): Page['head'] {
+  const head = { title: org.name, canonical: urls.absolute(urls.org(org.id)) }
+  if (!org.published) return { ...head, noIndex: true }
+  const feed = { type: 'application/atom+xml', title: `Changes in ${org.name}`, href: urls.feed(org.id) }
+  return { ...head, kind: 'website', description: org.description || contentOf(org, latest), alternates: [feed] }
+}
+
 /** Returns a description for an organisation without one. */
-function contentOf({ name }: Org, { nodes, total }: AnswerOf<'listNodes'>): string {
+function contentOf({ name }: Org, { nodes, total }: Nodes): string {
   const titles = nodes.map(({ title }) => title).join(', ')
-  return [`${name}: ${plural(total, 'node')}`, titles]
+  return [`${name}: ${plural(total, 'page')}`, titles]
     .filter((part) => part !== '')
     .join(', among them ')
     .slice(0, 200)
+}
+
+/** Reads what only members see: proposals and members. */
+async function readAside({ api }: PageContext, org: Org): Promise<Aside> {
+  if (org.role === undefined) return {}
+  const path = { org_id: org.id }
+  const [proposals, members] = await Promise.all([
+    api.listOrgPulls({ path, query: { limit: most.proposals } }),
+    api.listMembers({ path, query: { limit: most.members } }),
+  ])
+  return { proposals, members }
+}
+
+/** Reads the latest changes, and groups them. */
+async function readGroups(visit: PageContext, { total }: Nodes): Promise<Group[]> {
+  const path = { org_id: param(visit, 'org') }
+  const { changes, next } = await visit.api.listChanges({ path, query: { limit: most.changes } })
+  const groups = groupChanges(changes, next === undefined)
+  const last = groups.at(-1)
+  if (last === undefined || last.total !== undefined || groups.length > most.groups) return groups.slice(0, most.groups)
+  const others = changes.length - last.changes.length
+  return (await isLastGroup(visit, last, total)) ? groups.with(-1, { ...last, total: total - others }) : groups
+}
+
+/** True if the group goes back to the first change. That is so after a first import. */
+async function isLastGroup({ api, params }: PageContext, { changes }: Group, total: number): Promise<boolean> {
+  const path = { org_id: params.org ?? '' }
+  const { nodes } = await api.listNodes({ path, query: { order: 'changed', limit: 1, offset: Math.max(0, total - 1) } })
+  const [oldest] = nodes
+  const [latest] = changes
+  if (oldest === undefined || Date.parse(latest.updated_at) - Date.parse(oldest.updated_at) > longestPause) return false
+  if (oldest.head === undefined) return isAlike(latest, {})
+  const at = { ...path, node_id: oldest.id, branch: oldest.head }
+  const { history } = await api.listCommits({ path: at, query: { limit: 1 } })
+  return isAlike(latest, { commit: history[0] })
 }
 
 /** Reads the areas of the map; none if that takes too long. After edges change, the map is laid out again. */
@@ -73,21 +156,7 @@ async function readMap(visit: PageContext): Promise<readonly Area[]> {
   )
 }
 
-/** Counts the open proposals; undefined for visitors who may not see them. */
-async function countOpen({ api }: PageContext, org: Org): Promise<number | undefined> {
-  if (org.role === undefined) return undefined
-  return (await api.listOrgPulls({ path: { org_id: org.id }, query: { limit: 1 } })).total
-}
-
-interface HeroProps {
-  readonly urls: Urls
-  readonly org: Org
-  readonly nodes: number
-  /** The number of open proposals. */
-  readonly open: number | undefined
-}
-
-function Hero({ urls, org, nodes, open }: HeroProps) {
+function Hero({ urls, org, nodes }: { readonly urls: Urls; readonly org: Org; readonly nodes: number }) {
   return (
     <div class="hero">
       <h1>{org.name}</h1>
@@ -95,20 +164,15 @@ function Hero({ urls, org, nodes, open }: HeroProps) {
       <div class="meta">
         <span>
           <Icon name={org.published ? 'globe' : 'lock'} size={15} />
-          {org.published ? 'Published: anyone can read' : 'Members only'}
+          {org.published ? 'Public: anyone can read it' : 'Private: only members can read it'}
         </span>
-        <span>{plural(nodes, 'node')}</span>
-        {open !== undefined && (
-          <a href={urls.orgProposals(org.id)}>{open > 0 ? plural(open, 'open proposal') : 'Proposals'}</a>
-        )}
-        {org.role && <span>Your role: {org.role}</span>}
-        {org.role && <a href={urls.settings(org.id, 'general')}>Settings</a>}
-        {org.role && <a href={urls.settings(org.id, 'members')}>Members</a>}
-        {mayWrite(org.role) && (
+        {nodes > 0 && <span>{plural(nodes, 'page')}</span>}
+        {org.role && <span>You are {aRole(org.role)}</span>}
+        {nodes > 0 && mayWrite(org.role) && (
           <span class="act">
             <a class="btn small" href={urls.newNode(org.id)} data-key="n">
               <Icon name="plus" size={14} />
-              New node
+              New page
             </a>
           </span>
         )}
@@ -141,68 +205,23 @@ export function BigSearch({ urls, org, words }: { readonly urls: Urls; readonly 
   )
 }
 
-function Changes({ urls, org, nodes }: { readonly urls: Urls; readonly org: Org; readonly nodes: Nodes }) {
-  return (
-    <section class="card">
-      <header>
-        <h2>Recent changes</h2>
-        {org.published && (
-          <span class="r">
-            <a href={urls.feed(org.id)}>Feed</a>
-          </span>
-        )}
-      </header>
-      {nodes.length === 0 && <p class="empty">There are no nodes yet.</p>}
-      <ul class="feed plain">
-        {nodes.map(({ id, title, tags, updated_at, created_at }) => (
-          <li>
-            <a href={urls.node(org.id, id)}>
-              <strong>{title}</strong>
-            </a>
-            <When time={updated_at} />
-            <small>{[updated_at === created_at ? 'new' : 'changed', ...tags.slice(0, 4)].join(' · ')}</small>
-          </li>
-        ))}
-      </ul>
-    </section>
-  )
-}
-
-interface GraphProps {
+interface ChangesProps {
   readonly urls: Urls
   readonly org: Org
-  readonly tree: Tree
-  readonly areas: readonly Area[]
+  readonly groups: readonly Group[]
 }
 
-/** Shows the small map; without areas, the roots with children, largest first. */
-function Graph({ urls, org, tree, areas }: GraphProps) {
-  const roots = areasOf(tree)
-    .filter(({ num_children }) => num_children > 0)
-    .sort((a, b) => b.num_children - a.num_children)
-  if (areas.length + roots.length === 0) return null
+function Changes({ urls, org, groups }: ChangesProps) {
   return (
-    <section class="card">
+    <section class="card org-changes">
       <header>
-        <h2>Graph</h2>
+        <h2>Recent changes</h2>
         <span class="r">
-          <a href={urls.graph(org.id)}>Open</a>
+          {org.published && <a href={urls.feed(org.id)}>Feed</a>}
+          <a href={urls.changes(org.id)}>All changes</a>
         </span>
       </header>
-      {areas.length > 0 && <SmallMap urls={urls} org={org.id} areas={areas} />}
-      {areas.length === 0 && (
-        <ul class="areas">
-          {roots.slice(0, 24).map(({ id, title, num_children }, at) => (
-            <li>
-              <a href={urls.node(org.id, id)}>
-                <span class="dot" data-c={at % slots} />
-                <span>{title}</span>
-                <span class="n">{num_children}</span>
-              </a>
-            </li>
-          ))}
-        </ul>
-      )}
+      <ChangeGroups urls={urls} org={org.id} groups={groups} />
     </section>
   )
 }

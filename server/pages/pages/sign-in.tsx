@@ -48,7 +48,8 @@ export async function takeSignUp(visit: PageContext): Promise<PageResult> {
       const { accessToken, user } = await api.signUp({ body })
       await visit.signIn(accessToken)
       const invited = user.orgs?.find(({ id }) => id !== user.org_id)
-      return invited === undefined ? ownPath(urls, form.get('next')) : urls.org(invited.id)
+      const next = ownPath(urls, form.get('next'))
+      return invited === undefined && next !== urls.home() ? next : urls.welcome(invited?.id ?? user.org_id)
     },
   )
 }
@@ -56,7 +57,7 @@ export async function takeSignUp(visit: PageContext): Promise<PageResult> {
 /** Accepts the invitation and returns the URL of its organisation. If it is refused, returns the join page's URL. */
 async function joined({ urls }: PageContext, signedIn: Api, token: string): Promise<string> {
   try {
-    return urls.org((await signedIn.acceptInvitation({ body: { token } })).id)
+    return urls.welcome((await signedIn.acceptInvitation({ body: { token } })).id)
   } catch (error) {
     if (error instanceof ValidationError || (error instanceof AppError && error.code === 'invitation_not_found'))
       return `${urls.join()}?refused`

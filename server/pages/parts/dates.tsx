@@ -29,3 +29,15 @@ export function dayOf(time: string): string {
 function clockOf(time: string): string {
   return clock.format(new Date(time))
 }
+
+/** Groups items of a list in the order of time by day. */
+export function byDay<Item>(items: readonly Item[], timeOf: (item: Item) => string): [string, Item[]][] {
+  const days: [string, Item[]][] = []
+  for (const item of items) {
+    const day = dayOf(timeOf(item))
+    const last = days.at(-1)
+    if (last?.[0] === day) last[1].push(item)
+    else days.push([day, [item]])
+  }
+  return days
+}

@@ -45,7 +45,11 @@ export function EditorForm({ written, action, back, acts, hidden, data, problem,
       ))}
       <label>
         Title
-        <input name="title" required maxLength={most.title} value={title} autocomplete="off" class="as-title" />
+        <input
+          {...{ name: 'title', required: true, maxLength: most.title, value: title, autocomplete: 'off' }}
+          class="as-title"
+          autofocus={title === ''}
+        />
       </label>
       <div class="writing">
         <div class="writing-head">

@@ -5,6 +5,7 @@ import { assetName } from '../assets.ts'
 import type { Head, PageContext, PagePlace } from '../page-context.ts'
 import type { Urls } from '../urls.ts'
 import { Icon } from './icons.tsx'
+import { initial } from './people.tsx'
 
 interface FrameProps {
   readonly visit: Pick<PageContext, 'urls' | 'person' | 'here' | 'query'>
@@ -177,8 +178,4 @@ function Search({ urls, org, words }: SearchProps) {
       </form>
     </search>
   )
-}
-
-function initial(name: string): string {
-  return [...name.trim()][0]?.toLocaleUpperCase('en') ?? '?'
 }

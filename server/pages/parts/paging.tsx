@@ -12,10 +12,12 @@ interface PagesProps {
   /** Maximum items on a page. */
   readonly size: number
   readonly total: number
+  /** The names of the previous and the next page. Default: those of a list that begins with the newest items. */
+  readonly names?: readonly [string, string]
 }
 
-/** Links to the previous and the next page. The list begins with the newest items. */
-export function Pages({ base, offset, size, total }: PagesProps) {
+/** Links to the previous and the next page. */
+export function Pages({ base, offset, size, total, names = ['Newer', 'Older'] }: PagesProps) {
   const link = (from: number, text: string) => (
     <a class="btn" href={from === 0 ? base : `${base}${base.includes('?') ? '&' : '?'}from=${from}`}>
       {text}
@@ -24,8 +26,8 @@ export function Pages({ base, offset, size, total }: PagesProps) {
   if (total <= size && offset === 0) return null
   return (
     <p class="acts">
-      {offset > 0 && link(Math.max(0, offset - size), 'Newer')}
-      {offset + size < total && link(offset + size, 'Older')}
+      {offset > 0 && link(Math.max(0, offset - size), names[0])}
+      {offset + size < total && link(offset + size, names[1])}
     </p>
   )
 }

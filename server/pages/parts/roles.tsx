@@ -13,6 +13,20 @@ export const roles: readonly { readonly role: Role; readonly may: string }[] = [
   { role: 'owner', may: 'can also manage members and settings' },
 ]
 
+/** The rights of each role, in words that are complete. */
+export const rights: Readonly<Record<Role, string>> = {
+  reader: 'Can read',
+  contributor: 'Can read and propose changes',
+  editor: 'Can edit and propose',
+  maintainer: 'Can edit, propose, and merge what needs approval',
+  owner: 'Can also manage members and settings',
+}
+
+/** The role with its article. */
+export function aRole(role: Role): string {
+  return `${/^[eo]/.test(role) ? 'an' : 'a'} ${role}`
+}
+
 /** Reads the role from a form. @throws AppError bad_request */
 export function roleOf(form: URLSearchParams): Role {
   const found = roles.find(({ role }) => role === form.get('role'))

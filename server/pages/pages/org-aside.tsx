@@ -1,0 +1,133 @@
+/** The column next to an organisation's text: open proposals, small map and members. */
+
+import type { AnswerOf } from '../../http/in-process.ts'
+import { type Area, slots } from '../client/areas.ts'
+import { plural, When } from '../parts/dates.tsx'
+import { Initial } from '../parts/people.tsx'
+import { SmallMap } from '../parts/small-map.tsx'
+import { areasOf, type Tree } from '../parts/tree.tsx'
+import type { Urls } from '../urls.ts'
+
+type Org = AnswerOf<'getOrg'>
+
+/** What only members see. */
+export interface Aside {
+  readonly proposals?: AnswerOf<'listOrgPulls'>
+  readonly members?: AnswerOf<'listMembers'>
+}
+
+interface AsideProps {
+  readonly urls: Urls
+  readonly org: Org
+  readonly aside: Aside
+  readonly tree: Tree
+  /** The areas of the map. */
+  readonly map: readonly Area[]
+}
+
+export function OrgAside({ urls, org, aside: { proposals, members }, tree, map }: AsideProps) {
+  return (
+    <div class="org-aside">
+      {proposals !== undefined && proposals.total > 0 && <Proposals urls={urls} org={org} told={proposals} />}
+      <Graph urls={urls} org={org} tree={tree} areas={map} />
+      {members !== undefined && <Members urls={urls} org={org} told={members} />}
+    </div>
+  )
+}
+
+interface ProposalsProps {
+  readonly urls: Urls
+  readonly org: Org
+  readonly told: AnswerOf<'listOrgPulls'>
+}
+
+function Proposals({ urls, org, told: { pull_requests: pulls, total } }: ProposalsProps) {
+  return (
+    <section class="card">
+      <header>
+        <h2>{plural(total, 'open proposal')}</h2>
+        <span class="r">
+          <a href={urls.orgProposals(org.id)}>All proposals</a>
+        </span>
+      </header>
+      <ul class="recent">
+        {pulls.map(({ node_id, node_title, number, title, author, created_at }) => (
+          <li>
+            <p>
+              <a href={urls.proposal(org.id, node_id, number)}>{title}</a>
+            </p>
+            <small>
+              {author} for {node_title} · <When time={created_at} />
+            </small>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+interface MembersProps {
+  readonly urls: Urls
+  readonly org: Org
+  readonly told: AnswerOf<'listMembers'>
+}
+
+function Members({ urls, org, told: { members, total } }: MembersProps) {
+  return (
+    <section class="card">
+      <header>
+        <h2>{plural(total, 'member')}</h2>
+        <span class="r">
+          <a href={urls.members(org.id)}>All members</a>
+        </span>
+      </header>
+      <ul class="initials">
+        {members.map(({ name }) => (
+          <li>
+            <Initial name={name} />
+          </li>
+        ))}
+        {total > members.length && <li class="why">+{(total - members.length).toLocaleString('en')}</li>}
+      </ul>
+    </section>
+  )
+}
+
+interface GraphProps {
+  readonly urls: Urls
+  readonly org: Org
+  readonly tree: Tree
+  readonly areas: readonly Area[]
+}
+
+/** Shows the small map; without areas, the roots with children, largest first. */
+function Graph({ urls, org, tree, areas }: GraphProps) {
+  const roots = areasOf(tree)
+    .filter(({ num_children }) => num_children > 0)
+    .sort((a, b) => b.num_children - a.num_children)
+  if (areas.length + roots.length === 0) return null
+  return (
+    <section class="card">
+      <header>
+        <h2>Graph</h2>
+        <span class="r">
+          <a href={urls.graph(org.id)}>Open the graph</a>
+        </span>
+      </header>
+      {areas.length > 0 && <SmallMap urls={urls} org={org.id} areas={areas} />}
+      {areas.length === 0 && (
+        <ul class="areas">
+          {roots.slice(0, 24).map(({ id, title, num_children }, at) => (
+            <li>
+              <a href={urls.node(org.id, id)}>
+                <span class="dot" data-c={at % slots} />
+                <span>{title}</span>
+                <span class="n">{num_children}</span>
+              </a>
+            </li>
+          ))}
+        </ul>
+      )}
+    </section>
+  )
+}

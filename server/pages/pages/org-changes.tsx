@@ -1,0 +1,96 @@
+/** The recent changes of an organisation, a page at a time. */
+
+import type { AnswerOf } from '../../http/in-process.ts'
+import { type Page, type PageContext, param } from '../page-context.ts'
+import { byDay } from '../parts/dates.tsx'
+import { countOpen, OrgTabs } from '../parts/org-tabs.tsx'
+import { type Change, ChangeItem } from '../parts/recent-changes.tsx'
+import type { Urls } from '../urls.ts'
+
+type Org = AnswerOf<'getOrg'>
+
+/** Changes on a page. */
+const pageSize = 50
+
+export async function showOrgChanges(visit: PageContext): Promise<Page> {
+  const { api, urls, query } = visit
+  const path = { org_id: param(visit, 'org') }
+  const before = positionIn(query)
+  const org = await api.getOrg({ path })
+  const [told, open] = await Promise.all([
+    api.listChanges({ path, query: { limit: pageSize, ...(before !== undefined && { before }) } }),
+    countOpen(visit, org),
+  ])
+  const feed = { type: 'application/atom+xml', title: `Changes in ${org.name}`, href: urls.feed(org.id) }
+  return {
+    ...{ kind: 'page', place: { org, crumb: 'Changes' }, facts: { org, told, open } },
+    head: { title: `Recent changes · ${org.name}`, noIndex: true, ...(org.published && { alternates: [feed] }) },
+    body: () => (
+      <>
+        <OrgTabs {...{ urls, org, open }} here="changes" />
+        <main id="main" class="wide changes">
+          <h1>Recent changes</h1>
+          <p class="why">
+            Each page with its latest change.{' '}
+            {org.published && (
+              <>
+                Follow them in a <a href={urls.feed(org.id)}>feed</a>.
+              </>
+            )}
+          </p>
+          {told.changes.length === 0 && (
+            <p class="empty">{before === undefined ? 'Nothing here yet.' : 'There are no older changes.'}</p>
+          )}
+          <Days urls={urls} org={org} changes={told.changes} />
+          {(before !== undefined || told.next !== undefined) && (
+            <p class="acts">
+              {before !== undefined && (
+                <a class="btn" href={urls.changes(org.id)}>
+                  Newest
+                </a>
+              )}
+              {told.next !== undefined && (
+                <a class="btn" href={urls.changes(org.id, told.next)} rel="next">
+                  Older
+                </a>
+              )}
+            </p>
+          )}
+        </main>
+      </>
+    ),
+  }
+}
+
+/** Returns where the page before ended; undefined if the query does not name a position. */
+function positionIn(query: URLSearchParams): string | undefined {
+  const before = query.get('before') ?? ''
+  return /^\d{4}-\d{2}-\d{2}T[\d:.]{8,16}Z~[0-9a-f-]{36}$/.test(before) ? before : undefined
+}
+
+interface DaysProps {
+  readonly urls: Urls
+  readonly org: Org
+  readonly changes: readonly Change[]
+}
+
+function Days({ urls, org, changes }: DaysProps) {
+  return (
+    <>
+      {byDay(changes, ({ updated_at }) => updated_at).map(([day, some]) => (
+        <section class="card">
+          <header>
+            <h2>{day}</h2>
+          </header>
+          <ul class="recent">
+            {some.map((change) => (
+              <li>
+                <ChangeItem urls={urls} org={org.id} change={change} />
+              </li>
+            ))}
+          </ul>
+        </section>
+      ))}
+    </>
+  )
+}

@@ -1,0 +1,163 @@
+/** Recent changes in words. Many changes of one kind are one group. */
+
+import type { AnswerOf } from '../../http/in-process.ts'
+import type { Urls } from '../urls.ts'
+import { plural, When } from './dates.tsx'
+
+export type Change = AnswerOf<'listChanges'>['changes'][number]
+
+type Kind = 'imported' | 'created' | 'edited'
+
+/** Consecutive changes of one author and one kind, newest first. */
+export interface Group {
+  readonly kind: Kind
+  /** Undefined if no commit says it. */
+  readonly author: string | undefined
+  readonly changes: readonly [Change, ...Change[]]
+  /** The number of changes, also of those that were not read. Undefined if there are more than were read. */
+  readonly total: number | undefined
+}
+
+/** Changes further apart than this are not of one group. In milliseconds. */
+export const longestPause = 6 * 3_600_000
+
+/** The commit of a change; undefined if it is not known. */
+interface Committed {
+  readonly commit?: Change['commit'] | undefined
+}
+
+function kindOf({ commit }: Committed): Kind {
+  if (commit === undefined) return 'created'
+  if (commit.parent_commits.length > 0) return 'edited'
+  // The message that imports write.
+  return commit.message.startsWith('Import ') ? 'imported' : 'created'
+}
+
+/** True if two changes are of one author and one kind. */
+export function isAlike(a: Committed, b: Committed): boolean {
+  return (
+    kindOf(a) === kindOf(b) &&
+    a.commit?.author === b.commit?.author &&
+    a.commit?.author_email === b.commit?.author_email
+  )
+}
+
+/** Groups changes. `isWhole`: there are no older ones, so that the last group is complete. */
+export function groupChanges(changes: readonly Change[], isWhole: boolean): Group[] {
+  const runs: [Change, ...Change[]][] = []
+  for (const change of changes) {
+    const run = runs.at(-1)
+    const before = run?.at(-1)
+    const isNear = before && Date.parse(before.updated_at) - Date.parse(change.updated_at) <= longestPause
+    if (run && before && isNear && isAlike(before, change)) run.push(change)
+    else runs.push([change])
+  }
+  return runs.map((run, at) => ({
+    kind: kindOf(run[0]),
+    author: run[0].commit?.author,
+    changes: run,
+    total: at < runs.length - 1 || isWhole ? run.length : undefined,
+  }))
+}
+
+/** Pages listed below a group. */
+const mostListed = 10
+
+interface GroupsProps {
+  readonly urls: Urls
+  readonly org: string
+  readonly groups: readonly Group[]
+}
+
+export function ChangeGroups({ urls, org, groups }: GroupsProps) {
+  return (
+    <ul class="recent">
+      {groups.map((group) => {
+        const [first, ...others] = group.changes
+        return (
+          <li>
+            {others.length === 0 ? (
+              <ChangeItem urls={urls} org={org} change={first} />
+            ) : (
+              <Many urls={urls} org={org} group={group} />
+            )}
+          </li>
+        )
+      })}
+    </ul>
+  )
+}
+
+function Many({ urls, org, group }: { readonly urls: Urls; readonly org: string; readonly group: Group }) {
+  const { kind, author, changes, total } = group
+  const count = total === undefined ? `more than ${plural(changes.length, 'page')}` : plural(total, 'page')
+  const hidden = (total ?? changes.length + 1) - Math.min(mostListed, changes.length)
+  return (
+    <>
+      <details>
+        <summary>
+          <Author name={author} /> {kind} {count}
+        </summary>
+        <ul>
+          {changes.slice(0, mostListed).map(({ node_id, title, slug }) => (
+            <li>
+              <a href={urls.node(org, node_id, slug)}>{title}</a>
+            </li>
+          ))}
+          {hidden > 0 && (
+            <li>
+              <a href={urls.changes(org)}>
+                {total === undefined ? 'and more' : `and ${hidden.toLocaleString('en')} more`}
+              </a>
+            </li>
+          )}
+        </ul>
+      </details>
+      <small>
+        <When time={changes[0].updated_at} />
+      </small>
+    </>
+  )
+}
+
+interface ItemProps {
+  readonly urls: Urls
+  readonly org: string
+  readonly change: Change
+}
+
+/** One change: who did what to which page, the summary, and when. */
+export function ChangeItem({ urls, org, change }: ItemProps) {
+  const { node_id, title, slug, commit, updated_at } = change
+  const summary = summaryOf(change)
+  return (
+    <>
+      <p>
+        <Author name={commit?.author} /> {kindOf(change)} <a href={urls.node(org, node_id, slug)}>{title}</a>
+      </p>
+      <small>
+        {summary !== '' && commit && (
+          <>
+            <a href={urls.commit(org, node_id, commit.id)}>{summary}</a>
+            {' · '}
+          </>
+        )}
+        <When time={updated_at} />
+      </small>
+    </>
+  )
+}
+
+function Author({ name }: { readonly name: string | undefined }) {
+  return <strong>{name === undefined || name.trim() === '' ? 'Somebody' : name}</strong>
+}
+
+/** Maximum characters of a summary. */
+const longestSummary = 200
+
+/** Returns the first line of the commit's message; '' if it only repeats what happened. */
+function summaryOf({ commit, title }: Change): string {
+  const [line = ''] = commit?.message.trim().split('\n', 1) ?? []
+  const isPlain = ['Create node', 'Edit node', `Edit ${title}`].includes(line) || kindOf({ commit }) === 'imported'
+  return isPlain ? '' : [...line].slice(0, longestSummary).join('')
+}
