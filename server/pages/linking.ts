@@ -54,7 +54,7 @@ export async function linkChanges(api: Api, path: NodePath, edit: TextEdit): Pro
   const [now, before, held] = await Promise.all([
     readAllLinks(edit.text),
     linksAt(api, path, edit.head),
-    heldBy(api, path, edit.head),
+    edit.head === null ? [] : heldBy(api, path),
   ])
   const resolved = await resolveLinks(api, path, now.links, before.targets, edit.known)
   const leading = resolved.links.filter(({ target }) => target !== path.node_id)
@@ -118,8 +118,7 @@ function nameIn({ form, target }: Link): string | undefined {
 }
 
 /** Reads the connections that the node holds. Their targets exist. */
-async function heldBy(api: Api, path: NodePath, head: string | null): Promise<readonly Connection[]> {
-  if (head === null) return []
+async function heldBy(api: Api, path: NodePath): Promise<readonly Connection[]> {
   const { connections, num_connections: total } = await api.getNode({ path })
   const all = new Map(connections.map((one) => [`${one.node_id} ${one.id}`, one]))
   for (let page = 1; page < most.pages && page * most.perPage < total; page++) {
@@ -150,7 +149,7 @@ async function resolveLinks(
   return { links: leading, isWhole: asked.length === unknown.size }
 }
 
-/** True if a connection was made from the link, or from another link to the node in an import. */
+/** True if a connection was made from the link, or in an import from another link there. */
 function isCovered(link: LeadingLink, held: readonly Connection[], before: LinksBefore['targets']): boolean {
   const { type, target, name = '' } = link
   const ofType = held.filter((one) => one.type === type && isMade(one))
@@ -212,8 +211,14 @@ export function connectionOf(name: string, type: LinkType, target: string): Made
   return { id: connectionId(keyOfName(name), type, target), target, type }
 }
 
-/** Adds the connection of a link with this name. @throws pull_request_required and other errors of addConnection */
+/**
+ * Adds the connection of a link with this name, if there is none.
+ *
+ * @throws pull_request_required and other errors of addConnection
+ */
 export async function connectLink(api: Api, path: NodePath, name: string, target: string): Promise<void> {
+  const held = await heldBy(api, path)
+  if (held.some((one) => one.type === 'links_to' && isOf(one, name))) return
   await api.addConnection({ path, body: connectionOf(name, 'links_to', target) }).catch((error: unknown) => {
     if (codeOf(error) !== 'connection_exists') throw error
   })

@@ -95,19 +95,43 @@ describe('a link that was written in the editor', () => {
     ])
   })
 
-  it('is offered the node of its name that was made elsewhere', async () => {
+  it('leads to the page of its name that was made elsewhere, however that was', async () => {
     const from = await add('Before', '[[Marten]]')
+    expect(await shown(from)).to.contain('/new?title=Marten')
     const marten = await add('Marten')
-    const [, to = ''] = (await shown(from)).match(/href="([^"]*\/new\?title=[^"]*)"/) ?? []
-    const asked = await ann.get(to.replaceAll('&amp;', '&'), { accept: 'text/html' }).then(expecting(200))
-    expect(asked.body).to.contain('A node with this title already exists')
-    expect(asked.body).to.contain(`name="existing" value="${marten}"`)
-    const answer = await send(`/o/${ann.org}/new`, { act: 'link', from, named: 'Marten', existing: marten })
-    expect([answer.status, answer.headers.location]).to.deep.equal([303, page(from)])
+    expect(await shown(from)).to.not.contain('/new?title=')
+    expect(await shown(from)).to.contain(`href="${page(marten)}"`)
     expect(await ledTo(from)).to.deep.equal([['Marten', marten]])
-    expect((await ann.get(`/orgs/${ann.org}/nodes?limit=200`)).body.nodes.filter(isMarten)).to.have.length(1)
   })
-  const isMarten = ({ title }: { title: string }) => title === 'Marten'
+
+  it('does not lead to a form that makes a second page of the title by accident', async () => {
+    const [from, stoat] = [await add('Old tab', '[[Stoat]]'), await add('Stoat')]
+    const form = await ann
+      .get(`/o/${ann.org}/new?title=Stoat&from=${from}`, { accept: 'text/html' })
+      .then(expecting(200))
+    expect(form.body).to.contain('A page with this title already exists')
+    expect(form.body).to.contain(`href="${page(stoat)}"`)
+    expect(form.body).to.contain(`name="existing" value="${stoat}"`)
+    const id = '01980a60-2a00-7e55-94c6-8e0f1a2b3c98'
+    const fields = { id, from, named: 'Stoat', title: 'stoat', text: 'My words.', message: '' }
+    const refused = await send(`/o/${ann.org}/new`, { ...fields, act: 'create' })
+    expect(refused.status).to.equal(409)
+    for (const said of ['Create a second page', 'My words.', `href="${page(stoat)}"`])
+      expect(refused.body).to.contain(said)
+    expect(await titled('stoat')).to.deep.equal([stoat])
+    const linked = await send(`/o/${ann.org}/new`, { act: 'link', from, named: 'Stoat', existing: stoat })
+    expect([linked.status, linked.headers.location]).to.deep.equal([303, page(from)])
+    expect(await ledTo(from)).to.deep.equal([['Stoat', stoat]])
+    // A deliberate act, which may also be sent twice.
+    for (const act of ['another', 'create'])
+      expect((await send(`/o/${ann.org}/new`, { ...fields, act })).status).to.equal(303)
+    expect(await titled('stoat')).to.have.members([stoat, id])
+    expect(await ledTo(from)).to.deep.equal([['Stoat', stoat]])
+  })
+  const titled = async (title: string): Promise<string[]> =>
+    (await ann.get(`/orgs/${ann.org}/nodes?limit=200`)).body.nodes
+      .filter((node: { title: string }) => node.title.toLowerCase() === title)
+      .map(({ id }: { id: string }) => id)
 
   it('is named by a digest of SHA-256', () => {
     for (let length = 0; length < 200; length++) {

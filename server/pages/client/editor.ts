@@ -7,6 +7,7 @@ import { attachFile } from './attachments.ts'
 import { Drafts } from './drafts.ts'
 import { type Begun, Form } from './editor-fields.ts'
 import { type TextField, textField } from './text-field.ts'
+import { twinQuestion } from './twins.ts'
 
 /** Milliseconds to wait after the last change. */
 const pauses = { draft: 300, preview: 150 } as const
@@ -149,7 +150,14 @@ class Editor {
     form.sending(true)
     this.keep.now()
     try {
-      const to = await this.perform(act, this.written())
+      const edit = this.written()
+      const question = act === 'create' ? await this.askAboutTwins(edit) : undefined
+      if (question) {
+        form.sending(false)
+        form.say(question)
+        return
+      }
+      const to = await this.perform(act, edit)
       this.isSent = true
       this.drafts.remove()
       // `isSending` stays true until the next page is there, so a second click cannot send again.
@@ -162,12 +170,16 @@ class Editor {
     }
   }
 
+  private askAboutTwins({ title }: Edit): Promise<Node | undefined> {
+    return twinQuestion(api, { root, org, node: this.form.node }, title, () => void this.send('another'))
+  }
+
   /** Saves the edit and returns the URL of the next page. */
   private async perform(act: string, edit: Edit): Promise<string> {
     const { form, source } = this
     const path = { org_id: org, node_id: form.node }
     const page = `${root}/o/${org}/n/${form.node}`
-    if (act === 'create') {
+    if (act === 'create' || act === 'another') {
       await createNode(api, org, { id: form.node, ...form.place(), ...edit })
       return page
     }

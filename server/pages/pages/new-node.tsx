@@ -4,8 +4,9 @@ import { randomUUID } from 'node:crypto'
 import { AppError } from '../../base/errors.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import { createNode, withLineEnds } from '../edits.ts'
-import { connectLink, nodeNamed } from '../linking.ts'
+import { connectLink, nodesNamed } from '../linking.ts'
 import { type Page, type PageContext, type PageResult, param, redirect } from '../page-context.ts'
+import { unlessBusy } from '../parts/degraded.ts'
 import { EditorForm, most, problemOf, RefusedPage, type Written, writtenIn } from '../parts/editor-form.tsx'
 import { mayWrite } from '../parts/rights.ts'
 
@@ -24,7 +25,7 @@ export async function showNew(visit: PageContext): Promise<Page> {
   const { org } = beginning
   if (!mayWrite(org.role)) return refused(visit, org)
   const title = (visit.query.get('title') ?? '').trim().slice(0, most.title)
-  const existing = title === '' ? undefined : await nodeNamed(visit.api, org.id, title)
+  const existing = await twinsOf(visit, org, title)
   const written = { title, text: '', message: '' }
   return newPage(visit, beginning, { id: randomUUID(), existing, named: title, written })
 }
@@ -44,12 +45,28 @@ export async function takeNew(visit: PageContext): Promise<PageResult> {
       await connectLink(api, { org_id: org.id, node_id: from.id }, named, existing)
       return redirect(303, urls.node(org.id, from.id))
     }
+    const existingNow = form.get('act') === 'create' ? await twinsOf(visit, org, written.title, id) : []
+    if (existingNow.length > 0)
+      return newPage(visit, beginning, {
+        ...{ id, named, written, existing: existingNow, status: 409 },
+        problem: 'A page with this title already exists. Change the title, or create a second page.',
+      })
     await createNode(api, org.id, { id, parent: parent?.id, from: from?.id, named, ...written, files: [] })
   } catch (error) {
     const [problem, status] = problemOf(error)
     return newPage(visit, beginning, { id, named, written, problem, status })
   }
   return redirect(303, urls.node(org.id, id))
+}
+
+type Twins = Awaited<ReturnType<typeof nodesNamed>>
+
+/** Finds other pages with this title. If the search is busy, it returns none, because titles need not be unique. */
+async function twinsOf({ api }: PageContext, org: Org, title: string, id?: string): Promise<Twins> {
+  if (title === '') return []
+  const twins = await unlessBusy<Twins>(nodesNamed(api, org.id, title), [], [])
+  // The page itself, if the form was sent twice.
+  return twins.some(({ node_id }) => node_id === id) ? [] : twins
 }
 
 async function readBeginning(visit: PageContext, fields: URLSearchParams): Promise<Beginning> {
@@ -69,16 +86,19 @@ async function readBeginning(visit: PageContext, fields: URLSearchParams): Promi
 interface Making {
   readonly id: string
   readonly written: Written
-  /** The id of a node with the same title. */
-  readonly existing?: string | undefined
+  /** Pages with the same title. */
+  readonly existing?: Twins
   /** The name in the link. */
   readonly named?: string | undefined
   readonly problem?: string
   readonly status?: number
 }
 
+const save = { name: 'create', label: 'Save' } as const
+const another = { name: 'another', label: 'Create a second page' } as const
+
 function newPage(visit: PageContext, beginning: Beginning, making: Making): Page {
-  const { id, written, existing, named = '', problem, status = 200 } = making
+  const { id, written, existing = [], named = '', problem, status = 200 } = making
   const { urls, person } = visit
   const { org, parent, from } = beginning
   const near = parent ?? from
@@ -106,10 +126,10 @@ function newPage(visit: PageContext, beginning: Beginning, making: Making): Page
         {org.require_pull_requests && (
           <p class="why">A new node is saved directly. You propose later changes, and a maintainer merges them.</p>
         )}
-        {existing && <Existing {...{ visit, beginning, existing, named }} />}
+        {existing.length > 0 && <Existing {...{ visit, beginning, existing, named }} />}
         <EditorForm
           {...{ written, problem }}
-          acts={[{ name: 'create', label: 'Save' }]}
+          acts={status === 409 ? [save, another] : [save]}
           action={urls.newNode(org.id)}
           back={near ? urls.node(org.id, near.id) : urls.org(org.id)}
           hidden={{ id, parent: parent?.id ?? '', from: from?.id ?? '', named }}
@@ -128,26 +148,36 @@ function newPage(visit: PageContext, beginning: Beginning, making: Making): Page
 interface ExistingProps {
   readonly visit: PageContext
   readonly beginning: Beginning
-  readonly existing: string
+  readonly existing: Twins
   readonly named: string
 }
 
-/** Offers to link to an existing node with this title instead. */
+/** Leads to the pages with this title, and offers to link to one of them instead. */
 function Existing({ visit: { urls }, beginning: { org, from }, existing, named }: ExistingProps) {
+  const mayLink = from && named !== '' && !org.require_pull_requests
   return (
     <form class="notice" method="post" action={urls.newNode(org.id)}>
-      A node with this title already exists: <a href={urls.node(org.id, existing)}>{named}</a>.
+      {existing.length === 1 ? 'A page with this title already exists: ' : 'Pages with this title already exist: '}
+      {existing.map(({ node_id, title }, at) => (
+        <>
+          {at > 0 && ', '}
+          <a href={urls.node(org.id, node_id)}>{title}</a>
+        </>
+      ))}
+      .
       {from &&
         org.require_pull_requests &&
-        ` Edit ${from.title} and propose the change. Its link will then lead to this node.`}
-      {from && !org.require_pull_requests && (
+        ` Edit ${from.title} and propose the change. Its link will then lead to this page.`}
+      {mayLink && (
         <p>
-          {Object.entries({ from: from.id, existing, named }).map(([name, value]) => (
+          {Object.entries({ from: from.id, named, act: 'link' }).map(([name, value]) => (
             <input type="hidden" name={name} value={value} />
           ))}
-          <button class="btn small" type="submit" name="act" value="link">
-            Link {from.title} to this node
-          </button>
+          {existing.map(({ node_id }, at) => (
+            <button class="btn small" type="submit" name="existing" value={node_id}>
+              Link {from.title} to {existing.length === 1 ? 'this page' : `page ${at + 1}`}
+            </button>
+          ))}
         </p>
       )}
     </form>

@@ -32,7 +32,7 @@ interface FormProps {
 }
 
 export interface Act {
-  readonly name: 'save' | 'propose' | 'create'
+  readonly name: 'save' | 'propose' | 'create' | 'another'
   readonly label: string
 }
 
