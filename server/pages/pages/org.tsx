@@ -20,8 +20,8 @@ import { type Aside, OrgAside } from './org-aside.tsx'
 type Org = AnswerOf<'getOrg'>
 type Nodes = Pick<AnswerOf<'listNodes'>, 'nodes' | 'total'>
 
-/** `changes`: read, for grouping. `groups`: shown. `proposals`, `members`: shown next to the text. */
-const most = { changes: 60, groups: 6, proposals: 5, members: 8 } as const
+/** `changes`: read at a time, for grouping, in so many `rounds`. `groups`: shown. `proposals`, `members`: shown next to the text. */
+const most = { changes: 60, rounds: 3, groups: 6, proposals: 5, members: 8 } as const
 
 export async function showOrg(visit: PageContext): Promise<Page> {
   const { api, urls, query } = visit
@@ -122,28 +122,66 @@ async function readAside({ api }: PageContext, org: Org): Promise<Aside> {
   return { proposals, members }
 }
 
-/** Reads the latest changes, and groups them. */
+/** Reads the latest changes, and groups them. After a group that goes beyond what was read, it reads again. */
 async function readGroups(visit: PageContext, { total }: Nodes): Promise<Group[]> {
   const path = { org_id: param(visit, 'org') }
-  const { changes, next } = await visit.api.listChanges({ path, query: { limit: most.changes } })
-  const groups = groupChanges(changes, next === undefined)
-  const last = groups.at(-1)
-  if (last === undefined || last.total !== undefined || groups.length > most.groups) return groups.slice(0, most.groups)
-  const others = changes.length - last.changes.length
-  return (await isLastGroup(visit, last, total)) ? groups.with(-1, { ...last, total: total - others }) : groups
+  const groups: Group[] = []
+  let end: End = { offset: 0 }
+  for (let round = 0; round < most.rounds && groups.length < most.groups; round++) {
+    const query = { limit: most.changes, ...(end.position !== undefined && { before: end.position }) }
+    const { changes, next } = await visit.api.listChanges({ path, query })
+    const found = groupChanges(changes, next === undefined)
+    const last = found.at(-1)
+    const isWhole = last?.total !== undefined || groups.length + found.length > most.groups
+    if (last === undefined || isWhole) return [...groups, ...found].slice(0, most.groups)
+    const read = end.offset + changes.length
+    end = await endOf(visit, last, read, total)
+    groups.push(...found.with(-1, { ...last, total: end.offset - read + last.changes.length }))
+  }
+  return groups
 }
 
-/** True if the group goes back to the first change. That is so after a first import. */
-async function isLastGroup({ api, params }: PageContext, { changes }: Group, total: number): Promise<boolean> {
+/** The end of a group in the list of changes. `position`: as in the `next` of a page; undefined at the beginning. */
+interface End {
+  readonly offset: number
+  readonly position?: string
+}
+
+/**
+ * Finds the end of a group that goes beyond the changes that were read. It is consecutive, so a binary search needs 17
+ * steps for 100,000 nodes. If nothing is older, one step is enough.
+ */
+async function endOf(visit: PageContext, group: Group, read: number, total: number): Promise<End> {
+  let [low, high] = [read, total]
+  let position = positionOf(group.changes.at(-1) ?? group.changes[0])
+  for (let middle = total - 1; low < high; middle = (low + high) >> 1) {
+    const found = await findInGroup(visit, group, middle)
+    if (found === undefined) high = middle
+    else [low, position] = [middle + 1, found]
+  }
+  return { offset: low, position }
+}
+
+/** Returns the position of the change at this offset. Undefined if it is not of the group's author and kind. */
+async function findInGroup(
+  { api, params }: PageContext,
+  { changes: [latest] }: Group,
+  offset: number,
+): Promise<string | undefined> {
   const path = { org_id: params.org ?? '' }
-  const { nodes } = await api.listNodes({ path, query: { order: 'changed', limit: 1, offset: Math.max(0, total - 1) } })
-  const [oldest] = nodes
-  const [latest] = changes
-  if (oldest === undefined || Date.parse(latest.updated_at) - Date.parse(oldest.updated_at) > longestPause) return false
-  if (oldest.head === undefined) return isAlike(latest, {})
-  const at = { ...path, node_id: oldest.id, branch: oldest.head }
-  const { history } = await api.listCommits({ path: at, query: { limit: 1 } })
-  return isAlike(latest, { commit: history[0] })
+  const { nodes } = await api.listNodes({ path, query: { order: 'changed', limit: 1, offset: offset - 1 } })
+  const [newer] = nodes
+  if (newer === undefined) return undefined
+  const before = positionOf({ ...newer, node_id: newer.id })
+  const { changes } = await api.listChanges({ path, query: { limit: 1, before } })
+  const [change] = changes
+  if (change === undefined || Date.parse(latest.updated_at) - Date.parse(change.updated_at) > longestPause)
+    return undefined
+  return isAlike(latest, change) ? positionOf(change) : undefined
+}
+
+function positionOf({ updated_at, node_id }: { readonly updated_at: string; readonly node_id: string }): string {
+  return `${updated_at}~${node_id}`
 }
 
 /** Reads the areas of the map; none if that takes too long. After edges change, the map is laid out again. */

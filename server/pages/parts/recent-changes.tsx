@@ -21,12 +21,7 @@ export interface Group {
 /** Changes further apart than this are not of one group. In milliseconds. */
 export const longestPause = 6 * 3_600_000
 
-/** The commit of a change; undefined if it is not known. */
-interface Committed {
-  readonly commit?: Change['commit'] | undefined
-}
-
-function kindOf({ commit }: Committed): Kind {
+function kindOf({ commit }: Change): Kind {
   if (commit === undefined) return 'created'
   if (commit.parent_commits.length > 0) return 'edited'
   // The message that imports write.
@@ -34,7 +29,7 @@ function kindOf({ commit }: Committed): Kind {
 }
 
 /** True if two changes are of one author and one kind. */
-export function isAlike(a: Committed, b: Committed): boolean {
+export function isAlike(a: Change, b: Change): boolean {
   return (
     kindOf(a) === kindOf(b) &&
     a.commit?.author === b.commit?.author &&
@@ -156,8 +151,9 @@ function Author({ name }: { readonly name: string | undefined }) {
 const longestSummary = 200
 
 /** Returns the first line of the commit's message; '' if it only repeats what happened. */
-function summaryOf({ commit, title }: Change): string {
+function summaryOf(change: Change): string {
+  const { commit, title } = change
   const [line = ''] = commit?.message.trim().split('\n', 1) ?? []
-  const isPlain = ['Create node', 'Edit node', `Edit ${title}`].includes(line) || kindOf({ commit }) === 'imported'
+  const isPlain = ['Create node', 'Edit node', `Edit ${title}`].includes(line) || kindOf(change) === 'imported'
   return isPlain ? '' : [...line].slice(0, longestSummary).join('')
 }

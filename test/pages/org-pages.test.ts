@@ -1,0 +1,240 @@
+/** The pages of an organisation without scripts: home text, tabs, recent changes and members. */
+
+import { expect } from 'chai'
+import { made } from '../support/cast.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
+import { type Answer, client, type PersonClient, signUp } from '../support/people.ts'
+
+type Visitor = Pick<PersonClient, 'get'>
+
+describe('the pages of an organisation', () => {
+  let grove: Grove
+  let ann: PersonClient
+  let reader: PersonClient
+  let org: string
+
+  before(async () => {
+    grove = await startGrove()
+    ann = await signUp(grove, 'Ann')
+    reader = await signUp(grove, 'Rita Reader')
+  })
+  beforeEach(async () => {
+    org = (await made(ann.post('/orgs', { name: 'Atlas' }))).id
+    await made(ann.put(`/orgs/${org}/members/${reader.user.email}`, { role: 'reader' }))
+  })
+  after(() => grove.close())
+
+  const see = async (visitor: Visitor, path = ''): Promise<Answer & { readonly main: string }> => {
+    const answer = await visitor.get(`/o/${org}${path}`, { accept: 'text/html' })
+    return { ...answer, main: /<main[\s\S]*<\/main>/.exec(answer.body)?.[0] ?? '' }
+  }
+  const add = async (title: string, text_content = '', more: object = {}): Promise<string> =>
+    (await made(ann.post(`/orgs/${org}/nodes`, { title, text_content, ...more }))).id
+  const addMany = (count: number, message: string) => {
+    const nodes = Array.from({ length: count }, (_, at) => ({ title: `${message} ${at}`, message }))
+    return made(ann.post(`/orgs/${org}/nodes/batch`, { nodes }))
+  }
+  const wordsOf = (html: string) =>
+    html
+      .replace(/<[^>]*>/g, ' ')
+      .replace(/\s+/g, ' ')
+      .trim()
+  /** The groups of recent changes in words, without the pages that they contain. */
+  const changesIn = (html: string) => {
+    const list = /<section class="card org-changes">[\s\S]*?<\/section>/.exec(html)?.[0] ?? ''
+    return list
+      .replace(/<details>\s*<summary>([\s\S]*?)<\/summary>[\s\S]*?<\/details>/g, '<p>$1</p>')
+      .match(/<p>[\s\S]*?<\/p>/g)
+      ?.map(wordsOf)
+  }
+
+  describe('show as their home text', () => {
+    const homeOf = async () => {
+      const { main } = await see(reader)
+      const text = /<article class="home-text"[\s\S]*?<\/article>/.exec(main)?.[0]
+      return text && wordsOf(/<h2>([\s\S]*?)<\/h2>/.exec(text)?.[1] ?? '')
+    }
+
+    it('the only root, if it has a text', async () => {
+      const root = await add('Anything', 'It begins.')
+      await add('Home', 'Not this.', { parents: [root] })
+      expect(await homeOf()).to.equal('Anything')
+      await made(ann.patch(`/orgs/${org}/nodes/${root}`, { text_content: ' \n' }))
+      expect(await homeOf()).to.equal(undefined)
+    })
+
+    it('of several roots, the one named like the organisation, else Home, README or Index, in any case', async () => {
+      await add('Zebras', 'Striped.')
+      await add('Ants', 'Small.')
+      expect(await homeOf()).to.equal(undefined)
+      for (const title of ['index', 'Readme', 'HOME', 'aTLAS']) {
+        await add(title, `This is ${title}.`)
+        expect(await homeOf()).to.equal(title)
+      }
+    })
+
+    it('none if two have that name, and the next name then', async () => {
+      await add('Home', 'One.')
+      await add('home', 'Two.')
+      expect(await homeOf()).to.equal(undefined)
+      await add('README', 'Read me.')
+      expect(await homeOf()).to.equal('README')
+    })
+
+    it('one of more roots than the tree shows', async () => {
+      await addMany(205, 'A page')
+      await add('README', 'Far down.')
+      expect(await homeOf()).to.equal('README')
+    })
+
+    it('the beginning of a long one, with a link to the rest', async () => {
+      await add('Long', `${'Word '.repeat(3_900)}\n\nThe middle.\n\n${'more '.repeat(9_000)}\n\nThe end.\n`)
+      const { main } = await see(reader)
+      expect(main).to.include('The middle.').and.include('Read the whole page').and.not.include('The end.')
+    })
+
+    it('nothing that runs, also from hostile names', async () => {
+      const evil = '<script>alert(1)</script><img src=x onerror=alert(1)>"\'&amp;'
+      await made(ann.patch(`/orgs/${org}`, { name: evil, description: evil, published: true }))
+      await add(evil, `# ${evil}\n\n${evil}\n\n[x](javascript:alert(1)) [[${'x'.repeat(900)}]]\n`)
+      for (const path of ['', '?welcome', '/changes', '/members', '/proposals'])
+        for (const visitor of [ann, client(grove)]) {
+          const { status, body } = await see(visitor, path)
+          expect([200, 401], path).to.include(status)
+          expect(body, path).to.not.match(/<script>alert|<img src=x onerror|href="javascript:/)
+        }
+    })
+  })
+
+  describe('have tabs', () => {
+    const tabsOf = async (visitor: Visitor, path = '') => {
+      const { body } = await see(visitor, path)
+      const tabs = /<nav class="org-tabs"[\s\S]*?<\/nav>/.exec(body)?.[0] ?? ''
+      const all = [...tabs.matchAll(/<a ([^>]*)>([\s\S]*?)<\/a>/g)]
+      const here = all.filter(([, attributes]) => attributes?.includes('aria-current="page"'))
+      return {
+        all: all.map(([, , title = '']) => wordsOf(title)),
+        here: here.map(([, , title = '']) => wordsOf(title)),
+      }
+    }
+
+    it('that lead from each of them to the others, and mark the present one', async () => {
+      await add('Whales')
+      const all = ['Overview', 'Proposals', 'Changes', 'Members', 'Settings']
+      const paths = ['', '/proposals', '/changes', '/members', '/settings/general']
+      for (const [at, path] of paths.entries())
+        for (const visitor of [ann, reader])
+          expect(await tabsOf(visitor, path), path).to.deep.equal({ all, here: [all[at]] })
+      expect((await tabsOf(ann, '/settings/members')).here).to.deep.equal(['Settings'])
+    })
+
+    it('that count the open proposals, and show anyone only what is open to them', async () => {
+      await made(ann.patch(`/orgs/${org}`, { published: true }))
+      const node = `/orgs/${org}/nodes/${await add('Whales')}`
+      for (const name of ['one', 'two']) {
+        await made(ann.post(`${node}/branches`, { name }))
+        await made(ann.post(`${node}/pull-requests`, { source_branch: name, title: name }))
+      }
+      expect((await tabsOf(reader)).all).to.include('Proposals 2')
+      const { main } = await see(reader)
+      expect(wordsOf(main)).to.include('2 open proposals').and.include('Ann for Whales')
+      expect((await tabsOf(client(grove))).all).to.deep.equal(['Overview', 'Changes'])
+      const { body } = await see(client(grove))
+      for (const part of ['open proposal', 'Rita', '2 members']) expect(body).to.not.include(part)
+    })
+  })
+
+  describe('tell recent changes', () => {
+    it('of one user and kind as one, and others one by one', async () => {
+      const editor = await signUp(grove, `Edda ${org.slice(-6)}`)
+      await made(ann.put(`/orgs/${org}/members/${editor.user.email}`, { role: 'editor' }))
+      await addMany(7, 'Import notes/x.md')
+      const { nodes } = await made(ann.get(`/orgs/${org}/nodes`))
+      for (const { id } of nodes.slice(0, 3))
+        await made(editor.patch(`/orgs/${org}/nodes/${id}`, { text_content: 'More.' }))
+      await made(
+        ann.patch(`/orgs/${org}/nodes/${nodes[3].id}`, { text_content: 'More.', message: 'Add the <b>rest</b>' }),
+      )
+      await add('Whales')
+      const { main } = await see(reader)
+      const found = changesIn(main) ?? []
+      // Commits of the same second are in the order of ids.
+      expect(found).to.have.members([
+        'Ann created Whales',
+        `Ann edited ${nodes[3].title}`,
+        `${editor.user.name} edited 3 pages`,
+        'Ann imported 3 pages',
+      ])
+      expect(main).to.include('Add the &lt;b>rest&lt;/b>')
+    })
+
+    it('with their true number, also beyond what is read', async () => {
+      await addMany(230, 'Import notes/x.md')
+      expect(changesIn((await see(reader)).main)).to.deep.equal(['Ann imported 230 pages'])
+      await addMany(77, 'By hand')
+      expect(changesIn((await see(reader)).main)).to.deep.equal(['Ann created 77 pages', 'Ann imported 230 pages'])
+    })
+
+    it('of pages without a commit', async () => {
+      await made(ann.post(`/orgs/${org}/nodes`, { title: 'Empty', initialize: false }))
+      expect(changesIn((await see(reader)).main)).to.deep.equal(['Somebody created Empty'])
+    })
+  })
+
+  describe('list changes', () => {
+    it('in pages of 50, each once, for members, and for anyone if published', async () => {
+      await addMany(113, 'A page')
+      const seen: string[] = []
+      const counts: number[] = []
+      for (let path: string | undefined = '/changes'; path !== undefined; ) {
+        const { main }: { main: string } = await see(reader, path)
+        const ids = [...main.matchAll(/<\/strong> created <a href="[^"]*\/n\/([0-9a-f-]{36})/g)].map(
+          ([, id = '']) => id,
+        )
+        seen.push(...ids)
+        counts.push(ids.length)
+        path = /href="\/o\/[^"/]*(\/changes\?before=[^"]*)"[^>]*rel="next"/.exec(main)?.[1]
+      }
+      expect(counts).to.deep.equal([50, 50, 13])
+      expect(new Set(seen).size).to.equal(113)
+      expect((await see(client(grove), '/changes')).status).to.equal(401)
+      await made(ann.patch(`/orgs/${org}`, { published: true }))
+      const open = await see(client(grove), '/changes')
+      expect([open.status, open.main.includes('changes.atom')]).to.deep.equal([200, true])
+    })
+
+    it('from the beginning where the position is none, and say when there are none', async () => {
+      expect((await see(reader, '/changes')).main).to.include('Nothing here yet.')
+      await add('Whales')
+      for (const before of ['x', '', '9'.repeat(3_000), '<script>'])
+        expect((await see(reader, `/changes?before=${encodeURIComponent(before)}`)).main).to.include('Whales')
+      const end = `2001-01-01T00:00:00Z~${'0'.repeat(8)}-0000-0000-0000-${'0'.repeat(12)}`
+      expect((await see(reader, `/changes?before=${end}`)).main).to.include('There are no older changes.')
+    })
+  })
+
+  describe('list members', () => {
+    it('with their roles in words, for members only', async () => {
+      const { main } = await see(reader, '/members')
+      expect(wordsOf(main)).to.include('Ann').and.include('Owner Can also manage members and settings')
+      expect(wordsOf(main)).to.include('Rita Reader (you)').and.include('Reader Can read')
+      expect(main).to.include('Leave…').and.not.include('Invite')
+      expect((await see(ann, '/members')).main).to.include('Invite and manage members')
+      await made(ann.patch(`/orgs/${org}`, { published: true }))
+      expect((await see(client(grove), '/members')).status).to.equal(401)
+      const stranger = await signUp(grove, `Stranger ${org.slice(-6)}`)
+      const { status, body } = await see(stranger, '/members')
+      expect([status, body.includes('Rita Reader'), body.includes('Only members can see the members')]).to.deep.equal([
+        403,
+        false,
+        true,
+      ])
+    })
+
+    it('from the one that the page begins with', async () => {
+      const { main } = await see(reader, '/members?from=1')
+      expect(wordsOf(main)).to.include('2 members').and.include('Rita Reader').and.not.include('Owner')
+      expect((await see(reader, '/members?from=99')).main).to.include('The list is shorter by now.')
+    })
+  })
+})
