@@ -13,8 +13,6 @@ type BlockRule = Parameters<Markdown['block']['ruler']['before']>[2]
 
 /** Maximum lines of a block. The rule reads them each time a line may begin one. */
 const mostLines = 1_000
-/** UTF-16 units of a paragraph that are searched for the beginning of a formula. */
-const searchedBack = 2_000
 
 export function addMath(markdown: Markdown): void {
   markdown.inline.ruler.after('escape', 'math_inline', inlineRule)
@@ -79,7 +77,7 @@ function isEscaped(text: string, at: number): boolean {
 const blockRule: BlockRule = (state, startLine, endLine, silent) => {
   const start = (state.bMarks[startLine] ?? 0) + (state.tShift[startLine] ?? 0)
   if (!state.src.startsWith('$$', start) || (state.sCount[startLine] ?? 0) - state.blkIndent >= 4) return false
-  if (silent && isClosing(state.src, state.bMarks[state.line] ?? 0, start)) return false
+  if (silent && isClosing(state.env, state.src, state.bMarks[state.line] ?? 0, start)) return false
   const first = state.src.slice(start + 2, state.eMarks[startLine])
   const lines: string[] = []
   let line = startLine
@@ -107,8 +105,15 @@ const blockRule: BlockRule = (state, startLine, endLine, silent) => {
   }
 }
 
-/** True if the paragraph before `at` has begun a formula, which this `$$` ends. */
-function isClosing(source: string, paragraph: number, at: number): boolean {
-  const before = source.slice(Math.max(paragraph, at - searchedBack), at)
-  return before.split('$$').length % 2 === 0
+/** The marks in the beginning of a paragraph that were counted last, by the environment of a text. */
+const counted = new WeakMap<object, { readonly paragraph: number; readonly to: number; readonly marks: number }>()
+
+/** True if the paragraph before `at` has begun a formula, which this `$$` ends. Linear for all lines of a text. */
+function isClosing(env: object, source: string, paragraph: number, at: number): boolean {
+  const last = counted.get(env)
+  const isSame = last?.paragraph === paragraph && last.to <= at
+  const from = isSame ? last.to : paragraph
+  const marks = (isSame ? last.marks : 0) + source.slice(from, at).split('$$').length - 1
+  counted.set(env, { paragraph, to: at, marks })
+  return marks % 2 === 1
 }

@@ -75,7 +75,7 @@ export async function renderTexts(talk: Talk, texts: readonly Spoken[]): Promise
     if (text.trim() === '') continue
     const key = `comment ${pr.id} ${entry} ${edited_at ?? ''} ${visit.urls.root}`
     const names = mentions.map((id) => nameOf(talk, id))
-    html.set(entry, await showComment({ key, text, names, resolve }))
+    html.set(entry, await showComment({ key, scope: `comment-${entry}`, text, names, resolve }))
   }
 }
 

@@ -6,15 +6,17 @@ import { showText } from './texts.ts'
 interface Said {
   /** Identifies the text. */
   readonly key: string
+  /** Identifies the comment on its page. */
+  readonly scope: string
   readonly text: string
   /** The names of the users whom it mentions. */
   readonly names: readonly string[]
   readonly resolve: Resolve
 }
 
-/** Renders a comment. Its headings have no ids, so that no fragment of the page leads into it. */
-export async function showComment({ key, text, names, resolve }: Said): Promise<string> {
-  const { html } = await showText({ key, text, title: '', resolve })
+/** Renders a comment. Only its footnotes have ids, so that no other fragment of the page leads into it. */
+export async function showComment({ key, scope, text, names, resolve }: Said): Promise<string> {
+  const { html } = await showText({ key, scope, text, title: '', resolve })
   return withMentions(html, names)
 }
 
@@ -37,6 +39,6 @@ function withMentions(html: string, names: readonly string[]): string {
     return tag
       .replace(/^<h[1-6]\b[^>]*/, '<p class="heading"')
       .replace(/^<\/h[1-6]/, '</p')
-      .replace(/ id="[^"]*"/g, '')
+      .replace(/ id="(?!fn(?:ref)?:)[^"]*"/g, '')
   })
 }

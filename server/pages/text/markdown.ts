@@ -4,8 +4,10 @@
  */
 
 import type { Token } from 'markdown-it'
+import addMarks from 'markdown-it-mark'
 import { newMarkdown } from '../../markdown/dialect.ts'
 import { wikilinkParts } from '../../markdown/wikilinks.ts'
+import { addFootnotes } from './footnotes.ts'
 import { addMathRules, sourceOfFormula, textOfFormula } from './math.ts'
 import { addPageRules } from './page-rules.ts'
 
@@ -39,6 +41,8 @@ export type Resolve = (target: string, isWiki: boolean) => Target | undefined
 export interface Env {
   readonly [note: string | symbol]: unknown
   readonly resolve: Resolve
+  /** Distinguishes the texts of one page in ids of footnotes. */
+  readonly scope?: string
   /** Number of headings by id so far. */
   readonly ids: Map<string, number>
   readonly headings: Heading[]
@@ -49,6 +53,8 @@ export interface Env {
 export const markdown = newMarkdown({ html: false })
 // `Resolve` decides which targets become links.
 markdown.validateLink = () => true
+addMarks(markdown)
+addFootnotes(markdown)
 addPageRules(markdown)
 
 /** Turns a paragraph that is too long into plain text. */

@@ -30,8 +30,8 @@ export function renderText(text: string, title: string, resolve: Resolve, tools:
   return renderPage(tokens, title, env)
 }
 
-export function newEnv(resolve: Resolve): Env {
-  return { resolve, ids: new Map(), headings: [], closings: [] }
+export function newEnv(resolve: Resolve, scope?: string): Env {
+  return { ...(scope === undefined ? {} : { scope }), resolve, ids: new Map(), headings: [], closings: [] }
 }
 
 /** Renders tokens that were parsed with `env`. */

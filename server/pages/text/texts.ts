@@ -19,12 +19,14 @@ interface Written {
   /** The title of the node. A first heading that repeats it is left out. */
   readonly title: string
   readonly resolve: Resolve
+  /** Distinguishes the texts of one page in ids of footnotes. */
+  readonly scope?: string
 }
 
-export async function showText({ key, text, title, resolve }: Written): Promise<ShownText> {
+export async function showText({ key, text, title, resolve, scope }: Written): Promise<ShownText> {
   const known = kept.get(key)
   if (known !== undefined) return known
-  const shown = await renderInTurns(text, title, resolve)
+  const shown = await renderInTurns(text, title, resolve, scope)
   kept.set(key, shown, { size: 2 * (shown.html.length + key.length) + 500 })
   return shown
 }
@@ -33,10 +35,10 @@ export async function showText({ key, text, title, resolve }: Written): Promise<
 const turnMs = 5
 
 /** Renders as `renderText` does, but yields to the event loop between parsing steps and blocks. */
-export async function renderInTurns(text: string, title: string, resolve: Resolve): Promise<ShownText> {
+export async function renderInTurns(text: string, title: string, resolve: Resolve, scope?: string): Promise<ShownText> {
   if (text.length > longestText) return asSource(text)
   const tools = await toolsFor(text)
-  const env = newEnv(resolve)
+  const env = newEnv(resolve, scope)
   const state = new markdown.core.State(withoutHead(text), markdown, env)
   let turn = performance.now()
   const turned = async () => {
