@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 
-const empty = new Set(['br', 'hr', 'img', 'input', 'path'])
+const empty = new Set(['br', 'hr', 'img', 'input'])
 
 /** An element in HTML, with its attributes. */
 export interface Element {

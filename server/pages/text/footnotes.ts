@@ -12,7 +12,7 @@ import type { Markdown } from '../../markdown/dialect.ts'
 type BlockRule = Parameters<Markdown['block']['ruler']['before']>[2]
 type InlineRule = Parameters<Markdown['inline']['ruler']['after']>[2]
 
-/** Limits of a text: references, and `^[…]` in each other. Others stay text. */
+/** Limits of a text: references, and `^[…]` in each other. More stay text. */
 const most = { references: 500, nested: 3 } as const
 /** A reference, or the beginning of a definition. */
 const label = /\[\^[^\s\]]{1,100}\]/y

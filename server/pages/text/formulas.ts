@@ -79,7 +79,7 @@ function asKnown(tex: string, isDisplay: boolean): string {
   return known.replace(/(\\(?:begin|end)\{)(align|gather)\*?\}/g, '$1$2ed}')
 }
 
-/** Counts the braces that are open at once, and finds nested `\ce`, which become doubling commands. */
+/** Counts the braces that are open at once, and finds nested `\ce`. They become doubling commands. */
 function nestingOf(tex: string): { readonly braces: number; readonly isChemistryNested: boolean } {
   let [open, braces, chemistry, isChemistryNested] = [0, 0, -1, false]
   for (const [mark] of tex.matchAll(/\\(?:ce|pu)(?![A-Za-z])|\\.|[{}]/gs)) {

@@ -7,9 +7,12 @@ import type { Token } from 'markdown-it'
 import addMarks from 'markdown-it-mark'
 import { newMarkdown } from '../../markdown/dialect.ts'
 import { wikilinkParts } from '../../markdown/wikilinks.ts'
+import { addCallouts } from './callouts.ts'
 import { addFootnotes } from './footnotes.ts'
+import { addInlineHtml } from './inline-html.ts'
 import { addMathRules, sourceOfFormula, textOfFormula } from './math.ts'
 import { addPageRules } from './page-rules.ts'
+import { addTasks } from './tasks.ts'
 
 /** Maximum length of a text in UTF-16 units. A longer text is shown as plain text. */
 export const longestText = 128 * 1024
@@ -55,7 +58,10 @@ export const markdown = newMarkdown({ html: false })
 markdown.validateLink = () => true
 addMarks(markdown)
 addFootnotes(markdown)
+addInlineHtml(markdown)
 addPageRules(markdown)
+addTasks(markdown)
+addCallouts(markdown)
 
 /** Turns a paragraph that is too long into plain text. */
 markdown.core.ruler.before('inline', 'long_blocks', (state) => {
@@ -127,7 +133,20 @@ rules.heading_open = (tokens, index, _options, env) => {
   const named = tokens[index]?.attrGet('id')
   const id = uniqueId(envOf(env).ids, headingId(named ? String(named) : text))
   envOf(env).headings.push({ level, id, text })
-  return `<h${level} id="${escapeHtml(id)}">`
+  const heading = `<h${level} id="${escapeHtml(id)}">`
+  return hasAnchors(env) ? `<div class="heading">${heading}` : heading
+}
+rules.heading_close = (tokens, index, _options, env) => {
+  const { tag = 'h2' } = tokens[index] ?? {}
+  const { id = '', text } = envOf(env).headings.at(-1) ?? {}
+  const name = escapeHtml(`Link to “${text}”`)
+  const anchor = `<a class="anchor" href="#${encodeURIComponent(id)}" aria-label="${name}"></a></div>`
+  return `</${tag}>${hasAnchors(env) ? anchor : ''}\n`
+}
+
+/** Comments have no ids to link to. */
+function hasAnchors(env: unknown): boolean {
+  return envOf(env).scope === undefined
 }
 
 // The content security policy forbids `style` attributes, so alignment is a class.

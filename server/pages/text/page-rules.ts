@@ -1,14 +1,11 @@
-/** Markdown rules that only pages use. They cover comments, some HTML elements, block ids, task boxes and callouts. */
+/** Markdown rules that only pages use. They cover comments, pictures in HTML and block ids. */
 
 import type { Token } from 'markdown-it'
 import type { Markdown } from '../../markdown/dialect.ts'
 import { nextOf, wasMissing } from '../../markdown/next-of.ts'
 
-type Core = InstanceType<Markdown['core']['State']>
 type Inline = InstanceType<Markdown['inline']['State']>
 
-/** HTML elements that are kept: without attributes, around plain text. */
-const element = /<(kbd|sub|sup|mark)>([^<>]{0,1000})<\/\1>|<br ?\/?>/iy
 const image = /<img\s([^<>]{1,2000})>/iy
 const attribute = /(?:^|\s)(src|alt|width)\s*=\s*(?:"([^"]*)"|'([^']*)')/gi
 const comments: Readonly<Record<string, string>> = { '%%': '%%', '<!': '-->' }
@@ -23,8 +20,6 @@ export function addPageRules(markdown: Markdown): void {
       if (token.type === 'inline' && token.children) markBlock(state.tokens[index - 1], token.children)
     }
   })
-  // Runs before `block_ids`, because each is inserted directly after `inline`.
-  markdown.core.ruler.after('inline', 'callouts', makeCallouts)
 }
 
 function addInlineRules(markdown: Markdown): void {
@@ -39,18 +34,7 @@ function addInlineRules(markdown: Markdown): void {
     state.pos = end + closing.length
     return true
   })
-  ruler.before('autolink', 'element', (state, silent) => {
-    const [whole, tag, content = ''] = at(element, state)
-    if (whole === undefined) return pushImage(state, silent)
-    if (!silent && tag === undefined) state.push('hardbreak', 'br', 0)
-    else if (!silent && tag !== undefined) {
-      state.push(`${tag}_open`, tag.toLowerCase(), 1)
-      state.push('text', '', 0).content = content
-      state.push(`${tag}_close`, tag.toLowerCase(), -1)
-    }
-    state.pos += whole.length
-    return true
-  })
+  ruler.before('autolink', 'image_element', pushImage)
 }
 
 /** Parses `<img src="…" alt="…" width="…">`. Other attributes are dropped. */
@@ -101,7 +85,7 @@ const commentBlock: BlockRule = (state, startLine, endLine, silent) => {
 
 const headingMark = /[ \t]*\{[ \t]*#([\w-]{1,100})[ \t]*\}$/
 
-/** Handles ` ^id` at the end of a block, and `[ ]` or `[x]` at its beginning. */
+/** Handles ` ^id` at the end of a block. */
 function markBlock(block: Token | undefined, children: readonly Token[]): void {
   const last = children.at(-1)
   const [mark, id] = (last?.type === 'text' && /(?:^|\s)\^([\w-]{1,100})$/.exec(last.content)) || []
@@ -115,66 +99,8 @@ function markBlock(block: Token | undefined, children: readonly Token[]): void {
     last.content = last.content.slice(0, -attributes.length)
     block.attrSet('id', named)
   }
-  const [first] = children
-  if (first?.type === 'text')
-    first.content = first.content.replace(/^\[([ xX])\] /, (_, done) => (done === ' ' ? '☐ ' : '☑ '))
 }
 
 export function blockId(id: string): string {
   return `block-${id.toLowerCase()}`
-}
-
-/** The beginning of a callout, which is a quotation: `[!kind]`, then an optional title. */
-const calloutMark = /^\[!([a-z][\w-]{0,30})\][+-]?[ \t]*/i
-
-function makeCallouts(state: Core): void {
-  const open: boolean[] = []
-  const made: Token[] = []
-  for (const [index, token] of state.tokens.entries()) {
-    if (token.type === 'blockquote_close' && open.pop()) token.tag = 'div'
-    made.push(token)
-    if (token.type !== 'blockquote_open') continue
-    const words = state.tokens[index + 2]
-    const [first] = words?.children ?? []
-    const [mark, kind] = (first?.type === 'text' && calloutMark.exec(first.content)) || []
-    open.push(kind !== undefined)
-    if (mark === undefined || kind === undefined || words?.children == null) continue
-    token.tag = 'div'
-    token.attrSet('class', `callout ${kind.toLowerCase()}`)
-    // The title ends at the first break outside links and emphasis. Otherwise it would contain half of one.
-    const end = words.children.findIndex(
-      ({ type, level }) => level === 0 && (type === 'softbreak' || type === 'hardbreak'),
-    )
-    const title = words.children.slice(0, end < 0 ? undefined : end)
-    words.children = end < 0 ? [] : words.children.slice(end + 1)
-    if (first) first.content = first.content.slice(mark.length)
-    made.push(...titleTokens(state, title, kind))
-  }
-  state.tokens = withoutEmpty(made)
-}
-
-function titleTokens(state: Core, title: Token[], kind: string): Token[] {
-  const opening = new state.Token('paragraph_open', 'p', 1)
-  opening.attrSet('class', 'callout-title')
-  const words = new state.Token('inline', '', 0)
-  words.children = title
-  if (title.every(({ content, type }) => type === 'text' && content.trim() === '')) {
-    const name = new state.Token('text', '', 0)
-    name.content = kind.charAt(0).toUpperCase() + kind.slice(1).toLowerCase()
-    words.children = [name]
-  }
-  return [opening, words, new state.Token('paragraph_close', 'p', -1)]
-}
-
-/** Removes paragraphs that became empty because the title used all of their text. */
-function withoutEmpty(tokens: readonly Token[]): Token[] {
-  const isEmpty = (at: number) =>
-    tokens[at]?.type === 'paragraph_open' && tokens[at + 1]?.type === 'inline' && tokens[at + 1]?.children?.length === 0
-  const kept: Token[] = []
-  for (let at = 0; at < tokens.length; at++) {
-    const token = tokens[at]
-    if (isEmpty(at)) at += 2
-    else if (token) kept.push(token)
-  }
-  return kept
 }
