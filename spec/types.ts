@@ -748,8 +748,15 @@ export interface paths {
         };
         /**
          * List one level of the tree
-         * @description Lists the children of the node `under`, or without `under` the nodes that have no parent. Sorted by `title`,
-         *     then `id`. A node with several parents is listed under each of them. An unknown `under` is 404.
+         * @description Lists the children of the node `under`, or without `under` the nodes that have no parent. A node with several
+         *     parents is listed under each of them. An unknown `under` is 404.
+         *
+         *     Titles are sorted as people expect: numbers by value, and letters without regard to case and accents. Punctuation
+         *     and symbols come first, then numbers, then letters. Titles that differ only in case or accents are sorted by code
+         *     points, equal titles by `id`. The order is the same on every machine.
+         *
+         *     `after` continues a list without gaps and repetitions while nodes are added. `around` returns the page with a given
+         *     node in the middle. `q` returns the nodes whose titles match.
          */
         get: operations["listTree"];
         put?: never;
@@ -3829,13 +3836,13 @@ export interface components {
             /** @description The text on `main`, `""` if it is empty. */
             text_content: string;
             /**
-             * @description The first 200 parents by id, sorted by title. `num_parents` counts all. The node's tree has a file in
+             * @description The first 200 parents by id, in the order of the tree. `num_parents` counts all. The node's tree has a file in
              *     `parents/` for each.
              */
             parents: components["schemas"]["RelatedNode"][];
             /**
-             * @description The first 200 children by id, sorted by title. `num_children` counts all. List nodes with `parent_id`
-             *     to get all of them.
+             * @description The first 200 children in the order of the tree. `num_children` counts all. List a level of the tree to
+             *     get all of them.
              */
             children: components["schemas"]["RelatedNode"][];
             /** @description The first 200 connections that start at this node or lead to it. `num_connections` counts all. */
@@ -3913,7 +3920,14 @@ export interface components {
             total: components["schemas"]["Total"];
             limit: components["schemas"]["PageLimit"];
             offset: components["schemas"]["PageOffset"];
+            /** @description The place where the next page begins. Absent on the last page. */
+            next?: components["schemas"]["TreeCursor"];
         };
+        /**
+         * @description A place in a level of the tree, for `after`. Its content may change between versions.
+         * @example MDE5ODBhNjAtMWYwMC03YTMzLWIyZDQtNmM4ZTBmMWEyYjAzV2hhbGVz
+         */
+        TreeCursor: string;
         /** @description A tag of the organisation's nodes. */
         OrgTag: {
             /** @description The tag. */
@@ -7577,6 +7591,23 @@ export interface operations {
                  * @example 01980a60-1e00-7c11-a0b2-4d6e8f0a1b04
                  */
                 under?: components["schemas"]["AnyId"];
+                /**
+                 * @description The beginnings of words, in any order, without regard to case and accents. Only nodes whose titles have all of
+                 *     them are listed, and `total` counts these. Not together with `around`.
+                 * @example whale
+                 */
+                q?: string;
+                /**
+                 * @description The `next` of the page before. Not together with `offset` or `around`.
+                 * @example MDE5ODBhNjAtMWYwMC03YTMzLWIyZDQtNmM4ZTBmMWEyYjAzV2hhbGVz
+                 */
+                after?: components["schemas"]["TreeCursor"];
+                /**
+                 * @description A node of the level. The page has this node and those next to it. Another node is 404. Not together with
+                 *     `offset` or `after`.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                around?: components["schemas"]["AnyId"];
             };
             header?: never;
             path: {

@@ -19,6 +19,8 @@ interface Table {
   readonly place: readonly [org: string, node: string]
   readonly key: readonly string[]
   readonly columns: readonly string[]
+  /** A query for the right rows. Only for rows that follow from others of the same index. */
+  readonly derived?: string
 }
 
 const nodeOrg = '(select org_id from node where node.id = one.node_id)'
@@ -42,13 +44,13 @@ const tables: readonly Table[] = [
     'node',
     ['one.org_id', 'one.id'],
     '',
-    'title description tags properties created_at updated_at head ledger entries_ledger',
+    'title description tags properties created_at updated_at head ledger entries_ledger title_key',
   ),
   table('node_text', [nodeOrg, 'one.node_id'], '', 'text'),
   table('node_tag', [nodeOrg, 'one.node_id'], 'tag', ''),
   table('org_tag', ['one.org_id', 'null'], 'tag', 'nodes'),
   table('branch', [nodeOrg, 'one.node_id'], 'name', 'head'),
-  table('edge', ['one.org_id', 'one.holder'], 'edge_type key', 'source target connection_type label'),
+  table('edge', ['one.org_id', 'one.holder'], 'edge_type key', 'source target connection_type label title_key'),
   table('pull', ['one.org_id', 'one.node_id'], 'number', pullColumns),
   table(
     'review_entry',
@@ -61,6 +63,19 @@ const tables: readonly Table[] = [
   table('involvement', ['one.org_id', 'one.node_id'], 'number user_id', 'last_own last_mention last_answer'),
 ]
 
+const roots = `select id, org_id, not exists (
+  select 1 from main.edge join main.node as parent on parent.id = edge.source and parent.org_id = node.org_id
+  where edge.target = node.id and edge.edge_type = 'parent_child') as is_root from main.node`
+const levelCounts = `select org_id, source as parent, count(*) as nodes from main.edge
+  where edge_type = 'parent_child' group by org_id, source
+  union all select org_id, '', count(*) from main.node where is_root = 1 group by org_id`
+
+/** Levels of the tree. They depend on several nodes, so a damaged repository would change them in a rebuilt index. */
+const levelTables: readonly Table[] = [
+  { ...table('node', ['one.org_id', 'one.id'], '', 'is_root'), derived: roots },
+  { ...table('level_count', ['one.org_id', "nullif(one.parent, '')"], 'parent', 'nodes'), derived: levelCounts },
+]
+
 /**
  * Returns the differences between the databases in two files. Compares each table in one transaction. Blocks the event
  * loop.
@@ -71,7 +86,8 @@ export function differencesBetween(index: string, rebuilt: string): Difference[]
   const db = openToRead(index)
   try {
     db.prepare('attach ? as rebuilt').run(rebuilt)
-    return tables.flatMap((table) => differencesIn(db, table))
+    const isSettled = db.prepare('select 1 from unsettled_parent limit 1').get() === undefined
+    return [...tables, ...(isSettled ? levelTables : [])].flatMap((table) => differencesIn(db, table))
   } finally {
     db.close()
   }
@@ -79,10 +95,11 @@ export function differencesBetween(index: string, rebuilt: string): Difference[]
 
 type Row = Record<string, unknown>
 
-function differencesIn(db: Sqlite.Database, { name, place, key, columns }: Table): Difference[] {
+function differencesIn(db: Sqlite.Database, { name, place, key, columns, derived }: Table): Difference[] {
   const select = (schema: string) => {
     const [org, node] = place.map((sql) => sql.replace('from node', `from ${schema}.node`))
-    return `select ${[`${org} as "place.org"`, `${node} as "place.node"`, ...key, ...columns].join(', ')} from ${schema}.${name} as one`
+    const from = derived !== undefined && schema === 'rebuilt' ? `(${derived})` : `${schema}.${name}`
+    return `select ${[`${org} as "place.org"`, `${node} as "place.node"`, ...key, ...columns].join(', ')} from ${from} as one`
   }
   const both = db.transaction(() => [
     db.prepare(`${select('main')} except ${select('rebuilt')}`).all() as Row[], // the columns of `select`

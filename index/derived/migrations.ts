@@ -1,5 +1,6 @@
 /** The migrations of `index.sqlite`. */
 import { type Kysely, type Migration, sql } from 'kysely'
+import { titleKey } from './title-order.ts'
 
 export const indexMigrations: Record<string, Migration> = {
   '001_first': {
@@ -77,6 +78,89 @@ export const indexMigrations: Record<string, Migration> = {
       await run(db, ['create index node_by_title on node (org_id, lower(title), id)'])
     },
   },
+  '015_tree_order': {
+    async up(db: Kysely<unknown>): Promise<void> {
+      await run(db, treeColumns)
+      await fillTitleKeys(db)
+      await run(db, treeOrder)
+    },
+  },
+}
+
+/** The levels of the tree in their order, and the number of nodes in each. */
+const treeColumns = [
+  "alter table node add column title_key text not null default ''",
+  'alter table node add column is_root integer not null default 0',
+  "alter table edge add column title_key text not null default ''",
+  `create table unsettled_parent (
+    org_id text not null references org (id) on delete cascade, parent text not null, after_key text not null,
+    after_id text not null, primary key (org_id, parent)) without rowid`,
+]
+
+const treeOrder = [
+  `update edge set title_key = (select title_key from node where node.id = edge.holder)
+    where edge_type = 'parent_child'`,
+  `update node set is_root = 1 where not exists (
+    select 1 from edge join node as parent on parent.id = edge.source and parent.org_id = node.org_id
+    where edge.target = node.id and edge.edge_type = 'parent_child')`,
+  `create index edge_by_place on edge (source, org_id, title_key, target) where edge_type = 'parent_child'`,
+  'create index node_by_place on node (org_id, title_key, id) where is_root = 1',
+  `create table level_count (
+    org_id text not null references org (id) on delete cascade, parent text not null, nodes integer not null,
+    primary key (org_id, parent)) without rowid`,
+  `insert into level_count (org_id, parent, nodes)
+    select org_id, source, count(*) from edge where edge_type = 'parent_child' group by org_id, source`,
+  `insert into level_count (org_id, parent, nodes)
+    select org_id, '', count(*) from node where is_root = 1 group by org_id`,
+  ...countedBy('edge', "edge_type = 'parent_child'", 'source'),
+  ...countedBy('node', 'is_root = 1', "''"),
+  ...recountedBy('is_root', 'node', "''"),
+]
+
+/** Triggers that count the rows of a table in their levels. A trigger also sees the rows that a cascade deletes. */
+function countedBy(table: string, condition: string, parent: string): string[] {
+  const of = (row: string, sql: string) => sql.replace(/^(\w)/, `${row}.$1`)
+  return [
+    `create trigger ${table}_enters_level after insert on ${table} when ${of('new', condition)}
+      begin ${countUp('new', of('new', parent))}; end`,
+    `create trigger ${table}_leaves_level after delete on ${table} when ${of('old', condition)}
+      begin ${countDown('old', of('old', parent))}; end`,
+  ]
+}
+
+function recountedBy(column: string, table: string, parent: string): string[] {
+  return [
+    `create trigger ${table}_joins_level after update of ${column} on ${table} when new.${column} > old.${column}
+      begin ${countUp('new', parent)}; end`,
+    `create trigger ${table}_quits_level after update of ${column} on ${table} when new.${column} < old.${column}
+      begin ${countDown('old', parent)}; end`,
+  ]
+}
+
+function countUp(row: string, parent: string): string {
+  return `insert into level_count (org_id, parent, nodes) values (${row}.org_id, ${parent}, 1)
+    on conflict (org_id, parent) do update set nodes = nodes + 1`
+}
+
+function countDown(row: string, parent: string): string {
+  const where = `where org_id = ${row}.org_id and parent = ${parent}`
+  return `update level_count set nodes = nodes - 1 ${where}; delete from level_count ${where} and nodes = 0`
+}
+
+/** Nodes per statement. */
+const nodesAtOnce = 2_000
+
+async function fillTitleKeys(db: Kysely<unknown>): Promise<void> {
+  for (let last = 0; ; ) {
+    const { rows } = await sql<{ row: number; title: string }>`
+      select rowid as row, title from node where rowid > ${last} order by rowid limit ${nodesAtOnce}`.execute(db)
+    if (rows.length === 0) return
+    last = rows.at(-1)?.row ?? last
+    const keys = JSON.stringify(rows.map(({ row, title }) => [row, titleKey(title)]))
+    await sql`
+      update node set title_key = one.value ->> 1 from json_each(${keys}) as one
+      where node.rowid = one.value ->> 0`.execute(db)
+  }
 }
 
 /** Entries of pull requests. They are read from the ledgers, because `entries_ledger` is null. */

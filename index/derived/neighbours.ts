@@ -5,6 +5,7 @@ import type { Slice } from '../slice.ts'
 import { compileOnce } from '../sqlite/compiled.ts'
 import { isInOrg } from './in-org.ts'
 import type { EdgeTable, IndexSchema } from './schema.ts'
+import { countChildren } from './tree-queries.ts'
 
 export interface NodeConnection {
   readonly id: string
@@ -92,30 +93,37 @@ function toConnection({
   return { id: key, node_id: holder, source, target, source_title, target_title, type: connection_type, label }
 }
 
-const firstParents = compileOnce(2, (db: Kysely<IndexSchema>, orgId: string, nodeId: string) =>
-  firstRelatives(db, orgId, nodeId, 'target', 'source'),
-)
-
-const firstChildren = compileOnce(2, (db: Kysely<IndexSchema>, orgId: string, nodeId: string) =>
-  firstRelatives(db, orgId, nodeId, 'source', 'target'),
-)
-
-/** Selects the first relatives by id, and sorts them by title. */
-function firstRelatives(db: Kysely<IndexSchema>, orgId: string, nodeId: string, here: End, there: End) {
-  const first = relativesOf(db, orgId, nodeId, here, there)
-    .select(['node.id', 'node.title', 'edge.label'])
+/** The first parents by id, in the order of the tree. */
+const firstParents = compileOnce(2, (db: Kysely<IndexSchema>, orgId: string, nodeId: string) => {
+  const first = parentsOf(db, orgId, nodeId)
+    .select(['node.id', 'node.title', 'node.title_key', 'edge.label'])
     .orderBy('node.id')
     .limit(maxNeighbours)
-  return db.selectFrom(first.as('first')).selectAll().orderBy('title').orderBy('id')
+  return db.selectFrom(first.as('first')).select(['id', 'title', 'label']).orderBy('title_key').orderBy('id')
+})
+
+interface RelatedNode {
+  readonly id: string
+  readonly title: string
+  readonly label: string
 }
 
-type End = 'source' | 'target'
+/** The first children in the order of the tree, from the index of the level. */
+const firstChildren = compileOnce(2, (db: Kysely<IndexSchema>, orgId: string, nodeId: string) => ({
+  compile: () =>
+    sql<RelatedNode>`
+      select node.id, node.title, one.label from (
+        select target, label from edge indexed by edge_by_place
+        where source = ${nodeId} and org_id = ${orgId} and edge_type = 'parent_child'
+        order by title_key, target limit ${sql.lit(maxNeighbours)}) as one
+      cross join node on node.id = one.target order by node.title_key, node.id`.compile(db),
+}))
 
-function relativesOf(db: Kysely<IndexSchema>, orgId: string, nodeId: string, here: End, there: End) {
+function parentsOf(db: Kysely<IndexSchema>, orgId: string, nodeId: string) {
   return db
     .selectFrom('edge')
-    .innerJoin('node', 'node.id', `edge.${there}`)
-    .where(`edge.${here}`, '=', nodeId)
+    .innerJoin('node', 'node.id', 'edge.source')
+    .where('edge.target', '=', nodeId)
     .where('edge_type', '=', 'parent_child')
     .where(isInOrg('node.org_id', orgId))
 }
@@ -161,13 +169,13 @@ const graphState = compileOnce(1, (db: Kysely<IndexSchema>, orgId: string) =>
 
 async function count(db: Kysely<IndexSchema>, orgId: string, nodeId: string): Promise<NeighbourCounts> {
   const [parents, children, connections] = await Promise.all([
-    relativesOf(db, orgId, nodeId, 'target', 'source').select(countAll).executeTakeFirstOrThrow(),
-    relativesOf(db, orgId, nodeId, 'source', 'target').select(countAll).executeTakeFirstOrThrow(),
+    parentsOf(db, orgId, nodeId).select(countAll).executeTakeFirstOrThrow(),
+    countChildren(db, orgId, [nodeId]),
     connectionsOf(db, orgId, nodeId).select(countAll).executeTakeFirstOrThrow(),
   ])
   return {
     num_parents: Number(parents.total),
-    num_children: Number(children.total),
+    num_children: children.get(nodeId) ?? 0,
     num_ancestors: await countReached(db, orgId, nodeId, 'up'),
     num_descendants: await countReached(db, orgId, nodeId, 'down'),
     num_connections: Number(connections.total),

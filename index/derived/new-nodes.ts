@@ -2,12 +2,17 @@
 import type { Insertable, Transaction } from 'kysely'
 import { toBytes } from './chains.ts'
 import { countMoves } from './change-log.ts'
-import { countTags, countUp } from './nodes.ts'
+import { countTags, countUp, placed } from './nodes.ts'
+import { markUnsettled, settleNodes } from './placement.ts'
 import type { EdgeTable, IndexSchema, NodeTable } from './schema.ts'
 import { inSlices } from './slices.ts'
+import { titleKey } from './title-order.ts'
 
 export interface NewNodeRows {
-  readonly node: Omit<Insertable<NodeTable>, 'version' | 'changed' | 'org_id' | 'head' | 'entries_ledger'> & {
+  readonly node: Omit<
+    Insertable<NodeTable>,
+    'version' | 'changed' | 'org_id' | 'head' | 'entries_ledger' | 'title_key' | 'is_root'
+  > & {
     readonly head: string
   }
   readonly text: string
@@ -27,12 +32,14 @@ export async function insertNewNodes(
   nodes: readonly NewNodeRows[],
 ): Promise<void> {
   const ids = nodes.map(({ node }) => node.id)
+  const keys = new Map(nodes.map(({ node }) => [node.id, titleKey(node.title)]))
   await trx.deleteFrom('tombstone').where('node_id', 'in', ids).execute()
   const last = await countUp(trx, orgId, true, nodes.length)
   await inSlices(
     nodes.map(({ node }, at) => ({
       ...node,
       entries_ledger: node.ledger,
+      title_key: keys.get(node.id) ?? '',
       org_id: orgId,
       version: 1,
       changed: last - nodes.length + at + 1,
@@ -48,10 +55,12 @@ export async function insertNewNodes(
     (rows) => trx.insertInto('node_tag').values(rows).execute(),
   )
   await countTags(trx, orgId, { added: nodes.flatMap(({ tags }) => tags) })
-  await inSlices(
-    nodes.flatMap(({ node, edges }) => edges.map((edge) => ({ org_id: orgId, holder: node.id, ...edge }))),
-    (rows) => trx.insertInto('edge').values(rows).execute(),
-  )
+  // Only nodes of earlier transactions are their children yet.
+  await markUnsettled(trx, orgId, ids)
+  const edgesOf = ({ node, edges }: NewNodeRows) =>
+    edges.map((edge) => ({ org_id: orgId, holder: node.id, ...edge, ...placed(edge, keys.get(node.id) ?? '') }))
+  await inSlices(nodes.flatMap(edgesOf), (rows) => trx.insertInto('edge').values(rows).execute())
+  await settleNodes(trx, ids)
   await insertLogs(trx, orgId, nodes)
   await countMoves(trx, orgId, ids)
 }

@@ -7,9 +7,11 @@ import { abandonLogs, trimLog } from './chain-removal.ts'
 import { logEndOf } from './chains.ts'
 import { countMoves, forgetMoves } from './change-log.ts'
 import { unfinished } from './entries-ledger.ts'
+import { settleChildren, settleNodes } from './placement.ts'
 import { countEntries, type EntryChange, replaceEntries, replaceReviewers } from './reviews.ts'
 import type { EdgeTable, IndexSchema, NodeTable, PullTable, ReviewerTable } from './schema.ts'
 import { inSlices } from './slices.ts'
+import { titleKey } from './title-order.ts'
 
 type NodeFields = Pick<
   Insertable<NodeTable>,
@@ -71,6 +73,7 @@ export async function replaceNodeRows(
   change: NodeChange,
 ): Promise<Pick<NodeTable, 'version' | 'changed'> | undefined> {
   const { row, nodeId, orgId } = change
+  const fields = change.node && { ...change.node, title_key: titleKey(change.node.title) }
   const ledgers = {
     ledger: change.ledger,
     entries_ledger: change.entries ? change.ledger : unfinished(change.ledger),
@@ -78,16 +81,16 @@ export async function replaceNodeRows(
   if (row) {
     const { numUpdatedRows } = await trx
       .updateTable('node')
-      .set({ version: row.version + 1, ...ledgers, ...(change.node ?? {}) } satisfies Updateable<NodeTable>)
+      .set({ version: row.version + 1, ...ledgers, ...(fields ?? {}) } satisfies Updateable<NodeTable>)
       .where('id', '=', nodeId)
       .where('version', '=', row.version)
       .executeTakeFirst()
     if (numUpdatedRows === 0n) return undefined
-  } else if (change.node) {
+  } else if (fields) {
     await trx.deleteFrom('tombstone').where('node_id', '=', nodeId).execute()
     await trx
       .insertInto('node')
-      .values({ id: nodeId, org_id: orgId, ...ledgers, version: 1, changed: 0, ...change.node })
+      .values({ id: nodeId, org_id: orgId, ...ledgers, version: 1, changed: 0, ...fields })
       .execute()
   }
   for (const log of change.logs) if (!(await storeLog(trx, nodeId, log))) throw new StaleWriteError()
@@ -101,7 +104,7 @@ export async function replaceNodeRows(
   }
   for (const number of fresh) await countEntries(trx, nodeId, number)
   if (change.entries) await replaceEntries(trx, change, change.entries)
-  const graphMoved = change.node ? await replaceMain(trx, change) : false
+  const graphMoved = fields ? await replaceMain(trx, change, fields.title_key) : false
   const changed = change.node ? await touchOrg(trx, orgId, nodeId, graphMoved) : undefined
   await countMoves(trx, orgId, [nodeId])
   return { version: (row?.version ?? 0) + 1, changed: changed ?? row?.changed ?? 0 }
@@ -147,6 +150,7 @@ export async function deleteNodeRows(
   await countTags(trx, org_id, { gone: tags })
   await abandonLogs(trx, id)
   await forgetMoves(trx, org_id, id)
+  await settleChildren(trx, org_id, id)
   const changed = await countUp(trx, org_id, true)
   await trx.insertInto('tombstone').values({ node_id: id, org_id, changed }).execute()
   return true
@@ -252,6 +256,7 @@ async function upsertPull(trx: Transaction<IndexSchema>, pull: Insertable<PullTa
 async function replaceMain(
   trx: Transaction<IndexSchema>,
   { row, orgId, nodeId, text = '', tags = [], edges }: NodeChange,
+  title_key: string,
 ): Promise<boolean> {
   await trx
     .insertInto('node_text')
@@ -259,13 +264,33 @@ async function replaceMain(
     .onConflict((conflict) => conflict.column('node_id').doUpdateSet({ text }))
     .execute()
   await replaceTags(trx, orgId, nodeId, tags)
-  if (!edges) return false
+  const isRenamed = row !== undefined && row.title_key !== title_key
+  const edgesMoved = edges ? await replaceEdges(trx, { row, orgId, nodeId, edges }, title_key) : false
+  if (isRenamed)
+    await trx
+      .updateTable('edge')
+      .set({ title_key })
+      .where('holder', '=', nodeId)
+      .where('edge_type', '=', 'parent_child')
+      .where('title_key', '<>', title_key)
+      .execute()
+  if (isRenamed || edgesMoved) await settleNodes(trx, [nodeId])
+  if (row === undefined) await settleChildren(trx, orgId, nodeId)
+  return edgesMoved
+}
+
+/** Writes the node's edges. Returns true if they or the set of nodes have changed. */
+async function replaceEdges(
+  trx: Transaction<IndexSchema>,
+  { row, orgId, nodeId, edges }: Pick<NodeChange, 'row' | 'orgId' | 'nodeId'> & Required<Pick<NodeChange, 'edges'>>,
+  title_key: string,
+): Promise<boolean> {
   const before = await trx.selectFrom('edge').selectAll().where('holder', '=', nodeId).execute()
   const known = new Map(before.map(({ org_id, holder, ...edge }) => [identity(edge), edge]))
   const wanted = new Map(edges.map((edge) => [identity(edge), edge]))
   const gone = [...known].flatMap(([key, edge]) => (wanted.has(key) ? [] : [edge]))
   const added = [...wanted].flatMap(([key, edge]) =>
-    known.has(key) ? [] : [{ org_id: orgId, holder: nodeId, ...edge }],
+    known.has(key) ? [] : [{ org_id: orgId, holder: nodeId, ...edge, ...placed(edge, title_key) }],
   )
   if (row && gone.length === 0 && added.length === 0) return false
   for (const type of new Set(gone.map(({ edge_type }) => edge_type))) {
@@ -275,6 +300,11 @@ async function replaceMain(
   }
   await inSlices(added, (rows) => trx.insertInto('edge').values(rows).execute())
   return true
+}
+
+/** Returns the column by which the edge places the node among its siblings. */
+export function placed({ edge_type }: Pick<EdgeTable, 'edge_type'>, title_key: string): { readonly title_key: string } {
+  return { title_key: edge_type === 'parent_child' ? title_key : '' }
 }
 
 async function replaceTags(

@@ -63,6 +63,28 @@ export interface NodeTable {
   version: number
   /** The organisation's version at the node's last change. */
   changed: number
+  /** The title's key (title-order.ts). Siblings are in its order, then by id. */
+  title_key: Generated<string>
+  /** 1 without a parent in the organisation. Children of an `unsettled_parent` may have another value. */
+  is_root: Generated<number>
+}
+
+/** A created or deleted node. `is_root` of some of its children is still to be set (placement.ts). */
+interface UnsettledParentTable {
+  org_id: string
+  /** The id of the created or deleted node. */
+  parent: string
+  /** Children up to this key and id are settled. */
+  after_key: string
+  after_id: string
+}
+
+/** The number of nodes in a level that is not empty. Triggers keep it. */
+interface LevelCountTable {
+  org_id: string
+  /** Empty for the level of the organisation's roots. */
+  parent: string
+  nodes: number
 }
 
 interface NodeTextTable {
@@ -138,6 +160,11 @@ export interface EdgeTable {
   target: string
   connection_type: string
   label: string
+}
+
+interface PlacedEdgeTable extends EdgeTable {
+  /** The key of the child's title, on a parent_child edge; `""` on a connection. */
+  title_key: Generated<string>
 }
 
 export interface PullTable {
@@ -275,10 +302,12 @@ export interface IndexSchema {
   node_tag: NodeTagTable
   org_tag: OrgTagTable
   tombstone: TombstoneTable
+  unsettled_parent: UnsettledParentTable
+  level_count: LevelCountTable
   branch: BranchTable
   chain: ChainTable
   entry: EntryTable
-  edge: EdgeTable
+  edge: PlacedEdgeTable
   pull: PullTable
   review_entry: ReviewEntryTable
   review_mention: ReviewMentionTable

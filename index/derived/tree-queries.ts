@@ -1,70 +1,117 @@
-/** Queries for the tree of an organisation: roots, children, and numbers of children. */
+/**
+ * Queries for the levels of the tree: an organisation's roots, and a node's children. An index has each level in the
+ * order of its titles' keys.
+ */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { type Kysely, sql } from 'kysely'
-import { isInOrg } from './in-org.ts'
-import type { IndexSchema } from './schema.ts'
+import { type RawBuilder, sql } from 'kysely'
+import type { Slice } from '../slice.ts'
+import type { IndexDb } from './schema.ts'
 
-export interface TreeNode {
+/** The children of `under`, or the nodes without a parent. */
+export interface LevelAt {
+  readonly orgId: string
+  readonly under: string | undefined
+}
+
+/** A place in a level: after this key and id. The level may lack that node. */
+export interface Place {
+  readonly title_key: string
   readonly id: string
+}
+
+export interface PlacedNode extends Place {
   readonly title: string
+}
+
+/** Lists nodes of the level in its order, from its beginning or after a place. */
+export async function listLevel(
+  db: IndexDb,
+  at: LevelAt,
+  { limit, offset, after }: Slice & { readonly after?: Place | undefined },
+): Promise<PlacedNode[]> {
+  const { from, id } = levelOf(at)
+  const { rows } = await sql<PlacedNode>`
+    select node.id, node.title, node.title_key
+    from (select ${id} as id ${from} ${after ? sql`and (title_key, ${id}) > (${after.title_key}, ${after.id})` : sql``}
+      order by title_key, ${id} limit ${sql.lit(limit)} offset ${offset}) as one
+    cross join node on node.id = one.id order by node.title_key, node.id`.execute(db)
+  return rows
+}
+
+/** Counts the nodes of the level. */
+export async function countLevel(db: IndexDb, { orgId, under = '' }: LevelAt): Promise<number> {
+  return (await countChildren(db, orgId, [under])).get(under) ?? 0
+}
+
+/** Entries of an index per statement, which takes about 1 ms. */
+const entriesAtOnce = 10_000
+
+/** Counts the nodes of the level up to and including a place. Yields to the event loop between statements. */
+export async function countUpTo(db: IndexDb, at: LevelAt, place: Place): Promise<number> {
+  const { from, id } = levelOf(at)
+  let total = 0
+  for (let after: Place = { title_key: '', id: '' }; ; await nextTurn()) {
+    const some = sql`${from} and (title_key, ${id}) > (${after.title_key}, ${after.id})
+      and (title_key, ${id}) <= (${place.title_key}, ${place.id})`
+    const { rows } = await sql<Place>`
+      select title_key, ${id} as id ${some} order by title_key, ${id} limit 1 offset ${sql.lit(entriesAtOnce - 1)}`.execute(
+      db,
+    )
+    const last = rows[0]
+    if (last === undefined) {
+      const rest = await sql<{ total: number }>`select count(*) as total ${some}`.execute(db)
+      return total + Number(rest.rows[0]?.total ?? 0)
+    }
+    total += entriesAtOnce
+    after = last
+  }
+}
+
+/** Returns the place of a node of the level; undefined if the level lacks it. */
+export async function findPlace(db: IndexDb, at: LevelAt, nodeId: string): Promise<Place | undefined> {
+  const { orgId, under } = at
+  const { rows } = await sql<Place>`
+    select id, title_key from node where id = ${nodeId} and org_id = ${orgId} and ${
+      under === undefined
+        ? sql`is_root = 1`
+        : sql`exists (select 1 from edge where holder = node.id and edge_type = 'parent_child' and key = ${under})`
+    }`.execute(db)
+  return rows[0]
 }
 
 /** Rows per statement, which takes about 5 ms. */
 const rowsAtOnce = 2_000
 
-/** Lists the organisation's nodes without a parent in it, unordered. */
-export async function listRoots(db: Kysely<IndexSchema>, orgId: string): Promise<TreeNode[]> {
-  return inSlices<TreeNode & { created_at: string }>({ id: '', title: '', created_at: '' }, async (last) => {
-    const { rows } = await sql<TreeNode & { created_at: string; is_root: number }>`
-      select id, title, created_at, not exists (
-        select 1 from edge join node as parent on parent.id = edge.source and parent.org_id = ${orgId}
-        where edge.target = node.id and edge.edge_type = 'parent_child') as is_root
-      from node where org_id = ${orgId} and (created_at, id) > (${last.created_at}, ${last.id})
-      order by created_at, id limit ${rowsAtOnce}`.execute(db)
-    return { rows: rows.filter(({ is_root }) => is_root === 1), last: rows.at(-1) }
-  })
-}
-
-/** Lists the children of a node, unordered. */
-export async function listChildren(db: Kysely<IndexSchema>, orgId: string, parentId: string): Promise<TreeNode[]> {
-  return inSlices<TreeNode>({ id: '', title: '' }, async (last) => {
-    const { rows } = await sql<TreeNode>`
-      select node.id, node.title from edge join node on node.id = edge.target and node.org_id = ${orgId}
-      where edge.source = ${parentId} and edge.edge_type = 'parent_child' and edge.target > ${last.id}
-      order by edge.target limit ${rowsAtOnce}`.execute(db)
-    return { rows, last: rows.at(-1) }
-  })
+/** Reads the whole level in its order, in slices. Yields to the event loop between them. */
+export async function* readLevel(db: IndexDb, at: LevelAt): AsyncGenerator<PlacedNode[], void> {
+  for (let after: Place | undefined; ; await nextTurn()) {
+    const rows = await listLevel(db, at, { limit: rowsAtOnce, offset: 0, after })
+    if (rows.length > 0) yield rows
+    after = rows.at(-1)
+    if (rows.length < rowsAtOnce) return
+  }
 }
 
 /** Maps ids to numbers of children. Omits nodes without children. */
 export async function countChildren(
-  db: Kysely<IndexSchema>,
+  db: IndexDb,
   orgId: string,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, number>> {
   if (ids.length === 0) return new Map()
-  const rows = await db
-    .selectFrom('edge')
-    .innerJoin('node', 'node.id', 'edge.target')
-    .select(['edge.source', sql<number>`count(*)`.as('total')])
-    .where('edge.source', 'in', ids)
-    .where('edge_type', '=', 'parent_child')
-    .where(isInOrg('node.org_id', orgId))
-    .groupBy('edge.source')
-    .execute()
-  return new Map(rows.map(({ source, total }) => [source, Number(total)]))
+  const { rows } = await sql<{ id: string; total: number }>`
+    select one.value as id, nodes as total from json_each(${JSON.stringify(ids)}) as one
+    cross join level_count on level_count.org_id = ${orgId} and level_count.parent = one.value`.execute(db)
+  return new Map(rows.map(({ id, total }) => [id, Number(total)]))
 }
 
-/** Reads slices after the last row until one is empty. Yields to the event loop between slices. */
-async function inSlices<Row extends TreeNode>(
-  first: Row,
-  read: (last: Row) => Promise<{ rows: readonly Row[]; last: Row | undefined }>,
-): Promise<TreeNode[]> {
-  const all: TreeNode[] = []
-  for (let last: Row | undefined = first; last; await nextTurn()) {
-    const slice: Awaited<ReturnType<typeof read>> = await read(last)
-    for (const { id, title } of slice.rows) all.push({ id, title })
-    last = slice.last
-  }
-  return all
+/** The rows of a level, and the column of their ids. A child's edge is in its own organisation, and ends with it. */
+function levelOf({ orgId, under }: LevelAt): { readonly from: RawBuilder<unknown>; readonly id: RawBuilder<string> } {
+  return under === undefined
+    ? { from: sql`from node indexed by node_by_place where org_id = ${orgId} and is_root = 1`, id: sql.ref('id') }
+    : {
+        from: sql`from edge indexed by edge_by_place
+          where source = ${under} and org_id = ${orgId} and edge_type = 'parent_child'`,
+        id: sql.ref('target'),
+      }
 }

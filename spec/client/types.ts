@@ -796,13 +796,13 @@ export interface components {
             /** @description The text on `main`, `""` if it is empty. */
             readonly text_content: string;
             /**
-             * @description The first 200 parents by id, sorted by title. `num_parents` counts all. The node's tree has a file in
+             * @description The first 200 parents by id, in the order of the tree. `num_parents` counts all. The node's tree has a file in
              *     `parents/` for each.
              */
             readonly parents: readonly components["schemas"]["RelatedNode"][];
             /**
-             * @description The first 200 children by id, sorted by title. `num_children` counts all. List nodes with `parent_id`
-             *     to get all of them.
+             * @description The first 200 children in the order of the tree. `num_children` counts all. List a level of the tree to
+             *     get all of them.
              */
             readonly children: readonly components["schemas"]["RelatedNode"][];
             /** @description The first 200 connections that start at this node or lead to it. `num_connections` counts all. */
@@ -880,7 +880,11 @@ export interface components {
             readonly total: components["schemas"]["Total"];
             readonly limit: components["schemas"]["PageLimit"];
             readonly offset: components["schemas"]["PageOffset"];
+            /** @description The place where the next page begins. Absent on the last page. */
+            readonly next?: components["schemas"]["TreeCursor"];
         };
+        /** @description A place in a level of the tree, for `after`. Its content may change between versions. */
+        readonly TreeCursor: string;
         /** @description A tag of the organisation's nodes. */
         readonly OrgTag: {
             /** @description The tag. */
@@ -3632,6 +3636,18 @@ export interface operations {
                 readonly offset?: components["parameters"]["offset"];
                 /** @description The node whose children to list. */
                 readonly under?: components["schemas"]["AnyId"];
+                /**
+                 * @description The beginnings of words, in any order, without regard to case and accents. Only nodes whose titles have all of
+                 *     them are listed, and `total` counts these. Not together with `around`.
+                 */
+                readonly q?: string;
+                /** @description The `next` of the page before. Not together with `offset` or `around`. */
+                readonly after?: components["schemas"]["TreeCursor"];
+                /**
+                 * @description A node of the level. The page has this node and those next to it. Another node is 404. Not together with
+                 *     `offset` or `after`.
+                 */
+                readonly around?: components["schemas"]["AnyId"];
             };
             readonly header?: never;
             readonly path: {

@@ -2,10 +2,12 @@
  * Fills an organisation with nodes and parent edges faster than any client could. Writes rows, and repositories in name
  * only.
  */
+
 import { createHash } from 'node:crypto'
 import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type Sqlite from 'better-sqlite3'
+import { titleKey } from '../../index/derived/title-order.ts'
 import { openSqlite } from '../../index/sqlite/better-sqlite3.ts'
 
 export interface GraphSize {
@@ -65,6 +67,7 @@ function insertRows(file: string, orgId: string, ids: readonly string[], edges: 
       const random = randomFrom(ids.length)
       insertNodes(db, orgId, ids, version, random)
       insertEdges(db, orgId, ids, edges, random)
+      placeNodes(db, orgId)
     })()
   } finally {
     db.close()
@@ -82,15 +85,16 @@ function insertNodes(
 ): void {
   const insert = db.prepare(
     `insert into node (id, org_id, title, description, tags, properties, created_at, updated_at, head, ledger, entries_ledger,
-       version, changed)
-     values (?, ?, ?, ?, '["sea","deep"]', '{}', ?, ?, null, ?, ?, 1, ?)`,
+       version, changed, title_key)
+     values (?, ?, ?, ?, '["sea","deep"]', '{}', ?, ?, null, ?, ?, 1, ?, ?)`,
   )
   const insertText = db.prepare('insert into node_text (node_id, text) values (?, ?)')
   const insertTag = db.prepare('insert into node_tag (node_id, tag) values (?, ?)')
   for (const [n, id] of ids.entries()) {
     const time = new Date(Date.UTC(2026, 0, 1) + n * 1000).toISOString().replace('.000', '')
     const text = phrase(40, random).slice(0, 200)
-    insert.run(id, orgId, phrase(4, random), text, time, time, ledger, ledger, version)
+    const title = phrase(4, random)
+    insert.run(id, orgId, title, text, time, time, ledger, ledger, version, titleKey(title))
     insertText.run(id, text)
     for (const tag of ['sea', 'deep']) insertTag.run(id, tag)
   }
@@ -107,6 +111,16 @@ function insertEdges(db: Sqlite.Database, orgId: string, ids: readonly string[],
     if (parent === child || parent === undefined || child === undefined) continue
     made += insert.run(orgId, child, parent, parent, child).changes
   }
+}
+
+/** Puts the nodes into the levels of the tree. */
+function placeNodes(db: Sqlite.Database, orgId: string): void {
+  db.prepare(
+    'update edge set title_key = (select title_key from node where node.id = edge.holder) where org_id = ?',
+  ).run(orgId)
+  db.prepare(
+    'update node set is_root = 1 where org_id = ? and not exists (select 1 from edge where edge.target = node.id)',
+  ).run(orgId)
 }
 
 function phrase(length: number, random: Random): string {

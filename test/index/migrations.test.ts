@@ -9,6 +9,7 @@ import { listOrgTagRows } from '../../index/derived/node-queries.ts'
 import { listOrgPullRows, type OrgPullFilter } from '../../index/derived/org-pulls.ts'
 import type { IndexSchema } from '../../index/derived/schema.ts'
 import { nodesTitled } from '../../index/derived/source-paths.ts'
+import { listLevel } from '../../index/derived/tree-queries.ts'
 import { openSqlite } from '../../index/sqlite/better-sqlite3.ts'
 import { sqliteDialect } from '../../index/sqlite/driver.ts'
 import { migrate } from '../../index/sqlite/migrate.ts'
@@ -111,6 +112,31 @@ describe('an index.sqlite of an older version', () => {
       'SEARCH pull USING COVERING INDEX pull_by_author (org_id=? AND author_email=?)',
       'SEARCH pull USING COVERING INDEX pull_by_status_and_time (org_id=? AND status=?)',
       'SEARCH pull USING COVERING INDEX pull_by_author_and_status (org_id=? AND author_email=? AND status=?)',
+    ])
+  })
+
+  it('puts the nodes of each level in the order of their titles', async () => {
+    await openOlder('014')
+    const addChild = (org: string, id: string, title: string, parent: string) => {
+      addNode(org, id)
+      handle.prepare('update node set title = ? where id = ?').run(title, id)
+      handle.exec(
+        `insert into edge (org_id, holder, edge_type, key, source, target, connection_type, label)
+           values ('${org}', '${id}', 'parent_child', '${parent}', '${parent}', '${id}', '', ''),
+                  ('${org}', '${id}', 'connection', 'to one', '${id}', 'node of one', '', '')`,
+      )
+    }
+    addChild('one', 'b', 'Chapter 10', 'node of one')
+    addChild('one', 'a', 'chapter 2', 'node of one')
+    addChild('one', 'c', 'Écluse', 'deleted')
+    addChild('one', 'd', 'dam', 'node of other')
+    await migrateWith(indexMigrations)
+    const listed = async (under?: string) =>
+      (await listLevel(db, { orgId: 'one', under }, { limit: 10, offset: 0 })).map(({ id }) => id)
+    expect(await listed()).to.deep.equal(['node of one', 'd', 'c'])
+    expect(await listed('node of one')).to.deep.equal(['a', 'b'])
+    expect(handle.prepare("select distinct title_key from edge where edge_type = 'connection'").all()).to.deep.equal([
+      { title_key: '' },
     ])
   })
 

@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
+import { titleKey } from '../../index/derived/title-order.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
 import { type PersonClient, signUp } from '../support/people.ts'
@@ -95,11 +96,11 @@ describe('the tree of an organisation', () => {
         const edge = { org_id: ann.org, edge_type: 'parent_child' as const, connection_type: '', label: '' }
         await trx
           .insertInto('node')
-          .values({ ...whales, id, title })
+          .values({ ...whales, id, title, title_key: titleKey(title), is_root: 0 })
           .execute()
         await trx
           .insertInto('edge')
-          .values({ ...edge, ...ends })
+          .values({ ...edge, ...ends, title_key: titleKey(title) })
           .execute()
       }
       await trx

@@ -130,6 +130,8 @@ describe('the operator', () => {
         db.prepare('update node set title = ? where id = ?').run('Drifted', node.id)
         db.prepare('delete from node_tag where node_id = ?').run(node.id)
         db.prepare("insert into branch (node_id, name, head) values (?, 'phantom', ?)").run(kelp.id, was)
+        db.prepare('update node set is_root = 0 where id = ?').run(kelp.id)
+        db.prepare('insert into level_count (org_id, parent, nodes) values (?, ?, 3)').run(kelp.org, kelp.id)
       } finally {
         db.close()
       }
@@ -144,6 +146,8 @@ describe('the operator', () => {
       expect(JSON.parse(stdout).findings).to.have.deep.members([
         finding(node.id, 'node: title is "Drifting", but the index has "Drifted"'),
         finding(node.id, 'the index lacks node_tag sea'),
+        finding(kelp.id, 'node: is_root is 1, but the index has 0'),
+        finding(kelp.id, `the index has level_count ${kelp.id}, but the repository does not`),
         finding(node.id, `branch main: head is "${is}", but the index has "${was}"`),
         finding(kelp.id, 'the index has branch phantom, but the repository does not'),
       ])

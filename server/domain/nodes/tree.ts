@@ -1,60 +1,173 @@
 /** The tree of an organisation's nodes, level by level. */
-import { LRUCache } from 'lru-cache'
 import { findNode } from '../../../index/derived/node-queries.ts'
-import { findOrgRow } from '../../../index/derived/org-queries.ts'
-import { countChildren, listChildren, listRoots, type TreeNode } from '../../../index/derived/tree-queries.ts'
+import { settleOrg } from '../../../index/derived/placement.ts'
+import { folded, titleKey } from '../../../index/derived/title-order.ts'
+import {
+  countChildren,
+  countLevel,
+  countUpTo,
+  findPlace,
+  type LevelAt,
+  listLevel,
+  type Place,
+  type PlacedNode,
+  readLevel,
+} from '../../../index/derived/tree-queries.ts'
 import type { Deps } from '../../base/deps.ts'
-import { AppError } from '../../base/errors.ts'
+import { AppError, invalid } from '../../base/errors.ts'
 import { authorizeOrg } from '../access.ts'
 import type { Actor } from '../actor.ts'
-import { type Page, pageOf, slice } from '../pagination.ts'
+import { type Page, pageOf } from '../pagination.ts'
 import type { OrgAt } from '../targets.ts'
 
-/**
- * Sorted levels, by organisation, its version and parent: 100,000 nodes of 250 bytes. A new title changes only
- * `version`.
- */
-const levels = new LRUCache<string, readonly TreeNode[]>({
-  maxSize: 100_000,
-  sizeCalculation: (level) => level.length + 2,
-})
+interface TreeQuery extends Page {
+  /** The parent; undefined: the nodes without a parent. */
+  readonly under?: string
+  /** Beginnings of words of the title. */
+  readonly q?: string
+  /** A cursor. */
+  readonly after?: string
+  /** The id of a node of the level. */
+  readonly around?: string
+}
+
+/** Part of a level, and how many nodes precede it. */
+interface Part {
+  readonly nodes: readonly PlacedNode[]
+  readonly offset: number
+  readonly total: number
+}
 
 /**
- * Lists the children of `under`, or the nodes without a parent. They are sorted by title, then by id, and have the
- * numbers of their children. A level is read and sorted once for each version of the organisation.
+ * Lists the children of `under`, or the nodes without a parent. They are in the order of their titles, then by id, and
+ * have the numbers of their children. A page reads only its nodes, except with `q`.
  *
  * @throws AppError as authorizeOrg, node_not_found
+ * @throws ValidationError for parameters that exclude each other, and for a damaged cursor
  */
-export async function listTree(deps: Deps, actor: Actor, at: OrgAt, query: Page & { readonly under?: string }) {
+export async function listTree(deps: Deps, actor: Actor, at: OrgAt, query: TreeQuery) {
   const { orgId } = at
-  const { read } = deps.index
+  const { index } = deps
   await authorizeOrg(deps, actor, at, 'public')
-  const { under } = query
-  if (under !== undefined && !(await findNode(read, orgId, under)))
+  const { under, limit } = query
+  requireOnePlace(query)
+  const after = query.after === undefined ? undefined : placeOf(query.after)
+  if (under !== undefined && !(await findNode(index.read, orgId, under)))
     throw new AppError('node_not_found', 'Node not found')
-  const level = await levelOf(deps, orgId, under)
-  const page = slice(level, query)
+  if (under === undefined) await settleOrg(index, orgId)
+  const level = { orgId, under }
+  const words = query.q === undefined ? [] : wordsOf(query.q)
+  const part =
+    words.length > 0
+      ? await filtered(deps, level, words, { ...query, after })
+      : await read(deps, level, { ...query, after })
+  const nodes = part.nodes.slice(0, limit)
   const children = await countChildren(
-    read,
+    index.read,
     orgId,
-    page.map(({ id }) => id),
+    nodes.map(({ id }) => id),
   )
-  const nodes = page.map(({ id, title }) => ({ id, title, num_children: children.get(id) ?? 0 }))
-  return { nodes, ...pageOf(query, level.length) }
+  const last = part.nodes.length > limit ? nodes.at(-1) : undefined
+  return {
+    nodes: nodes.map(({ id, title }) => ({ id, title, num_children: children.get(id) ?? 0 })),
+    ...pageOf({ limit, offset: part.offset }, part.total),
+    ...(last && { next: cursorOf(last) }),
+  }
 }
 
-async function levelOf({ index }: Deps, orgId: string, under: string | undefined): Promise<readonly TreeNode[]> {
-  // Read before the rows: a level may be cached under an older version than its own, never under a newer one.
-  const { epoch, version } = (await findOrgRow(index.read, orgId)) ?? {}
-  const key = `${orgId} ${epoch} ${version} ${under ?? ''}`
-  const known = levels.get(key)
-  if (known) return known
-  const found = await (under === undefined ? listRoots(index.read, orgId) : listChildren(index.read, orgId, under))
-  found.sort((a, b) => compare(a.title, b.title) || compare(a.id, b.id))
-  levels.set(key, found)
-  return found
+function requireOnePlace({ q, offset, after, around }: TreeQuery): void {
+  const both = (one: string, other: string) => invalid(['query', one], `Send either ${one} or ${other}`)
+  if (around !== undefined && q !== undefined) throw both('around', 'q')
+  if (around !== undefined && after !== undefined) throw both('around', 'after')
+  if (around !== undefined && offset > 0) throw both('around', 'offset')
+  if (after !== undefined && offset > 0) throw both('after', 'offset')
 }
 
-function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0
+type PlacedQuery = Pick<TreeQuery, 'limit' | 'offset' | 'around'> & { readonly after: Place | undefined }
+
+/** Reads one node more than the page has, to know whether others follow. */
+async function read({ index }: Pick<Deps, 'index'>, level: LevelAt, query: PlacedQuery): Promise<Part> {
+  const { after, around } = query
+  const db = index.read
+  const limit = query.limit + 1
+  const total = await countLevel(db, level)
+  if (after) {
+    const offset = await countUpTo(db, level, after)
+    return { nodes: await listLevel(db, level, { limit, offset: 0, after }), offset, total }
+  }
+  const offset = around === undefined ? query.offset : await offsetAround(db, level, around, query.limit, total)
+  return { nodes: await listLevel(db, level, { limit, offset }), offset, total }
+}
+
+/** Returns the offset of the page with the node in the middle. The last page is full, if there are enough nodes. */
+async function offsetAround(
+  db: Deps['index']['read'],
+  level: LevelAt,
+  around: string,
+  limit: number,
+  total: number,
+): Promise<number> {
+  const place = await findPlace(db, level, around)
+  if (place === undefined) throw new AppError('node_not_found', 'The node `around` is not in this level of the tree')
+  const before = (await countUpTo(db, level, place)) - 1
+  return Math.max(0, Math.min(before - Math.floor(limit / 2), total - limit))
+}
+
+/** Reads the whole level in slices and keeps the nodes whose titles match. */
+async function filtered(
+  { index }: Pick<Deps, 'index'>,
+  level: LevelAt,
+  words: readonly string[],
+  query: PlacedQuery,
+): Promise<Part> {
+  const found: PlacedNode[] = []
+  for await (const nodes of readLevel(index.read, level))
+    found.push(...nodes.filter(({ title }) => matches(title, words)))
+  const { after } = query
+  const offset = after ? found.filter((node) => compare(node, after) <= 0).length : query.offset
+  return { nodes: found.slice(offset, offset + query.limit + 1), offset, total: found.length }
+}
+
+/** Scripts that do not separate words. */
+const unspaced = /[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]/
+
+/** Returns the words of a filter, or all of it if it has only symbols. */
+function wordsOf(text: string): readonly string[] {
+  const all = folded(text).trim()
+  const words = split(all)
+  return words.length > 0 || all === '' ? words : [all]
+}
+
+function matches(title: string, words: readonly string[]): boolean {
+  const all = folded(title)
+  const ofTitle = split(all)
+  return words.every((word) => ofTitle.some((one) => one.startsWith(word)) || (isInside(word) && all.includes(word)))
+}
+
+/** True for words that may begin inside a word of a title. */
+function isInside(word: string): boolean {
+  return unspaced.test(word) || !/[\p{L}\p{N}]/u.test(word)
+}
+
+function split(text: string): string[] {
+  return text.split(/[^\p{L}\p{M}\p{N}]+/u).filter((word) => word !== '')
+}
+
+/** Compares by code points, as SQLite does. */
+function compare(a: Place, b: Place): number {
+  return Buffer.compare(Buffer.from(a.title_key), Buffer.from(b.title_key)) || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0)
+}
+
+const idLength = 36
+
+/** Encodes a place. The key follows from the title. */
+function cursorOf({ id, title }: PlacedNode): string {
+  return Buffer.from(id + title).toString('base64url')
+}
+
+function placeOf(cursor: string): Place {
+  const text = Buffer.from(cursor, 'base64url').toString()
+  const [id, title] = [text.slice(0, idLength), text.slice(idLength)]
+  if (title === '') throw invalid(['query', 'after'], 'Send the `next` of the page before', cursor)
+  return { id, title_key: titleKey(title) }
 }

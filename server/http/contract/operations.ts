@@ -259,12 +259,15 @@ function linkNext(req: Request, res: Response, body: unknown): void {
 /** The URL of the next page, with all other parameters. Undefined for the last page and for other responses. */
 function nextPage(url: string, body: unknown): string | undefined {
   if (typeof body !== 'object' || body === null) return undefined
-  const { total, limit, offset } = body as { total?: unknown; limit?: unknown; offset?: unknown } // checked next
+  const { total, limit, offset, next } = body as { total?: unknown; limit?: unknown; offset?: unknown; next?: unknown } // checked next
   if (typeof total !== 'number' || typeof limit !== 'number' || typeof offset !== 'number') return undefined
-  if (offset + limit >= total) return undefined
+  if (offset + limit >= total && next === undefined) return undefined
   const [path, query] = url.split('?', 2)
   const parameters = new URLSearchParams(query)
   parameters.set('limit', String(limit))
-  parameters.set('offset', String(offset + limit))
+  if (typeof next === 'string') {
+    for (const other of ['offset', 'around']) parameters.delete(other)
+    parameters.set('after', next)
+  } else parameters.set('offset', String(offset + limit))
   return `${path}?${parameters}`
 }

@@ -1,0 +1,80 @@
+/**
+ * Keeps `node.is_root`: which nodes have no parent in their organisation. Edges to deleted nodes keep their rows, so a
+ * node that is created or deleted changes its children's value.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { sql, type Transaction } from 'kysely'
+import type { Database } from '../sqlite/database.ts'
+import type { IndexDb, IndexSchema } from './schema.ts'
+
+/** Children per transaction, which takes about 5 ms. */
+const childrenAtOnce = 500
+
+const isRoot = sql`not exists (
+  select 1 from edge join node as parent on parent.id = edge.source and parent.org_id = node.org_id
+  where edge.target = node.id and edge.edge_type = 'parent_child')`
+
+/** Sets `is_root` of these nodes, after their edges are written. */
+export async function settleNodes(trx: Transaction<IndexSchema>, nodeIds: readonly string[]): Promise<void> {
+  await sql`
+    update node set is_root = not is_root
+    where id in (select value from json_each(${JSON.stringify(nodeIds)})) and is_root <> ${isRoot}`.execute(trx)
+}
+
+/** Sets `is_root` of the first children of a created or deleted node. Leaves the others to settleOrg. */
+export async function settleChildren(trx: Transaction<IndexSchema>, orgId: string, parent: string): Promise<void> {
+  await markUnsettled(trx, orgId, [parent])
+  await settleSlice(trx, orgId)
+}
+
+/** Records those of the nodes that have children, and leaves these to settleOrg. */
+export async function markUnsettled(
+  trx: Transaction<IndexSchema>,
+  orgId: string,
+  parents: readonly string[],
+): Promise<void> {
+  await sql`
+    insert into unsettled_parent (org_id, parent, after_key, after_id)
+    select ${orgId}, value, '', '' from json_each(${JSON.stringify(parents)}) as one where exists (
+      select 1 from edge indexed by edge_by_place
+      where source = one.value and org_id = ${orgId} and edge_type = 'parent_child')
+    on conflict (org_id, parent) do update set after_key = '', after_id = ''`.execute(trx)
+}
+
+/** Sets `is_root` where it is still to be set. Each slice is a transaction. */
+export async function settleOrg(index: Database<IndexSchema>, orgId: string): Promise<void> {
+  while (await hasUnsettled(index.read, orgId)) {
+    await index.write((trx) => settleSlice(trx, orgId))
+    await nextTurn()
+  }
+}
+
+async function hasUnsettled(db: IndexDb, orgId: string): Promise<boolean> {
+  const rows = await db.selectFrom('unsettled_parent').select('parent').where('org_id', '=', orgId).limit(1).execute()
+  return rows.length > 0
+}
+
+/** Settles the next children of one node. */
+async function settleSlice(trx: Transaction<IndexSchema>, orgId: string): Promise<void> {
+  const unsettled = trx.selectFrom('unsettled_parent').selectAll().where('org_id', '=', orgId)
+  const row = await unsettled.limit(1).executeTakeFirst()
+  if (row === undefined) return
+  const { parent, after_key, after_id } = row
+  const { rows } = await sql<{ id: string; title_key: string }>`
+    select target as id, title_key from edge indexed by edge_by_place
+    where source = ${parent} and org_id = ${orgId} and edge_type = 'parent_child'
+      and (title_key, target) > (${after_key}, ${after_id})
+    order by title_key, target limit ${sql.lit(childrenAtOnce)}`.execute(trx)
+  const ids = rows.map(({ id }) => id)
+  await settleNodes(trx, ids)
+  const last = rows.at(-1)
+  if (last === undefined || rows.length < childrenAtOnce)
+    await trx.deleteFrom('unsettled_parent').where('org_id', '=', orgId).where('parent', '=', parent).execute()
+  else
+    await trx
+      .updateTable('unsettled_parent')
+      .set({ after_key: last.title_key, after_id: last.id })
+      .where('org_id', '=', orgId)
+      .where('parent', '=', parent)
+      .execute()
+}
