@@ -85,7 +85,7 @@ export async function buildAssets() {
   }
 }
 
-/** Returns the size of each entry script: bytes after gzip, including its static imports. */
+/** Returns the files of each entry script, with their bytes after gzip. Static imports are included. */
 function weigh(outputs, compressed) {
   const withImports = (path) => {
     const all = new Set([path])
@@ -98,7 +98,7 @@ function weigh(outputs, compressed) {
     .filter(([path, { entryPoint }]) => path.endsWith('.js') && entryPoint)
     .map(([path, { entryPoint }]) => ({
       name: basename(entryPoint).replace(/\.tsx?$/, ''),
-      bytes: withImports(path).reduce((sum, one) => sum + bytes(one), 0),
+      files: withImports(path).map((one) => ({ path: one, bytes: bytes(one) })),
     }))
 }
 

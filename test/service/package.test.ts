@@ -42,7 +42,10 @@ describe('the package', () => {
         'README.md',
         'dist/LICENSES.txt',
         'dist/assets/assets.json',
-        ...['cards.js', 'chunk.js', 'copy.js', 'editor.js', 'formulas.js', 'invitation.js'].flatMap(withCompressed),
+        ...[
+          ...['cards.js', 'chunk.js', 'copy.js', 'editor.js', 'editor-completion.js'],
+          ...['editor-tools.js', 'formulas.js', 'invitation.js', 'linking.js'],
+        ].flatMap(withCompressed),
         'dist/assets/inter-latin-wght-normal.woff2',
         'dist/assets/leaf.svg',
         ...[

@@ -17,6 +17,8 @@ export class Form {
   readonly preview: HTMLElement
   readonly previewButton: HTMLButtonElement
   readonly acts: readonly HTMLButtonElement[]
+  readonly toolbar: HTMLElement
+  onFiles: (files: readonly File[]) => void = () => {}
 
   constructor(element: HTMLFormElement) {
     const one = <T extends HTMLElement>(selector: string): T => {
@@ -31,6 +33,7 @@ export class Form {
     this.text = one('[data-text]')
     this.preview = one('[data-preview]')
     this.previewButton = one('[data-show-preview]')
+    this.toolbar = one('[data-toolbar]')
     this.acts = [...element.querySelectorAll<HTMLButtonElement>('[name=act]')]
   }
 
@@ -70,6 +73,8 @@ export class Form {
   open(): void {
     const tools = this.element.querySelector<HTMLElement>('[data-tools]')
     if (tools) tools.hidden = false
+    const hint = this.element.querySelector('[data-hint]')
+    if (hint) hint.textContent = 'Markdown. Type [[ to link a page, or / to insert a block.'
     this.preview.tabIndex = 0
   }
 
@@ -95,14 +100,12 @@ export class Form {
     if (isSending) this.say('')
   }
 
-  /** Calls `take` with files that the user chooses. */
-  onFiles(take: (files: readonly File[]) => void): void {
-    this.element.querySelector('[data-attach]')?.addEventListener('click', () => {
-      const chooser = document.createElement('input')
-      Object.assign(chooser, { type: 'file', multiple: true })
-      chooser.addEventListener('change', () => take([...(chooser.files ?? [])]))
-      chooser.click()
-    })
+  /** Lets the user choose files. `onFiles` gets them. */
+  chooseFiles(): void {
+    const chooser = document.createElement('input')
+    Object.assign(chooser, { type: 'file', multiple: true })
+    chooser.addEventListener('change', () => this.onFiles([...(chooser.files ?? [])]))
+    chooser.click()
   }
 
   /** Offers an unsaved draft. */

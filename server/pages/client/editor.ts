@@ -12,6 +12,9 @@ import { twinQuestion } from './twins.ts'
 /** Milliseconds to wait after the last change. */
 const pauses = { draft: 300, preview: 150 } as const
 
+/** Pages that `[[` suggests before the first letter. */
+const mostRecent = 8
+
 const { root = '', org = '' } = document.body.dataset
 const api = grove({ url: root })
 
@@ -37,8 +40,6 @@ class Editor {
     this.source = form.source()
     this.field = textField({
       field: form.text,
-      suggest: async (words) => (await api.suggestTitles({ path: { org_id: org }, query: { q: words } })).suggestions,
-      self: form.node,
       onChange: () => this.changed(),
       onFiles: (given) => void this.take(given),
     })
@@ -61,7 +62,7 @@ class Editor {
       form.previewButton.ariaPressed = String(!form.preview.hidden)
       this.show.now()
     })
-    form.onFiles((given) => void this.take(given))
+    form.onFiles = (given) => void this.take(given)
     form.element.addEventListener('submit', (event) => {
       event.preventDefault()
       const { submitter } = event
@@ -74,7 +75,30 @@ class Editor {
       if (!event.repeat) void this.send(form.firstAct)
     })
     form.open()
+    void this.addTools()
     if (form.title.value !== '') field.focus()
+  }
+
+  /** Adds the toolbar, the keys and the lists, which are loaded after the editor. */
+  private async addTools(): Promise<void> {
+    const { form, field } = this
+    const tools = import('./editor-tools.ts')
+    const { completion, completeTyped } = await import('./editor-completion.ts')
+    const path = { org_id: org }
+    field.extend(
+      completion({
+        suggest: async (q) => {
+          const { suggestions } = await api.suggestTitles({ path, query: { q } })
+          return suggestions.map(({ node_id: id, title }) => ({ id, title }))
+        },
+        recent: async () => (await api.listNodes({ path, query: { order: 'changed', limit: mostRecent } })).nodes,
+        self: form.node,
+        chooseFiles: () => form.chooseFiles(),
+      }),
+    )
+    completeTyped(field.view)
+    const { editorKeys, openToolbar } = await tools
+    field.extend([editorKeys(), openToolbar(form.toolbar, field.view, () => form.chooseFiles())])
   }
 
   private written(): Edit {

@@ -60,9 +60,10 @@ const look = EditorView.theme({
     boxShadow: 'var(--shadow)',
     overflow: 'hidden',
   },
-  '.cm-tooltip.cm-tooltip-autocomplete > ul': { fontFamily: 'var(--sans)', fontSize: '0.9rem', maxHeight: '16rem' },
+  '.cm-tooltip.cm-tooltip-autocomplete > ul': { fontFamily: 'var(--sans)', fontSize: '0.9rem', maxHeight: '19rem' },
   '.cm-tooltip.cm-tooltip-autocomplete > ul > li': { padding: '0.35rem 0.8rem', color: 'var(--ink)' },
   '.cm-tooltip-autocomplete ul li[aria-selected]': { background: 'var(--accent-soft)', color: 'var(--ink)' },
+  '.cm-completionDetail': { fontStyle: 'normal', color: 'var(--ink3)', marginLeft: '1rem' },
   '.cm-completionMatchedText': { textDecoration: 'none', fontWeight: '650' },
 })
 

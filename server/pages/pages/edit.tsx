@@ -6,6 +6,7 @@ import { hasDosLines, type NodePath, proposeEdit, type Source, saveEdit, withLin
 import { type Page, type PageContext, type PageResult, param, redirect } from '../page-context.ts'
 import { type Conflict, ConflictView, readConflict } from '../parts/conflict-view.tsx'
 import { type Act, EditorForm, most, problemOf, RefusedPage, type Written, writtenIn } from '../parts/editor-form.tsx'
+import { editorKeys } from '../parts/editor-toolbar.tsx'
 import { NodePath as Above, type AtNode, readAtNode } from '../parts/node-head.tsx'
 import { mayEdit, mayPropose, mayWrite } from '../parts/rights.ts'
 import { readTitle } from './version.ts'
@@ -112,7 +113,7 @@ function editPage(visit: PageContext, at: AtNode, { source, written, problem, wa
     place: { org, crumb: node.title },
     head: { title: `Edit ${node.title} · ${org.name}`, noIndex: true },
     body: () => (
-      <main id="main" class="wide editing">
+      <main id="main" class="wide editing" data-keys={editorKeys}>
         <Above visit={visit} at={at} />
         <h1>Edit {node.title}</h1>
         {acts.every(({ name }) => name === 'propose') && (

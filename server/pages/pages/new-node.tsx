@@ -8,6 +8,7 @@ import { connectLink, nodesNamed } from '../linking.ts'
 import { type Page, type PageContext, type PageResult, param, redirect } from '../page-context.ts'
 import { unlessBusy } from '../parts/degraded.ts'
 import { EditorForm, most, problemOf, RefusedPage, type Written, writtenIn } from '../parts/editor-form.tsx'
+import { editorKeys } from '../parts/editor-toolbar.tsx'
 import { mayWrite } from '../parts/rights.ts'
 
 type Org = AnswerOf<'getOrg'>
@@ -112,7 +113,7 @@ function newPage(visit: PageContext, beginning: Beginning, making: Making): Page
     },
     head: { title: `New node · ${org.name}`, noIndex: true },
     body: () => (
-      <main id="main" class="wide editing">
+      <main id="main" class="wide editing" data-keys={editorKeys}>
         <nav class="path" aria-label="Path to this page">
           <a href={urls.org(org.id)}>{org.name}</a>
           {near && (

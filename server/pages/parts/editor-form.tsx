@@ -5,7 +5,7 @@ import { AppError, ValidationError } from '../../base/errors.ts'
 import { longestTitle } from '../edits.ts'
 import type { PageContext } from '../page-context.ts'
 import { asSentence, brokenField } from '../text/broken-rules.ts'
-import { Icon } from './icons.tsx'
+import { EditorToolbar } from './editor-toolbar.tsx'
 
 /** The content of the form: from the node, or as it was sent. */
 export interface Written {
@@ -54,17 +54,16 @@ export function EditorForm({ written, action, back, acts, hidden, data, problem,
       <div class="writing">
         <div class="writing-head">
           <label for="text">Text</label>
-          <span class="why">Markdown; type [[ to link a node</span>
+          <span class="why" data-hint>
+            Markdown
+          </span>
           <span class="writing-tools" data-tools hidden>
-            <button class="btn small" type="button" data-attach>
-              <Icon name="file" size={14} />
-              Attach a file
-            </button>
             <button class="btn small" type="button" data-show-preview aria-pressed="false">
               Preview
             </button>
           </span>
         </div>
+        <EditorToolbar />
         <div class="panes">
           <div class="pane" data-pane>
             {/* HTML parsers drop a newline at the start of a textarea. */}

@@ -19,9 +19,20 @@ const paths = {
   check: 'M5 12.5l4.5 4.5L19 7.5',
   cross: 'M6 6l12 12M18 6L6 18',
   link: 'M10 14a4 4 0 0 0 5.7 0l3-3a4 4 0 0 0-5.7-5.7l-1 1M14 10a4 4 0 0 0-5.7 0l-3 3a4 4 0 0 0 5.7 5.7l1-1',
+  heading: 'M6 4v16M18 4v16M6 12h12',
+  bold: 'M7 4h6a4 4 0 0 1 0 8H7ZM7 12h7a4 4 0 0 1 0 8H7Z',
+  italic: 'M10 4h8M6 20h8M14 4l-4 16',
+  list: 'M9 6h11M9 12h11M9 18h11M4 6h.01M4 12h.01M4 18h.01',
+  tasks: 'M3 6l2 2 3-4M3 16l2 2 3-4M12 6h9M12 17h9',
+  quote: 'M10 7H5v6h5v-6c0 6-1 9-4 10M20 7h-5v6h5v-6c0 6-1 9-4 10',
+  code: 'M8 7l-5 5 5 5M16 7l5 5-5 5M13.5 5l-3 14',
+  table: 'M3 5h18v14H3ZM3 10h18M3 14.5h18M12 5v14',
+  picture: 'M4 5h16v14H4ZM4 16l5-5 4 4 3-3 4 4M15 9h.01',
 } as const
 
-export function Icon({ name, size = 16 }: { readonly name: keyof typeof paths; readonly size?: number }) {
+export type IconName = keyof typeof paths
+
+export function Icon({ name, size = 16 }: { readonly name: IconName; readonly size?: number }) {
   return (
     <svg class="i" width={size} height={size} viewBox="0 0 24 24" aria-hidden="true">
       <path d={paths[name]} />

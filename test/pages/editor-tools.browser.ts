@@ -1,0 +1,287 @@
+/** The toolbar, the keys and the lists of the editor: by keyboard, by touch, and against a hostile clipboard. */
+
+import { expect } from 'chai'
+import type { Page } from 'playwright-core'
+import { made } from '../support/cast.ts'
+import { ann, completion, expectSound, newVisitor, reached, signIn, useScene, type Visitor } from './scene.ts'
+
+describe('the tools of the editor', () => {
+  useScene()
+  let org: string
+  let node: string
+  let visitor: Visitor
+
+  const field = (page: Page) => page.locator('.cm-content')
+  const toolbar = (page: Page) => page.getByRole('toolbar', { name: 'Formatting' })
+  /** Opens an empty text, and sets the cursor into it when the tools are there. */
+  const begin = async ({ open, page } = visitor) => {
+    await open(`/o/${org}/new`)
+    await toolbar(page).waitFor()
+    await field(page).click()
+  }
+  const lines = async (page: Page) => (await page.locator('.cm-line').allTextContents()).join('\n')
+  const expectText = (text: string, { page } = visitor) =>
+    page
+      .waitForFunction(
+        (wanted) => {
+          const all = document.querySelector('.cm-host')?.shadowRoot?.querySelectorAll('.cm-line') ?? []
+          return [...all].map((line) => line.textContent).join('\n') === wanted
+        },
+        text,
+        { timeout: 5_000 },
+      )
+      .catch(async () => expect(await lines(page)).to.equal(text))
+
+  before(async () => {
+    org = (await made(ann.post('/orgs', { name: 'Atlas' }))).id
+    for (const title of ['Krill', 'Squid'])
+      node = (await made(ann.post(`/orgs/${org}/nodes`, { title, text_content: 'Small.' }))).id
+    visitor = await newVisitor()
+    await signIn(visitor)
+  })
+  after(() => visitor.context.close())
+
+  it('continue a list, indent it by Tab, end it, and take each step back', async () => {
+    const { page } = visitor
+    const { keyboard } = page
+    await begin()
+    await keyboard.type('1. one')
+    await keyboard.press('Enter')
+    await keyboard.type('two')
+    await keyboard.press('Tab')
+    await expectText('1. one\n   1. two')
+    await keyboard.press('Enter')
+    await keyboard.type('three')
+    await keyboard.press('Shift+Tab')
+    await expectText('1. one\n   1. two\n2. three')
+    await keyboard.press('Enter')
+    await keyboard.press('Enter')
+    await keyboard.type('End')
+    await expectText('1. one\n   1. two\n2. three\n\nEnd')
+    for (let count = 0; count < 12; count++) await keyboard.press('Control+z')
+    await expectText('')
+    await keyboard.press('Control+y')
+    expect(await lines(page)).to.not.equal('')
+  })
+
+  it('keep the focus while Tab indents, and let it go after Escape', async () => {
+    const { page } = visitor
+    const { keyboard } = page
+    await begin()
+    await keyboard.type('- one')
+    await keyboard.press('Tab')
+    expect(await inText(page)).to.equal(true)
+    expect(await field(page).getAttribute('aria-description')).to.include('press Escape, then Tab')
+    await keyboard.press('Escape')
+    await keyboard.press('Tab')
+    expect(await inText(page)).to.equal(false)
+    await field(page).click()
+    await keyboard.press('Control+End')
+    await keyboard.press('Enter')
+    await keyboard.press('Enter')
+    await keyboard.press('Tab')
+    expect(await inText(page), 'outside a list').to.equal(false)
+  })
+
+  it('set and remove bold, italic, code and links by keys', async () => {
+    const { page } = visitor
+    const { keyboard } = page
+    await begin()
+    await keyboard.type('word')
+    await keyboard.press('Control+a')
+    for (const [key, text] of [
+      ['b', '**word**'],
+      ['i', '***word***'],
+      ['i', '**word**'],
+      ['b', 'word'],
+      ['e', '`word`'],
+      ['e', 'word'],
+      ['k', '[word]()'],
+    ] as const) {
+      await keyboard.press(`Control+${key}`)
+      await expectText(text)
+    }
+    await keyboard.type('https://example.org')
+    await keyboard.press('Control+k')
+    await expectText('word')
+  })
+
+  it('are reached by the keyboard: one stop for Tab, arrows between buttons', async () => {
+    const { page } = visitor
+    const { keyboard } = page
+    await begin()
+    await keyboard.type('Whales')
+    await toolbar(page).getByRole('button', { name: 'Heading' }).focus()
+    await keyboard.press('Enter')
+    await expectText('## Whales')
+    await keyboard.press('ArrowRight')
+    expect(await focusedName(page)).to.equal('Bold')
+    await keyboard.press('End')
+    expect(await focusedName(page)).to.equal('Attach a picture or file')
+    await keyboard.press('ArrowRight')
+    expect(await focusedName(page)).to.equal('Heading')
+    await keyboard.press('ArrowLeft')
+    await keyboard.press('ArrowLeft')
+    expect(await focusedName(page)).to.equal('Table')
+    await keyboard.press('Tab')
+    expect(await inText(page)).to.equal(true)
+    await keyboard.press('Shift+Tab')
+    expect(await focusedName(page)).to.equal('Table')
+    await keyboard.press('Space')
+    await expectText('## Whales\n\n| Column | Column |\n| --- | --- |\n|  |  |')
+  })
+
+  it('show the marks at the cursor', async () => {
+    const { page } = visitor
+    await begin()
+    await page.keyboard.type('**bold**')
+    const bold = toolbar(page).getByRole('button', { name: 'Bold' })
+    expect(await bold.getAttribute('aria-pressed')).to.equal('false')
+    await page.keyboard.press('ArrowLeft')
+    await page.keyboard.press('ArrowLeft')
+    await page.keyboard.press('ArrowLeft')
+    await page.locator('[data-do=bold][aria-pressed=true]').waitFor()
+  })
+
+  it('work by touch on a telephone, and keep its keyboard open', async () => {
+    const phone = await newVisitor({ viewport: { width: 390, height: 800 }, hasTouch: true, isMobile: true })
+    const { page } = phone
+    await signIn(phone)
+    await begin(phone)
+    await page.keyboard.type('whales')
+    for (const name of ['List', 'Tasks', 'Quote'] as const)
+      await toolbar(page).getByRole('button', { name, exact: true }).tap()
+    await expectText('> - [ ] whales', phone)
+    expect(await inText(page)).to.equal(true)
+    for (const box of await Promise.all(
+      (await toolbar(page).getByRole('button').all()).map((one) => one.boundingBox()),
+    ))
+      expect(box && box.x >= 0 && box.x + box.width <= 390 && box.height >= 40, JSON.stringify(box)).to.equal(true)
+    await expectSound(page)
+    expect(phone.faults).to.deep.equal([])
+    await phone.context.close()
+  })
+
+  it('insert a block from the list that / opens, filtered by letters', async () => {
+    const { page } = visitor
+    const { keyboard } = page
+    await begin()
+    await keyboard.type('/')
+    await completion(page, 'Heading ##').waitFor()
+    await keyboard.type('cal')
+    await completion(page, 'Callout > [!note]').waitFor()
+    await keyboard.press('Enter')
+    await expectText('> [!note] Title\n> ')
+    await keyboard.type('Mind')
+    await expectText('> [!note] Mind\n> ')
+    await keyboard.press('Control+End')
+    await keyboard.type('Deep. /tas')
+    await completion(page, 'Tasks - [ ]').waitFor()
+    await keyboard.press('Tab')
+    await expectText('> [!note] Mind\n> - [ ] Deep. ')
+  })
+
+  it('leave a / alone within words, paths and code', async () => {
+    const { page } = visitor
+    const { keyboard } = page
+    await begin()
+    for (const text of ['and/or', ' /usr/bin', ' `/he']) {
+      await keyboard.type(text)
+      await page.waitForFunction(() => true)
+    }
+    await keyboard.press('Enter')
+    await expectText('and/or /usr/bin `/he\n')
+  })
+
+  it('suggest the pages that changed last after [[, and a new page at the end', async () => {
+    const { page } = visitor
+    const { keyboard } = page
+    await begin()
+    await keyboard.type('[[')
+    await completion(page, 'Squid').waitFor()
+    expect(await page.getByRole('option').allTextContents()).to.deep.equal(['Squid', 'Krill'])
+    await keyboard.type('kr')
+    await completion(page, 'Make “kr” a link to a new page').waitFor()
+    expect(await page.getByRole('option').allTextContents()).to.deep.equal(['Krill', 'Make “kr” a link to a new page'])
+    await keyboard.press('ArrowDown')
+    await keyboard.press('Enter')
+    await expectText('[[kr]]')
+    await keyboard.type(' [[krill')
+    await completion(page, 'Krill').waitFor()
+    expect(await page.getByRole('option').count(), 'of a title that exists').to.equal(1)
+    await keyboard.press('Enter')
+    await expectText('[[kr]] [[Krill]]')
+  })
+
+  it('do not suggest the page itself', async () => {
+    const { page, open } = visitor
+    await open(`/o/${org}/n/${node}/edit`)
+    await toolbar(page).waitFor()
+    await field(page).click()
+    await page.keyboard.press('Control+End')
+    await page.keyboard.type(' [[')
+    await completion(page, 'Krill').waitFor()
+    expect(await page.getByRole('option').allTextContents()).to.deep.equal(['Krill'])
+  })
+
+  it('link selected words to a pasted URL, and paste all else as text', async () => {
+    const { page } = visitor
+    const paste = (text: string, html?: string) =>
+      field(page).evaluate(
+        (element, [plain, rich]) => {
+          const data = new DataTransfer()
+          data.setData('text/plain', plain ?? '')
+          if (rich) data.setData('text/html', rich)
+          element.dispatchEvent(new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true }))
+        },
+        [text, html],
+      )
+    for (const [pasted, text] of [
+      ['https://example.org/a', '[word](https://example.org/a)'],
+      ['javascript:alert(1)', 'javascript:alert(1)'],
+      ['https://example.org/)](javascript:alert(1))', 'https://example.org/)](javascript:alert(1))'],
+      ['<img src=x onerror=alert(1)>', '<img src=x onerror=alert(1)>'],
+    ] as const) {
+      await begin()
+      await page.keyboard.type('word')
+      await page.keyboard.press('Control+a')
+      await paste(pasted, '<img src=x onerror="document.title=1">')
+      await expectText(text)
+    }
+    expect(await page.locator('.cm-content img').count()).to.equal(0)
+    expect(visitor.faults).to.deep.equal([])
+  })
+
+  it('are listed by the key ?', async () => {
+    const { page, open } = visitor
+    await open(`/o/${org}/n/${node}/edit`)
+    await toolbar(page).waitFor()
+    await page.getByRole('button', { name: 'Keyboard shortcuts' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Keyboard shortcuts' })
+    await dialog.getByText('Escape, then Tab').waitFor()
+    expect(await dialog.locator('dt').allTextContents()).to.include.members([
+      'Ctrl+S',
+      'Ctrl+B',
+      '[[',
+      '/ after a space',
+    ])
+    await expectSound(page)
+  })
+
+  it('are not there without script', async () => {
+    const plain = await newVisitor({ javaScriptEnabled: false })
+    await signIn(plain)
+    await plain.open(`/o/${org}/n/${node}/edit`)
+    await reached(plain.page, 'Edit Squid')
+    expect(await toolbar(plain.page).isVisible()).to.equal(false)
+    await plain.context.close()
+  })
+})
+
+function inText(page: Page): Promise<boolean> {
+  return page.evaluate(() => document.activeElement?.classList.contains('cm-host') === true)
+}
+
+function focusedName(page: Page): Promise<string | null> {
+  return page.evaluate(() => document.activeElement?.getAttribute('aria-label') ?? null)
+}
