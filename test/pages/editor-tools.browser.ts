@@ -252,6 +252,31 @@ describe('the tools of the editor', () => {
     expect(visitor.faults).to.deep.equal([])
   })
 
+  it('find and replace words, also in lines that are not drawn', async () => {
+    const { page, open } = visitor
+    const { keyboard } = page
+    const long = `First.\n${'Filler line.\n'.repeat(2_000)}The whale at the end.\n`
+    const { id } = await made(ann.post(`/orgs/${org}/nodes`, { title: 'Long', text_content: long }))
+    await open(`/o/${org}/n/${id}/edit`)
+    await toolbar(page).waitFor()
+    await field(page).click()
+    await keyboard.press('Control+Home')
+    await keyboard.press('Control+f')
+    await page.getByRole('textbox', { name: 'Find' }).waitFor()
+    await keyboard.type('whale')
+    await keyboard.press('Enter')
+    await page.locator('.cm-searchMatch-selected', { hasText: 'whale' }).waitFor()
+    await expectSound(page)
+    await page.getByRole('textbox', { name: 'Replace' }).focus()
+    await keyboard.type('squid')
+    await keyboard.press('Enter')
+    await page.locator('.cm-line', { hasText: 'The squid at the end.' }).waitFor()
+    await keyboard.press('Escape')
+    await page.getByRole('textbox', { name: 'Find' }).waitFor({ state: 'detached' })
+    expect(await inText(page)).to.equal(true)
+    expect(await page.getByRole('alert').count(), 'nothing was sent').to.equal(0)
+  })
+
   it('are listed by the key ?', async () => {
     const { page, open } = visitor
     await open(`/o/${org}/n/${node}/edit`)

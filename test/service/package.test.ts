@@ -43,7 +43,7 @@ describe('the package', () => {
         'dist/LICENSES.txt',
         'dist/assets/assets.json',
         ...[
-          ...['cards.js', 'chunk.js', 'copy.js', 'editor.js', 'editor-completion.js'],
+          ...['cards.js', 'chunk.js', 'copy.js', 'editor.js', 'editor-completion.js', 'editor-search.js'],
           ...['editor-tools.js', 'formulas.js', 'invitation.js', 'linking.js'],
         ].flatMap(withCompressed),
         'dist/assets/inter-latin-wght-normal.woff2',

@@ -37,10 +37,17 @@ export function editorKeys(): Extension {
         own('Mod-i', toggleItalic),
         own('Mod-k', toggleLink),
         own('Mod-e', toggleCode),
+        own('Mod-f', find),
       ]),
     ),
     EditorView.domEventHandlers({ paste: (event, view) => pasteLink(event, view) }),
   ]
+}
+
+/** Opens the search in the text. The browser's own finds only the lines that are drawn. */
+const find: Command = (view) => {
+  void import('./editor-search.ts').then(({ openSearch }) => openSearch(view))
+  return true
 }
 
 /** Links the selected words to a URL in the clipboard. */

@@ -194,7 +194,7 @@ function linkWords(link: Node): { readonly from: number; readonly to: number } |
   return opening && closing ? { from: opening.to, to: closing.from } : undefined
 }
 
-/** Returns a link for a URL that is pasted over words; undefined if it is not one. */
+/** Returns a link for a URL that is pasted over words. Undefined for other text. */
 export function pastedLink(words: string, pasted: string): string | undefined {
   const target = pasted.trim()
   if (words === '' || /[\n[\]]/.test(words) || url.test(words) || !url.test(target)) return undefined

@@ -63,6 +63,7 @@ export const editorKeys = JSON.stringify({
   'Ctrl+I': 'Italic',
   'Ctrl+K': 'Link',
   'Ctrl+E': 'Code',
+  'Ctrl+F': 'Find and replace in the text',
   'Ctrl+Z': 'Undo',
   '[[': 'Link to a page',
   '/ after a space': 'Insert a heading, list, table or other block',
