@@ -14,6 +14,7 @@ import { mayEdit, mayWrite } from '../parts/rights.ts'
 import { readTree, TreeSide } from '../parts/tree.tsx'
 import { resolver } from '../text/links.ts'
 import { type ShownText, showText } from '../text/texts.ts'
+import { type Embed, findEmbeds, showEmbeds } from './embedding.ts'
 import { readVersion, type Version } from './version.ts'
 
 type Node = AnswerOf<'getNode'>
@@ -46,7 +47,8 @@ export async function showNode(visit: PageContext): Promise<PageResult> {
   ])
   const { text_content: _, ...rest } = node
   const restorable = await restorableAt(api, { path, org, node }, revision, history.history[0]?.id)
-  const facts = { rest, org, version, history, proposals, tree, revision, restorable }
+  const embeds = await findEmbeds(api, path, version.links)
+  const facts = { rest, org, version, history, proposals, tree, revision, restorable, embeds }
   const canonical = urls.absolute(urls.node(org.id, node.id, node.slug))
   let shown = notShown
   return {
@@ -55,7 +57,7 @@ export async function showNode(visit: PageContext): Promise<PageResult> {
     place: { org, node: node.id, ...(tree.path[0] && { crumb: tree.path[0].title }), hasSide: true },
     facts,
     prepare: async () => {
-      shown = await shownOf(visit, { org, node, revision, version })
+      shown = await shownOf(visit, { org, node, revision, version, embeds })
     },
     body: () => {
       const neighbours = neighboursOf(node.id, node.connections)
@@ -134,17 +136,22 @@ interface Versioned {
   readonly node: Node
   readonly revision: string
   readonly version: Version
+  readonly embeds: readonly Embed[]
 }
 
 const notShown: ShownText = { html: '', headings: [], summary: '' }
 
-function shownOf({ urls }: PageContext, { org, node, revision, version }: Versioned): Promise<ShownText> {
+async function shownOf(
+  { api, urls }: PageContext,
+  { org, node, revision, version, embeds }: Versioned,
+): Promise<ShownText> {
   const { text, links, title } = version
+  const cards = await showEmbeds({ api, urls, org: org.id }, embeds)
   const place = { org: org.id, node: node.id, revision, isEditable: revision === 'main' && mayWrite(org.role) }
   const key = createHash('sha256')
-    .update(JSON.stringify([urls.root, place, title, text, links]))
+    .update(JSON.stringify([urls.root, place, title, text, links, ...cards]))
     .digest('base64')
-  return showText({ key, text, title, resolve: resolver(urls, place, links) })
+  return showText({ key, text, title, resolve: resolver(urls, { ...place, cards }, links) })
 }
 
 function description({ properties }: Node): string | undefined {

@@ -65,7 +65,8 @@ async function readLinks(api: Api, path: NodePath, revision: string): Promise<Li
   return unlessBusy<Links>(found, [], ['too_large'])
 }
 
-async function readText(api: Api, path: NodePath, revision: string): Promise<string> {
+/** Reads the text of a node at a revision; '' without one. */
+export async function readText(api: Api, path: NodePath, revision: string): Promise<string> {
   for (const name of textPaths) {
     const text = await readFile(api, path, revision, name)
     if (text !== undefined) return text

@@ -4,7 +4,9 @@ import type { Output } from '../../../spec/client/api.ts'
 import { longestTitle } from '../edits.ts'
 import { nameOf } from '../linking.ts'
 import type { Urls } from '../urls.ts'
+import type { Card } from './embeds.ts'
 import { headingId, type Resolve, type Target } from './markdown.ts'
+import { isMediaName, mediaOf } from './media.ts'
 import { blockId } from './page-rules.ts'
 
 type Link = Output<'listLinks'>['links'][number]
@@ -17,6 +19,15 @@ export interface TextAt {
   readonly revision: string
   /** True if the reader may create missing nodes. */
   readonly isEditable?: boolean
+  /** The cards of the nodes that it embeds, by `cardKey`. */
+  readonly cards?: ReadonlyMap<string, Card>
+  /** True if it is shown as part of another page. Links to its own headings then lead to its page. */
+  readonly isQuoted?: boolean
+}
+
+/** Identifies what is embedded: a node, or a part of it. */
+export function cardKey({ id, heading, block }: NonNullable<Link['node']>): string {
+  return JSON.stringify([id, heading, block])
 }
 
 /** Characters of a target that `listLinks` returns. */
@@ -28,32 +39,37 @@ export function resolver(urls: Urls, at: TextAt, links: readonly Link[]): Resolv
   const known = new Map<string, Link>()
   for (const link of links) {
     const key = `${link.form === 'wikilink'} ${link.target}`
-    if (!known.has(key)) known.set(key, link)
+    // A link and an embed of the same name may lead to different nodes.
+    for (const one of [key, `${key} ${link.embeds}`]) if (!known.has(one)) known.set(one, link)
   }
-  return (target, isWiki) => {
-    const link = known.get(`${isWiki} ${target.slice(0, knownCharacters)}`)
+  return (target, isWiki, isEmbed = false) => {
+    const key = `${isWiki} ${target.slice(0, knownCharacters)}`
+    const link = known.get(`${key} ${isEmbed}`) ?? known.get(key)
     if (link === undefined) return unlisted(urls, at, target)
-    return targetOf(urls, at, link, target) ?? (isWiki && at.isEditable ? toMake(urls, at, target) : undefined)
+    const found = targetOf(urls, at, link, target)
+    if (found !== undefined || !isWiki || !at.isEditable) return found
+    return isEmbed && isMediaName(target.split('#')[0] ?? '') ? undefined : toMake(urls, at, target)
   }
 }
 
 function targetOf(
   urls: Urls,
-  { org, node, revision }: TextAt,
+  { org, node, revision, cards, isQuoted = false }: TextAt,
   { kind, node: led, file }: Link,
   target: string,
 ): Target | undefined {
   if (kind === 'node' && led) {
     const anchor = anchorOf(led)
-    const href = led.id === node && anchor !== '' ? anchor : urls.node(org, led.id) + anchor
-    return { kind: 'node', href, name: led.id === node && anchor !== '' ? (led.heading ?? led.title) : led.title }
+    const isHere = led.id === node && anchor !== ''
+    const href = isHere && !isQuoted ? anchor : urls.node(org, led.id) + anchor
+    const card = cards?.get(cardKey(led))
+    return { kind: 'node', href, name: isHere ? (led.heading ?? led.title) : led.title, ...(card && { card }) }
   }
-  if (kind === 'file' && file?.exists)
-    return {
-      kind: 'file',
-      href: urls.raw(org, node, revision, file.path),
-      name: file.path.split('/').at(-1) ?? file.path,
-    }
+  if (kind === 'file' && file?.exists) {
+    const media = mediaOf(file)
+    const href = urls.raw(org, node, revision, file.path)
+    return { kind: 'file', href, name: file.path.split('/').at(-1) ?? file.path, ...(media && { media }) }
+  }
   return kind === 'outside' ? outside(target) : undefined
 }
 

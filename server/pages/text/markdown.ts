@@ -7,10 +7,25 @@ import type { Token } from 'markdown-it'
 import addMarks from 'markdown-it-mark'
 import { newMarkdown } from '../../markdown/dialect.ts'
 import { wikilinkParts } from '../../markdown/wikilinks.ts'
+import { type Alone, addAlone } from './alone.ts'
 import { addCallouts } from './callouts.ts'
+import { type Card, cardBlock } from './embeds.ts'
 import { addFootnotes } from './footnotes.ts'
 import { addInlineHtml } from './inline-html.ts'
 import { addMathRules, sourceOfFormula, textOfFormula } from './math.ts'
+import {
+  type Embedded,
+  elsewhere,
+  embeddedOf,
+  fileBlock,
+  fileLink,
+  isMediaName,
+  type Media,
+  picture,
+  pictureBlock,
+  player,
+  playerBlock,
+} from './media.ts'
 import { addPageRules } from './page-rules.ts'
 import { addTasks } from './tasks.ts'
 
@@ -35,10 +50,17 @@ export interface Target {
   readonly kind: 'node' | 'file' | 'outside' | 'missing'
   /** The text to show if the link has none. */
   readonly name: string
+  /** The way to show a file. Absent if it is not a picture, a sound, a video or a PDF. */
+  readonly media?: Media
+  /** The card of a node that is embedded. */
+  readonly card?: Card
 }
 
-/** Resolves a target; undefined if it does not exist. `isWiki`: written as `[[target]]`. */
-export type Resolve = (target: string, isWiki: boolean) => Target | undefined
+/**
+ * Resolves a target; undefined if it does not exist. `isWiki`: written as `[[target]]`. `isEmbed`: an image or
+ * `![[target]]`.
+ */
+export type Resolve = (target: string, isWiki: boolean, isEmbed?: boolean) => Target | undefined
 
 /** State that the rules share for one text. Notes of markdown-it are also in it. */
 export interface Env {
@@ -62,6 +84,7 @@ addInlineHtml(markdown)
 addPageRules(markdown)
 addTasks(markdown)
 addCallouts(markdown)
+addAlone(markdown)
 
 /** Turns a paragraph that is too long into plain text. */
 markdown.core.ruler.before('inline', 'long_blocks', (state) => {
@@ -102,27 +125,79 @@ rules.link_open = (tokens, index, _options, env) => {
 rules.link_close = (_tokens, _index, _options, env) => closings(env).pop() ?? ''
 
 rules.wikilink = (tokens, index, _options, env) => {
-  const { content = '', markup } = tokens[index] ?? {}
-  const { target, words } = wikilinkParts(content)
-  const embeds = markup === '!'
+  const token = tokens[index]
+  if (token?.markup === '!') return embedded(embeddedOf(token, ''), envOf(env))
+  const { target, words } = wikilinkParts(token?.content ?? '')
   const found = envOf(env).resolve(target, true)
-  const [, width] = (embeds && /^(\d{1,4})(?:x\d{1,4})?$/.exec(words)) || []
-  const name = (width === undefined && words) || found?.name || target
-  if (found === undefined) return `${missing}${escapeHtml(name)}</span>`
-  if (embeds && found.kind === 'file' && isPicture(found.href))
-    return picture(found, width === undefined ? name : '', width)
-  return `${opening(found)}${escapeHtml(name)}</a>`
+  const name = escapeHtml(words || found?.name || target)
+  return found === undefined ? `${missing}${name}</span>` : `${opening(found)}${name}</a>`
 }
 
 rules.image = (tokens, index, _options, env) => {
   const token = tokens[index]
-  const alt = token?.children === null || token === undefined ? (token?.content ?? '') : plainText(token.children)
-  const target = envOf(env).resolve(String(token?.attrGet('src') ?? ''), false)
-  const width = /^\d{1,4}$/.exec(String(token?.attrGet('width') ?? ''))?.[0]
-  if (target?.kind === 'file' && isPicture(target.href)) return picture(target, alt, width)
-  const name = alt || target?.name || 'picture'
-  // Pages load nothing from other hosts, so their pictures become links.
-  return target === undefined ? `${missing}${escapeHtml(name)}</span>` : `${opening(target)}${escapeHtml(name)}</a>`
+  return token === undefined ? '' : embedded(embeddedOf(token, altOf(token)), envOf(env))
+}
+
+/** A line that has only an image or an embed. */
+rules.alone = (tokens, index, _options, env) => {
+  const { children, meta } = tokens[index] ?? {}
+  const [token] = children ?? []
+  if (token === undefined) return ''
+  const { isWhole, isTight } = meta as unknown as Alone // the rule `alone` sets it
+  const one = embeddedOf(token, altOf(token))
+  const id = tokens[index]?.attrGet('id')
+  const html = embeddedBlock(one, envOf(env), isWhole)
+  const own = html ?? (isTight ? embedded(one, envOf(env)) : `<p>${embedded(one, envOf(env))}</p>\n`)
+  return id ? own.replace(/^<\w+/, `$& id="${escapeHtml(String(id))}"`) : own
+}
+
+function altOf({ type, children, content }: Token): string {
+  if (type === 'wikilink') return ''
+  return children === null ? content : plainText(children)
+}
+
+/** Returns an image or an embed as part of a line. */
+function embedded(one: Embedded, env: Env): string {
+  const { target, isWiki, alt } = one
+  const isInLink = env.closings.length > 0
+  const found = env.resolve(target, isWiki, true)
+  const asText = (html: string) => (isInLink ? escapeHtml(alt || found?.name || target) : html)
+  if (found === undefined) return broken(one)
+  const { kind, media, name, href } = found
+  if (kind === 'file' && media !== undefined) {
+    const shown = { href, name, media }
+    if (media.kind === 'picture') return picture(shown, one, isInLink)
+    return asText(
+      media.kind === 'pdf' ? fileLink(shown, one, fragmentOf(target)) : player(shown, one, fragmentOf(target)),
+    )
+  }
+  const isOutsidePicture = kind === 'outside' && !/^(mailto|tel):/i.test(href)
+  const words = isOutsidePicture && !isInLink ? elsewhere(href, alt) : alt || name || 'picture'
+  return asText(`${opening(found)}${escapeHtml(words)}</a>`)
+}
+
+/** Returns an image or an embed as a block. Undefined if it is only a link. */
+function embeddedBlock(one: Embedded, env: Env, isWhole: boolean): string | undefined {
+  const found = env.resolve(one.target, one.isWiki, true)
+  if (found?.card !== undefined) return cardBlock({ ...found, card: found.card }, env)
+  if (found?.kind !== 'file' || found.media === undefined) return undefined
+  const shown = { href: found.href, name: found.name, media: found.media }
+  if (found.media.kind === 'picture') return pictureBlock(shown, one, isWhole)
+  if (found.media.kind === 'pdf') return fileBlock(shown, one, fragmentOf(one.target))
+  return playerBlock(shown, one, fragmentOf(one.target))
+}
+
+function fragmentOf(target: string): string {
+  return target.split('#')[1] ?? ''
+}
+
+/** Returns the words for an image or an embed that does not exist. The name of its file says what is missing. */
+function broken({ target, isWiki, alt }: Embedded): string {
+  const path = target.split(/[?#]/, 1)[0] ?? ''
+  const name = path.split('/').at(-1) ?? ''
+  if (isWiki && !isMediaName(path)) return `${missing}${escapeHtml(alt || target)}</span>`
+  const says = `Missing file: ${name.slice(0, 200) || 'no name'}`
+  return `<span class="missing" title="This page has no file of this name">${escapeHtml(alt === '' || alt === name ? says : `${alt} · ${says}`)}</span>`
 }
 
 rules.inline_text = (tokens, index) => escapeHtml(tokens[index]?.content ?? '')
@@ -168,15 +243,6 @@ const missing = '<span class="missing" title="No node or file has this name yet"
 function opening({ href, kind }: Target): string {
   const rel = kind === 'outside' ? ' rel="nofollow noopener"' : ''
   return `<a class="${kind}" href="${escapeHtml(href)}"${kind === 'missing' ? toBeMade : rel}>`
-}
-
-function picture({ href, name }: Target, alt: string, width: string | undefined): string {
-  const wide = width === undefined ? '' : ` width="${width}"`
-  return `<img src="${escapeHtml(href)}" alt="${escapeHtml(alt || name)}"${wide} loading="lazy">`
-}
-
-function isPicture(href: string): boolean {
-  return /\.(avif|bmp|gif|ico|jpe?g|png|svg|webp)$/i.test(href)
 }
 
 function alignment(token: Token | undefined): string {

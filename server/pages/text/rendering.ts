@@ -52,7 +52,7 @@ function belowTitle<T extends { type: string; tag: string }>(tokens: T[]): T[] {
   return tokens
 }
 
-function withoutTitle<T extends { type: string; tag: string; children: Parameters<typeof titleText>[0] | null }>(
+export function withoutTitle<T extends { type: string; tag: string; children: Parameters<typeof titleText>[0] | null }>(
   tokens: readonly T[],
   title: string,
 ): T[] {

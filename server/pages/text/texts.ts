@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import { withoutHead } from '../../markdown/front-matter-lines.ts'
 import { drawing, toolsFor } from './drawing.ts'
-import { longestText, markdown, type Resolve, readInline, readingInline } from './markdown.ts'
+import { type Env, longestText, markdown, type Resolve, readInline, readingInline } from './markdown.ts'
 import { asSource, newEnv, renderPage, type ShownText } from './rendering.ts'
 
 export type { ShownText } from './rendering.ts'
@@ -37,8 +37,13 @@ const turnMs = 5
 /** Renders as `renderText` does, but yields to the event loop between parsing steps and blocks. */
 export async function renderInTurns(text: string, title: string, resolve: Resolve, scope?: string): Promise<ShownText> {
   if (text.length > longestText) return asSource(text)
-  const tools = await toolsFor(text)
   const env = newEnv(resolve, scope)
+  return renderPage(await parseInTurns(text, env), title, env)
+}
+
+/** Parses a text and draws its formulas. Yields to the event loop between steps and blocks. */
+export async function parseInTurns(text: string, env: Env): Promise<ReturnType<typeof markdown.parse>> {
+  const tools = await toolsFor(text)
   const state = new markdown.core.State(withoutHead(text), markdown, env)
   let turn = performance.now()
   const turned = async () => {
@@ -52,5 +57,5 @@ export async function renderInTurns(text: string, title: string, resolve: Resolv
     await turned()
   }
   for (const _ of drawing(state.tokens, tools)) await turned()
-  return renderPage(state.tokens, title, env)
+  return state.tokens
 }

@@ -1,0 +1,165 @@
+/** Reads what a page embeds of other pages. The reads that its ETag needs come first, the texts only if it is sent. */
+
+import { createHash } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
+import pLimit from 'p-limit'
+import type { Api, Output } from '../../../spec/client/api.ts'
+import { AppError } from '../../base/errors.ts'
+import { withoutHead } from '../../markdown/front-matter-lines.ts'
+import { unlessBusy } from '../parts/degraded.ts'
+import { asQuoted, type Card, firstBlocks } from '../text/embeds.ts'
+import { cardKey, resolver } from '../text/links.ts'
+import { longestText, markdown } from '../text/markdown.ts'
+import { newEnv, withoutTitle } from '../text/rendering.ts'
+import { type Part, partOf } from '../text/sections.ts'
+import { parseInTurns } from '../text/texts.ts'
+import type { Urls } from '../urls.ts'
+import { readText } from './version.ts'
+
+type Links = Output<'listLinks'>['links']
+type LinkedNode = NonNullable<Links[number]['node']>
+
+/** Maximum embeds of a page that are shown. The others are links. */
+const maxEmbeds = 20
+/** Maximum UTF-16 units of Markdown that are shown of one embed. */
+const maxShown = 32 * 1024
+/** Maximum UTF-16 units of Markdown that are parsed for all embeds of a page. */
+const maxParsed = 512 * 1024
+/** Maximum links in an embedded text. */
+const maxLinks = 1_000
+/** Milliseconds after which no further embed is read. */
+const longestMs = 2_000
+
+/** An embedded node, or part of it, as it is now on `main`. Old revisions of the page also show it so. */
+export interface Embed extends Part {
+  readonly id: string
+  readonly title: string
+  /** Identifies the text. Undefined if it cannot be shown. */
+  readonly source?: { readonly commit: string; readonly blob: string; readonly links: Links }
+  /** Why it cannot be shown. */
+  readonly why?: string
+}
+
+/** Finds what the text of a node embeds. The result identifies all that the page will show of it. */
+export async function findEmbeds(api: Api, at: { org_id: string; node_id: string }, links: Links): Promise<Embed[]> {
+  const wanted = new Map<string, LinkedNode>()
+  for (const { embeds, kind, node } of links)
+    if (embeds && kind === 'node' && node !== undefined && node.id !== at.node_id) wanted.set(cardKey(node), node)
+  const began = performance.now()
+  const texts = new Map<string, Promise<Pick<Embed, 'source' | 'why'>>>()
+  const oneOfFew = pLimit(3)
+  const read = (id: string) => {
+    const text = texts.get(id) ?? oneOfFew(() => findText(api, at.org_id, id, began))
+    texts.set(id, text)
+    return text
+  }
+  return Promise.all(
+    [...wanted.values()].map(async ({ id, title, heading, block }, index) => ({
+      ...{ id, title, ...(heading !== undefined && { heading }), ...(block !== undefined && { block }) },
+      ...(index < maxEmbeds ? await read(id) : { why: `Only the first ${maxEmbeds} embedded pages are shown here.` }),
+    })),
+  )
+}
+
+const late = { why: 'The service is busy, so this page is not shown here.' }
+const tooLong = { why: 'This page is too long to be shown here.' }
+const unreadable = { why: 'This page could not be read.' }
+
+async function findText(api: Api, org: string, id: string, began: number): Promise<Pick<Embed, 'source' | 'why'>> {
+  if (performance.now() - began > longestMs) return late
+  const asked = api.listLinks({ path: { org_id: org, node_id: id }, query: { revision: 'main' } })
+  const found = await unlessBusy(
+    asked.catch((error: unknown) => refusal(error)),
+    late,
+  )
+  if ('why' in found) return found
+  const { commit_id: commit, object_id: blob, links } = found
+  if (commit === undefined || blob === undefined) return { why: 'This page has no text yet.' }
+  return links.length > maxLinks ? tooLong : { source: { commit, blob, links } }
+}
+
+/** Returns the reason why a node is not shown, if that is known. Other errors are thrown. */
+function refusal(error: unknown): { readonly why: string } {
+  const code = error instanceof AppError ? error.code : undefined
+  if (code === 'too_large') return tooLong
+  if (code === 'node_not_found' || code === 'branch_not_found' || code === 'forbidden') return unreadable
+  throw error
+}
+
+interface Rendered {
+  readonly html: string | undefined
+  readonly why?: string
+  /** UTF-16 units of the whole text. */
+  readonly units: number
+}
+
+/** HTML by its text and the targets of its links; `maxSize` is in bytes. */
+const kept = new LRUCache<string, Rendered>({ maxSize: 8 * 1_048_576 })
+
+interface Page {
+  readonly api: Api
+  readonly urls: Urls
+  readonly org: string
+}
+
+/** Renders what `findEmbeds` found, one after the other, because parsing is work of this thread. */
+export async function showEmbeds(page: Page, embeds: readonly Embed[]): Promise<Map<string, Card>> {
+  const cards = new Map<string, Card>()
+  let units = 0
+  for (const embed of embeds) {
+    const { title: name, heading, why } = embed
+    const title = heading === undefined ? name : `${name} › ${heading.split('#').join(' › ')}`
+    const shown =
+      why !== undefined || units > maxParsed ? { html: undefined, why: why ?? tooMuch } : await render(page, embed)
+    if ('units' in shown) units += shown.units
+    const { html, why: reason } = shown
+    cards.set(cardKey(embed), {
+      title,
+      ...(html !== undefined && { html }),
+      ...(reason !== undefined && { why: reason }),
+    })
+  }
+  return cards
+}
+
+const tooMuch = 'This page embeds too much text to show all of it here.'
+
+async function render(page: Page, { id, title, heading, block, source }: Embed): Promise<Rendered> {
+  if (source === undefined) return { html: undefined, ...unreadable, units: 0 }
+  const { api, urls, org } = page
+  const { commit, blob, links } = source
+  const key = createHash('sha256')
+    .update(JSON.stringify([urls.root, org, id, title, heading, block, blob, links]))
+    .digest('base64')
+  const known = kept.get(key)
+  if (known !== undefined) return known
+  const text = await readText(api, { org_id: org, node_id: id }, commit)
+  const resolve = resolver(urls, { org, node: id, revision: 'main', isQuoted: true }, links)
+  const rendered = await renderPart(
+    text,
+    { id, title, part: { ...(heading !== undefined && { heading }), ...(block !== undefined && { block }) } },
+    resolve,
+  )
+  kept.set(key, rendered, { size: 2 * ((rendered.html?.length ?? 0) + key.length) + 500 })
+  return rendered
+}
+
+async function renderPart(
+  text: string,
+  { id, title, part }: { readonly id: string; readonly title: string; readonly part: Part },
+  resolve: ReturnType<typeof resolver>,
+): Promise<Rendered> {
+  const units = text.length
+  if (units > longestText) return { html: undefined, ...tooLong, units: 0 }
+  const env = newEnv(resolve, id)
+  const tokens = await parseInTurns(text, env)
+  const whole = part.heading === undefined && part.block === undefined ? withoutTitle(tokens, title) : tokens
+  const found = partOf(whole, part)
+  if (found === undefined) {
+    const what = part.block === undefined ? `no heading “${part.heading}”` : `no block “^${part.block}”`
+    return { html: undefined, why: `This page has ${what}.`, units }
+  }
+  const shown = firstBlocks(found, withoutHead(text), maxShown)
+  const html = markdown.renderer.render(asQuoted(shown), markdown.options, env)
+  return { html, units, ...(shown.length < found.length && { why: 'Only the beginning is shown here.' }) }
+}
