@@ -52,6 +52,8 @@ export function sendAsset(req: Request, res: Response, name: string): boolean {
   // The hash is in the name, so the file never changes.
   res.set({ 'Cache-Control': 'public, max-age=31536000, immutable', 'Content-Type': type })
   res.set('Cross-Origin-Resource-Policy', 'same-origin')
+  // The origin of the frame that draws diagrams is opaque, and asks for its scripts as another site.
+  if (name.startsWith('diagram-')) res.set('Access-Control-Allow-Origin', '*')
   res.vary('Accept-Encoding')
   for (const [encoding, suffix] of [
     ['br', 'br'],

@@ -14,6 +14,7 @@ import { matchPath, parseTemplate, segmentsOf } from '../http/path-templates.ts'
 import type { CountRequest } from '../http/rate-limits.ts'
 import { sendAsset } from './assets.ts'
 import { isFromPage, isNavigation } from './cookie-auth.ts'
+import { diagramFrame, sendDiagramFrame } from './diagram-frame.ts'
 import type { PageContext, PageResult } from './page-context.ts'
 import { showBlame } from './pages/blame.tsx'
 import { showEdit, takeEdit } from './pages/edit.tsx'
@@ -107,7 +108,8 @@ export function pages(parts: Parts): RequestHandler {
     const path = req.url.split('?', 1)[0] ?? ''
     if (path.startsWith('/assets/')) {
       note(req, { op: 'asset' })
-      if (!sendAsset(req, res, path.slice('/assets/'.length))) throw new AppError('not_found', 'Not found')
+      if (path === diagramFrame) sendDiagramFrame(req, res, new URL(baseUrl(parts.deps.config.publicUrl, req)).origin)
+      else if (!sendAsset(req, res, path.slice('/assets/'.length))) throw new AppError('not_found', 'Not found')
       return
     }
     if (!isPage(req, path)) {

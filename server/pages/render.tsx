@@ -12,8 +12,8 @@ import { Frame } from './parts/frame.tsx'
 
 /** Allows nothing inline and nothing from other hosts. */
 const policy =
-  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; media-src 'self'; font-src 'self'; " +
-  "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; media-src 'self'; font-src 'self'; " +
+  "connect-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
 /** The size in bytes at which compression pays off. */
 const compressedFrom = 1_024

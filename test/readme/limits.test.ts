@@ -151,6 +151,9 @@ const coded: Readonly<Record<string, Constant>> = {
   'areas of a map': ['server/domain/graph/map-drawing.ts', 'areas', 'count'],
   'areas of a map without columns': ['server/domain/graph/map-drawing.ts', 'areasAlone', 'count'],
   'Markdown on a page': ['server/pages/text/markdown.ts', 'longestText', 'bytes'],
+  'Mermaid diagrams on a page that are drawn': ['server/pages/text/mermaid.ts', 'diagrams', 'count'],
+  'source of a Mermaid diagram that is drawn': ['server/pages/text/mermaid.ts', 'source', 'count'],
+  'edges of a Mermaid diagram': ['server/pages/client/diagram-frame.ts', 'edges', 'count'],
   'embedded nodes on a page': ['server/pages/pages/embedding.ts', 'maxEmbeds', 'count'],
   'Markdown of an embedded node on a page': ['server/pages/pages/embedding.ts', 'maxShown', 'bytes'],
   'Markdown of all embedded nodes on a page, before they are cut': [

@@ -43,8 +43,9 @@ describe('the package', () => {
         'dist/LICENSES.txt',
         'dist/assets/assets.json',
         ...[
-          ...['cards.js', 'chunk.js', 'copy.js', 'editor.js', 'editor-completion.js', 'editor-search.js'],
-          ...['editor-tools.js', 'formulas.js', 'invitation.js', 'linking.js'],
+          ...['cards.js', 'chunk.js', 'copy.js', 'diagram-frame.js', 'diagram-part.js', 'diagrams.js'],
+          ...['editor.js', 'editor-completion.js', 'editor-search.js', 'editor-tools.js'],
+          ...['formulas.js', 'invitation.js', 'linking.js'],
         ].flatMap(withCompressed),
         'dist/assets/inter-latin-wght-normal.woff2',
         'dist/assets/leaf.svg',
@@ -161,6 +162,9 @@ describe('the package', () => {
       'BSD-3-Clause',
       'BlueOak-1.0.0',
       'Zlib',
+      'Unlicense',
+      // DOMPurify, which also has the Apache License.
+      'MPL-2.0',
       'in its readme',
     ]
     expect([...names].filter((name) => !free.includes(name))).to.deep.equal([])

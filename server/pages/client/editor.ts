@@ -152,6 +152,8 @@ class Editor {
     if (form.preview.hidden) return
     const { preview } = await import('./preview.ts')
     form.preview.innerHTML = await preview(api, { root, org, node: form.node, ...this.written() })
+    if (form.preview.querySelector('[data-diagram]'))
+      void import('./diagrams.ts').then(({ drawDiagrams }) => drawDiagrams(form.preview))
   }
 
   private async take(given: readonly File[]): Promise<void> {

@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto'
 import type { Api } from '../../../spec/client/api.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
+import { assetName } from '../assets.ts'
 import { type Page, type PageContext, type PageResult, param, redirect } from '../page-context.ts'
 import { plural, When } from '../parts/dates.tsx'
 import { Icon } from '../parts/icons.tsx'
@@ -13,6 +14,7 @@ import { findOnMain } from '../parts/restore-link.tsx'
 import { mayEdit, mayWrite } from '../parts/rights.ts'
 import { readTree, TreeSide } from '../parts/tree.tsx'
 import { resolver } from '../text/links.ts'
+import { hasDiagrams } from '../text/mermaid.ts'
 import { type ShownText, showText } from '../text/texts.ts'
 import { type Embed, findEmbeds, showEmbeds } from './embedding.ts'
 import { readVersion, type Version } from './version.ts'
@@ -81,6 +83,7 @@ export async function showNode(visit: PageContext): Promise<PageResult> {
               />
               {revision !== 'main' && <AsItWas visit={visit} node={node} revision={revision} restorable={restorable} />}
               <div class="prose" dangerouslySetInnerHTML={{ __html: shown.html }} />
+              {hasDiagrams(shown.html) && <script type="module" src={urls.asset(assetName('diagrams.js'))} />}
               {version.wholeText !== undefined && (
                 <p class="why">
                   This text is too long to show in full:{' '}

@@ -26,6 +26,7 @@ import {
   player,
   playerBlock,
 } from './media.ts'
+import { addMermaid } from './mermaid.ts'
 import { addPageRules } from './page-rules.ts'
 import { addTasks } from './tasks.ts'
 
@@ -232,6 +233,7 @@ rules.table_close = () => '</table></div>\n'
 rules.fence = (tokens, index) => code(tokens[index])
 rules.code_block = (tokens, index) => code(tokens[index])
 addMathRules(markdown)
+addMermaid(markdown)
 
 function code(token: Token | undefined): string {
   return `<pre tabindex="0"><code>${escapeHtml(token?.content ?? '')}</code></pre>\n`
