@@ -165,6 +165,12 @@ module.exports = {
       `(^spec/|^server/(?!domain/|markdown/|vault/(read|plan|apply)/|base/(deps|errors)\\.ts$)|${http})`,
     ),
     never(
+      'uploads-are-imported-here',
+      'An upload is imported through the domain of this service, as a folder is.',
+      '^server/vault/uploads/',
+      `(^spec/|^server/(?!domain/|markdown/|vault/(read|plan|apply|uploads)/|base/(deps|errors|error-mapping|config)\\.ts$)|${http})`,
+    ),
+    never(
       'export-reads-repositories',
       'An export reads repositories and the index, and does not depend on imports.',
       '^server/vault/write/',
@@ -244,8 +250,8 @@ module.exports = {
     ),
     never(
       'one-child-process',
-      'Only native.ts starts processes.',
-      '^(server|index|gitstore/(?!native\\.ts$))',
+      'Only native.ts starts processes, and import-child.ts one for each uploaded import.',
+      '^(server/(?!process/import-child\\.ts$)|index|gitstore/(?!native\\.ts$))',
       '^(node:)?child_process$',
     ),
     ...climbs,

@@ -10,6 +10,7 @@ interface Response {
 
 interface Operation {
   readonly operationId: string
+  readonly requestBody?: { readonly content: Readonly<Record<string, Media>> }
   readonly responses: Readonly<Record<string, Response>>
 }
 
@@ -28,8 +29,12 @@ export function operationsOf({ paths }: Document): string {
       .map(([method, operation]) => ({ ...operation, place: `${method.toUpperCase()} ${path}` })),
   )
   const places = all.map(({ operationId, place }) => `  ${operationId}: '${place}',\n`).join('')
+  const uploads = all.flatMap(({ operationId, requestBody }) => {
+    const [type] = Object.keys(requestBody?.content ?? {})
+    return type === undefined || type === 'application/json' ? [] : [`  ${operationId}: '${type}',\n`]
+  })
   const streams = all.filter(answersBytes).map(({ operationId }) => `'${operationId}'`)
-  return `${header}export const operations = {\n${places}} as const\n\nexport const streams = [${streams.join(', ')}] as const\n`
+  return `${header}export const operations = {\n${places}} as const\n\nexport const streams = [${streams.join(', ')}] as const\n\n/** The media types of bodies that are not JSON. */\nexport const uploads = {\n${uploads.join('')}} as const\n`
 }
 
 /** True if the operation returns only bytes. A typed client prefers JSON. Bytes of any type have no schema. */

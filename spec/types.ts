@@ -531,6 +531,120 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/orgs/{org_id}/imports": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List imports
+         * @description Requires the `editor` role. Lists the latest 20 imports of uploaded archives, newest first, without their
+         *     reports. Imports by the command `grove import` are not listed.
+         */
+        get: operations["listImports"];
+        put?: never;
+        /**
+         * Import a folder of Markdown
+         * @description Requires the `editor` role. The body is a ZIP of a folder: an Obsidian vault, the documentation of a project or
+         *     any other Markdown. `grove import` reads the same folder with the same result. Each Markdown file becomes a
+         *     node, folders become parents, links become connections, and front matter becomes title, tags and properties.
+         *
+         *     The response is 202 when the archive has arrived and may be unpacked. The import then runs in the background.
+         *     `Location` is its URL: read it until `state` is neither `queued` nor `running`. An organisation has one import
+         *     at a time; another one is 409 `import_running`, with its `import_id`.
+         *
+         *     * **The archive.** It has at most 256 MiB, 100,000 entries and 20,000 files to import, which have at most
+         *       512 MiB. A file over 10 MiB is skipped and reported. An archive with an absolute
+         *       path, a path with `..`, a symbolic link or an encrypted file is refused (422). So is one with two names that
+         *       differ only in case. A file that is not what the archive states ends the import before anything is written.
+         *     * **Skipped.** Names that begin with a dot, `node_modules`, and files that `.gitignore` or `.groveignore` in
+         *       the archive name. `.grove` is read.
+         *     * **Again.** A second import of the same folder changes only what has changed. If most nodes of an earlier
+         *       import come from files of this archive, it counts as the same folder. Otherwise its nodes stay separate. A
+         *       node whose file is gone is kept and reported.
+         *     * **Stops.** An import ends if its user may no longer write to the organisation, or if the session or token
+         *       that started it ends. Its state is `interrupted` if the service stops. Everything written until then stays. Importing the
+         *       same folder again completes it.
+         */
+        post: operations["startImport"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/imports/{import_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The import's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a72-1a00-7d10-9a3e-1c2d3e4f5a6b
+                 */
+                import_id: components["parameters"]["import_id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Read an import
+         * @description Requires the `editor` role. The state of an import, its progress, and its report once it is `done`.
+         */
+        get: operations["getImport"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/imports/{import_id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The import's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a72-1a00-7d10-9a3e-1c2d3e4f5a6b
+                 */
+                import_id: components["parameters"]["import_id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel an import
+         * @description Requires the `editor` role. Stops an import that is `queued` or `running`. Everything written until then stays. The
+         *     response comes when it has stopped, or after 10 seconds. Nodes are written in groups of up to 1,000, and a
+         *     group is completed first.
+         */
+        post: operations["cancelImport"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/orgs/{org_id}/members": {
         parameters: {
             query?: never;
@@ -3659,6 +3773,135 @@ export interface components {
             limit: components["schemas"]["PageLimit"];
             offset: components["schemas"]["PageOffset"];
         };
+        /** @description An import of an uploaded folder of Markdown. */
+        MarkdownImport: {
+            id: components["schemas"]["Uuid"];
+            /** @description The organisation. */
+            org_id: components["schemas"]["Uuid"];
+            /** @description The `name` of the request. */
+            name: string;
+            /**
+             * @description `queued` until its archive has arrived and it is its turn. `interrupted` if the service stopped during the
+             *     import. The last four never change.
+             * @enum {string}
+             */
+            state: "queued" | "running" | "done" | "failed" | "cancelled" | "interrupted";
+            /** @description If true, it changes nothing. */
+            dry_run: boolean;
+            /** @description The user who started it. */
+            created_by: components["schemas"]["Uuid"];
+            created_at: components["schemas"]["UtcTime"];
+            /** @description When it began to run. */
+            started_at?: components["schemas"]["UtcTime"];
+            /** @description When it ended. Absent if it was interrupted by a crash. */
+            ended_at?: components["schemas"]["UtcTime"];
+            progress: components["schemas"]["ImportProgress"];
+            /** @description Why it failed, or was cancelled or interrupted, as a message for users. */
+            detail?: string;
+            /** @description The result. Only an import that is `done` has one, and a list omits it. */
+            report?: components["schemas"]["ImportReport"];
+        };
+        /** @description A page of imports. */
+        MarkdownImportPage: {
+            /** @description The imports of this page, without reports. */
+            imports: components["schemas"]["MarkdownImport"][];
+            total: components["schemas"]["Total"];
+            limit: components["schemas"]["PageLimit"];
+            offset: components["schemas"]["PageOffset"];
+        };
+        /** @description How far an import has come. */
+        ImportProgress: {
+            /**
+             * @description What it does. `unpacking` and `reading` count files, `writing` counts nodes.
+             * @enum {string}
+             */
+            phase: "receiving" | "waiting" | "unpacking" | "reading" | "writing";
+            /** @description How many are done in this phase. */
+            done: number;
+            /** @description How many there are. 0 if that is not known. */
+            total: number;
+        };
+        /** @description The result of an import. Each list has at most 500 items; `counts` are complete. */
+        ImportReport: {
+            counts: components["schemas"]["ImportCounts"];
+            /** @description New nodes. */
+            created: components["schemas"]["ImportedFile"][];
+            /** @description Nodes that have changed. */
+            updated: components["schemas"]["ImportedFile"][];
+            /** @description Nodes whose file was renamed or moved. */
+            renamed: components["schemas"]["RenamedFile"][];
+            /** @description Nodes of an earlier import whose file is gone. They are unchanged. */
+            kept: components["schemas"]["ImportedFile"][];
+            /** @description Changed nodes that were edited in Grove since the last import. The edit stays in the history. */
+            overwritten: components["schemas"]["ImportedFile"][];
+            /** @description Links that lead to nothing in the folder. */
+            unresolved: components["schemas"]["UnresolvedLink"][];
+            /** @description Files and nodes that could not be imported as they are. */
+            problems: components["schemas"]["ImportProblem"][];
+            /** @description Further sentences for the user. */
+            notes: string[];
+        };
+        /** @description The counts of an import. */
+        ImportCounts: {
+            /** @description Files of the folder that were read. */
+            files: number;
+            /** @description Nodes that the folder has. */
+            nodes: number;
+            /** @description New nodes. */
+            created: number;
+            /** @description Changed nodes. */
+            updated: number;
+            /** @description Nodes whose file was renamed or moved. */
+            renamed: number;
+            /** @description Nodes that were already the same. */
+            unchanged: number;
+            /** @description Nodes whose file is gone. */
+            kept: number;
+            /** @description Nodes whose edits in Grove were replaced. */
+            overwritten: number;
+            /** @description Connections between the nodes. */
+            links: number;
+            /** @description Files that are kept with the nodes that show them, such as images. */
+            attachments: number;
+            /** @description Links that lead to nothing in the folder. */
+            unresolved: number;
+            /** @description Files or nodes that could not be imported as they are. */
+            problems: number;
+        };
+        /** @description A node and its file. */
+        ImportedFile: {
+            /** @description The path in the folder. `.` is the folder itself. */
+            path: string;
+            /** @description The node. */
+            node_id: components["schemas"]["Uuid"];
+            /** @description The title of the node. */
+            title: string;
+        };
+        /** @description A node whose file was renamed or moved. */
+        RenamedFile: components["schemas"]["ImportedFile"] & {
+            /** @description The path before. */
+            from: string;
+        };
+        /** @description A link that leads to nothing in the folder. */
+        UnresolvedLink: {
+            /** @description The file that has the link. */
+            path: string;
+            /** @description The target as it is written, shortened to 200 characters. */
+            target: string;
+            /**
+             * @description `missing`: there is no such file. `outside`: it leads out of the folder. `ambiguous`: several files have
+             *     the name. `site`: a path from the root of a site. `hugo`: a reference of Hugo.
+             * @enum {string}
+             */
+            kind: "missing" | "outside" | "ambiguous" | "site" | "hugo";
+        };
+        /** @description A file or node that could not be imported as it is. */
+        ImportProblem: {
+            /** @description The file or folder. */
+            path: string;
+            /** @description The reason as a message for users. */
+            reason: string;
+        };
         /** @description An invitation to accept. */
         InvitationToken: {
             /** @description The secret of the invitation. */
@@ -4599,6 +4842,8 @@ export interface components {
             merge_reason: components["schemas"]["MergeReason"];
             /** @description All reasons that apply, in the same order. */
             merge_reasons: components["schemas"]["MergeReason"][];
+            /** @description With `import_running`, the import that has not ended. */
+            import_id?: components["schemas"]["Uuid"];
             /** @description Explains `invalid_content`: the first 100 problems. Otherwise empty. */
             merge_problems: components["schemas"]["MergeProblem"][];
             /** @description Number of commits that only the source has. */
@@ -5472,7 +5717,7 @@ export interface components {
          * @description All codes of this version, by status. See the table of codes.
          * @enum {string}
          */
-        KnownErrorCode: "bad_request" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "comment_not_found" | "thread_not_found" | "review_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "invitation_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "head_moved" | "no_changes" | "node_exists" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_invitations" | "too_many_branches" | "too_many_commits" | "too_many_members" | "pull_request_exists" | "pull_request_required" | "comment_exists" | "comment_deleted" | "too_many_comments" | "own_pull_request" | "merged" | "not_merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "rate_limited" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable" | "moving";
+        KnownErrorCode: "bad_request" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "comment_not_found" | "thread_not_found" | "review_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "invitation_not_found" | "import_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "head_moved" | "no_changes" | "node_exists" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_invitations" | "too_many_branches" | "too_many_commits" | "too_many_members" | "import_running" | "import_ended" | "pull_request_exists" | "pull_request_required" | "comment_exists" | "comment_deleted" | "too_many_comments" | "own_pull_request" | "merged" | "not_merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "rate_limited" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable" | "moving";
         /**
          * @description The reason, for programs. Later versions can add codes. Treat an unknown code by its status.
          * @example node_not_found
@@ -5893,6 +6138,11 @@ export interface components {
          * @example 01980a70-4e00-7f66-8b21-8c4d6e8f0a1b
          */
         invitation_id: components["schemas"]["AnyId"];
+        /**
+         * @description The import's id. An unknown id is 404, even if it is not a UUID.
+         * @example 01980a72-1a00-7d10-9a3e-1c2d3e4f5a6b
+         */
+        import_id: components["schemas"]["AnyId"];
         /**
          * @description The user's e-mail address. Case is ignored.
          * @example bob@example.org
@@ -7088,6 +7338,214 @@ export interface operations {
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listImports: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of items. */
+                limit?: components["parameters"]["limit"];
+                /** @description Number of items to skip. */
+                offset?: components["parameters"]["offset"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of imports. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MarkdownImportPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    startImport: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The name of the folder, if the archive does not have one folder that holds everything.
+                 * @example Field notes
+                 */
+                name?: string;
+                /**
+                 * @description If true, the report says what would change, and nothing is changed.
+                 * @example true
+                 */
+                dry_run?: boolean;
+                /**
+                 * @description The prefix of links from the root of a site. By default it is detected if most of these links need it.
+                 * @example /en/
+                 */
+                base?: string;
+                /**
+                 * @description Files to skip, as patterns of a `.gitignore`, one a line.
+                 * @example drafts/
+                 */
+                exclude?: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/zip": string;
+            };
+        };
+        responses: {
+            /** @description The import, which waits for its turn. */
+            202: {
+                headers: {
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MarkdownImport"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description `import_running`: another import into the organisation has not ended. */
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getImport: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The import's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a72-1a00-7d10-9a3e-1c2d3e4f5a6b
+                 */
+                import_id: components["parameters"]["import_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The import. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MarkdownImport"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found`, `import_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    cancelImport: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The import's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a72-1a00-7d10-9a3e-1c2d3e4f5a6b
+                 */
+                import_id: components["parameters"]["import_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The import. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MarkdownImport"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found`, `import_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description `import_ended`: the import has already ended. */
+            409: components["responses"]["Conflict"];
             417: components["responses"]["ExpectationFailed"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];

@@ -32,6 +32,7 @@ const violations = [
   ['vault-readers-know-no-plan', 'server/vault/read/yaml.ts', "import type {} from '../plan/renames.ts'"],
   ['import-plans-alone', 'server/vault/read/document.ts', "import type { Deps } from '../../base/deps.ts'"],
   ['import-is-applied-here', 'server/vault/apply/known-nodes.ts', "import type {} from '../remote/items.ts'"],
+  ['uploads-are-imported-here', 'server/vault/uploads/limits.ts', "import '../remote/items.ts'"],
   ['export-reads-repositories', 'server/vault/write/exported-files.ts', "import type {} from '../plan/renames.ts'"],
   ['export-writes-a-folder', 'server/vault/write/moved-files.ts', "import type { Deps } from '../../base/deps.ts'"],
   ['remote-asks-a-service', 'server/vault/remote/items.ts', "import '../../../index/sqlite/migrate.ts'"],

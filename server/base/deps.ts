@@ -10,6 +10,7 @@ import type { PartialIndex } from '../domain/indexing/partial-index.ts'
 import type { Placement } from '../domain/placement.ts'
 import type { SearchThread } from '../domain/search/search-thread.ts'
 import type { Metrics } from '../metrics/metrics.ts'
+import type { ImportQueue } from '../vault/uploads/order.ts'
 import type { Config } from './config.ts'
 import type { LimitSignIn } from './counters.ts'
 
@@ -36,6 +37,8 @@ export interface Deps {
   readonly limitSignIn: LimitSignIn
   /** Aborted when the service stops accepting requests. */
   readonly draining: AbortSignal
+  /** Imports of uploaded archives. Absent in a command. */
+  readonly imports?: ImportQueue
   /** Returns the metrics of all processes of this service as Prometheus text. Absent in a command. */
   scrape?(): Promise<string>
   /** Notes how long the request waited for a queue. Absent outside a request. */

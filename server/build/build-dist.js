@@ -1,5 +1,7 @@
 /**
- * Builds dist/: bundles of `main`, `cli` and the threads for graphs and search.
+ * Builds dist/.
+ *
+ * It has bundles of `main`, `cli`, the process of an import, and the threads for graphs and search.
  *
  * Each bundle is one file, `<name>.cjs`, with all JavaScript that it needs. A service that opened the files of its
  * packages one by one had 273 open at once. Only `grove serve` loads main, so no other command pays for loading the
@@ -54,6 +56,7 @@ export async function buildDist() {
     entryPoints: [
       { in: 'server/process/main.ts', out: 'main' },
       { in: 'server/cli/cli.ts', out: 'cli' },
+      { in: 'server/process/import-process.ts', out: 'import' },
       { in: 'server/domain/graph/graph-worker.ts', out: 'domain/graph/graph-worker' },
       { in: 'server/domain/search/search-worker.ts', out: 'domain/search/search-worker' },
     ],

@@ -28,6 +28,11 @@ export function importsFolder(root: string): string {
   return join(root, 'imports')
 }
 
+/** Returns the folder of uploaded imports, one folder per organisation. It may be deleted while none runs. */
+export function uploadsFolder(root: string): string {
+  return join(root, 'uploads')
+}
+
 /** Marks the folder of an organisation that is moving to another cell. It takes no changes. */
 export const closedFile = 'closed'
 /** In the folder of an organisation that came from another cell. Holds how often it has moved. */

@@ -12,6 +12,11 @@ export interface InvitationAt extends OrgAt {
   readonly invitationId: string
 }
 
+/** An upload of Markdown that is imported. */
+export interface ImportAt extends OrgAt {
+  readonly importId: string
+}
+
 export interface NodeAt extends OrgAt {
   readonly nodeId: string
 }

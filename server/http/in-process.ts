@@ -1,14 +1,17 @@
 /** Calls the handlers of the API for pages and tools. Such calls have the permissions, limits and checks of REST. */
 
+import { Readable } from 'node:stream'
 import type { Response as ExpressResponse, Request, RequestHandler } from 'express'
 import type { Api, OperationId, Output } from '../../spec/client/api.ts'
 import { streams } from '../../spec/client/operations.ts'
 import type { Deps } from '../base/deps.ts'
+import { AppError } from '../base/errors.ts'
 import { authenticateAs, type FindCredential, limitTokens } from './authentication.ts'
 import { callOtherCell } from './cells/cell-client.ts'
 import { setOperation } from './context.ts'
 import { callHandler, type Handlers } from './contract/operations.ts'
 import { operationOf } from './contract/spec.ts'
+import { setUpload } from './contract/uploads.ts'
 import { chain } from './middleware-chain.ts'
 import { forkState } from './request-state.ts'
 import { plainAnswer } from './responses/responses.ts'
@@ -47,6 +50,9 @@ export function createInProcessApi({ deps, handlers, checks }: Answering, { req,
     const asked = asRequest(req, id, sent)
     const { org_id: orgId } = sent.parameters
     if (orgId !== undefined && !deps.placement.isHere(orgId)) {
+      // The browser's own request was forwarded, so the organisation has only just moved.
+      if (sent.body instanceof Readable)
+        throw new AppError('moving', 'The organisation is moving to another cell; try again in a moment')
       const { method, originalUrl } = asked
       const url = withQuery(originalUrl, sent.query)
       const answered = await callOtherCell(deps, req, orgId, { method, url, body: sent.body })
@@ -107,12 +113,13 @@ function asRequest(req: Request, id: OperationId, { parameters, query, body }: S
     url: path,
     originalUrl: path,
     query,
-    body,
+    body: body instanceof Readable ? undefined : body,
     headers: { ...headers, accept: 'application/json', 'content-type': 'application/json' },
   }
   const derived = Object.create(req) as Request // a request, apart from the properties that are defined next
   for (const [name, value] of Object.entries(values))
     Object.defineProperty(derived, name, { value, writable: true, configurable: true, enumerable: true })
+  if (body instanceof Readable) setUpload(derived, body)
   forkState(derived)
   setOperation(derived, operation, { operations: new Map([[operation.method, operation]]), parameters })
   return derived

@@ -12,7 +12,7 @@ import { counters } from '../base/counters.ts'
 import type { Deps } from '../base/deps.ts'
 import { limitedSignIns, unlimitedSignIns } from '../domain/accounts/sign-ins.ts'
 import { maintainRepositories } from '../domain/background/maintenance.ts'
-import { fillIndex, sweep } from '../domain/background/sweep.ts'
+import { fillIndex, type Job, sweep } from '../domain/background/sweep.ts'
 import { createReporter } from '../domain/background/unreadable.ts'
 import { partialIndex } from '../domain/indexing/partial-index.ts'
 import { createHttpServer } from '../http/connection/connections.ts'
@@ -21,9 +21,12 @@ import { folderMetrics } from '../metrics/metrics.ts'
 import { countedSignIns } from '../metrics/observers.ts'
 import { scrapeProcess } from '../metrics/scrape.ts'
 import { openWorkerScrapes } from '../metrics/worker-scrapes.ts'
+import { createImportQueue } from '../vault/uploads/queue.ts'
+import { removeLeftUploads } from '../vault/uploads/requests.ts'
 import { createApp } from './app.ts'
 import { openDeps } from './bootstrap.ts'
 import { servicePartsOf } from './cell-parts.ts'
+import { importProcess } from './import-child.ts'
 
 /** Milliseconds that running requests have to end when the service stops. */
 const closeTimeoutMs = 8_000
@@ -71,8 +74,10 @@ export async function startService(config: Config, overrides: Overrides = {}): P
   if (!sweeps) for (const name of folderMetrics) deps.metrics.registry.removeSingleMetric(name)
   const scrapeOwn = () => scrapeProcess(deps, worker, sweeps)
   const scrape = cluster.isWorker ? openWorkerScrapes(scrapeOwn) : scrapeOwn
+  const imports = createImportQueue({ root: config.dataDir, run: importProcess(config), log, now: deps.now })
   const served: Deps = {
     ...deps,
+    imports,
     index: index.whole,
     partialIndex: partialIndex(deps.store, index),
     limitSignIn,
@@ -101,15 +106,22 @@ export async function startService(config: Config, overrides: Overrides = {}): P
     waiting.abort()
   }
   const sweeping = sweeps
-    ? whole.then(() => Promise.all([sweep(deps, report, jobs), maintainRepositories(deps)]))
+    ? whole.then(() => Promise.all([sweep(deps, report, [...jobs, uploadsJob]), maintainRepositories(deps)]))
     : undefined
   const close = async () => {
     draining.abort()
-    await drain(server)
+    await Promise.all([drain(server), imports.close()])
     await sweeping
     await opened.close()
   }
   return { url: urlOf(config.host, portOf(server)), deps, close }
+}
+
+const uploadsJob: Job = {
+  chore: 'uploads',
+  everyMs: 60_000,
+  work: removeLeftUploads,
+  failed: 'the archives of interrupted imports could not be removed',
 }
 
 /** @throws ConfigError that names HOST; system errors, if the port is not available */

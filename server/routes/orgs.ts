@@ -5,8 +5,9 @@ import * as orgs from '../domain/orgs/orgs.ts'
 import * as repositories from '../domain/orgs/repositories.ts'
 import type { HandlersOf } from '../http/contract/operations.ts'
 import { Archive, type Bytes, bytes, created } from '../http/responses/responses.ts'
+import { cancelImport, getImport, listImports, startImport } from '../vault/uploads/requests.ts'
 import { openExport } from '../vault/write/requests.ts'
-import { memberAt, orgAt } from './path-params.ts'
+import { importAt, memberAt, orgAt } from './path-params.ts'
 
 export const orgRoutes: HandlersOf<
   | 'createOrg'
@@ -17,6 +18,10 @@ export const orgRoutes: HandlersOf<
   | 'listRepositories'
   | 'listCloneUrls'
   | 'exportOrg'
+  | 'startImport'
+  | 'listImports'
+  | 'getImport'
+  | 'cancelImport'
   | 'listMembers'
   | 'putMember'
   | 'removeMember'
@@ -36,6 +41,15 @@ export const orgRoutes: HandlersOf<
   listCloneUrls: async (deps, actor, { path, base }) =>
     asLines(await repositories.listCloneUrls(deps, actor, orgAt(path), { base })),
   exportOrg: async (deps, actor, { path }) => new Archive(await openExport(deps, actor, orgAt(path))),
+  startImport: async (deps, actor, { path, query, upload }) => {
+    const { name = 'Imported', dry_run: dryRun = false, base, exclude } = query
+    const options = { dryRun, ...(base && { base }), ...(exclude && { exclude }) }
+    const started = await startImport(deps, actor, orgAt(path), { name, options, open: upload })
+    return created(`/orgs/${started.org_id}/imports/${started.id}`, started)
+  },
+  listImports: (deps, actor, { path, query }) => listImports(deps, actor, orgAt(path), query),
+  getImport: (deps, actor, { path }) => getImport(deps, actor, importAt(path)),
+  cancelImport: (deps, actor, { path, signal }) => cancelImport(deps, actor, importAt(path), signal),
   listMembers: (deps, actor, { path, query }) => members.listMembers(deps, actor, orgAt(path), query),
   putMember: (deps, actor, { path, body }) => members.putMember(deps, actor, memberAt(path), body),
   removeMember: (deps, actor, { path }) => members.removeMember(deps, actor, memberAt(path)),

@@ -6,6 +6,7 @@ import type {
   ConnectionAt,
   EntryAt,
   FileAt,
+  ImportAt,
   InvitationAt,
   MemberAt,
   NodeAt,
@@ -40,6 +41,11 @@ export const memberAt = (path: OrgPath & { readonly email: string }): MemberAt =
 export const invitationAt = (path: OrgPath & { readonly invitation_id: string }): InvitationAt => ({
   ...orgAt(path),
   invitationId: path.invitation_id,
+})
+
+export const importAt = (path: OrgPath & { readonly import_id: string }): ImportAt => ({
+  ...orgAt(path),
+  importId: path.import_id,
 })
 
 export const nodeAt = (path: NodePath): NodeAt => ({ ...orgAt(path), nodeId: path.node_id })

@@ -67,10 +67,17 @@ type BodyOf<K extends OperationId> = operations[K] extends {
   ? { readonly body: J }
   : operations[K] extends { readonly requestBody?: { readonly content: { readonly 'application/json': infer J } } }
     ? { readonly body?: J }
-    : { readonly body?: Record<never, never> }
+    : operations[K] extends { readonly requestBody: { readonly content: { readonly 'application/zip': string } } }
+      ? { readonly body: Upload }
+      : { readonly body?: Record<never, never> }
+
+/** The bytes of a body that is not JSON, at once or as a stream. */
+type Upload = Blob | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>
 
 type Content<K extends OperationId> = operations[K]['responses'] extends { readonly 200: { readonly content: infer C } }
   ? C
   : operations[K]['responses'] extends { readonly 201: { readonly content: infer C } }
     ? C
-    : never
+    : operations[K]['responses'] extends { readonly 202: { readonly content: infer C } }
+      ? C
+      : never

@@ -1,7 +1,7 @@
 /** The client: a function for each operation of the spec. Runs in Node and in browsers, and needs only fetch. */
 import type { Api, Arguments, CallOptions, ItemOf, ListId, OperationId } from './api.ts'
 import { Busy, errorOf, GroveError } from './errors.ts'
-import { operations, streams } from './operations.ts'
+import { operations, streams, uploads } from './operations.ts'
 
 export type { Api, CallOptions, Input, ItemOf, ListId, OperationId, Output, Schemas } from './api.ts'
 export { Busy, Conflict, type ErrorCode, Forbidden, GroveError, Invalid, NotFound, NotSignedIn } from './errors.ts'
@@ -155,7 +155,8 @@ class Calls {
     const address = `${this.url}${pathOf(template, input.path)}${searchOf(input.query)}`
     const headers = new Headers(input.headers)
     if (bearer !== undefined && !headers.has('authorization')) headers.set('authorization', `Bearer ${bearer}`)
-    if (body !== undefined) headers.set('content-type', 'application/json')
+    const upload = Object.entries(uploads).find(([one]) => one === id)?.[1]
+    if (body !== undefined) headers.set('content-type', upload ?? 'application/json')
     const sending = new AbortController()
     const mostMs = id === 'refreshSession' ? refreshMs : (input.timeoutMs ?? timeoutMs)
     const timer = setTimeout(() => sending.abort(), mostMs)
@@ -163,7 +164,9 @@ class Calls {
       const response = await send(address, {
         method,
         headers,
-        body: body === undefined ? null : JSON.stringify(body),
+        body: body === undefined ? null : upload === undefined ? JSON.stringify(body) : (body as BodyInit), // an Upload
+        // Required for a body that is a stream.
+        ...(upload === undefined ? {} : { duplex: 'half' }),
         // A redirect must not send the token to another URL.
         redirect: 'manual',
         signal: AbortSignal.any([signal, sending.signal]),

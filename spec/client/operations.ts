@@ -27,6 +27,10 @@ export const operations = {
   listRepositories: 'GET /orgs/{org_id}/repositories',
   listCloneUrls: 'GET /orgs/{org_id}/clone-urls',
   exportOrg: 'GET /orgs/{org_id}/export',
+  startImport: 'POST /orgs/{org_id}/imports',
+  listImports: 'GET /orgs/{org_id}/imports',
+  getImport: 'GET /orgs/{org_id}/imports/{import_id}',
+  cancelImport: 'POST /orgs/{org_id}/imports/{import_id}/cancel',
   listMembers: 'GET /orgs/{org_id}/members',
   putMember: 'PUT /orgs/{org_id}/members/{email}',
   removeMember: 'DELETE /orgs/{org_id}/members/{email}',
@@ -118,3 +122,8 @@ export const operations = {
 } as const
 
 export const streams = ['exportOrg', 'getRaw', 'getObject', 'getPatch'] as const
+
+/** The media types of bodies that are not JSON. */
+export const uploads = {
+  startImport: 'application/zip',
+} as const

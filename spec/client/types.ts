@@ -619,6 +619,135 @@ export interface components {
             readonly limit: components["schemas"]["PageLimit"];
             readonly offset: components["schemas"]["PageOffset"];
         };
+        /** @description An import of an uploaded folder of Markdown. */
+        readonly MarkdownImport: {
+            readonly id: components["schemas"]["Uuid"];
+            /** @description The organisation. */
+            readonly org_id: components["schemas"]["Uuid"];
+            /** @description The `name` of the request. */
+            readonly name: string;
+            /**
+             * @description `queued` until its archive has arrived and it is its turn. `interrupted` if the service stopped during the
+             *     import. The last four never change.
+             * @enum {string}
+             */
+            readonly state: "queued" | "running" | "done" | "failed" | "cancelled" | "interrupted";
+            /** @description If true, it changes nothing. */
+            readonly dry_run: boolean;
+            /** @description The user who started it. */
+            readonly created_by: components["schemas"]["Uuid"];
+            readonly created_at: components["schemas"]["UtcTime"];
+            /** @description When it began to run. */
+            readonly started_at?: components["schemas"]["UtcTime"];
+            /** @description When it ended. Absent if it was interrupted by a crash. */
+            readonly ended_at?: components["schemas"]["UtcTime"];
+            readonly progress: components["schemas"]["ImportProgress"];
+            /** @description Why it failed, or was cancelled or interrupted, as a message for users. */
+            readonly detail?: string;
+            /** @description The result. Only an import that is `done` has one, and a list omits it. */
+            readonly report?: components["schemas"]["ImportReport"];
+        };
+        /** @description A page of imports. */
+        readonly MarkdownImportPage: {
+            /** @description The imports of this page, without reports. */
+            readonly imports: readonly components["schemas"]["MarkdownImport"][];
+            readonly total: components["schemas"]["Total"];
+            readonly limit: components["schemas"]["PageLimit"];
+            readonly offset: components["schemas"]["PageOffset"];
+        };
+        /** @description How far an import has come. */
+        readonly ImportProgress: {
+            /**
+             * @description What it does. `unpacking` and `reading` count files, `writing` counts nodes.
+             * @enum {string}
+             */
+            readonly phase: "receiving" | "waiting" | "unpacking" | "reading" | "writing";
+            /** @description How many are done in this phase. */
+            readonly done: number;
+            /** @description How many there are. 0 if that is not known. */
+            readonly total: number;
+        };
+        /** @description The result of an import. Each list has at most 500 items; `counts` are complete. */
+        readonly ImportReport: {
+            readonly counts: components["schemas"]["ImportCounts"];
+            /** @description New nodes. */
+            readonly created: readonly components["schemas"]["ImportedFile"][];
+            /** @description Nodes that have changed. */
+            readonly updated: readonly components["schemas"]["ImportedFile"][];
+            /** @description Nodes whose file was renamed or moved. */
+            readonly renamed: readonly components["schemas"]["RenamedFile"][];
+            /** @description Nodes of an earlier import whose file is gone. They are unchanged. */
+            readonly kept: readonly components["schemas"]["ImportedFile"][];
+            /** @description Changed nodes that were edited in Grove since the last import. The edit stays in the history. */
+            readonly overwritten: readonly components["schemas"]["ImportedFile"][];
+            /** @description Links that lead to nothing in the folder. */
+            readonly unresolved: readonly components["schemas"]["UnresolvedLink"][];
+            /** @description Files and nodes that could not be imported as they are. */
+            readonly problems: readonly components["schemas"]["ImportProblem"][];
+            /** @description Further sentences for the user. */
+            readonly notes: readonly string[];
+        };
+        /** @description The counts of an import. */
+        readonly ImportCounts: {
+            /** @description Files of the folder that were read. */
+            readonly files: number;
+            /** @description Nodes that the folder has. */
+            readonly nodes: number;
+            /** @description New nodes. */
+            readonly created: number;
+            /** @description Changed nodes. */
+            readonly updated: number;
+            /** @description Nodes whose file was renamed or moved. */
+            readonly renamed: number;
+            /** @description Nodes that were already the same. */
+            readonly unchanged: number;
+            /** @description Nodes whose file is gone. */
+            readonly kept: number;
+            /** @description Nodes whose edits in Grove were replaced. */
+            readonly overwritten: number;
+            /** @description Connections between the nodes. */
+            readonly links: number;
+            /** @description Files that are kept with the nodes that show them, such as images. */
+            readonly attachments: number;
+            /** @description Links that lead to nothing in the folder. */
+            readonly unresolved: number;
+            /** @description Files or nodes that could not be imported as they are. */
+            readonly problems: number;
+        };
+        /** @description A node and its file. */
+        readonly ImportedFile: {
+            /** @description The path in the folder. `.` is the folder itself. */
+            readonly path: string;
+            /** @description The node. */
+            readonly node_id: components["schemas"]["Uuid"];
+            /** @description The title of the node. */
+            readonly title: string;
+        };
+        /** @description A node whose file was renamed or moved. */
+        readonly RenamedFile: components["schemas"]["ImportedFile"] & {
+            /** @description The path before. */
+            readonly from: string;
+        };
+        /** @description A link that leads to nothing in the folder. */
+        readonly UnresolvedLink: {
+            /** @description The file that has the link. */
+            readonly path: string;
+            /** @description The target as it is written, shortened to 200 characters. */
+            readonly target: string;
+            /**
+             * @description `missing`: there is no such file. `outside`: it leads out of the folder. `ambiguous`: several files have
+             *     the name. `site`: a path from the root of a site. `hugo`: a reference of Hugo.
+             * @enum {string}
+             */
+            readonly kind: "missing" | "outside" | "ambiguous" | "site" | "hugo";
+        };
+        /** @description A file or node that could not be imported as it is. */
+        readonly ImportProblem: {
+            /** @description The file or folder. */
+            readonly path: string;
+            /** @description The reason as a message for users. */
+            readonly reason: string;
+        };
         /** @description An invitation to accept. */
         readonly InvitationToken: {
             /** @description The secret of the invitation. */
@@ -1553,6 +1682,8 @@ export interface components {
             readonly merge_reason: components["schemas"]["MergeReason"];
             /** @description All reasons that apply, in the same order. */
             readonly merge_reasons: readonly components["schemas"]["MergeReason"][];
+            /** @description With `import_running`, the import that has not ended. */
+            readonly import_id?: components["schemas"]["Uuid"];
             /** @description Explains `invalid_content`: the first 100 problems. Otherwise empty. */
             readonly merge_problems: readonly components["schemas"]["MergeProblem"][];
             /** @description Number of commits that only the source has. */
@@ -2426,7 +2557,7 @@ export interface components {
          * @description All codes of this version, by status. See the table of codes.
          * @enum {string}
          */
-        readonly KnownErrorCode: "bad_request" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "comment_not_found" | "thread_not_found" | "review_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "invitation_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "head_moved" | "no_changes" | "node_exists" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_invitations" | "too_many_branches" | "too_many_commits" | "too_many_members" | "pull_request_exists" | "pull_request_required" | "comment_exists" | "comment_deleted" | "too_many_comments" | "own_pull_request" | "merged" | "not_merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "rate_limited" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable" | "moving";
+        readonly KnownErrorCode: "bad_request" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "comment_not_found" | "thread_not_found" | "review_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "invitation_not_found" | "import_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "head_moved" | "no_changes" | "node_exists" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_invitations" | "too_many_branches" | "too_many_commits" | "too_many_members" | "import_running" | "import_ended" | "pull_request_exists" | "pull_request_required" | "comment_exists" | "comment_deleted" | "too_many_comments" | "own_pull_request" | "merged" | "not_merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "rate_limited" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable" | "moving";
         /** @description The reason, for programs. Later versions can add codes. Treat an unknown code by its status. */
         readonly ErrorCode: components["schemas"]["KnownErrorCode"] | string;
         /** @description The reason for a refusal or failure. */
@@ -2688,6 +2819,8 @@ export interface components {
         readonly session_id: components["schemas"]["AnyId"];
         /** @description The invitation's id, not its secret. An unknown id is 404, even if it is not a UUID. */
         readonly invitation_id: components["schemas"]["AnyId"];
+        /** @description The import's id. An unknown id is 404, even if it is not a UUID. */
+        readonly import_id: components["schemas"]["AnyId"];
         /** @description The user's e-mail address. Case is ignored. */
         readonly member_email: string;
         /**
@@ -3367,6 +3500,124 @@ export interface operations {
                 };
                 content: {
                     readonly "application/x-tar": string;
+                };
+            };
+        };
+    };
+    readonly listImports: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Maximum number of items. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description Number of items to skip. */
+                readonly offset?: components["parameters"]["offset"];
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of imports. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly Link: components["headers"]["Link"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["MarkdownImportPage"];
+                };
+            };
+        };
+    };
+    readonly startImport: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The name of the folder, if the archive does not have one folder that holds everything. */
+                readonly name?: string;
+                /** @description If true, the report says what would change, and nothing is changed. */
+                readonly dry_run?: boolean;
+                /** @description The prefix of links from the root of a site. By default it is detected if most of these links need it. */
+                readonly base?: string;
+                /** @description Files to skip, as patterns of a `.gitignore`, one a line. */
+                readonly exclude?: string;
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/zip": string;
+            };
+        };
+        readonly responses: {
+            /** @description The import, which waits for its turn. */
+            readonly 202: {
+                headers: {
+                    readonly Location: components["headers"]["Location"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["MarkdownImport"];
+                };
+            };
+        };
+    };
+    readonly getImport: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+                /** @description The import's id. An unknown id is 404, even if it is not a UUID. */
+                readonly import_id: components["parameters"]["import_id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The import. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["MarkdownImport"];
+                };
+            };
+        };
+    };
+    readonly cancelImport: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+                /** @description The import's id. An unknown id is 404, even if it is not a UUID. */
+                readonly import_id: components["parameters"]["import_id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The import. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["MarkdownImport"];
                 };
             };
         };

@@ -98,6 +98,24 @@ const coded: Readonly<Record<string, Constant>> = {
   'a Git fetch request of a member': ['server/domain/pushes/smart-http.ts', 'member', 'bytes'],
   'a message to `/mcp`, one per request': ['server/mcp/http.ts', 'bytes', 'bytes'],
   'time for a message to `/mcp` to arrive': ['server/mcp/http.ts', 'ms', 'seconds'],
+  'an archive to import': ['server/vault/uploads/limits.ts', 'archiveBytes', 'bytes'],
+  'its entries': ['server/vault/uploads/limits.ts', 'entries', 'count'],
+  'its files that are imported': ['server/vault/uploads/limits.ts', 'files', 'count'],
+  'the bytes of these files, unpacked': ['server/vault/uploads/limits.ts', 'unpackedBytes', 'bytes'],
+  'a file of an archive': ['server/vault/uploads/limits.ts', 'fileBytes', 'bytes'],
+  'a path in an archive': ['server/vault/uploads/limits.ts', 'pathBytes', 'count'],
+  'a name in an archive': ['server/vault/uploads/limits.ts', 'nameBytes', 'count'],
+  'folders above a file of an archive': ['server/vault/uploads/limits.ts', 'depth', 'count'],
+  'imports of archives that are listed': ['server/vault/uploads/limits.ts', 'kept', 'count'],
+  "items of each list of an import's report": ['server/vault/uploads/limits.ts', 'listed', 'count'],
+  'imports of archives that a process receives, and that wait or run': [
+    'server/vault/uploads/limits.ts',
+    'atOnce',
+    'count',
+  ],
+  'these imports of one user': ['server/vault/uploads/limits.ts', 'ofOneUser', 'count'],
+  'an archive whose client sends nothing': ['server/http/connection/slow-client.ts', 'silenceTimeoutMs', 'seconds'],
+  'an archive whose client sends slowly': ['server/http/connection/slow-client.ts', 'slowBytes', 'bytes'],
   'a form of a page with a text': ['server/pages/pages.ts', 'mostTextBytes', 'bytes'],
   'pairs of new and removed files that an import compares': ['server/vault/plan/renames.ts', 'maxPairs', 'count'],
   '`import --to`: items of a batch': ['server/vault/remote/items.ts', 'entriesAtOnce', 'count'],
@@ -243,7 +261,9 @@ describe('spec/limits.md', () => {
     for (const [row, [file, name, unit]] of Object.entries(coded)) {
       const value = await constantOf(file, name)
       const shown = { bytes: inBytes, count: grouped, seconds: inSeconds }[unit](value)
-      expect(limitOf(row), `${row}: ${name} of ${file}`).to.match(new RegExp(`^(the (first )?)?${shown}(?!\\d|,\\d)`))
+      expect(limitOf(row), `${row}: ${name} of ${file}`).to.match(
+        new RegExp(`^(the (first |latest )?)?${shown}(?!\\d|,\\d)`),
+      )
     }
   })
 

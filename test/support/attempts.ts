@@ -17,6 +17,7 @@ import {
   writing,
 } from './cast.ts'
 import { type Client, password, signUp } from './people.ts'
+import { makeHalfSentImport, makeImport, untilImportsEnd, zipOf } from './uploads.ts'
 
 /**
  * The permission that an operation needs. Roles name the least role.
@@ -51,6 +52,8 @@ export interface Attempt {
   readonly params?: Readonly<Record<string, string>>
   readonly query?: string
   readonly body?: unknown
+  /** Sent instead of the body, as application/zip. */
+  readonly zip?: Buffer
   /** Sends the request instead of each signed-in caller, because the operation consumes its user. */
   readonly instead?: Client
 }
@@ -150,6 +153,24 @@ export const table: Readonly<Record<keyof operations, Row>> = {
   listRepositories: { need: 'public', attempt: () => ({}) },
   listCloneUrls: { need: 'public', attempt: () => ({}) },
   exportOrg: { need: 'public', attempt: () => ({}) },
+  startImport: {
+    need: 'editor',
+    attempt: async (world) => {
+      await untilImportsEnd(world.owner, world.org)
+      return { zip: await zipOf({ 'whales.md': '# Whales\n' }) }
+    },
+  },
+  listImports: { need: 'editor', attempt: () => ({}) },
+  getImport: {
+    need: 'editor',
+    attempt: async (world) => ({ params: { import_id: await makeImport(world.owner, world.org) } }),
+  },
+  cancelImport: {
+    need: 'editor',
+    attempt: async (world) => ({
+      params: { import_id: await makeHalfSentImport(world.grove, world.owner, world.org) },
+    }),
+  },
   updateOrg: { need: 'owner', attempt: () => ({ body: { name: `Atlas ${randomUUID()}` } }) },
   deleteOrg: { need: 'owner', attempt: async (world) => ({ org: await makeOrg(world, world.published) }) },
   listMembers: { need: 'reader', attempt: () => ({}) },

@@ -12,7 +12,7 @@ export interface Message {
   /** Default: GET */
   readonly method?: string
   readonly headers?: Headers
-  readonly body?: string
+  readonly body?: string | Buffer
   /** Ends the request. */
   readonly signal?: AbortSignal
 }

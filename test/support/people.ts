@@ -21,7 +21,7 @@ export interface Client {
 }
 
 /**
- * Creates a client. Strings are sent unchanged, and other bodies as JSON. The type is application/json unless `headers`
+ * Creates a client. Strings and bytes are sent unchanged, and other bodies as JSON. The type is application/json unless `headers`
  * names another. A client that changes its password continues in the session that this opens, because its own has
  * ended.
  */
@@ -35,7 +35,9 @@ export function client({ url }: { readonly url: string }, first?: string): Clien
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         ...headers,
       },
-      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      ...(body === undefined
+        ? {}
+        : { body: typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body) }),
     })
     const answer = { status: answered.status, body: read(answered) }
     if (path === '/auth/password' && answer.status === 200 && token !== undefined) token = sessionIn(answer).accessToken

@@ -66,9 +66,10 @@ function securityOf(security: SpecOperation['security']): Operation['security'] 
 
 /** Sends an attempt. A part of the template that remains is a parameter that the attempt lacks. */
 export function send(who: Client, { method, path }: Operation, attempt: Attempt): Promise<Answer> {
-  const { org, params = {}, query = '', body } = attempt
+  const { org, params = {}, query = '', body, zip } = attempt
   const given: Readonly<Record<string, string | undefined>> = { ...params, org_id: org }
   const url = path.replace(/\{(\w+)\}/g, (name, key) => encodeURIComponent(given[key] ?? name))
+  if (zip !== undefined) return who.post(url + query, zip, { 'content-type': 'application/zip' })
   if (method === 'GET') return who.get(url + query)
   if (method === 'DELETE') return who.delete(url + query, {}, body)
   if (method === 'PUT') return who.put(url + query, body)

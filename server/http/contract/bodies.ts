@@ -15,7 +15,8 @@ const limits = { bytes: 16 * 1024 * 1024, ms: 120_000 } as const
 /** Reads the body into `req.body` if the operation has one. */
 export const readBody: RequestHandler = async (req, res, next) => {
   const { operation } = contextOf(req)
-  if (operation.body === 'none') {
+  if (operation.body === 'none' || operation.body === 'stream') {
+    if (operation.body === 'stream') requireUpload(req, operation.bodyType)
     req.body = undefined
     next()
     return
@@ -42,6 +43,14 @@ export const readBody: RequestHandler = async (req, res, next) => {
 
 function hasBody({ headers }: Request): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+}
+
+/** Refuses a body that is streamed if it has another type, or none. @throws AppError unsupported_media_type */
+function requireUpload({ headers }: Request, type: string): void {
+  const [sent = ''] = (headers['content-type'] ?? '').split(';')
+  const isPlain = ['', 'identity'].includes(headers['content-encoding'] ?? '')
+  if (sent.trim().toLowerCase() !== type || !isPlain)
+    throw new AppError('unsupported_media_type', `Send ${type}, without a Content-Encoding`)
 }
 
 /** Refuses a content type other than JSON. A missing one means JSON. @throws AppError unsupported_media_type */

@@ -124,7 +124,9 @@ function readItem(item: object, answersOf: OperationId | undefined): Record<stri
     if (key === 'parameters') return [[key, lean(value)]]
     const { operationId, parameters, requestBody, responses } = value
     if (answersOf !== undefined && answersOf !== operationId) return []
-    const asked = { ...(parameters && { parameters }), ...(requestBody && { requestBody }) }
+    // A body that is streamed has no schema.
+    const isJson = requestBody?.content['application/json'] !== undefined
+    const asked = { ...(parameters && { parameters }), ...(isJson && { requestBody }) }
     return [
       [
         key,

@@ -1,5 +1,6 @@
 /** Binds each operation of the spec to one typed handler. A missing handler or a renamed field does not compile. */
 
+import type { Readable } from 'node:stream'
 import etag from 'etag'
 import type { Request, RequestHandler, Response } from 'express'
 import type { rights } from '../../../spec/rights.ts'
@@ -23,6 +24,7 @@ import { Archive, Bytes, Download, Gzipped, type Headers, WithHeaders } from '..
 import { normalizeInput } from './normalize-input.ts'
 import { memberOf, type Schema, typesOf } from './schemas.ts'
 import type { Operation, OperationId, PathMatch } from './spec.ts'
+import { openUpload } from './uploads.ts'
 
 /**
  * The actor of an operation, by its authorization. Anonymous for `none` and `metrics`, a user for `required`, and
@@ -55,6 +57,13 @@ type BodyOf<K extends OperationId> = operations[K] extends { requestBody?: infer
 /** Null means absent, except for `expected_head`. normalize-input.ts has removed it. */
 type WithoutNull<J> = { [P in keyof J]: P extends 'expected_head' ? J[P] : Exclude<J[P], null> }
 
+/** Opens a body that is not JSON, for the operations that take one. */
+type UploadOf<K extends OperationId> = operations[K] extends { requestBody: { content: infer C } }
+  ? 'application/json' extends keyof C
+    ? undefined
+    : () => Readable
+  : undefined
+
 /** The media types of the response. The caller accepts one of them. */
 type TypeOf<K extends OperationId> = operations[K]['responses'] extends { 200: { content: infer C } } ? keyof C : never
 
@@ -62,6 +71,7 @@ interface Input<K extends OperationId> {
   readonly path: PathOf<K>
   readonly query: QueryOf<K>
   readonly body: BodyOf<K>
+  readonly upload: UploadOf<K>
   readonly type: TypeOf<K>
   /** The service's base URL as the caller reaches it, without a trailing slash. */
   readonly base: string
@@ -79,7 +89,7 @@ type Sent<T> = T extends readonly (infer E)[]
     : T
 
 type Success<K extends OperationId> = operations[K]['responses'] extends infer R
-  ? R extends { 201: infer S } | { 200: infer S }
+  ? R extends { 201: infer S } | { 200: infer S } | { 202: infer S }
     ? S extends { content: infer C }
       ? C extends { 'application/json': infer J }
         ?
@@ -139,7 +149,8 @@ export async function callHandler(deps: Deps, handlers: Handlers, { req, res, ty
   const asked: Deps = { ...(await isOfOrganisation(deps, match.parameters.org_id)), waited: (ms) => noteWait(req, ms) }
   const lease = changesOrg(operation, match) ? deps.placement.lease : undefined
   lease?.before()
-  const input = withSignal({ path, query, body, type, base, client, from }, () => disconnectSignal(req, res))
+  const upload = operation.body === 'stream' ? () => openUpload(req, res) : undefined
+  const input = withSignal({ path, query, body, upload, type, base, client, from }, () => disconnectSignal(req, res))
   const answer = await handler(asked, actor, input)
   // The process may have been stopped since its last transaction.
   lease?.after()

@@ -21,7 +21,9 @@ export interface Operation {
   readonly status: number
   /** The media types of that response. The first one is the default. */
   readonly types: readonly string[]
-  readonly body: 'none' | 'optional' | 'required'
+  /** `stream`: the handler reads the body, which has the type `bodyType`. */
+  readonly body: 'none' | 'optional' | 'required' | 'stream'
+  readonly bodyType: string
   readonly bodySchema: Schema
   /** The schemas of objects that have a property for each parameter. */
   readonly querySchema: Schema
@@ -54,6 +56,8 @@ interface OperationObject {
 interface Template extends PathTemplate {
   readonly operations: ReadonlyMap<string, Operation>
 }
+
+const json = 'application/json'
 
 const methods = ['get', 'post', 'put', 'patch', 'delete']
 
@@ -114,11 +118,18 @@ function toOperation(
     token: rights[id].token,
     status: Number(status),
     types: Object.keys(content),
-    body: requestBody === undefined ? 'none' : requestBody.required === true ? 'required' : 'optional',
-    bodySchema: requestBody?.content['application/json']?.schema ?? {},
+    body: bodyKind(requestBody),
+    bodyType: Object.keys(requestBody?.content ?? {})[0] ?? json,
+    bodySchema: requestBody?.content[json]?.schema ?? {},
     querySchema: schemaOfParameters(parameters, 'query'),
     pathSchema: schemaOfParameters(parameters, 'path'),
   }
+}
+
+function bodyKind(requestBody: OperationObject['requestBody']): Operation['body'] {
+  if (requestBody === undefined) return 'none'
+  if (!(json in requestBody.content)) return 'stream'
+  return requestBody.required === true ? 'required' : 'optional'
 }
 
 function schemaOfParameters(parameters: readonly Parameter[], place: string): Schema {

@@ -20,6 +20,8 @@ export interface Sync {
   readonly signal: AbortSignal
   /** Creates a progress display for a step of the first run. */
   readonly progressFor: (step: 'Reading' | 'Writing') => Progress
+  /** False if nothing is remembered of the folder, because its place is temporary. */
+  readonly remembers?: boolean
   /** Returns the command that removes the nodes whose files are gone. */
   readonly pruningCommand: (orgId: string) => string
 }
@@ -33,6 +35,8 @@ export interface Synced {
   readonly listed: Folder
   readonly target: Target
   readonly done: Imported
+  /** Absent if the folder is remembered as unchanged. */
+  readonly plan?: Plan
   /** True if a file was gone when the plan read it. */
   readonly isStale: boolean
   /** The lines of the summary. */
@@ -56,7 +60,7 @@ export async function syncFolder(sync: Sync, known?: Target): Promise<Synced> {
   const list = () => listFolder(folder, { exclude, signal })
   let listed = await list()
   const target = known ?? (await targetOf(to, listed, options))
-  const memory = known || dryRun ? undefined : await memoryOf(sync, listed, target)
+  const memory = known || dryRun || sync.remembers === false ? undefined : await memoryOf(sync, listed, target)
   const recalled = await memory?.recall()
   if (recalled) return { listed, target, done: nothing, isStale: false, summary: recalled, isComplete: true }
   // A dry run does not create a new organisation.
@@ -80,7 +84,7 @@ export async function syncFolder(sync: Sync, known?: Target): Promise<Synced> {
   const summaryWith = (what: Imported) => summaryOf({ ...target, plan, done: what, dryRun, pruning })
   const isComplete = done.problems.length + plan.left === 0
   if (isComplete) await memory?.remember(done, () => to.write(target.id, { ...input, dryRun: true }), summaryWith)
-  return { listed, target, done, isStale: plan.isStale, summary: summaryWith(done), isComplete }
+  return { listed, target, done, plan, isStale: plan.isStale, summary: summaryWith(done), isComplete }
 }
 
 const nothing: Imported = {
