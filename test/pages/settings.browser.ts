@@ -196,7 +196,7 @@ describe('pages of settings', () => {
     }
     await typed.fill(link)
     await invited.page.getByRole('button', { name: 'Join' }).click()
-    await invited.page.waitForURL(`${grove.url}/o/${org}`)
+    await invited.page.waitForURL(`${grove.url}/o/${org}?welcome`)
     expect((await made(dora.get(`/orgs/${org}`))).role).to.equal('reader')
     await invited.context.close()
   })
