@@ -52,6 +52,7 @@ export const rights = {
   putParent: { authorization: 'required', token: 'write' },
   removeParent: { authorization: 'required', token: 'write' },
   listLinks: { authorization: 'optional', token: 'read' },
+  listBacklinks: { authorization: 'optional', token: 'read' },
   listConnections: { authorization: 'optional', token: 'read' },
   addConnection: { authorization: 'required', token: 'write' },
   updateConnection: { authorization: 'required', token: 'write' },

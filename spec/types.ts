@@ -1169,6 +1169,43 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/orgs/{org_id}/nodes/{node_id}/backlinks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                node_id: components["parameters"]["node_id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List the texts that link to a node
+         * @description Lists the other nodes that have a connection to this node, sorted by `node_id`. Each has the links of its text
+         *     on `main` that lead here, as `GET …/links` resolves them, with the words around each link. The list is empty
+         *     if only a connection leads here, or if the text is over 512 KiB. With `name`, only wiki links that are written
+         *     with this name are in `links`.
+         *
+         *     To write a new name after a rename, list the links with the old title as `name`. Change the texts at these
+         *     positions, and commit each with its `commit_id` as `expected_head`.
+         */
+        get: operations["listBacklinks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/orgs/{org_id}/nodes/{node_id}/connections": {
         parameters: {
             query?: never;
@@ -4562,6 +4599,48 @@ export interface components {
              */
             truncated: boolean;
         };
+        /** @description A page of the texts that link to a node. */
+        BacklinkPage: {
+            /** @description The nodes of this page. */
+            backlinks: components["schemas"]["Backlink"][];
+            total: components["schemas"]["Total"];
+            limit: components["schemas"]["PageLimit"];
+            offset: components["schemas"]["PageOffset"];
+        };
+        /** @description A node that has a connection to another node, and the links of its text. */
+        Backlink: {
+            node_id: components["schemas"]["Uuid"];
+            /** @description The node's title. */
+            title: string;
+            /** @description The head of `main` at which the text was read. Absent before the first commit. */
+            commit_id?: components["schemas"]["Oid"];
+            /** @description The first 20 links, in the order in which they start. */
+            links: components["schemas"]["Backlinking"][];
+            /** @description True if links are left out. */
+            truncated: boolean;
+        };
+        /** @description A link with the words around it. */
+        Backlinking: {
+            /** @description As of `GET …/links`. */
+            line: number;
+            /** @description As of `GET …/links`. */
+            column: number;
+            /**
+             * @description The syntax of the link.
+             * @enum {string}
+             */
+            form: "wikilink" | "inline" | "reference" | "autolink" | "html";
+            /** @description True if it embeds the node. */
+            embeds: boolean;
+            /** @description The link's words on one line; empty if it has none. */
+            text: string;
+            /** @description The target as written, cut after 2,000 characters. */
+            target: string;
+            /** @description The words before the link in the same sentence, as plain text. At most 200 characters are shown, after an ellipsis. */
+            before: string;
+            /** @description The words after the link in the same sentence, as plain text. At most 200 characters are shown, before an ellipsis. */
+            after: string;
+        };
         /** @description A link, its position and its target. */
         TextLink: {
             /** @description The line, counted from 1. A line ends with LF, CRLF or CR. */
@@ -6119,6 +6198,13 @@ export interface components {
          * @example wha
          */
         suggest_q: string;
+        /**
+         * @description The name in the links, in any case.
+         * @example Blue whale
+         */
+        link_name: string;
+        /** @description Maximum number of texts. */
+        backlink_limit: number;
         /** @description Maximum number of titles. */
         suggest_limit: number;
         /**
@@ -8760,6 +8846,63 @@ export interface operations {
             408: components["responses"]["RequestTimeout"];
             /** @description `too_large`: the text is over 512 KiB, or the tree has over 100,000 files and folders. */
             413: components["responses"]["TooLarge"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listBacklinks: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The name in the links, in any case.
+                 * @example Blue whale
+                 */
+                name?: components["parameters"]["link_name"];
+                /** @description Maximum number of texts. */
+                limit?: components["parameters"]["backlink_limit"];
+                /** @description Number of items to skip. */
+                offset?: components["parameters"]["offset"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                node_id: components["parameters"]["node_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of texts. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BacklinkPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found`, `node_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             417: components["responses"]["ExpectationFailed"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];

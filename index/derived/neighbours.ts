@@ -128,6 +128,37 @@ function parentsOf(db: Kysely<IndexSchema>, orgId: string, nodeId: string) {
     .where(isInOrg('node.org_id', orgId))
 }
 
+/** Lists the other nodes with a connection to this node, by id. */
+export async function listLinkingNodes(
+  db: Kysely<IndexSchema>,
+  orgId: string,
+  nodeId: string,
+  { limit, offset }: Slice,
+): Promise<{ id: string; title: string }[]> {
+  return linkingNodes(db, orgId, nodeId)
+    .select(['node.id', 'node.title'])
+    .distinct()
+    .orderBy('edge.source')
+    .limit(limit)
+    .offset(offset)
+    .execute()
+}
+
+export async function countLinkingNodes(db: Kysely<IndexSchema>, orgId: string, nodeId: string): Promise<number> {
+  const counted = linkingNodes(db, orgId, nodeId).select(sql<number>`count(distinct edge.source)`.as('total'))
+  return Number((await counted.executeTakeFirstOrThrow()).total)
+}
+
+function linkingNodes(db: Kysely<IndexSchema>, orgId: string, nodeId: string) {
+  return db
+    .selectFrom('edge')
+    .innerJoin('node', 'node.id', 'edge.source')
+    .where('edge.target', '=', nodeId)
+    .where('edge.edge_type', '=', 'connection')
+    .where('edge.source', '<>', nodeId)
+    .where(isInOrg('node.org_id', orgId))
+}
+
 function connectionsOf(db: Kysely<IndexSchema>, orgId: string, nodeId: string) {
   return db
     .selectFrom('edge')

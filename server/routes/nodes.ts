@@ -1,6 +1,7 @@
 /** Nodes, their parents and their connections. */
 
 import { readableCloneUrl } from '../domain/layout.ts'
+import { listBacklinks } from '../domain/nodes/backlinks.ts'
 import { createNodes, putNodes } from '../domain/nodes/batch-input.ts'
 import { listChanges } from '../domain/nodes/changes.ts'
 import * as edges from '../domain/nodes/edges.ts'
@@ -30,6 +31,7 @@ export const nodeRoutes: HandlersOf<
   | 'removeParent'
   | 'listConnections'
   | 'listLinks'
+  | 'listBacklinks'
   | 'addConnection'
   | 'updateConnection'
   | 'removeConnection'
@@ -58,6 +60,8 @@ export const nodeRoutes: HandlersOf<
   listConnections: (deps, actor, { path, query }) => nodes.listConnections(deps, actor, nodeAt(path), query),
   listLinks: (deps, actor, { path, query, from, signal }) =>
     readLinks(deps, { actor, from, signal }, nodeAt(path), query),
+  listBacklinks: (deps, actor, { path, query, from, signal }) =>
+    listBacklinks(deps, { actor, from, signal }, nodeAt(path), query),
   addConnection: async (deps, actor, { path, body }) => {
     const connection = await edges.addConnection(deps, actor, nodeAt(path), body)
     return created(`/orgs/${path.org_id}/nodes/${path.node_id}/connections/${connection.id}`, connection)

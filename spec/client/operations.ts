@@ -52,6 +52,7 @@ export const operations = {
   putParent: 'PUT /orgs/{org_id}/nodes/{node_id}/parents/{parent_id}',
   removeParent: 'DELETE /orgs/{org_id}/nodes/{node_id}/parents/{parent_id}',
   listLinks: 'GET /orgs/{org_id}/nodes/{node_id}/links',
+  listBacklinks: 'GET /orgs/{org_id}/nodes/{node_id}/backlinks',
   listConnections: 'GET /orgs/{org_id}/nodes/{node_id}/connections',
   addConnection: 'POST /orgs/{org_id}/nodes/{node_id}/connections',
   updateConnection: 'PATCH /orgs/{org_id}/nodes/{node_id}/connections/{connection_id}',

@@ -1402,6 +1402,48 @@ export interface components {
              */
             readonly truncated: boolean;
         };
+        /** @description A page of the texts that link to a node. */
+        readonly BacklinkPage: {
+            /** @description The nodes of this page. */
+            readonly backlinks: readonly components["schemas"]["Backlink"][];
+            readonly total: components["schemas"]["Total"];
+            readonly limit: components["schemas"]["PageLimit"];
+            readonly offset: components["schemas"]["PageOffset"];
+        };
+        /** @description A node that has a connection to another node, and the links of its text. */
+        readonly Backlink: {
+            readonly node_id: components["schemas"]["Uuid"];
+            /** @description The node's title. */
+            readonly title: string;
+            /** @description The head of `main` at which the text was read. Absent before the first commit. */
+            readonly commit_id?: components["schemas"]["Oid"];
+            /** @description The first 20 links, in the order in which they start. */
+            readonly links: readonly components["schemas"]["Backlinking"][];
+            /** @description True if links are left out. */
+            readonly truncated: boolean;
+        };
+        /** @description A link with the words around it. */
+        readonly Backlinking: {
+            /** @description As of `GET …/links`. */
+            readonly line: number;
+            /** @description As of `GET …/links`. */
+            readonly column: number;
+            /**
+             * @description The syntax of the link.
+             * @enum {string}
+             */
+            readonly form: "wikilink" | "inline" | "reference" | "autolink" | "html";
+            /** @description True if it embeds the node. */
+            readonly embeds: boolean;
+            /** @description The link's words on one line; empty if it has none. */
+            readonly text: string;
+            /** @description The target as written, cut after 2,000 characters. */
+            readonly target: string;
+            /** @description The words before the link in the same sentence, as plain text. At most 200 characters are shown, after an ellipsis. */
+            readonly before: string;
+            /** @description The words after the link in the same sentence, as plain text. At most 200 characters are shown, before an ellipsis. */
+            readonly after: string;
+        };
         /** @description A link, its position and its target. */
         readonly TextLink: {
             /** @description The line, counted from 1. A line ends with LF, CRLF or CR. */
@@ -2809,6 +2851,10 @@ export interface components {
         readonly account_id: components["schemas"]["AnyId"];
         /** @description The text typed so far. */
         readonly suggest_q: string;
+        /** @description The name in the links, in any case. */
+        readonly link_name: string;
+        /** @description Maximum number of texts. */
+        readonly backlink_limit: number;
         /** @description Maximum number of titles. */
         readonly suggest_limit: number;
         /** @description Part of the e-mail address or the name. The case of ASCII letters is ignored. */
@@ -4233,6 +4279,40 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["LinkList"];
+                };
+            };
+        };
+    };
+    readonly listBacklinks: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The name in the links, in any case. */
+                readonly name?: components["parameters"]["link_name"];
+                /** @description Maximum number of texts. */
+                readonly limit?: components["parameters"]["backlink_limit"];
+                /** @description Number of items to skip. */
+                readonly offset?: components["parameters"]["offset"];
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
+                readonly node_id: components["parameters"]["node_id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of texts. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly Link: components["headers"]["Link"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["BacklinkPage"];
                 };
             };
         };

@@ -258,6 +258,7 @@ export const table: Readonly<Record<keyof operations, Row>> = {
   },
   listConnections: { need: 'public', attempt: onNode },
   listLinks: { need: 'public', attempt: onNode },
+  listBacklinks: { need: 'public', attempt: onNode },
   addConnection: {
     need: 'editor',
     attempt: async (world) => ({

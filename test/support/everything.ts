@@ -41,6 +41,7 @@ export async function everythingIn(
   const readNode = async (at: string) => {
     await ask(at)
     await list(`${at}/tags`, 'tags')
+    await ask(`${at}/backlinks?limit=50`)
     const branches = await list(`${at}/branches`, 'branches')
     for (const { name } of branches) {
       const branch = `${at}/tree/${encodeURIComponent(name)}`

@@ -69,7 +69,7 @@ const maxFacts = 500
 const maxFactsMs = 5_000
 
 type LinkedFile = NonNullable<Destination['file']> & Partial<FileFacts>
-type ListedLink = WrittenLink & Omit<Destination, 'file'> & { readonly file?: LinkedFile }
+export type ListedLink = WrittenLink & Omit<Destination, 'file'> & { readonly file?: LinkedFile }
 
 interface Links {
   readonly node_id: string
@@ -92,8 +92,17 @@ export async function readLinks(
   { revision = 'main' }: { readonly revision?: string },
 ): Promise<ImmutableAnswer<Links>> {
   const access = await authorizeNode(deps, context.actor, at, 'public')
+  return readLinksOf(deps, context, access, await resolveRevision(access, revision))
+}
+
+/** Lists the links at a commit. @throws AppError too_large, busy; the signal's reason */
+export async function readLinksOf(
+  deps: Deps,
+  context: RequestContext,
+  access: NodeAccess,
+  head: Oid | null,
+): Promise<ImmutableAnswer<Links>> {
   const { node, org } = access
-  const head = await resolveRevision(access, revision)
   // Read before the rows: the response may be cached under an older version than its own, never under a newer one.
   const { epoch, version } = (await findOrgRow(deps.index.read, org.id)) ?? {}
   const seen = access.onlyNode === undefined ? '' : ' of this node'

@@ -1,0 +1,98 @@
+/** The texts that link to a node, with the words around each link. */
+import { readBlob } from '../../../gitstore/objects/objects.ts'
+import { countLinkingNodes, listLinkingNodes } from '../../../index/derived/neighbours.ts'
+import type { Deps } from '../../base/deps.ts'
+import { AppError } from '../../base/errors.ts'
+import { excerptAt, type LinkExcerpt } from '../../markdown/excerpts.ts'
+import { folded } from '../../markdown/note-names.ts'
+import { linesOf } from '../../markdown/positions.ts'
+import { authorizeNode, authorizeNodeInOrg, type NodeAccess, type OrgAccess } from '../access.ts'
+import type { RequestContext } from '../actor.ts'
+import { type Page, pageOf } from '../pagination.ts'
+import type { NodeAt } from '../targets.ts'
+import { type ListedLink, readLinksOf } from './links.ts'
+
+/** The most links of a text in the response. */
+const maxLinks = 20
+/** The most bytes of a text that is read for its words. `readLinksOf` reads no longer one. */
+const maxBytes = 524_288
+
+interface Backlink {
+  readonly node_id: string
+  readonly title: string
+  readonly commit_id?: string
+  readonly links: readonly (Pick<ListedLink, 'line' | 'column' | 'form' | 'embeds' | 'text' | 'target'> & LinkExcerpt)[]
+  readonly truncated: boolean
+}
+
+/**
+ * Lists the texts that link to this node. These are of nodes with a connection to it, sorted by id.
+ *
+ * @throws AppError as authorizeNode, busy; the signal's reason
+ */
+export async function listBacklinks(
+  deps: Deps,
+  context: RequestContext,
+  at: NodeAt,
+  { name, ...page }: Page & { readonly name?: string },
+): Promise<{ backlinks: readonly Backlink[]; total: number; limit: number; offset: number }> {
+  const access = await authorizeNode(deps, context.actor, at, 'public')
+  // A token that is limited to one node sees no other nodes.
+  if (access.onlyNode !== undefined) return { backlinks: [], ...pageOf(page, 0) }
+  const { orgId, nodeId } = at
+  const sources = await listLinkingNodes(deps.index.read, orgId, nodeId, page)
+  const backlinks: Backlink[] = []
+  for (const { id, title } of sources) {
+    const found = await linksFrom(deps, context, access, { from: id, to: nodeId, name })
+    if (found) backlinks.push({ node_id: id, title, ...found })
+  }
+  return { backlinks, ...pageOf(page, await countLinkingNodes(deps.index.read, orgId, nodeId)) }
+}
+
+interface Asked {
+  readonly from: string
+  readonly to: string
+  readonly name: string | undefined
+}
+
+/** Reads the links of one text to the node. Returns undefined if the text was deleted since. */
+async function linksFrom(
+  deps: Deps,
+  context: RequestContext,
+  { org, role, person }: OrgAccess,
+  { from, to, name }: Asked,
+): Promise<Omit<Backlink, 'node_id' | 'title'> | undefined> {
+  const access = await authorizeNodeInOrg(deps, { org, role, ...(person && { person }) }, from, 'public').catch(
+    unlessGone,
+  )
+  if (access === undefined) return undefined
+  const listed = await readLinksOf(deps, context, access, access.node.head).catch((error: unknown) => {
+    if (error instanceof AppError && error.code === 'too_large') return undefined
+    throw error
+  })
+  if (listed === undefined) return { links: [], truncated: true }
+  const { links, truncated, object_id, commit_id } = listed.body
+  const here = links.filter((link) => link.node?.id === to && (name === undefined || isNamed(link, name)))
+  const lines = here.length === 0 || !object_id ? [] : await linesAt(access, object_id)
+  return {
+    ...(commit_id && { commit_id }),
+    links: here.slice(0, maxLinks).map(({ line, column, form, embeds, text, target }) => ({
+      ...{ line, column, form, embeds, text, target },
+      ...excerptAt(lines, { line, column }),
+    })),
+    truncated: truncated || here.length > maxLinks,
+  }
+}
+
+function unlessGone(error: unknown): undefined {
+  if (!(error instanceof AppError) || error.code !== 'node_not_found') throw error
+}
+
+async function linesAt({ repo }: NodeAccess, oid: string): Promise<string[]> {
+  return linesOf((await readBlob(repo, oid, maxBytes)).toString('utf8'))
+}
+
+/** True for a wiki link whose name is this title. */
+function isNamed({ form, target }: ListedLink, name: string): boolean {
+  return form === 'wikilink' && folded(target.split('#')[0]?.trim() ?? '') === folded(name.trim())
+}
