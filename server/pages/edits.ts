@@ -67,16 +67,23 @@ export async function saveEdit(api: Api, path: NodePath, source: Source, edit: E
  *
  * @param source with `branches`, the beginning of its name, if the user may change only their own branches
  * @returns the number of the proposal
+ * @throws pull_request_exists: a repeated proposal is open; other errors of createBranch, createCommit and openPull
  */
 export async function proposeEdit(
   api: Api,
   path: NodePath,
-  source: Source & { readonly head: string; readonly slug: string; readonly branches?: string | undefined },
+  source: Source & {
+    readonly head: string
+    readonly slug: string
+    readonly branches?: string | undefined
+    /** The branch of a proposal that may be repeated. If it exists, its commit and proposal are kept. */
+    readonly branch?: string
+  },
   edit: Edit,
 ): Promise<number> {
   const { head: from, branches = '', slug } = source
   const changes = await changesOf(api, path, source, edit)
-  const branch = `${branches}proposals/${slug || 'node'}-${lettersOf(from, edit)}`
+  const branch = source.branch ?? `${branches}proposals/${slug || 'node'}-${lettersOf(from, edit)}`
   const isNew = await unless('branch_exists', api.createBranch({ path, body: { name: branch, from } }))
   try {
     const message = messageOf(edit)

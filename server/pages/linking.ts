@@ -149,7 +149,7 @@ async function resolveLinks(
   return { links: leading, isWhole: asked.length === unknown.size }
 }
 
-/** True if a connection was made from the link, or in an import from another link there. */
+/** True if a connection was made from the link or, in an import, from another one. */
 function isCovered(link: LeadingLink, held: readonly Connection[], before: LinksBefore['targets']): boolean {
   const { type, target, name = '' } = link
   const ofType = held.filter((one) => one.type === type && isMade(one))
@@ -186,7 +186,8 @@ function goneOf(
     const isReplaced = [...held, ...added].some(
       (other) => other.id !== one.id && leadsTo(other) && names.has(slugIn(other) ?? ''),
     )
-    return isNamed(had) && !isNamed(has) && isReplaced
+    // A link by a path may need the connection, because the node has no file of this name.
+    return isNamed(had) && !isNamed(has) && isReplaced && has.every(({ name }) => name !== undefined)
   })
 }
 
@@ -209,6 +210,12 @@ async function isAt(api: Api, path: NodePath, head: string | null, { id, type, t
 /** Returns the connection that a link with this name makes. */
 export function connectionOf(name: string, type: LinkType, target: string): MadeConnection {
   return { id: connectionId(keyOfName(name), type, target), target, type }
+}
+
+/** True if a connection holds links of this name at another node. */
+export async function isNameTaken(api: Api, path: NodePath, name: string, target: string): Promise<boolean> {
+  const held = await heldBy(api, path)
+  return held.some((one) => one.target !== target && isMade(one) && isOf(one, name))
 }
 
 /**

@@ -36,6 +36,7 @@ import { showPassword, takePassword } from './pages/password.tsx'
 import { showPeople } from './pages/people.tsx'
 import { showProposal, takeProposal } from './pages/proposal.tsx'
 import { showProposals } from './pages/proposal-list.tsx'
+import { showRename, takeRename } from './pages/rename.tsx'
 import { showRestore, takeRestore } from './pages/restore.tsx'
 import { showReset, showSignIn, showSignUp, takeReset, takeSignIn, takeSignOut, takeSignUp } from './pages/sign-in.tsx'
 import { showTokens, takeTokens } from './pages/tokens.tsx'
@@ -88,6 +89,7 @@ const routes: readonly Route[] = [
   { at: '/o/{org}/n/{node}/commits/{id}/restore', show: showRestore, take: takeRestore },
   { at: '/o/{org}/n/{node}/blame', show: showBlame },
   { at: '/o/{org}/n/{node}/edit', show: showEdit, take: takeEdit, formBytes: mostTextBytes },
+  { at: '/o/{org}/n/{node}/rename', show: showRename, take: takeRename },
   { at: '/o/{org}/n/{node}/proposals', show: showProposals },
   { at: '/o/{org}/n/{node}/proposals/{number}', show: showProposal, take: takeProposal, formBytes: mostTextBytes },
   { at: '/o/{org}/n/{node}/proposals/{number}/undo', show: showUndo, take: takeUndo },

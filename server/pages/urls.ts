@@ -3,7 +3,9 @@
 const segment = encodeURIComponent
 
 /** Path segments of a node's other pages. They cannot be slugs. */
-const pagesOfNodes: ReadonlySet<string> = new Set(['history', 'commits', 'blame', 'edit', 'proposals', 'settings'])
+const pagesOfNodes: ReadonlySet<string> = new Set([
+  ...['history', 'commits', 'blame', 'edit', 'rename', 'proposals', 'settings'],
+])
 
 export class Urls {
   /** The prefix of every path; '' without a prefix. */
@@ -68,6 +70,9 @@ export class Urls {
     `${this.commit(org, node, id)}/restore${branch === 'main' ? '' : `?branch=${segment(branch)}`}`
   /** `at`: as for `history`. */
   readonly blame = (org: string, node: string, at = 'main') => `${this.node(org, node)}/blame${atRevision(at)}`
+  /** The offer to write the new title in links. `from`: the title before. */
+  readonly rename = (org: string, node: string, from: string, offset = 0) =>
+    `${this.node(org, node)}/rename?from=${segment(from)}${offset > 0 ? `&offset=${offset}` : ''}`
   readonly edit = (org: string, node: string) => `${this.node(org, node)}/edit`
   /** The settings of one node. `section`: the anchor in the page. */
   readonly nodeSettings = (org: string, node: string, section?: string) =>

@@ -215,7 +215,8 @@ class Editor {
     await saveEdit(api, path, source, edit).catch((error: unknown) => {
       if (!(error instanceof Conflict) || error.code !== 'no_changes') throw error
     })
-    return page
+    const isRenamed = head !== null && edit.title !== source.title
+    return isRenamed ? `${page}/rename?from=${encodeURIComponent(source.title)}` : page
   }
 
   /** Shows both sides after a conflict. The server renders them in its answer to the plain form. */

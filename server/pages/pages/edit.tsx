@@ -50,7 +50,9 @@ export async function takeEdit(visit: PageContext): Promise<PageResult> {
     const isSaved = error instanceof AppError && error.code === 'no_changes' && form.get('act') === 'save'
     if (!isSaved) return again(...problemOf(error))
   }
-  return redirect(303, urls.node(at.org.id, at.node.id))
+  const isRenamed = form.get('act') === 'save' && written.title !== start.title
+  const next = isRenamed ? urls.rename(at.org.id, at.node.id, start.title) : urls.node(at.org.id, at.node.id)
+  return redirect(303, next)
 }
 
 /** Restores the line endings of `before`, which browsers change. Returns `before` if nothing else changed. */
@@ -184,7 +186,7 @@ function signedOutPage(visit: PageContext, written: Written): Page {
 }
 
 /** Reads the node at a commit; undefined if a form cannot hold its text. */
-async function sourceAt(api: Api, { path, node }: AtNode, head: string | null): Promise<Source | undefined> {
+export async function sourceAt(api: Api, { path, node }: AtNode, head: string | null): Promise<Source | undefined> {
   if (head === null) return { head, title: node.title, text: '', textPath: 'content.md' }
   const title = head === node.head ? node.title : await readTitle(api, path, head, node.title)
   for (const textPath of ['content.md', 'README.md']) {

@@ -153,7 +153,7 @@ interface ExistingProps {
   readonly named: string
 }
 
-/** Leads to the pages with this title, and offers to link to one of them instead. */
+/** Leads to the pages with this title. Offers to link to one of them instead. */
 function Existing({ visit: { urls }, beginning: { org, from }, existing, named }: ExistingProps) {
   const mayLink = from && named !== '' && !org.require_pull_requests
   return (

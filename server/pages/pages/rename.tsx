@@ -1,0 +1,280 @@
+/** Offers to write the new title of a page in links to it. `?from=`: the title before. */
+
+import { AppError } from '../../base/errors.ts'
+import { type Page, type PageContext, type PageResult, redirect } from '../page-context.ts'
+import { plural } from '../parts/dates.tsx'
+import { problemOf, RefusedPage } from '../parts/editor-form.tsx'
+import { type AtNode, NodePath, readAtNode } from '../parts/node-head.tsx'
+import { mayPropose, mayWrite } from '../parts/rights.ts'
+import {
+  type Linking,
+  type LinkingTexts,
+  listLinkingTexts,
+  type Outcome,
+  type Renamed,
+  renameIn,
+  whyNot,
+} from '../renaming.ts'
+import { sourceAt } from './edit.tsx'
+
+/** `title`: characters of a title. `texts`: texts of a form. `offset`: the last offset of the list. */
+const most = { title: 500, texts: 40, offset: 1_000_000 } as const
+
+export async function showRename(visit: PageContext): Promise<PageResult> {
+  const { api, urls, query } = visit
+  const begun = await begin(visit, query.get('from'))
+  if (!('renamed' in begun)) return begun
+  const { at, renamed } = begun
+  const offset = Math.min(most.offset, Number(/^\d{1,7}$/.exec(query.get('offset') ?? '')?.[0] ?? 0))
+  const found = await listLinkingTexts(api, renamed, offset)
+  if (found.texts.length === 0 && found.next === undefined && offset === 0)
+    return redirect(303, urls.node(at.org.id, at.node.id))
+  return offerPage(visit, at, renamed, found)
+}
+
+export async function takeRename(visit: PageContext): Promise<PageResult> {
+  const { form } = visit
+  const begun = await begin(visit, form.get('from'))
+  if (!('renamed' in begun)) return begun
+  const { at, renamed } = begun
+  const sent = [...new Set(form.getAll('text'))].slice(0, most.texts).map(textIn)
+  const results: Result[] = []
+  // One after the other: each is a commit that waits for its disk.
+  for (const text of sent) results.push(await renameOne(visit, at, renamed, text))
+  return resultPage(visit, at, renamed, results)
+}
+
+interface Begun {
+  readonly at: AtNode
+  readonly renamed: Renamed
+}
+
+/** Reads the node. Leads back, or refuses, if there is nothing to offer. */
+async function begin(visit: PageContext, name: string | null): Promise<Begun | PageResult> {
+  const { urls, person } = visit
+  if (person === undefined) throw new AppError('unauthenticated', 'Sign in to update links')
+  const at = await readAtNode(visit)
+  const { org, node } = at
+  const from = (name ?? '').trim().slice(0, most.title)
+  if (!mayPropose(org.role)) return refused(visit, at, 'You have read-only access.')
+  const why = from === '' ? 'same' : whyNot(node, from)
+  if (why === 'unlinkable')
+    return refused(
+      visit,
+      at,
+      'A link cannot be written with this title, because of a character in it or its length. Links keep the old name, and still lead here.',
+    )
+  if (why !== undefined) return redirect(303, urls.node(org.id, node.id))
+  return { at, renamed: { org_id: org.id, node_id: node.id, from, to: node.title } }
+}
+
+interface SentText {
+  readonly id: string
+  readonly head: string
+}
+
+/** Reads a page and its commit. @throws AppError bad_request */
+function textIn(sent: string): SentText {
+  const [, id, head] = /^([0-9a-f-]{36}) ([0-9a-f]{40})$/.exec(sent) ?? []
+  if (id === undefined || head === undefined) throw new AppError('bad_request', 'The form names an invalid page')
+  return { id, head }
+}
+
+interface Result {
+  readonly id: string
+  readonly title: string
+  readonly outcome: Outcome
+}
+
+async function renameOne(
+  visit: PageContext,
+  { org }: AtNode,
+  renamed: Renamed,
+  { id, head }: SentText,
+): Promise<Result> {
+  const { api } = visit
+  const path = { org_id: org.id, node_id: id }
+  const node = await api.getNode({ path }).catch((error: unknown) => {
+    if (error instanceof AppError && error.code === 'node_not_found') return undefined
+    throw error
+  })
+  if (node === undefined) return { id, title: id, outcome: { kind: 'failed', why: 'It was deleted.' } }
+  const { title, slug } = node
+  try {
+    const source = await sourceAt(api, { org, node, path }, head)
+    if (source === undefined)
+      return { id, title, outcome: { kind: 'failed', why: 'Its text cannot be edited here. Edit it in a clone.' } }
+    const propose = isProposed(org) ? { branches: org.branch_prefix ?? '' } : undefined
+    const outcome = await renameIn(api, renamed, { path, source: { ...source, head }, slug, propose })
+    return { id, title, outcome }
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'head_moved')
+      return { id, title, outcome: { kind: 'failed', why: 'It was changed at the same time. Try again.' } }
+    return { id, title, outcome: { kind: 'failed', why: problemOf(error)[0] } }
+  }
+}
+
+/** True if the visitor changes texts by proposals. */
+function isProposed({ role, require_pull_requests }: AtNode['org']): boolean {
+  return require_pull_requests || !mayWrite(role)
+}
+
+function offerPage(visit: PageContext, at: AtNode, renamed: Renamed, { texts, next }: LinkingTexts): Page {
+  const { urls } = visit
+  const { org, node } = at
+  const { from, to } = renamed
+  const back = urls.node(org.id, node.id)
+  return {
+    ...{ kind: 'page', facts: { at, texts, next, from }, place: { org, crumb: node.title } },
+    head: { title: `Update links to ${to} · ${org.name}`, noIndex: true },
+    body: () => (
+      <main id="main" class="page renaming">
+        <NodePath visit={visit} at={at} />
+        <h1>Update links</h1>
+        <p class="lede">
+          “{from}” is now “{to}”. These pages link to it by the old name.
+        </p>
+        <p class="why">
+          Their links still lead here. You can also write the new name in their texts.
+          {isProposed(org) && ' Each change becomes a proposal, which somebody else merges.'}
+        </p>
+        <form method="post" action={urls.rename(org.id, node.id, from)}>
+          <input type="hidden" name="from" value={from} />
+          <ul class="linking">
+            {texts.map((text) => (
+              <LinkingText text={text} href={urls.node(org.id, text.node_id)} />
+            ))}
+          </ul>
+          {texts.length === 0 && <p class="why">None of these pages has the old name.</p>}
+          <div class="editor-acts">
+            {texts.length > 0 && (
+              <button class="btn go" type="submit">
+                Update links
+              </button>
+            )}
+            <a class="btn quiet" href={back}>
+              {texts.length > 0 ? 'Not now' : 'Back'}
+            </a>
+            {next !== undefined && <a href={urls.rename(org.id, node.id, from, next)}>More pages</a>}
+          </div>
+        </form>
+      </main>
+    ),
+  }
+}
+
+/** Links of a text that are shown. */
+const shownLinks = 3
+
+function LinkingText({ text: { node_id, commit_id, title, links }, href }: { text: Linking; href: string }) {
+  const field = `text-${node_id}`
+  return (
+    <li>
+      <input type="checkbox" id={field} name="text" value={`${node_id} ${commit_id ?? ''}`} checked />
+      <div>
+        <label for={field}>{title}</label>{' '}
+        <a href={href} aria-label={`Open ${title}`}>
+          Open
+        </a>
+        {links.slice(0, shownLinks).map(({ before, after, text, target, embeds }) => (
+          <p>
+            {before}
+            <mark>
+              {embeds ? '!' : ''}[[{target}
+              {text && `|${text}`}]]
+            </mark>
+            {after}
+          </p>
+        ))}
+        {links.length > shownLinks && <p class="why">and {plural(links.length - shownLinks, 'more link')}</p>}
+      </div>
+    </li>
+  )
+}
+
+function resultPage(visit: PageContext, at: AtNode, { from, to }: Renamed, results: readonly Result[]): Page {
+  const { urls } = visit
+  const { org, node } = at
+  const of = (kind: Outcome['kind']) => results.filter(({ outcome }) => outcome.kind === kind)
+  const [done, proposed, failed] = [of('done'), of('proposed'), of('failed')]
+  const page = ({ id, title }: Result) => <a href={urls.node(org.id, id)}>{title}</a>
+  return {
+    ...{ kind: 'page', facts: { at, results }, place: { org, crumb: node.title } },
+    head: { title: `Update links to ${to} · ${org.name}`, noIndex: true },
+    body: () => (
+      <main id="main" class="page renaming">
+        <NodePath visit={visit} at={at} />
+        <h1>Update links</h1>
+        {results.length === 0 && <p class="lede">You have selected no page, so nothing was changed.</p>}
+        <Results title={`Updated: ${plural(done.length, 'page')}`} of={done} item={page} />
+        <Results
+          title={`Proposed: ${plural(proposed.length, 'page')}`}
+          of={proposed}
+          item={(one) => (
+            <>
+              {page(one)}
+              {one.outcome.kind === 'proposed' && (
+                <>
+                  {': '}
+                  <a href={urls.proposal(org.id, one.id, one.outcome.number)}>proposal #{one.outcome.number}</a>
+                </>
+              )}
+            </>
+          )}
+        />
+        <Results
+          title={`Not updated: ${plural(failed.length, 'page')}`}
+          of={failed}
+          item={(one) => (
+            <>
+              {page(one)}
+              {one.outcome.kind === 'failed' && <span class="why"> {one.outcome.why}</span>}
+            </>
+          )}
+        />
+        <div class="editor-acts">
+          <a class="btn go" href={urls.node(org.id, node.id)}>
+            Open {to}
+          </a>
+          <a class="btn" href={urls.rename(org.id, node.id, from)}>
+            {failed.length > 0 ? 'Try again' : 'Show links with the old name'}
+          </a>
+        </div>
+      </main>
+    ),
+  }
+}
+
+interface ResultsProps {
+  readonly title: string
+  readonly of: readonly Result[]
+  readonly item: (one: Result) => preact.ComponentChild
+}
+
+function Results({ title, of, item }: ResultsProps) {
+  if (of.length === 0) return null
+  return (
+    <section>
+      <h2>{title}</h2>
+      <ul>
+        {of.map((one) => (
+          <li>{item(one)}</li>
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+function refused(visit: PageContext, at: AtNode, says: string): Page {
+  const { org, node } = at
+  const isReader = !mayPropose(org.role)
+  return {
+    ...{ kind: 'page', status: isReader ? 403 : 200, facts: { at, says }, place: { org, crumb: node.title } },
+    head: { title: `Update links to ${node.title} · ${org.name}`, noIndex: true },
+    body: () => (
+      <RefusedPage title={node.title} says={says} back={visit.urls.node(org.id, node.id)}>
+        <NodePath visit={visit} at={at} />
+      </RefusedPage>
+    ),
+  }
+}
