@@ -149,7 +149,7 @@ async function resolveLinks(
   return { links: leading, isWhole: asked.length === unknown.size }
 }
 
-/** True if a connection was made from the link or, in an import, from another one. */
+/** True if the link, or another one in an import, has a connection. */
 function isCovered(link: LeadingLink, held: readonly Connection[], before: LinksBefore['targets']): boolean {
   const { type, target, name = '' } = link
   const ofType = held.filter((one) => one.type === type && isMade(one))

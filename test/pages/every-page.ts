@@ -20,6 +20,11 @@ export async function listPages(ann: PersonClient): Promise<ShownPage[]> {
   const krill = await nodeOf('Krill', 'Small crustaceans.')
   const whales = await nodeOf('Whales', '# Whales\n\nLarge mammals that eat [[Krill]].\n\n## Where\n\nIn the sea.\n')
   await made(ann.put(`/orgs/${org}/nodes/${krill}/parents/${whales}`, {}))
+  const shrimp = await nodeOf('Prawns', 'Ten legs.')
+  const menu = await nodeOf('Menu', 'Whales would order **fried** [[Prawns|prawns]]. So would we.\n')
+  const link = { id: 'prawns', target: shrimp, type: 'links_to' }
+  await made(ann.post(`/orgs/${org}/nodes/${menu}/connections`, link))
+  await made(ann.patch(`/orgs/${org}/nodes/${shrimp}`, { title: 'Shrimp' }))
   const tree = `/orgs/${org}/nodes/${whales}`
   const commit = (branch: string, path: string, content: string) =>
     made(
@@ -62,6 +67,8 @@ export async function listPages(ann: PersonClient): Promise<ShownPage[]> {
     { name: 'node-at-commit', path: `${at}?at=${first}` },
     { name: 'edit', path: `${at}/edit` },
     { name: 'new-node', path: `/o/${org}/new` },
+    { name: 'new-node-twin', path: `/o/${org}/new?title=Krill&from=${whales}` },
+    { name: 'rename', path: `/o/${org}/n/${shrimp}/rename?from=Prawns` },
     { name: 'graph', path: `/o/${org}/graph` },
     { name: 'org-proposals', path: `/o/${org}/proposals?status=all` },
     { name: 'history', path: `${at}/history` },
