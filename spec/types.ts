@@ -4370,6 +4370,8 @@ export interface components {
             object_id: components["schemas"]["Oid"];
             /** @description The Git file mode, such as `100644`. */
             mode: string;
+            /** @description The size in bytes. Only with `sizes=true`, and absent for a submodule. */
+            size?: number;
         };
         /** @description A page of files. */
         TreeEntityPage: {
@@ -9485,6 +9487,11 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description Number of items to skip. */
                 offset?: components["parameters"]["offset"];
+                /**
+                 * @description True adds the size of each file of the page.
+                 * @example true
+                 */
+                sizes?: boolean;
             };
             header?: never;
             path: {

@@ -20,10 +20,11 @@ const entries = [
   'server/pages/welcome-dark.webp',
   'server/pages/client/theme.ts',
   'server/pages/client/page.ts',
+  'server/pages/client/menu.ts',
   'server/pages/client/diagrams.ts',
   'server/pages/client/diagram-frame.ts',
 ]
-const [style, icon, light, dark, theme, page, diagrams, frame] = entries
+const [style, icon, light, dark, theme, page, menu, diagrams, frame] = entries
 
 /**
  * Packages that are replaced in browsers.
@@ -72,7 +73,10 @@ export async function buildAssets() {
   const builds = await Promise.all([
     build({ ...common, entryPoints: [style, icon, light, dark] }),
     build({ ...common, entryPoints: [theme], format: 'iife' }),
-    build({ ...common, entryPoints: [page, diagrams], format: 'esm', splitting: true, plugins: [withoutColourNames] }),
+    build({
+      ...{ ...common, entryPoints: [page, menu, diagrams], format: 'esm' },
+      ...{ splitting: true, plugins: [withoutColourNames] },
+    }),
     build({ ...common, entryPoints: [frame], format: 'esm', splitting: true, chunkNames: 'diagram-part.[hash]' }),
   ])
   const outputs = builds.flatMap(({ outputFiles }) => outputFiles)

@@ -13,6 +13,7 @@ const limits = kibibytes({
   invitation: 1,
   copy: 1,
   times: 1,
+  menu: 1,
   review: 5,
   search: 9,
   diagrams: 3,

@@ -65,28 +65,48 @@ export async function saveEdit(api: Api, path: NodePath, source: Source, edit: E
  * conflict. Its name follows from the edit, so a form that is sent twice opens one proposal. The branch is deleted again
  * if a later step is refused.
  *
- * @param source with `branches`, the beginning of its name, if the user may change only their own branches
  * @returns the number of the proposal
  * @throws pull_request_exists: a repeated proposal is open; other errors of createBranch, createCommit and openPull
  */
 export async function proposeEdit(
   api: Api,
   path: NodePath,
-  source: Source & {
-    readonly head: string
-    readonly slug: string
-    readonly branches?: string | undefined
-    /** The branch of a proposal that may be repeated. If it exists, its commit and proposal are kept. */
-    readonly branch?: string
-  },
+  source: Source & ProposalStart,
   edit: Edit,
 ): Promise<number> {
+  return proposeChanges(api, path, source, {
+    changes: await changesOf(api, path, source, edit),
+    message: messageOf(edit),
+  })
+}
+
+/** The node from which a proposal starts. */
+export interface ProposalStart {
+  readonly head: string
+  readonly slug: string
+  /** The beginning of the branch's name, if the user may change only their own branches. */
+  readonly branches?: string | undefined
+  /** The branch of a proposal that may be repeated. If it exists, its commit and proposal are kept. */
+  readonly branch?: string
+}
+
+/** File changes and their commit message. */
+export interface Commit {
+  readonly changes: Changes
+  readonly message: string
+}
+
+/** Commits to a new branch and opens a proposal, as `proposeEdit` does. @returns the number of the proposal */
+export async function proposeChanges(
+  api: Api,
+  path: NodePath,
+  source: ProposalStart,
+  { changes, message }: Commit,
+): Promise<number> {
   const { head: from, branches = '', slug } = source
-  const changes = await changesOf(api, path, source, edit)
-  const branch = source.branch ?? `${branches}proposals/${slug || 'node'}-${lettersOf(from, edit)}`
+  const branch = source.branch ?? `${branches}proposals/${slug || 'node'}-${lettersOf([from, changes, message])}`
   const isNew = await unless('branch_exists', api.createBranch({ path, body: { name: branch, from } }))
   try {
-    const message = messageOf(edit)
     const commit = api.createCommit({ path: { ...path, branch }, body: { message, changes, expected_head: from } })
     // If the branch has moved, the same edit was sent twice, and the other request has committed it.
     await unless('head_moved', commit)
@@ -174,24 +194,26 @@ async function changesOf(api: Api, path: NodePath, source: Source, edit: Edit): 
   return [
     // If nothing differs, the text is sent anyway, so that the service answers no_changes.
     ...(edit.text === text && edit.title !== title ? [] : [put(textPath, edit.text)]),
-    ...(edit.title === title && head !== null ? [] : [put('node.json', await nodeJson(api, path, head, edit.title))]),
+    ...(edit.title === title && head !== null
+      ? []
+      : [put('node.json', await nodeJson(api, path, head, { title: edit.title }))]),
     ...added.map(({ id, ...connection }) => put(`connections/${id}.json`, asJson(connection))),
     ...removed.map((id) => ({ action: 'delete', path: `connections/${id}.json` }) as const),
     ...edit.files.map((file) => ({ action: 'put', ...file, encoding: 'base64' }) as const),
   ]
 }
 
-/** Returns node.json with this title and its other fields unchanged. */
-async function nodeJson(api: Api, path: NodePath, head: string | null, title: string): Promise<string> {
-  if (head === null) return asJson({ title })
+/** Returns node.json of a commit with these fields and its other fields unchanged. */
+export async function nodeJson(api: Api, path: NodePath, head: string | null, fields: object): Promise<string> {
+  if (head === null) return asJson(fields)
   const json = await api.getFile({ path: { ...path, branch: head, path: 'node.json' } }).catch((error: unknown) => {
     if (codeOf(error) === 'file_not_found') return { content: '{}' }
     throw error
   })
   try {
-    return asJson({ ...JSON.parse(json.content), title })
+    return asJson({ ...JSON.parse(json.content), ...fields })
   } catch {
-    return asJson({ title })
+    return asJson(fields)
   }
 }
 
@@ -201,7 +223,7 @@ function numberIn(error: unknown): number {
   return Number((facts ?? problem)?.number)
 }
 
-function asJson(value: object): string {
+export function asJson(value: object): string {
   return `${JSON.stringify(value, null, 2)}\n`
 }
 
@@ -209,10 +231,9 @@ function messageOf({ message, title }: Edit): string {
   return message.trim() || `Edit ${title}`
 }
 
-/** Returns letters that follow from an edit and the commit that it began at. */
-function lettersOf(head: string, { title, text, message, files }: Edit): string {
-  const digest = hexDigest(JSON.stringify([head, title, text, message.trim(), files]))
-  const digits = digest.slice(0, most.letters)
+/** Returns letters that follow from a commit and the one that it began at. */
+function lettersOf(facts: readonly unknown[]): string {
+  const digits = hexDigest(JSON.stringify(facts)).slice(0, most.letters)
   return [...digits].map((digit) => String.fromCharCode(97 + Number.parseInt(digit, 16))).join('')
 }
 

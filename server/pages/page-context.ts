@@ -2,6 +2,7 @@
 
 import type { VNode } from 'preact'
 import type { Api } from '../../spec/client/api.ts'
+import type { SentFile } from '../http/contract/multipart.ts'
 import type { Credential } from '../http/in-process.ts'
 import type { Urls } from './urls.ts'
 
@@ -14,6 +15,8 @@ export interface PageContext {
   readonly query: URLSearchParams
   /** The fields of the form; empty if no form was sent. */
   readonly form: URLSearchParams
+  /** The files of the form, in order. */
+  readonly files: readonly SentFile[]
   readonly urls: Urls
   /** The path and query of the request, as the browser sees them. */
   readonly here: string

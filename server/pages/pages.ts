@@ -7,6 +7,7 @@ import type { BrowserCookies } from '../http/browser-cookies.ts'
 import { baseUrl, publicPath } from '../http/connection/base-url.ts'
 import { readForm } from '../http/contract/bodies.ts'
 import { showErrorsBy } from '../http/contract/error-responses.ts'
+import { hasUploads, readUploads } from '../http/contract/multipart.ts'
 import { findPath } from '../http/contract/spec.ts'
 import { type Answering, type Credential, createInProcessApi } from '../http/in-process.ts'
 import { note } from '../http/log/request-notes.ts'
@@ -28,6 +29,7 @@ import { showMembers, takeMembers } from './pages/members.tsx'
 import { errorPage } from './pages/missing.tsx'
 import { showNew, takeNew } from './pages/new-node.tsx'
 import { showNode } from './pages/node.tsx'
+import { showNodeSettings, takeNodeSettings } from './pages/node-settings.tsx'
 import { showOrg, takeExample } from './pages/org.tsx'
 import { showOrgChanges } from './pages/org-changes.tsx'
 import { showOrgProposals } from './pages/org-proposals.tsx'
@@ -40,6 +42,7 @@ import { showRename, takeRename } from './pages/rename.tsx'
 import { showRestore, takeRestore } from './pages/restore.tsx'
 import { showReset, showSignIn, showSignUp, takeReset, takeSignIn, takeSignOut, takeSignUp } from './pages/sign-in.tsx'
 import { showTokens, takeTokens } from './pages/tokens.tsx'
+import { showTrash, takeTrash } from './pages/trash.tsx'
 import { showUndo, takeUndo } from './pages/undo.tsx'
 import { pageHtml, sendResult, setPageHeaders } from './render.tsx'
 import { Urls } from './urls.ts'
@@ -54,6 +57,8 @@ interface Route {
   readonly take?: MakePage
   /** Limit of the form's body in bytes, if the default is too small. */
   readonly formBytes?: number
+  /** True if the form may have files. */
+  readonly hasUploads?: boolean
 }
 
 /** Maximum bytes of a form with a text. The text has 262,144 UTF-16 units of at most 9 bytes each. */
@@ -81,6 +86,7 @@ const routes: readonly Route[] = [
   { at: '/o/{org}/proposals', show: showOrgProposals },
   { at: '/o/{org}/changes', show: showOrgChanges },
   { at: '/o/{org}/members', show: showPeople },
+  { at: '/o/{org}/trash', show: showTrash, take: takeTrash },
   { at: '/o/{org}/changes.atom', show: showFeed },
   { at: '/o/{org}/sitemap.xml', show: showSitemap },
   { at: '/o/{org}/n/{node}', show: showNode },
@@ -90,6 +96,7 @@ const routes: readonly Route[] = [
   { at: '/o/{org}/n/{node}/blame', show: showBlame },
   { at: '/o/{org}/n/{node}/edit', show: showEdit, take: takeEdit, formBytes: mostTextBytes },
   { at: '/o/{org}/n/{node}/rename', show: showRename, take: takeRename },
+  { at: '/o/{org}/n/{node}/settings', show: showNodeSettings, take: takeNodeSettings, hasUploads: true },
   { at: '/o/{org}/n/{node}/proposals', show: showProposals },
   { at: '/o/{org}/n/{node}/proposals/{number}', show: showProposal, take: takeProposal, formBytes: mostTextBytes },
   { at: '/o/{org}/n/{node}/proposals/{number}/undo', show: showUndo, take: takeUndo },
@@ -168,15 +175,26 @@ async function answer(parts: Parts, req: Request, res: Response, path: string): 
   }
   const isOurs = isFromPage(req, deps.config.publicUrl)
   if (!isRead && !isOurs) throw new AppError('forbidden', 'Forms are accepted only from pages of this service')
-  const form = isRead ? undefined : await readForm(req, res, found?.route.formBytes)
+  const sent = isRead ? undefined : await readSent(req, res, found?.route)
   // The answer to a form may contain a secret.
   if (!isRead) res.set('Cache-Control', 'no-store')
   const credential = await credentialOf(parts, req, res, isOurs || isNavigation(req))
   await parts.countRequest(req, res, credential?.person.id)
-  const visit = visitOf(parts, { ...asking, credential }, { params: found?.params ?? {}, ...(form && { form }) })
+  const visit = visitOf(parts, { ...asking, credential }, { params: found?.params ?? {}, ...sent })
   showErrorsTo(visit, res)
   if (make === undefined) throw new AppError('not_found', 'There is no page at this URL')
   await sendResult(req, res, visit, await make(visit).catch(asMissing))
+}
+
+/** Reads the form that was sent. */
+async function readSent(
+  req: Request,
+  res: Response,
+  { formBytes, hasUploads: takesFiles = false }: Partial<Route> = {},
+): Promise<Pick<PageContext, 'form' | 'files'>> {
+  if (!takesFiles || !hasUploads(req)) return { form: await readForm(req, res, formBytes), files: [] }
+  const { fields, files } = await readUploads(req, res)
+  return { form: fields, files }
 }
 
 function showErrorsTo(visit: PageContext, res: Response): void {
@@ -223,7 +241,11 @@ interface Asking {
   readonly credential: Credential
 }
 
-function visitOf(parts: Parts, asking: Asking, more: Pick<Partial<PageContext>, 'params' | 'form'>): PageContext {
+function visitOf(
+  parts: Parts,
+  asking: Asking,
+  more: Pick<Partial<PageContext>, 'params' | 'form' | 'files'>,
+): PageContext {
   const { req, res, credential } = asking
   const [, query = ''] = req.url.split('?', 2)
   return {
@@ -231,6 +253,7 @@ function visitOf(parts: Parts, asking: Asking, more: Pick<Partial<PageContext>, 
     person: credential?.person,
     params: {},
     form: new URLSearchParams(),
+    files: [],
     ...more,
     query: new URLSearchParams(query),
     urls: new Urls(publicPath(res, ''), baseUrl(parts.deps.config.publicUrl, req)),

@@ -1173,6 +1173,8 @@ export interface components {
             readonly object_id: components["schemas"]["Oid"];
             /** @description The Git file mode, such as `100644`. */
             readonly mode: string;
+            /** @description The size in bytes. Only with `sizes=true`, and absent for a submodule. */
+            readonly size?: number;
         };
         /** @description A page of files. */
         readonly TreeEntityPage: {
@@ -4636,6 +4638,8 @@ export interface operations {
                 readonly limit?: components["parameters"]["limit"];
                 /** @description Number of items to skip. */
                 readonly offset?: components["parameters"]["offset"];
+                /** @description True adds the size of each file of the page. */
+                readonly sizes?: boolean;
             };
             readonly header?: never;
             readonly path: {

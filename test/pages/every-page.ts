@@ -48,6 +48,8 @@ export async function listPages(ann: PersonClient): Promise<ShownPage[]> {
   const [head, first] = [commits.at(0).id, commits.at(-1).id]
   const at = `/o/${org}/n/${whales}`
   const { id: empty } = await made(ann.post('/orgs', { name: 'Empty' }))
+  const gone = await nodeOf('A whale of a title: <b>bold</b> & "quoted", '.repeat(6), 'Gone.')
+  await made(ann.delete(`/orgs/${org}/nodes/${gone}`))
   return [
     { name: 'welcome', path: '/', isAnonymous: true },
     { name: 'sign-in', path: '/sign-in', isAnonymous: true },
@@ -84,6 +86,8 @@ export async function listPages(ann: PersonClient): Promise<ShownPage[]> {
     { name: 'proposal-commits', path: `${at}/proposals/3?tab=commits` },
     { name: 'settings', path: `/o/${org}/settings/general` },
     { name: 'members', path: `/o/${org}/settings/members` },
+    { name: 'trash', path: `/o/${org}/trash?deleted=${gone}` },
+    { name: 'node-settings', path: `${at}/settings?parent=krill&target=krill` },
     { name: 'join', path: '/join', isAnonymous: true },
     { name: 'join-signed-in', path: '/join' },
     { name: 'tokens', path: '/me/tokens' },

@@ -58,7 +58,7 @@ describe('a page says what holds', () => {
         return links.length
       }),
     )
-    expect(found).to.deep.equal([0, 0, 0, 2, 2])
+    expect(found).to.deep.equal([0, 0, 0, 3, 3])
   })
 
   it('of who changed it, when and how often, at the revision that is shown', async () => {

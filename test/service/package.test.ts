@@ -54,6 +54,7 @@ describe('the package', () => {
           'map.js',
           'map-edges.js',
           'map-titles.js',
+          'menu.js',
           'page.js',
           'preview.js',
           'review.js',

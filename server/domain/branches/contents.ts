@@ -1,6 +1,6 @@
 /** The contents of branches: trees, files, objects, history, commits. */
 import { isGitError } from '../../../gitstore/errors.ts'
-import { readBlob } from '../../../gitstore/objects/objects.ts'
+import { readBlob, readInfo } from '../../../gitstore/objects/objects.ts'
 import { type FileEntry, findEntry, listFiles } from '../../../gitstore/objects/trees.ts'
 import { isOid, type Oid, type Repo } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../base/deps.ts'
@@ -34,17 +34,21 @@ const tooManyFiles =
  *
  * @throws AppError as authorizeNode, branch_not_found, too_large, busy; the signal's reason
  */
-export async function listEntities(deps: Deps, context: RequestContext, at: BranchAt, page: Page) {
+export async function listEntities(
+  deps: Deps,
+  context: RequestContext,
+  at: BranchAt,
+  { sizes = false, ...page }: Page & { readonly sizes?: boolean },
+) {
   const { nodeId, branch } = at
   const access = await authorizeNode(deps, context.actor, at, 'public')
   const head = await resolveRevision(access, branch)
   const files = head === null ? [] : await listTree(access.repo, head, createLargeRead(context))
-  const entities = slice(files, page).map(({ path, oid, mode }) => ({
-    ...entityAt(path, nodeId),
-    entity_key: path,
-    object_id: oid,
-    mode,
-  }))
+  const entities = []
+  for (const { path, oid, mode } of slice(files, page)) {
+    const size = sizes && mode !== '160000' ? { size: (await readInfo(access.repo, oid)).size } : {}
+    entities.push({ ...entityAt(path, nodeId), entity_key: path, object_id: oid, mode, ...size })
+  }
   return {
     node_id: nodeId,
     branch,

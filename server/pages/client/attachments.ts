@@ -1,11 +1,10 @@
 /** Attaches files that are pasted or dropped into a text, as `files/<name>` with a link. */
 
 import type { Attachment } from '../edits.ts'
+import { freePath } from '../text/attached-names.ts'
 
 /** Maximum bytes of one file, and of all files of a commit. A request may have 16 MiB, and base64 adds a third. */
 const most = { file: 10 * 1_048_576, all: 11 * 1_048_576 } as const
-/** Maximum characters of a name. */
-const longestName = 100
 
 interface Attached {
   readonly problem?: string
@@ -26,19 +25,6 @@ export async function attachFile(file: File, others: readonly Attachment[]): Pro
     return { attachment: { path, content: await asBase64(file) }, link: `${mark}[${labelOf(name)}](${path})` }
   } catch {
     return { problem: `${name} could not be read.`, link: '' }
-  }
-}
-
-/** Returns a free path that needs no escaping in Markdown. Adds the time to pasted pictures, all called image.png. */
-function freePath(name: string, taken: ReadonlySet<string>): string {
-  const plain = name.normalize('NFC').replace(/[^\p{L}\p{M}\p{N}._-]+/gu, '-')
-  const trimmed = plain.replace(/^[.-]+/, '') || 'file'
-  const [, base = trimmed, ending = ''] = /^(.+?)(\.[\w]{1,10})?$/u.exec(trimmed) ?? []
-  const stem = base.slice(0, longestName)
-  const dated = stem === 'image' ? `image-${new Date().toISOString().slice(0, 19).replace(/\D/g, '')}` : stem
-  for (let count = 1; ; count++) {
-    const path = `files/${dated}${count === 1 ? '' : `-${count}`}${ending}`
-    if (!taken.has(path)) return path
   }
 }
 

@@ -1,6 +1,7 @@
 /** One node: text, path and neighbours. `?at=` selects a branch, tag or commit. */
 
 import { createHash } from 'node:crypto'
+import type { VNode } from 'preact'
 import type { Api } from '../../../spec/client/api.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import { assetName } from '../assets.ts'
@@ -9,6 +10,7 @@ import { plural, When } from '../parts/dates.tsx'
 import { Icon } from '../parts/icons.tsx'
 import { neighboursOf } from '../parts/neighbours.tsx'
 import type { AtNode } from '../parts/node-head.tsx'
+import { PageMenu } from '../parts/page-menu.tsx'
 import { Rail } from '../parts/rail.tsx'
 import { findOnMain } from '../parts/restore-link.tsx'
 import { mayEdit, mayWrite } from '../parts/rights.ts'
@@ -80,6 +82,7 @@ export async function showNode(visit: PageContext): Promise<PageResult> {
                 latest={history.history[0]}
                 time={revision === 'main' ? node.updated_at : history.history[0]?.created_at}
                 proposals={proposals}
+                menu={<PageMenu {...{ visit, node, revision }} role={org.role} textPath={version.textPath} />}
               />
               {revision !== 'main' && <AsItWas visit={visit} node={node} revision={revision} restorable={restorable} />}
               <div class="prose" dangerouslySetInnerHTML={{ __html: shown.html }} />
@@ -234,9 +237,10 @@ interface MetaProps {
   /** The time of the last change. */
   readonly time: string | undefined
   readonly proposals: Proposals
+  readonly menu: VNode
 }
 
-function Meta({ visit: { urls }, node, may, revision, commits, latest, time, proposals }: MetaProps) {
+function Meta({ visit: { urls }, node, may, revision, commits, latest, time, proposals, menu }: MetaProps) {
   const { org_id, id, tags } = node
   const { open, all } = proposals
   return (
@@ -262,19 +266,20 @@ function Meta({ visit: { urls }, node, may, revision, commits, latest, time, pro
           {tag}
         </a>
       ))}
-      {revision === 'main' && may.edit && (
-        <span class="act">
-          {may.write && (
-            <a class="btn small" href={urls.newNode(org_id, { parent: id })}>
-              New child node
-            </a>
-          )}
+      <span class="act">
+        {revision === 'main' && may.write && (
+          <a class="btn small" href={urls.newNode(org_id, { parent: id })}>
+            New child node
+          </a>
+        )}
+        {revision === 'main' && may.edit && (
           <a class="btn small" href={urls.edit(org_id, id)} data-key="e">
             <Icon name="pen" size={14} />
             {may.write ? 'Edit' : 'Propose a change'}
           </a>
-        </span>
-      )}
+        )}
+        {menu}
+      </span>
     </div>
   )
 }

@@ -5,6 +5,7 @@ import type { AnswerOf } from '../../http/in-process.ts'
 import { type Page, type PageContext, type PageResult, param } from '../page-context.ts'
 import { Field, field, submitForm, Tabs, type Trouble, TroubleOf } from '../parts/forms.tsx'
 import { countOpen, OrgTabs } from '../parts/org-tabs.tsx'
+import { mayDelete } from '../parts/rights.ts'
 import type { Urls } from '../urls.ts'
 
 type Org = AnswerOf<'getOrg'>
@@ -161,10 +162,14 @@ async function generalPage(visit: PageContext, trouble?: Trouble): Promise<Page>
               </form>
               <Publishing org={org} urls={urls} action={action} />
               <Rules org={org} action={action} />
+              <TrashLink org={org} urls={urls} />
               <Deletion org={org} action={action} trouble={trouble} />
             </>
           ) : (
-            <p>Only owners can change these settings. Your role: {org.role}.</p>
+            <>
+              <p>Only owners can change these settings. Your role: {org.role}.</p>
+              {mayDelete(org.role) && <TrashLink org={org} urls={urls} />}
+            </>
           )}
         </main>
       </>
@@ -229,6 +234,20 @@ function Rules({ org, action }: { readonly org: Org; readonly action: string }) 
           Save rule
         </button>
       </form>
+    </section>
+  )
+}
+
+function TrashLink({ org, urls }: { readonly org: Org; readonly urls: Urls }) {
+  return (
+    <section>
+      <h2>Trash</h2>
+      <p>Deleted pages are kept for a while, and can be restored.</p>
+      <p>
+        <a class="btn" href={urls.trash(org.id)}>
+          Open the trash
+        </a>
+      </p>
     </section>
   )
 }

@@ -11,6 +11,11 @@ export function mayWrite(role: string | undefined): boolean {
   return mayPropose(role) && role !== 'contributor'
 }
 
+/** True if a member with this role may delete and restore nodes. */
+export function mayDelete(role: string | undefined): boolean {
+  return role === 'maintainer' || role === 'owner'
+}
+
 /** True if a member with this role may propose changes of nodes. */
 export function mayPropose(role: string | undefined): boolean {
   return role !== undefined && role !== 'reader'

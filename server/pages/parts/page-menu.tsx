@@ -1,0 +1,54 @@
+/** The menu of a page: all that the visitor may do with it. It opens without script. */
+
+import { assetName } from '../assets.ts'
+import type { PageContext } from '../page-context.ts'
+import { Icon } from './icons.tsx'
+import { mayDelete, mayEdit } from './rights.ts'
+import { type SectionName, sections } from './settings-section.tsx'
+
+interface MenuProps {
+  readonly visit: PageContext
+  readonly node: { readonly org_id: string; readonly id: string; readonly slug: string; readonly head?: string }
+  readonly role: string | undefined
+  /** The branch, tag or commit that is shown. */
+  readonly revision: string
+  /** The file with the text; undefined without one. */
+  readonly textPath: string | undefined
+}
+
+export function PageMenu({ visit: { urls }, node, role, revision, textPath }: MenuProps) {
+  const { org_id, id, slug, head } = node
+  const isMain = revision === 'main'
+  const section = (name: SectionName) => <a href={urls.nodeSettings(org_id, id, name)}>{sections[name]}</a>
+  return (
+    <details class="menu page-menu">
+      <summary class="btn small" aria-label="More actions">
+        <Icon name="more" size={16} />
+      </summary>
+      <div class="menu-items">
+        {isMain && mayEdit(role, head) && head !== undefined && (
+          <div>
+            {section('move')}
+            {section('tags')}
+            {section('properties')}
+            {section('files')}
+            {section('links')}
+          </div>
+        )}
+        <div>
+          <button type="button" hidden data-copy-link={urls.absolute(urls.node(org_id, id, slug))}>
+            Copy link
+          </button>
+          {textPath !== undefined && (
+            <a href={urls.raw(org_id, id, revision, textPath)} download={`${slug || 'page'}.md`}>
+              Download Markdown
+            </a>
+          )}
+          {head !== undefined && <a href={urls.history(org_id, id, revision)}>History</a>}
+        </div>
+        {isMain && mayDelete(role) && <div>{section('delete')}</div>}
+      </div>
+      <script type="module" src={urls.asset(assetName('menu.js'))} />
+    </details>
+  )
+}
