@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'
-import { ann, newVisitor, useScene } from './scene.ts'
+import { ann, expectSound, newVisitor, signIn, useScene } from './scene.ts'
 
 const marker = 'ranAnything'
 const run = `window.${marker}=1`
@@ -97,6 +97,27 @@ describe('hostile texts', () => {
       expect(await page.evaluate(`window.${marker}`), path).to.equal(undefined)
     }
     expect(faults).to.deep.equal([])
+    await visitor.context.close()
+  })
+
+  it('widen no page of their organisation, however long their words are', async () => {
+    const word = 'W'.repeat(200)
+    const { id: org } = await made(ann.post('/orgs', { name: word, description: 'D'.repeat(2_000), published: true }))
+    await made(ann.post(`/orgs/${org}/nodes`, { title: 'T'.repeat(500), text_content: `# ${word}\n\n${word}\n` }))
+    const nodes = [1, 2].map((at) => ({ title: `${word}${at}`, message: 'm'.repeat(900) }))
+    await made(ann.post(`/orgs/${org}/nodes/batch`, { nodes }))
+    await made(ann.post(`/orgs/${org}/nodes/batch`, { nodes: [{ title: word, message: 'Import x' }] }))
+    const visitor = await newVisitor({ viewport: { width: 390, height: 844 } })
+    await signIn(visitor)
+    for (const path of ['', '?welcome', '/changes', '/members', '/proposals', '/settings/general']) {
+      await visitor.open(`/o/${org}${path}`)
+      for (const summary of await visitor.page.locator('.recent summary').all()) await summary.click()
+      for (const width of [320, 390, 820, 1440]) {
+        await visitor.page.setViewportSize({ width, height: 844 })
+        await expectSound(visitor.page, ['aria-allowed-attr'])
+      }
+    }
+    expect(visitor.faults).to.deep.equal([])
     await visitor.context.close()
   })
 
