@@ -68,6 +68,19 @@ const withoutColourNames = {
   },
 }
 
+/** Makes an ES module of the core of highlight.js. As CommonJS, every script would load more for it. */
+const highlightAsModule = {
+  name: 'highlight-as-module',
+  setup({ onLoad }) {
+    onLoad({ filter: /[/\\]highlight\.js[/\\]lib[/\\]core\.js$/ }, async ({ path }) => {
+      const source = await readFile(path, 'utf8')
+      const contents = source.replace('module.exports = highlight;', 'export default highlight;')
+      if (contents === source) throw new Error(`${path} exports in another way`)
+      return { contents }
+    })
+  },
+}
+
 /** @returns the files with their contents, the paths of all inputs, and the sizes of scripts */
 export async function buildAssets() {
   const builds = await Promise.all([
@@ -75,7 +88,7 @@ export async function buildAssets() {
     build({ ...common, entryPoints: [theme], format: 'iife' }),
     build({
       ...{ ...common, entryPoints: [page, menu, diagrams], format: 'esm' },
-      ...{ splitting: true, plugins: [withoutColourNames] },
+      ...{ splitting: true, plugins: [withoutColourNames, highlightAsModule] },
     }),
     build({ ...common, entryPoints: [frame], format: 'esm', splitting: true, chunkNames: 'diagram-part.[hash]' }),
   ])

@@ -26,6 +26,7 @@ const limits = kibibytes({
   preview: 43,
   formulas: 62,
   linking: 43,
+  colours: 82,
   map: 41,
   'map-edges': 2,
   'map-titles': 2,

@@ -1,14 +1,29 @@
-/** Makes a button copy the text of an element of the page. */
+/** Makes buttons copy the text of an element of the page: the one that they name, or the code next to them. */
 
-export function copyBy(button: HTMLButtonElement): void {
-  const source = document.querySelector(button.dataset.copy ?? '')
+/** Milliseconds for which a button says that it copied. */
+const saidFor = 2_000
+
+/** Shows all buttons of the page that copy. @param first the first of them */
+export function copyBy(first: HTMLButtonElement): void {
   // Without HTTPS, browsers do not offer the clipboard.
-  if (source === null || !('clipboard' in navigator)) return
+  if (!('clipboard' in navigator)) return
+  for (const button of first.ownerDocument.querySelectorAll<HTMLButtonElement>('button[data-copy]')) show(button)
+}
+
+function show(button: HTMLButtonElement): void {
+  const { copy } = button.dataset
+  const source = copy ? document.querySelector(copy) : button.closest('.code')?.querySelector('code')
+  if (!source) return
+  const label = button.textContent
   button.hidden = false
   button.addEventListener('click', async () => {
     try {
-      await navigator.clipboard.writeText(source.textContent?.trim() ?? '')
+      const text = source.textContent ?? ''
+      await navigator.clipboard.writeText(copy ? text.trim() : text.replace(/\n$/, ''))
       button.textContent = 'Copied'
+      setTimeout(() => {
+        button.textContent = label
+      }, saidFor)
     } catch {
       button.textContent = 'Could not copy. Select the text instead'
     }

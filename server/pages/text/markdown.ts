@@ -9,6 +9,7 @@ import { newMarkdown } from '../../markdown/dialect.ts'
 import { wikilinkParts } from '../../markdown/wikilinks.ts'
 import { type Alone, addAlone } from './alone.ts'
 import { addCallouts } from './callouts.ts'
+import { code } from './code.ts'
 import { type Card, cardBlock } from './embeds.ts'
 import { addFootnotes } from './footnotes.ts'
 import { addInlineHtml } from './inline-html.ts'
@@ -234,10 +235,6 @@ rules.fence = (tokens, index) => code(tokens[index])
 rules.code_block = (tokens, index) => code(tokens[index])
 addMathRules(markdown)
 addMermaid(markdown)
-
-function code(token: Token | undefined): string {
-  return `<pre tabindex="0"><code>${escapeHtml(token?.content ?? '')}</code></pre>\n`
-}
 
 const toBeMade = ' title="No node has this name yet. Create it"'
 const missing = '<span class="missing" title="No node or file has this name yet">'
