@@ -23,6 +23,7 @@ const limits = kibibytes({
   'editor-tools': 8,
   'editor-completion': 14,
   'editor-search': 12,
+  attachments: 2,
   preview: 43,
   formulas: 62,
   linking: 43,

@@ -165,7 +165,7 @@ export async function createNode(
   const node = {
     ...{ id, title: edit.title, text_content: edit.text },
     ...(parent === undefined ? {} : { parents: [parent] }),
-    ...(edit.message.trim() === '' ? {} : { message: edit.message.trim() }),
+    message: edit.message.trim() || newMessage(edit.title),
     connections: [...connections],
     files: edit.files.map((file) => ({ ...file, encoding: 'base64' as const })),
   }
@@ -228,7 +228,17 @@ export function asJson(value: object): string {
 }
 
 function messageOf({ message, title }: Edit): string {
-  return message.trim() || `Edit ${title}`
+  return message.trim() || editMessage(title)
+}
+
+/** Returns the message of an edit without a summary. */
+export function editMessage(title: string): string {
+  return `Edit ${title || 'the page'}`
+}
+
+/** Returns the message of a new node without a summary. */
+export function newMessage(title: string): string {
+  return `Create ${title || 'the page'}`
 }
 
 /** Returns letters that follow from a commit and the one that it began at. */

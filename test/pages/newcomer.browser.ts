@@ -54,7 +54,7 @@ describe('a newcomer', () => {
     await page.locator('.cm-content').click()
     await page.keyboard.press('Control+A')
     await page.keyboard.insertText('In spring spread compost under the [[Roses]].')
-    await page.getByLabel('Summary of changes').fill('Mend a typo')
+    await page.getByLabel('Summary').fill('Mend a typo')
     await press(newcomer, 'Propose changes')
     await page.getByRole('heading', { name: 'Mend a typo #1' }).waitFor()
     proposal = page.url()

@@ -49,7 +49,7 @@ export async function newVisitor(options: ContextOptions = {}): Promise<Visitor>
     if (['error', 'warning'].includes(message.type()) && !isExpected) faults.push(message.text())
   })
   page.on('request', (request) => {
-    // A picture that a script of the page made is no request to a host.
+    // A picture that a script has in memory is not a request to another host.
     if (
       !request
         .url()

@@ -43,9 +43,9 @@ describe('the package', () => {
         'dist/LICENSES.txt',
         'dist/assets/assets.json',
         ...[
-          ...['cards.js', 'chunk.js', 'colours.js', 'copy.js', 'diagram-frame.js', 'diagram-part.js', 'diagrams.js'],
-          ...['editor.js', 'editor-completion.js', 'editor-search.js', 'editor-tools.js'],
-          ...['formulas.js', 'invitation.js', 'linking.js', 'menu.js'],
+          ...['attachments.js', 'cards.js', 'chunk.js', 'colours.js', 'copy.js', 'diagram-frame.js', 'diagram-part.js'],
+          ...['diagrams.js', 'editor.js', 'editor-completion.js', 'editor-search.js', 'editor-tools.js'],
+          ...['formulas.js', 'invitation.js', 'linking.js'],
         ].flatMap(withCompressed),
         'dist/assets/inter-latin-wght-normal.woff2',
         'dist/assets/leaf.svg',

@@ -1,7 +1,7 @@
 /** The editor's form: its fields, its messages, and the comparison after a conflict. */
 
 import type { Edit, Source } from '../edits.ts'
-import { withLineEnds } from '../edits.ts'
+import { editMessage, newMessage, withLineEnds } from '../edits.ts'
 
 /** A text as it was when the edit began. */
 export interface Begun extends Source {
@@ -15,7 +15,8 @@ export class Form {
   readonly head: HTMLInputElement
   readonly text: HTMLTextAreaElement
   readonly preview: HTMLElement
-  readonly previewButton: HTMLButtonElement
+  readonly attached: HTMLElement
+  readonly pane: HTMLElement
   readonly acts: readonly HTMLButtonElement[]
   readonly toolbar: HTMLElement
   onFiles: (files: readonly File[]) => void = () => {}
@@ -32,7 +33,8 @@ export class Form {
     this.head = element.querySelector<HTMLInputElement>('[name=head]') ?? document.createElement('input')
     this.text = one('[data-text]')
     this.preview = one('[data-preview]')
-    this.previewButton = one('[data-show-preview]')
+    this.attached = one('[data-attached]')
+    this.pane = one('[data-pane]')
     this.toolbar = one('[data-toolbar]')
     this.acts = [...element.querySelectorAll<HTMLButtonElement>('[name=act]')]
   }
@@ -87,6 +89,12 @@ export class Form {
     place.scrollIntoView({ block: 'nearest' })
   }
 
+  /** Shows the message that is saved if the summary is blank. */
+  propose(): void {
+    const verb = this.firstAct === 'create' ? newMessage : editMessage
+    this.message.placeholder = verb(this.title.value.trim())
+  }
+
   /** Announces the state of the form to screen readers. */
   tell(news: string): void {
     const place = this.element.querySelector('[data-status]')
@@ -112,9 +120,9 @@ export class Form {
   offer(at: string, hasMoved: boolean, acts: { take(): void; drop(): void }): void {
     const notice = document.createElement('p')
     notice.className = 'notice'
-    const since = hasMoved ? ' The node has changed since then.' : ''
+    const since = hasMoved ? ' The page has changed since then.' : ''
     const said = document.createElement('span')
-    said.textContent = `You have an unsaved draft from ${new Date(at).toLocaleString('en')}.${since}`
+    said.textContent = `You have an unsaved draft from ${timeOf(at)}.${since}`
     const button = (label: string, act: () => void) => {
       const made = document.createElement('button')
       Object.assign(made, { type: 'button', className: 'btn small', textContent: label })
@@ -124,7 +132,7 @@ export class Form {
       })
       return made
     }
-    notice.append(said, button('Restore draft', acts.take), button('Discard draft', acts.drop))
+    notice.append(said, button('Restore', acts.take), button('Discard', acts.drop))
     this.element.prepend(notice)
   }
 
@@ -152,4 +160,12 @@ export class Form {
     this.tell('This node has changed since you opened it. Nothing is saved yet.')
     ways.focus()
   }
+}
+
+/** Returns the day and the time as pages show them: `25 Nov, 20:43`. */
+function timeOf(at: string): string {
+  const time = new Date(at)
+  const isThisYear = time.getFullYear() === new Date().getFullYear()
+  const parts = { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' } as const
+  return time.toLocaleString('en-GB', { ...parts, ...(isThisYear ? {} : { year: 'numeric' }) })
 }

@@ -1,11 +1,12 @@
 /** The text editor that replaces the plain field: completion, preview, attachments, drafts and saving. */
 
 import { Conflict, GroveError, grove, Invalid } from '../../../spec/client/client.ts'
-import { type Attachment, createNode, type Edit, proposeEdit, saveEdit, withLineEnds } from '../edits.ts'
+import { createNode, type Edit, proposeEdit, saveEdit, withLineEnds } from '../edits.ts'
 import { asSentence, brokenField } from '../text/broken-rules.ts'
-import { attachFile } from './attachments.ts'
+import type { Attached } from './attachments.ts'
 import { Drafts } from './drafts.ts'
 import { type Begun, Form } from './editor-fields.ts'
+import { Views } from './editor-views.ts'
 import { type TextField, textField } from './text-field.ts'
 import { twinQuestion } from './twins.ts'
 
@@ -25,13 +26,14 @@ export function openEditor(element: HTMLFormElement): void {
 class Editor {
   private readonly form: Form
   private readonly drafts: Drafts
-  private readonly files = new Map<string, Attachment>()
+  private readonly files = new Map<string, Attached>()
   private readonly field: TextField
   /** The node as it was when the edit began. */
   private source: Begun
   private isSending = false
   private isSent = false
   private readonly keep = later(pauses.draft, () => this.keepDraft())
+  private readonly listFiles = later(pauses.draft, () => this.showFiles())
   private readonly show = later(pauses.preview, () => this.showPreview())
 
   constructor(form: Form) {
@@ -57,11 +59,8 @@ class Editor {
     addEventListener('beforeunload', (event) => {
       if (!this.isSent && this.written().files.length > 0) event.preventDefault()
     })
-    form.previewButton.addEventListener('click', () => {
-      form.preview.hidden = !form.preview.hidden
-      form.previewButton.ariaPressed = String(!form.preview.hidden)
-      this.show.now()
-    })
+    new Views(form.element, form.preview, () => this.show.now())
+    form.title.addEventListener('input', () => form.propose())
     form.onFiles = (given) => void this.take(given)
     form.element.addEventListener('submit', (event) => {
       event.preventDefault()
@@ -76,7 +75,10 @@ class Editor {
     })
     form.open()
     void this.addTools()
-    if (form.title.value !== '') field.focus()
+    // The page may have set the focus, and the user may be typing already.
+    const { activeElement } = document
+    if (form.title.defaultValue !== '' && (activeElement === document.body || activeElement === form.text))
+      field.focus()
   }
 
   /** Adds the toolbar, the keys and the lists, which are loaded after the editor. */
@@ -107,13 +109,16 @@ class Editor {
     return {
       ...{ title: form.title.value.trim(), text, message: form.message.value },
       // A file whose link was removed from the text is not uploaded.
-      files: [...this.files.values()].filter(({ path }) => text.includes(path)),
+      files: [...this.files.values()]
+        .filter(({ path }) => text.includes(path))
+        .map(({ path, content }) => ({ path, content })),
     }
   }
 
   private changed(): void {
     this.keep.soon()
     this.show.soon()
+    this.listFiles.soon()
   }
 
   private keepDraft(): void {
@@ -150,23 +155,45 @@ class Editor {
   private async showPreview(): Promise<void> {
     const { form } = this
     if (form.preview.hidden) return
-    const { preview } = await import('./preview.ts')
-    form.preview.innerHTML = await preview(api, { root, org, node: form.node, ...this.written() })
+    const { followText, preview } = await import('./preview.ts')
+    const chosen = [...this.files.values()]
+    form.preview.innerHTML = await preview(api, { root, org, node: form.node, ...this.written(), chosen })
+    followText(form.preview, form.pane)
     if (form.preview.querySelector('[data-diagram]'))
       void import('./diagrams.ts').then(({ drawDiagrams }) => drawDiagrams(form.preview))
   }
 
   private async take(given: readonly File[]): Promise<void> {
     const { form, files } = this
+    const { attachFile } = await import('./attachments.ts')
+    let problem = ''
     for (const file of given) {
-      const { problem, attachment, link } = await attachFile(file, [...files.values()])
-      if (problem !== undefined) form.say(problem)
-      else if (attachment) {
-        files.set(attachment.path, attachment)
-        this.field.insert(link)
-        form.tell(`${attachment.path} will be uploaded when you save.`)
+      const attached = await attachFile(file, [...files.values()])
+      if (typeof attached === 'string') problem = attached
+      else {
+        files.set(attached.path, attached)
+        this.field.insert(attached.link)
+        form.tell(`${attached.path.replace('files/', '')} will be uploaded when you save.`)
       }
     }
+    // An earlier problem is solved if all files could be attached.
+    form.say(problem)
+    this.listFiles.now()
+  }
+
+  private async showFiles(): Promise<void> {
+    const { form, files, field } = this
+    if (files.size === 0 && form.attached.hidden) return
+    const { listFiles } = await import('./attachments.ts')
+    const remove = ({ path, link }: Attached) => {
+      files.delete(path)
+      field.remove(link)
+      this.listFiles.now()
+      this.show.now()
+      form.tell(`${path.replace('files/', '')} is removed.`)
+      field.focus()
+    }
+    listFiles(form.attached, files.values(), { text: field.text(), remove })
   }
 
   private async send(act: string): Promise<void> {

@@ -5,9 +5,11 @@ import { folded } from '../../markdown/note-names.ts'
 import { linkNames, nameOf, nodeNamed } from '../linking.ts'
 import { toolsFor } from '../text/drawing.ts'
 import { resolver } from '../text/links.ts'
-import type { Resolve } from '../text/markdown.ts'
+import type { Resolve, Target } from '../text/markdown.ts'
+import { mediaOf } from '../text/media.ts'
 import { renderText } from '../text/rendering.ts'
 import { Urls } from '../urls.ts'
+import type { Attached } from './attachments.ts'
 
 interface Shown {
   readonly root: string
@@ -15,7 +17,12 @@ interface Shown {
   readonly node: string
   readonly title: string
   readonly text: string
+  /** Files that are not saved yet. */
+  readonly chosen: readonly Attached[]
 }
+
+/** Object URLs of chosen pictures. The browser keeps them until the page is left. */
+const pictures = new WeakMap<File, string>()
 
 /** Maximum names resolved for one preview. The next preview resolves more. */
 const mostNames = 20
@@ -24,7 +31,7 @@ const named = new Map<string, string | undefined>()
 let saved: Promise<Output<'listLinks'>['links']> | undefined
 
 /** Returns the HTML of a text. */
-export async function preview(api: Grove, { root, org, node, title, text }: Shown): Promise<string> {
+export async function preview(api: Grove, { root, org, node, title, text, chosen }: Shown): Promise<string> {
   // A new node has no links yet. Without an answer, links are resolved only by title.
   saved ??= api.listLinks({ path: { org_id: org, node_id: node } }).then(
     ({ links }) => links,
@@ -39,7 +46,10 @@ export async function preview(api: Grove, { root, org, node, title, text }: Show
   )
   const urls = new Urls(root, root)
   const asSaved = resolver(urls, { org, node, revision: 'main' }, await saved)
+  const files = new Map(chosen.map((one) => [one.path, one]))
   const resolve: Resolve = (target, isWiki) => {
+    const file = files.get(target)
+    if (file !== undefined) return targetOf(file)
     const found = asSaved(target, isWiki)
     if (found !== undefined || !isWiki) return found
     const name = nameOf(target.split('#')[0] ?? '')
@@ -47,4 +57,27 @@ export async function preview(api: Grove, { root, org, node, title, text }: Show
     return id === undefined ? undefined : { kind: 'node', href: urls.node(org, id), name }
   }
   return renderText(text, title, resolve, await toolsFor(text)).html
+}
+
+/** Returns where a file is that is not saved yet: a picture itself, others in the list, because a browser would run some. */
+function targetOf({ file, path }: Attached): Target {
+  const media = file.type.startsWith('image/') ? mediaOf({ path }) : undefined
+  if (media === undefined) return { kind: 'file', href: '#attached', name: file.name }
+  const url = pictures.get(file) ?? URL.createObjectURL(file)
+  pictures.set(file, url)
+  return { kind: 'file', href: url, name: file.name, media }
+}
+
+/** Scrolls the preview with the text next to it: to the same fraction. */
+export function followText(preview: HTMLElement, text: HTMLElement): void {
+  const follow = () => {
+    const { top, height } = text.getBoundingClientRect()
+    const room = height - preview.clientHeight
+    if (height === 0 || room <= 0) return
+    const fraction = Math.max(0, Math.min(1, (preview.getBoundingClientRect().top - top) / room))
+    preview.scrollTop = fraction * (preview.scrollHeight - preview.clientHeight)
+  }
+  if (preview.dataset.follows !== undefined) return
+  preview.dataset.follows = ''
+  addEventListener('scroll', () => requestAnimationFrame(follow), { passive: true })
 }

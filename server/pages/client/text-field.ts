@@ -21,6 +21,8 @@ export interface TextField {
   setText(text: string): void
   /** Inserts at the cursor. */
   insert(text: string): void
+  /** Removes each place of a string. */
+  remove(text: string): void
   focus(): void
   /** Adds what is loaded later. */
   extend(extension: Extension): void
@@ -68,7 +70,15 @@ export function textField({ field, onChange, onFiles }: Options): TextField {
     text: () => view.state.doc.toString(),
     setText: (text) => view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text } }),
     insert: (text) => view.dispatch(view.state.replaceSelection(text)),
+    remove: (text) => view.dispatch({ changes: placesOf(view.state.doc.toString(), text) }),
     focus: () => view.focus(),
     extend: (extension) => view.dispatch({ effects: StateEffect.appendConfig.of(extension) }),
   }
+}
+
+function placesOf(text: string, part: string): { from: number; to: number }[] {
+  const places = []
+  for (let at = text.indexOf(part); at >= 0; at = text.indexOf(part, at + part.length))
+    places.push({ from: at, to: at + part.length })
+  return places
 }

@@ -108,6 +108,7 @@ function newPage(visit: PageContext, beginning: Beginning, making: Making): Page
     ...{
       kind: 'page',
       status,
+      showsChosenFiles: true,
       facts: { beginning, id, written, existing, problem },
       place: { org, crumb: 'New node' },
     },
@@ -130,6 +131,7 @@ function newPage(visit: PageContext, beginning: Beginning, making: Making): Page
         {existing.length > 0 && <Existing {...{ visit, beginning, existing, named }} />}
         <EditorForm
           {...{ written, problem }}
+          focus={written.title === '' ? 'title' : 'text'}
           acts={status === 409 ? [save, another] : [save]}
           action={urls.newNode(org.id)}
           back={near ? urls.node(org.id, near.id) : urls.org(org.id)}

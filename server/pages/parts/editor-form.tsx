@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from 'preact'
 import { AppError, ValidationError } from '../../base/errors.ts'
-import { longestTitle } from '../edits.ts'
+import { editMessage, longestTitle, newMessage } from '../edits.ts'
 import type { PageContext } from '../page-context.ts'
 import { asSentence, brokenField } from '../text/broken-rules.ts'
 import { EditorToolbar } from './editor-toolbar.tsx'
@@ -28,6 +28,8 @@ interface FormProps {
   /** `data-…` attributes for the script. Without `data-editor` the form stays plain. */
   readonly data: Readonly<Record<string, string>>
   readonly problem?: string | undefined
+  /** The field that has the focus when the page opens. */
+  readonly focus?: 'title' | 'text'
   readonly children?: ComponentChildren
 }
 
@@ -36,7 +38,7 @@ export interface Act {
   readonly label: string
 }
 
-export function EditorForm({ written, action, back, acts, hidden, data, problem, children }: FormProps) {
+export function EditorForm({ written, action, back, acts, hidden, data, problem, focus, children }: FormProps) {
   const { title, text, message } = written
   return (
     <form class="fields editor" method="post" action={action} {...data}>
@@ -46,43 +48,58 @@ export function EditorForm({ written, action, back, acts, hidden, data, problem,
       <label>
         Title
         <input
-          {...{ name: 'title', required: true, maxLength: most.title, value: title, autocomplete: 'off' }}
-          class="as-title"
-          autofocus={title === ''}
+          {...{ name: 'title', required: true, maxLength: most.title, value: title, class: 'as-title' }}
+          autocomplete="off"
+          autofocus={focus === 'title'}
         />
       </label>
-      <div class="writing">
+      <div class="writing" data-writing>
         <div class="writing-head">
           <label for="text">Text</label>
           <span class="why" data-hint>
             Markdown
           </span>
-          <span class="writing-tools" data-tools hidden>
-            <button class="btn small" type="button" data-show-preview aria-pressed="false">
-              Preview
-            </button>
-          </span>
+          <ViewSwitch />
         </div>
         <EditorToolbar />
         <div class="panes">
-          <div class="pane" data-pane>
+          <div class="pane" data-pane id="pane-write">
             {/* HTML parsers drop a newline at the start of a textarea. */}
-            <textarea id="text" name="text" rows={22} spellcheck data-text>{`\n${text}`}</textarea>
+            <textarea
+              id="text"
+              name="text"
+              rows={22}
+              spellcheck
+              data-text
+              autofocus={focus === 'text'}
+            >{`\n${text}`}</textarea>
           </div>
-          <section class="pane prose" data-preview aria-label="Preview" hidden />
+          <section class="pane prose" data-preview id="pane-preview" aria-label="Preview" hidden />
         </div>
+        <section class="attached" id="attached" data-attached aria-label="Files to upload" hidden />
       </div>
       <label>
-        Summary of changes <small>one line, shown in the history</small>
-        <input name="message" maxLength={most.message} value={message} autocomplete="off" />
+        Summary (optional) <small>Describe your change in one line.</small>
+        <input
+          {...{ name: 'message', maxLength: most.message, value: message, autocomplete: 'off' }}
+          placeholder={acts[0]?.name === 'create' ? newMessage(title) : editMessage(title)}
+        />
       </label>
       {children}
       <p class="problem" role="alert" data-problem hidden={problem === undefined}>
         {problem}
       </p>
+      {acts.length > 1 && (
+        <p class="why acts-why" id="acts-why">
+          Save publishes at once. Propose asks for a review.
+        </p>
+      )}
       <div class="editor-acts">
         {acts.map(({ name, label }, at) => (
-          <button class={at === 0 ? 'btn go' : 'btn'} type="submit" name="act" value={name}>
+          <button
+            {...{ class: at === 0 ? 'btn go' : 'btn', type: 'submit', name: 'act', value: name }}
+            aria-describedby={acts.length > 1 ? 'acts-why' : undefined}
+          >
             {label}
           </button>
         ))}
@@ -92,6 +109,34 @@ export function EditorForm({ written, action, back, acts, hidden, data, problem,
         <p class="why" role="status" data-status />
       </div>
     </form>
+  )
+}
+
+/** Switches between the text and its preview. A wide window shows both. A script shows the switch. */
+function ViewSwitch() {
+  const tab = (view: 'write' | 'preview', label: string) => (
+    <button
+      class="btn small"
+      type="button"
+      role="tab"
+      data-view={view}
+      tabIndex={view === 'write' ? 0 : -1}
+      aria-controls={`pane-${view}`}
+      aria-selected={view === 'write' ? 'true' : 'false'}
+    >
+      {label}
+    </button>
+  )
+  return (
+    <span class="writing-tools" data-tools hidden>
+      <span class="view-tabs" role="tablist" aria-label="View">
+        {tab('write', 'Write')}
+        {tab('preview', 'Preview')}
+      </span>
+      <button class="btn small view-toggle" type="button" data-show-preview aria-pressed="false">
+        Preview
+      </button>
+    </span>
   )
 }
 
@@ -115,7 +160,7 @@ export function problemOf(error: unknown): [says: string, status: number] {
   return [asSentence(error.message), statuses[error.code] ?? 409]
 }
 
-const labels: Readonly<Record<string, string>> = { title: 'Title: ', message: 'Summary of changes: ' }
+const labels: Readonly<Record<string, string>> = { title: 'Title: ', message: 'Summary: ' }
 
 const statuses: Readonly<Partial<Record<AppError['code'], number>>> = { forbidden: 403, too_large: 413, busy: 503 }
 

@@ -154,6 +154,7 @@ const longestSummary = 200
 function summaryOf(change: Change): string {
   const { commit, title } = change
   const [line = ''] = commit?.message.trim().split('\n', 1) ?? []
-  const isPlain = ['Create node', 'Edit node', `Edit ${title}`].includes(line) || kindOf(change) === 'imported'
+  const isPlain =
+    ['Create node', 'Edit node', `Edit ${title}`, `Create ${title}`].includes(line) || kindOf(change) === 'imported'
   return isPlain ? '' : [...line].slice(0, longestSummary).join('')
 }
