@@ -1,9 +1,15 @@
 /** The bytes of files: types, ranges, caching, and that nothing in them runs. */
 
+import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { get } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { expect } from 'chai'
+import fc from 'fast-check'
 import { commandsBelow } from '../bench/processes.ts'
 import { expecting, type TestNode } from '../support/node.ts'
 import { client } from '../support/people.ts'
@@ -166,6 +172,60 @@ describe('contents', () => {
         expect(beyond.headers.get('content-disposition')).to.equal(null)
       })
     }
+
+    it('is what slicing the bytes gives, for any range', async () => {
+      const size = contents.small.length
+      const spaces = fc.constantFrom('', ' ')
+      const number = fc.oneof(fc.nat({ max: size + 20 }), fc.constantFrom(0, 1, size - 1, size, size + 1, 2 ** 53))
+      const range = fc.oneof(
+        fc.record({ from: number, to: number }),
+        fc.record({ from: number, to: fc.constant(undefined) }),
+        fc.record({ from: fc.constant(undefined), to: number }),
+      )
+      await fc.assert(
+        fc.asyncProperty(range, spaces, async ({ from, to }, space) => {
+          const { status, bytes, headers } = await ask(rawOf(node, 'small'), {
+            range: `bytes=${space}${from ?? ''}-${to ?? ''}`,
+          })
+          const [begin, end] =
+            from === undefined ? [size - Math.min(size, to ?? 0), size] : [from, Math.min(size, (to ?? size) + 1)]
+          // A range whose end is before its beginning is not valid, and ignored. Source: RFC 9110, 14.1.1.
+          const isValid = from === undefined || to === undefined || to >= from
+          const expected = isValid ? (begin >= size || begin >= end ? 416 : 206) : 200
+          expect(status).to.equal(expected)
+          const told = headers.get('content-range')
+          const parts = { 200: null, 206: `bytes ${begin}-${end - 1}/${size}`, 416: `bytes */${size}` }
+          expect(told).to.equal(parts[expected])
+          const slice = expected === 200 ? contents.small : contents.small.subarray(begin, end)
+          if (status !== 416) expect(bytes.equals(slice)).to.equal(true)
+        }),
+        { numRuns: 150 },
+      )
+    })
+
+    it('is what curl gives for the same range of a file on disk', async () => {
+      const folder = await mkdtemp(join(tmpdir(), 'grove-range-'))
+      try {
+        await writeFile(join(folder, 'large'), contents.large)
+        const curl = async (url: string, range: string) =>
+          (
+            await promisify(execFile)(
+              'curl',
+              ['-sS', '-f', '-r', range, '-H', `Authorization: Bearer ${ann.session.accessToken}`, url],
+              { encoding: 'buffer', maxBuffer: 8 * 1_048_576 },
+            )
+          ).stdout
+        for (const range of ['0-0', '1048575-1048577', '3145000-', '-17']) {
+          const [ours, file] = await Promise.all([
+            curl(grove.url + rawOf(node, 'large'), range),
+            curl(`file://${join(folder, 'large')}`, range),
+          ])
+          expect(ours.equals(file), range).to.equal(true)
+        }
+      } finally {
+        await rm(folder, { recursive: true, force: true })
+      }
+    })
 
     it('is given of the version that If-Range names, else the whole file', async () => {
       const address = rawOf(node, 'small')

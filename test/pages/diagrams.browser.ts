@@ -48,7 +48,8 @@ describe('diagrams', () => {
       await figure.locator('.drawing img, .why').first().waitFor({ timeout: 60_000 })
       const image = figure.locator('.drawing img')
       const isDrawn = (await image.count()) > 0
-      if (isDrawn) await image.evaluate('(image) => image.decode()', undefined).catch(() => {})
+      if (isDrawn)
+        await page.waitForFunction('[...document.querySelectorAll(".drawing img")].every((one) => one.complete)')
       found.push({
         label: isDrawn ? await image.getAttribute('alt') : null,
         error: isDrawn ? null : await figure.locator('.why').textContent(),

@@ -25,6 +25,7 @@ export async function listPages(ann: PersonClient): Promise<ShownPage[]> {
   const link = { id: 'prawns', target: shrimp, type: 'links_to' }
   await made(ann.post(`/orgs/${org}/nodes/${menu}/connections`, link))
   await made(ann.patch(`/orgs/${org}/nodes/${shrimp}`, { title: 'Shrimp' }))
+  const media = await mediaNode(ann, org)
   const tree = `/orgs/${org}/nodes/${whales}`
   const commit = (branch: string, path: string, content: string) =>
     made(
@@ -66,6 +67,7 @@ export async function listPages(ann: PersonClient): Promise<ShownPage[]> {
     { name: 'people', path: `/o/${org}/members` },
     { name: 'find', path: `/o/${org}/find?q=krill` },
     { name: 'node', path: at },
+    { name: 'node-with-media', path: `/o/${org}/n/${media}` },
     { name: 'node-at-commit', path: `${at}?at=${first}` },
     { name: 'edit', path: `${at}/edit` },
     { name: 'new-node', path: `/o/${org}/new` },
@@ -94,4 +96,26 @@ export async function listPages(ann: PersonClient): Promise<ShownPage[]> {
     { name: 'password', path: '/me/password' },
     { name: 'missing', path: '/o/none' },
   ]
+}
+
+/** A node that embeds whatever can be embedded. */
+async function mediaNode(ann: PersonClient, org: string): Promise<string> {
+  const embedded = { title: 'Squid', text_content: '## Arms\n\nTen.\n', properties: { source_path: 'Squid.md' } }
+  await made(ann.post(`/orgs/${org}/nodes`, embedded))
+  const files = {
+    'a.svg': '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 300 200"><rect width="300" height="200"/></svg>',
+    'a.wav': 'RIFF\0\0\0\0WAVEfmt ',
+    'a.mp4': '\0\0\0\x20ftypisom',
+    'a.pdf': '%PDF-1.7',
+  }
+  const embeds = ['Squid', 'Squid#Arms', 'Nobody', ...Object.keys(files), 'a.svg|A drawing', 'gone.png']
+  const diagram = '```mermaid\nflowchart LR\n  A --> B\n```'
+  const elsewhere = '![A picture](https://example.org/a.png)'
+  const text_content = [...embeds.map((one) => `![[${one}]]`), 'Text ![[a.svg|18]]', elsewhere, diagram].join('\n\n')
+  const { id } = await made(ann.post(`/orgs/${org}/nodes`, { title: 'Media', text_content }))
+  const changes = Object.entries(files).map(([path, content]) => ({
+    ...{ action: 'put', path, encoding: 'base64', content: Buffer.from(content, 'latin1').toString('base64') },
+  }))
+  await made(ann.post(`/orgs/${org}/nodes/${id}/tree/main/commits`, { message: 'Files', changes }))
+  return id
 }

@@ -69,10 +69,13 @@ function forget(res: Response, names: readonly string[]): void {
 function rangeOf(req: Request, etag: string, size: number): { from: number; to: number } | 'none' | undefined {
   const ifRange = req.get('If-Range')
   if (req.method !== 'GET' || (ifRange !== undefined && ifRange !== etag)) return undefined
+  const header = req.get('Range') ?? ''
   const ranges = req.range(size)
+  // The package calls a range unsatisfiable whose end is before its beginning. It is invalid. Source: RFC 9110, 14.1.1.
+  const [, first, last] = /^bytes=\s*(\d+)-(\d+)\s*$/i.exec(header) ?? []
+  if (Number(last) < Number(first)) return undefined
   // The package refuses a suffix range that is longer than the file. It means the whole file. Source: RFC 9110, 14.1.2.
-  if (ranges === -1 && size > 0 && /^bytes=\s*-0*[1-9]\d*\s*$/i.test(req.get('Range') ?? ''))
-    return { from: 0, to: size }
+  if (ranges === -1 && size > 0 && /^bytes=\s*-0*[1-9]\d*\s*$/i.test(header)) return { from: 0, to: size }
   if (ranges === -1) return 'none'
   if (ranges === undefined || ranges === -2 || ranges.type !== 'bytes' || ranges.length !== 1) return undefined
   const [range] = ranges

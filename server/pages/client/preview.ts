@@ -47,10 +47,11 @@ export async function preview(api: Grove, { root, org, node, title, text, chosen
   const urls = new Urls(root, root)
   const asSaved = resolver(urls, { org, node, revision: 'main' }, await saved)
   const files = new Map(chosen.map((one) => [one.path, one]))
-  const resolve: Resolve = (target, isWiki) => {
+  // A node that the text embeds is a link here, because its text would be read again with each letter.
+  const resolve: Resolve = (target, isWiki, isEmbed) => {
     const file = files.get(target)
     if (file !== undefined) return targetOf(file)
-    const found = asSaved(target, isWiki)
+    const found = asSaved(target, isWiki, isEmbed)
     if (found !== undefined || !isWiki) return found
     const name = nameOf(target.split('#')[0] ?? '')
     const id = named.get(folded(name))

@@ -4,19 +4,18 @@ import { createHash } from 'node:crypto'
 import type { VNode } from 'preact'
 import type { Api } from '../../../spec/client/api.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
-import { assetName } from '../assets.ts'
 import { type Page, type PageContext, type PageResult, param, redirect } from '../page-context.ts'
 import { plural, When } from '../parts/dates.tsx'
 import { Icon } from '../parts/icons.tsx'
 import { neighboursOf } from '../parts/neighbours.tsx'
 import type { AtNode } from '../parts/node-head.tsx'
 import { PageMenu } from '../parts/page-menu.tsx'
+import { Prose } from '../parts/prose.tsx'
 import { Rail } from '../parts/rail.tsx'
 import { findOnMain } from '../parts/restore-link.tsx'
 import { mayEdit, mayWrite } from '../parts/rights.ts'
 import { readTree, TreeSide } from '../parts/tree.tsx'
 import { resolver } from '../text/links.ts'
-import { hasDiagrams } from '../text/mermaid.ts'
 import { type ShownText, showText } from '../text/texts.ts'
 import { type Embed, findEmbeds, showEmbeds } from './embedding.ts'
 import { readVersion, type Version } from './version.ts'
@@ -85,8 +84,7 @@ export async function showNode(visit: PageContext): Promise<PageResult> {
                 menu={<PageMenu {...{ visit, node, revision }} role={org.role} textPath={version.textPath} />}
               />
               {revision !== 'main' && <AsItWas visit={visit} node={node} revision={revision} restorable={restorable} />}
-              <div class="prose" dangerouslySetInnerHTML={{ __html: shown.html }} />
-              {hasDiagrams(shown.html) && <script type="module" src={urls.asset(assetName('diagrams.js'))} />}
+              <Prose urls={urls} html={shown.html} />
               {version.wholeText !== undefined && (
                 <p class="why">
                   This text is too long to show in full:{' '}

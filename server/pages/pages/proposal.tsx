@@ -10,6 +10,7 @@ import { plural, When } from '../parts/dates.tsx'
 import { MergeBox } from '../parts/merge-box.tsx'
 import { NodePath, readAtNode } from '../parts/node-head.tsx'
 import { actOnProposal, type PullPath, toldRefusals } from '../parts/proposal-acts.ts'
+import { Prose } from '../parts/prose.tsx'
 import { ProposedImpact, readPullImpact } from '../parts/pull-impact.tsx'
 import { LostPage, RefusedForm } from '../parts/refused-form.tsx'
 import { actOnReview, type Refusal, refusalOf, reviewActOf } from '../parts/review-acts.ts'
@@ -123,7 +124,7 @@ async function changesView(talk: Talk, changes: Changes): Promise<View> {
         {description !== '' && (
           <details class="description" open={pr.description.length <= shortDescription}>
             <summary>Description</summary>
-            <div class="prose small" dangerouslySetInnerHTML={{ __html: description }} />
+            <Prose urls={visit.urls} html={description} look="small" />
           </details>
         )}
         <div id="changes" class="changes">

@@ -5,6 +5,7 @@ import type { AnswerOf } from '../../http/in-process.ts'
 import { NewThread } from './comment-form.tsx'
 import { plural, When } from './dates.tsx'
 import { Icon } from './icons.tsx'
+import { Prose } from './prose.tsx'
 import { readQuotes } from './quotes.ts'
 import { type Comment, nameOf, pageEntries, type Review, type Spoken, type Talk } from './talk.ts'
 import { CommentView, Name, Quoted, TextOf, ThreadView } from './thread.tsx'
@@ -77,7 +78,7 @@ export function ConversationView({ talk, shown, description }: ConversationProps
               <Name>{pr.author}</Name> opened this proposal, <When time={pr.created_at} />
             </span>
           </p>
-          {description !== '' && <div class="card said prose" dangerouslySetInnerHTML={{ __html: description }} />}
+          {description !== '' && <Prose urls={talk.visit.urls} html={description} look="card said" />}
         </article>
       ) : (
         <p class="acts">

@@ -3,6 +3,7 @@
 import type { ComponentChildren } from 'preact'
 import { AnswerForm, EditForm } from './comment-form.tsx'
 import { plural, When } from './dates.tsx'
+import { Prose } from './prose.tsx'
 import { type Comment, entryLink, isMaintainer, isOwn, mayResolve, type Talk, viewLink } from './talk.ts'
 
 /** `answers`: the most that are not folded. `last`: answers that stay shown otherwise. */
@@ -130,7 +131,7 @@ export function CommentView({ talk, comment }: CommentProps) {
 /** Shows the rendered text of an entry. */
 export function TextOf({ talk, entry }: { readonly talk: Talk; readonly entry: number }) {
   const html = talk.html.get(entry)
-  return html === undefined ? null : <div class="said prose" dangerouslySetInnerHTML={{ __html: html }} />
+  return html === undefined ? null : <Prose urls={talk.visit.urls} html={html} look="said" />
 }
 
 /** Quoted lines of a file. */
