@@ -3815,7 +3815,7 @@ export interface components {
             id: components["schemas"]["Uuid"];
             /** @description The organisation. */
             org_id: components["schemas"]["Uuid"];
-            /** @description The `name` of the request. */
+            /** @description The name of the folder. Until the archive has arrived, the `name` of the request. */
             name: string;
             /**
              * @description `queued` until its archive has arrived and it is its turn. `interrupted` if the service stopped during the
@@ -3923,6 +3923,8 @@ export interface components {
         UnresolvedLink: {
             /** @description The file that has the link. */
             path: string;
+            /** @description The node of that file, if it is a note. */
+            node_id?: components["schemas"]["Uuid"];
             /** @description The target as it is written, shortened to 200 characters. */
             target: string;
             /**

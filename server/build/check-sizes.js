@@ -14,6 +14,7 @@ const limits = kibibytes({
   copy: 1,
   times: 1,
   menu: 1,
+  import: 3,
   review: 5,
   search: 9,
   diagrams: 3,

@@ -1,7 +1,7 @@
 /** The files of a folder that belong to tools. A browser does not send them, and an import does not read them. */
 
-/** Names that begin with a dot, and yet say something about the folder itself. */
-const kept: ReadonlySet<string> = new Set(['.grove', '.groveignore', '.gitignore'])
+/** Names that begin with a dot, and are about the folder itself. `..` is refused elsewhere. */
+const kept: ReadonlySet<string> = new Set(['.', '..', '.grove', '.groveignore', '.gitignore'])
 
 /** Folders of tools whose names do not begin with a dot. Archives that macOS makes have the second. */
 const tools: ReadonlySet<string> = new Set(['node_modules', '__MACOSX'])

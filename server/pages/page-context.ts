@@ -1,5 +1,6 @@
 /** A visit of a page: the user, the API, and the possible results. */
 
+import type { Readable } from 'node:stream'
 import type { VNode } from 'preact'
 import type { Api } from '../../spec/client/api.ts'
 import type { SentFile } from '../http/contract/multipart.ts'
@@ -17,6 +18,8 @@ export interface PageContext {
   readonly form: URLSearchParams
   /** The files of the form, in order. */
   readonly files: readonly SentFile[]
+  /** A form with files, which has not been read. */
+  readonly upload?: { readonly type: string; readonly open: () => Readable }
   readonly urls: Urls
   /** The path and query of the request, as the browser sees them. */
   readonly here: string
@@ -39,6 +42,10 @@ export interface Head {
   readonly data?: object
   readonly alternates?: readonly { readonly type: string; readonly title: string; readonly href: string }[]
   readonly noIndex?: boolean
+  /** A script that only this page loads, in addition to the common ones. */
+  readonly script?: string
+  /** Seconds after which a browser without script loads the page again. */
+  readonly refresh?: number
 }
 
 /** The position of the page, which the bar at the top shows. */

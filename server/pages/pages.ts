@@ -9,6 +9,7 @@ import { readForm } from '../http/contract/bodies.ts'
 import { showErrorsBy } from '../http/contract/error-responses.ts'
 import { hasUploads, readUploads } from '../http/contract/multipart.ts'
 import { findPath } from '../http/contract/spec.ts'
+import { openUpload } from '../http/contract/uploads.ts'
 import { type Answering, type Credential, createInProcessApi } from '../http/in-process.ts'
 import { note } from '../http/log/request-notes.ts'
 import { matchPath, parseTemplate, segmentsOf } from '../http/path-templates.ts'
@@ -24,6 +25,8 @@ import { showFind } from './pages/find.tsx'
 import { showGraph } from './pages/graph.tsx'
 import { showCommit, showHistory } from './pages/history.tsx'
 import { showHome } from './pages/home.tsx'
+import { showImport, takeImport } from './pages/import.tsx'
+import { showImportRun, takeImportRun } from './pages/import-run.tsx'
 import { leadToJoin, showJoin, takeJoin } from './pages/join.tsx'
 import { showMembers, takeMembers } from './pages/members.tsx'
 import { errorPage } from './pages/missing.tsx'
@@ -55,6 +58,8 @@ interface Route {
   readonly show?: MakePage
   /** Handles a form that was sent. */
   readonly take?: MakePage
+  /** True if the page itself reads the form, as a stream. */
+  readonly isStreamed?: boolean
   /** Limit of the form's body in bytes, if the default is too small. */
   readonly formBytes?: number
   /** True if the form may have files. */
@@ -83,6 +88,8 @@ const routes: readonly Route[] = [
   { at: '/o/{org}/settings/members', show: showMembers, take: takeMembers },
   { at: '/o/{org}/find', show: showFind },
   { at: '/o/{org}/graph', show: showGraph },
+  { at: '/o/{org}/import', show: showImport, take: takeImport, isStreamed: true },
+  { at: '/o/{org}/import/{id}', show: showImportRun, take: takeImportRun },
   { at: '/o/{org}/proposals', show: showOrgProposals },
   { at: '/o/{org}/changes', show: showOrgChanges },
   { at: '/o/{org}/members', show: showPeople },
@@ -186,13 +193,14 @@ async function answer(parts: Parts, req: Request, res: Response, path: string): 
   await sendResult(req, res, visit, await make(visit).catch(asMissing))
 }
 
-/** Reads the form that was sent. */
+/** Reads the form that was sent, or prepares it to be read by the page. */
 async function readSent(
   req: Request,
   res: Response,
-  { formBytes, hasUploads: takesFiles = false }: Partial<Route> = {},
-): Promise<Pick<PageContext, 'form' | 'files'>> {
-  if (!takesFiles || !hasUploads(req)) return { form: await readForm(req, res, formBytes), files: [] }
+  { formBytes, hasUploads: takesFiles = false, isStreamed = false }: Partial<Route> = {},
+): Promise<Pick<Partial<PageContext>, 'form' | 'files' | 'upload'>> {
+  if (isStreamed) return { upload: { type: req.headers['content-type'] ?? '', open: () => openUpload(req, res) } }
+  if (!takesFiles || !hasUploads(req)) return { form: await readForm(req, res, formBytes) }
   const { fields, files } = await readUploads(req, res)
   return { form: fields, files }
 }
@@ -244,7 +252,7 @@ interface Asking {
 function visitOf(
   parts: Parts,
   asking: Asking,
-  more: Pick<Partial<PageContext>, 'params' | 'form' | 'files'>,
+  more: Pick<Partial<PageContext>, 'params' | 'form' | 'files' | 'upload'>,
 ): PageContext {
   const { req, res, credential } = asking
   const [, query = ''] = req.url.split('?', 2)

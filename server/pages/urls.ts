@@ -46,6 +46,8 @@ export class Urls {
     const asked = new URLSearchParams(query).toString()
     return `${this.org(org)}/graph${asked === '' ? '' : `?${asked}`}`
   }
+  readonly import = (org: string) => `${this.org(org)}/import`
+  readonly importRun = (org: string, id: string) => `${this.import(org)}/${segment(id)}`
   readonly settings = (org: string, page: 'general' | 'members') => `${this.org(org)}/settings/${page}`
   /** The proposals of all nodes. */
   readonly orgProposals = (org: string) => `${this.org(org)}/proposals`
@@ -57,7 +59,6 @@ export class Urls {
   readonly members = (org: string) => `${this.org(org)}/members`
   /** The form that creates the example pages. */
   readonly example = (org: string) => `${this.org(org)}/example`
-  readonly import = (org: string) => `${this.org(org)}/import`
   readonly feed = (org: string) => `${this.org(org)}/changes.atom`
   readonly sitemap = (org: string) => `${this.org(org)}/sitemap.xml`
   readonly node = (org: string, node: string, slug?: string) =>

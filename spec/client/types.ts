@@ -624,7 +624,7 @@ export interface components {
             readonly id: components["schemas"]["Uuid"];
             /** @description The organisation. */
             readonly org_id: components["schemas"]["Uuid"];
-            /** @description The `name` of the request. */
+            /** @description The name of the folder. Until the archive has arrived, the `name` of the request. */
             readonly name: string;
             /**
              * @description `queued` until its archive has arrived and it is its turn. `interrupted` if the service stopped during the
@@ -732,6 +732,8 @@ export interface components {
         readonly UnresolvedLink: {
             /** @description The file that has the link. */
             readonly path: string;
+            /** @description The node of that file, if it is a note. */
+            readonly node_id?: components["schemas"]["Uuid"];
             /** @description The target as it is written, shortened to 200 characters. */
             readonly target: string;
             /**

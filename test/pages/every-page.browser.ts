@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 import { listPages, type ShownPage } from './every-page.ts'
-import { ann, expectSound, newVisitor, signIn, useScene } from './scene.ts'
+import { ann, expectSound, grove, newVisitor, signIn, useScene } from './scene.ts'
 
 /** CSS pixels; 720 is 1440 at 200 %. */
 const widths = [390, 720, 1440]
@@ -15,7 +15,7 @@ describe('every page', () => {
   let pages: readonly ShownPage[]
 
   before(async () => {
-    pages = await listPages(ann)
+    pages = await listPages(grove, ann)
   })
 
   for (const colorScheme of ['light', 'dark'] as const)

@@ -2,6 +2,7 @@
 
 import { made } from '../support/cast.ts'
 import type { PersonClient } from '../support/people.ts'
+import { imported, makeHalfSentImport, zipOf } from '../support/uploads.ts'
 
 export interface ShownPage {
   readonly name: string
@@ -11,7 +12,7 @@ export interface ShownPage {
 }
 
 /** An organisation with nodes, an edge, and three proposals: open, diverged, merged. */
-export async function listPages(ann: PersonClient): Promise<ShownPage[]> {
+export async function listPages(grove: { readonly url: string }, ann: PersonClient): Promise<ShownPage[]> {
   const { id: org } = await made(
     ann.post('/orgs', { name: 'Atlas', description: 'What lives in the sea.', published: true }),
   )
@@ -51,6 +52,10 @@ export async function listPages(ann: PersonClient): Promise<ShownPage[]> {
   const { id: empty } = await made(ann.post('/orgs', { name: 'Empty' }))
   const gone = await nodeOf('A whale of a title: <b>bold</b> & "quoted", '.repeat(6), 'Gone.')
   await made(ann.delete(`/orgs/${org}/nodes/${gone}`))
+  const notes = { 'Field notes/seals.md': 'They eat [[Fish]].\n', 'Field notes/sea.canvas': '[]' }
+  const report = (await imported(ann, org, await zipOf(notes))).id
+  const { id: other } = await made(ann.post('/orgs', { name: 'Bays' }))
+  const running = await makeHalfSentImport(grove, ann, other)
   return [
     { name: 'welcome', path: '/', isAnonymous: true },
     { name: 'sign-in', path: '/sign-in', isAnonymous: true },
@@ -90,6 +95,9 @@ export async function listPages(ann: PersonClient): Promise<ShownPage[]> {
     { name: 'members', path: `/o/${org}/settings/members` },
     { name: 'trash', path: `/o/${org}/trash?deleted=${gone}` },
     { name: 'node-settings', path: `${at}/settings?parent=krill&target=krill` },
+    { name: 'import', path: `/o/${org}/import` },
+    { name: 'import-report', path: `/o/${org}/import/${report}` },
+    { name: 'import-running', path: `/o/${other}/import/${running}` },
     { name: 'join', path: '/join', isAnonymous: true },
     { name: 'join-signed-in', path: '/join' },
     { name: 'tokens', path: '/me/tokens' },

@@ -24,7 +24,10 @@ const browser = await launchBrowser()
 try {
   await takeReadmePicture(grove, browser, dir)
   const ann = await signUp(grove, 'Ann')
-  const pages = [...(await listPages(ann)), ...(vault === undefined ? [] : await listVaultPages(grove, ann, vault))]
+  const pages = [
+    ...(await listPages(grove, ann)),
+    ...(vault === undefined ? [] : await listVaultPages(grove, ann, vault)),
+  ]
   for (const colorScheme of ['light', 'dark'] as const)
     for (const isAnonymous of [true, false]) {
       const page = await (await browser.newContext({ colorScheme })).newPage()

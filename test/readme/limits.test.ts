@@ -116,6 +116,12 @@ const coded: Readonly<Record<string, Constant>> = {
   'these imports of one user': ['server/vault/uploads/limits.ts', 'ofOneUser', 'count'],
   'an archive whose client sends nothing': ['server/http/connection/slow-client.ts', 'silenceTimeoutMs', 'seconds'],
   'an archive whose client sends slowly': ['server/http/connection/slow-client.ts', 'slowBytes', 'bytes'],
+  'a form of a page with a folder to import, with its hidden files': [
+    'server/pages/import-form.ts',
+    'mostFormBytes',
+    'bytes',
+  ],
+  'files of such a form': ['server/pages/import-form.ts', 'files', 'count'],
   'a form of a page with a text': ['server/pages/pages.ts', 'mostTextBytes', 'bytes'],
   'pairs of new and removed files that an import compares': ['server/vault/plan/renames.ts', 'maxPairs', 'count'],
   '`import --to`: items of a batch': ['server/vault/remote/items.ts', 'entriesAtOnce', 'count'],

@@ -45,7 +45,7 @@ describe('the package', () => {
         ...[
           ...['attachments.js', 'cards.js', 'chunk.js', 'colours.js', 'copy.js', 'diagram-frame.js', 'diagram-part.js'],
           ...['diagrams.js', 'editor.js', 'editor-completion.js', 'editor-search.js', 'editor-tools.js'],
-          ...['formulas.js', 'invitation.js', 'linking.js'],
+          ...['formulas.js', 'import.js', 'invitation.js', 'linking.js'],
         ].flatMap(withCompressed),
         'dist/assets/inter-latin-wght-normal.woff2',
         'dist/assets/leaf.svg',
@@ -68,6 +68,8 @@ describe('the package', () => {
         'dist/assets/welcome-light.webp',
         'dist/cli.cjs',
         'dist/cli.cjs.map',
+        'dist/import.cjs',
+        'dist/import.cjs.map',
         'dist/cli.js',
         'dist/client/api.d.ts',
         'dist/client/client.d.ts',

@@ -58,7 +58,7 @@ describe('uploads: an import', () => {
   it('reports counts, pages, links to nothing and problems, and leaves no archive', async () => {
     const org = await newOrg()
     const { report, ...done } = await imported(ann, org, await zipOf(below('garden', vault)))
-    expect(done).to.include({ org_id: org, state: 'done', dry_run: false, created_by: ann.user.id })
+    expect(done).to.include({ org_id: org, name: 'garden', state: 'done', dry_run: false, created_by: ann.user.id })
     expect(done.progress).to.deep.equal({ phase: 'writing', done: 4, total: 4 })
     expect(report?.counts).to.deep.equal({
       ...{ files: 6, nodes: 4, created: 4, updated: 0, renamed: 0, unchanged: 0, kept: 0, overwritten: 0 },

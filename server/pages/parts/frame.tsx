@@ -30,7 +30,7 @@ export function Frame({ visit, head, place, children }: FrameProps) {
 }
 
 function HeadOf({ head, urls }: { readonly head: Head; readonly urls: Urls }) {
-  const { title, description, canonical, kind, data, alternates = [], noIndex } = head
+  const { title, description, canonical, kind, data, alternates = [], noIndex, script, refresh } = head
   const asset = (name: string) => urls.asset(assetName(name))
   return (
     <head>
@@ -52,6 +52,12 @@ function HeadOf({ head, urls }: { readonly head: Head; readonly urls: Urls }) {
       <link rel="stylesheet" href={asset('style.css')} />
       <script src={asset('theme.js')} />
       <script type="module" src={asset('page.js')} />
+      {script && <script type="module" src={asset(script)} />}
+      {refresh && (
+        <noscript>
+          <meta http-equiv="refresh" content={`${refresh}`} />
+        </noscript>
+      )}
       {data && <script type="application/ld+json" dangerouslySetInnerHTML={{ __html: asData(data) }} />}
     </head>
   )

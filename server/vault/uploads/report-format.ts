@@ -26,7 +26,9 @@ export const reportSchema = z.object({
   renamed: z.array(place.extend({ from: z.string() })),
   kept: z.array(place),
   overwritten: z.array(place),
-  unresolved: z.array(z.object({ path: z.string(), target: z.string(), kind: z.enum(kinds) })),
+  unresolved: z.array(
+    z.object({ path: z.string(), target: z.string(), node_id: z.string().exactOptional(), kind: z.enum(kinds) }),
+  ),
   problems: z.array(z.object({ path: z.string(), reason: z.string() })),
   notes: z.array(z.string()),
 })

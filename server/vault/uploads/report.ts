@@ -25,7 +25,10 @@ export function reportOf({ plan, done, target }: Synced): Report {
     }),
     kept: first(plan.gone).map(({ id, title, path = '' }) => ({ path, node_id: id, title })),
     overwritten: places(done.edited),
-    unresolved: first(plan.unresolved).map(({ path, target, kind }) => ({ path, target, kind })),
+    unresolved: first(plan.unresolved).map(({ path, target, kind }) => {
+      const node = nodes.get(path)
+      return { path, target, kind, ...(node && { node_id: node.id }) }
+    }),
     problems: first(problems).map(({ path, reason }) => ({ path, reason })),
     notes: [
       ...target.notes,

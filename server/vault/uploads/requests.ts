@@ -70,10 +70,10 @@ export async function startImport(deps: Deps, actor: Person, at: OrgAt, input: S
     record = await begin(deps, actor, org.id, input)
     const folder = importFolder(store.root, record)
     await receive(deps, input.open(), folder)
-    await checkArchive(archiveIn(folder))
+    const name = (await checkArchive(archiveIn(folder))) ?? input.name
     // The upload may have taken long.
     await recheckAccess(deps, actor, orgId, 'editor')
-    record = { ...record, progress: { phase: 'waiting', done: 0, total: 0 } }
+    record = { ...record, name, progress: { phase: 'waiting', done: 0, total: 0 } }
     await writeRecord(store.root, record)
   } catch (error) {
     release()
@@ -165,11 +165,12 @@ async function endReceiving({ store, now }: Deps, record: ImportRecord, isCancel
   })
 }
 
-/** @throws ValidationError */
-async function checkArchive(path: string): Promise<void> {
+/** Returns the folder that holds everything, if there is one. @throws ValidationError */
+async function checkArchive(path: string): Promise<string | undefined> {
   try {
-    const { zip } = await openArchive(path)
+    const { zip, folder } = await openArchive(path)
     zip.close()
+    return folder
   } catch (error) {
     if (!(error instanceof ArchiveError)) throw asStorageError(error)
     throw invalid(['body'], error.message)
