@@ -13,6 +13,7 @@ import { expecting } from '../support/node.ts'
 import { client, type PersonClient, signUp } from '../support/people.ts'
 import { sendRaw } from '../support/raw.ts'
 import { until } from '../support/until.ts'
+import { imported, zipOf } from '../support/uploads.ts'
 import { startPeer } from './peer.ts'
 import { here, placeOf, setUrl, setUrls, signIn, there, useCells } from './scene.ts'
 
@@ -68,6 +69,14 @@ describe('a request to another cell', () => {
     expect((await client(there).get(`${at}/members`)).status).to.equal(401)
     const found = await away.post(`${at}/search/retrieve`, { query: 'krill' }).then(expecting(200))
     expect(found.body.matches[0].node_id).to.equal(node)
+  })
+
+  it('may be an archive to import, by the API and by a page, and its state is read there', async () => {
+    const zip = await zipOf({ 'seals.md': '# Seals\n' })
+    expect(await imported(away, ann.org, zip)).to.include({ state: 'done', created_by: ann.user.id })
+    const titles = (await ann.get(`/orgs/${ann.org}/nodes`)).body.nodes.map(({ title }: { title: string }) => title)
+    expect(titles).to.include('Seals')
+    expect((await away.get(`/o/${ann.org}/import`, { accept: 'text/html' })).body).to.contain('Earlier imports')
   })
 
   it('names what the client reached, and keeps the id of the request', async () => {

@@ -1,7 +1,7 @@
 /** The samples of the API description run as they are written: curl in a shell, JavaScript with the client. */
 
 import { execFile } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -13,6 +13,7 @@ import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
 import { client, type PersonClient, password, signUp } from '../support/people.ts'
 import { until } from '../support/until.ts'
+import { makeHalfSentImport, makeImport, untilImportsEnd, zipOf } from '../support/uploads.ts'
 
 interface Sample {
   readonly lang: string
@@ -25,8 +26,9 @@ interface Operation {
   readonly 'x-codeSamples'?: readonly Sample[]
 }
 
-/** A node with a branch, and its newest commit. */
+/** A node with a branch and its newest commit, and an import if the operation takes one. */
 interface Scene {
+  readonly importId: string
   readonly node: TestNode
   readonly head: string
 }
@@ -41,9 +43,12 @@ describe('code samples', () => {
   let grove: Grove
   let bob: PersonClient
   let folder: string
+  let zip: Buffer
 
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'grove-samples-'))
+    zip = await zipOf({ 'whales.md': '# Whales\n' })
+    await writeFile(join(folder, 'notes.zip'), zip)
     grove = await startGrove({ logLevel: 'info' })
     bob = await signUp(grove, 'Bob')
     await bob.patch(`/orgs/${bob.org}`, { published: true }).then(expecting(200))
@@ -53,13 +58,20 @@ describe('code samples', () => {
     await rm(folder, { recursive: true, force: true })
   })
 
+  const importFor = async (operationId: string): Promise<string> => {
+    if (operationId === 'cancelImport') return makeHalfSentImport(grove, bob, bob.org)
+    return operationId === 'getImport' ? makeImport(bob, bob.org) : ''
+  }
+
   /** What the samples find: a node with a branch `dolphins`, proposed by pull request 1 for the sample that merges it. */
   const newScene = async (operationId: string): Promise<Scene> => {
+    await untilImportsEnd(bob, bob.org)
+    const importId = await importFor(operationId)
     const node = await newNode(grove, bob, { tags: ['sea'], text_content: 'Whales.\n' })
     await node.proposal('dolphins')
     if (operationId === 'mergePull') await node.open('dolphins')
     const { head } = (await bob.get(node.at)).body
-    return { node, head }
+    return { node, head, importId }
   }
 
   /** Ann is the account of the samples: it exists for signing in, and does not for signing up. */
@@ -70,17 +82,26 @@ describe('code samples', () => {
     if (operationId === 'logIn' && known.status !== 200) await signUp(grove, 'Ann')
   }
 
-  const inShell = async (source: string, { node, head }: Scene) => {
+  const inShell = async (source: string, { node, head, importId }: Scene) => {
     const TOKEN = bob.session.accessToken
-    const env = { PATH: process.env.PATH, GROVE: grove.url, TOKEN, ORG: bob.org, NODE: node.id, HEAD: head }
+    const env = {
+      PATH: process.env.PATH,
+      GROVE: grove.url,
+      TOKEN,
+      ORG: bob.org,
+      NODE: node.id,
+      HEAD: head,
+      IMPORT: importId,
+    }
     // A refusal fails the sample.
     const script = `curl() { command curl --fail-with-body "$@"; }\n${source}`
     await run('bash', ['-euo', 'pipefail', '-c', script], { cwd: folder, env })
   }
 
-  const inJavaScript = async (source: string, { node }: Scene) => {
+  const inJavaScript = async (source: string, { node, importId }: Scene) => {
     const context = {
-      ...{ grove: newClient, url: grove.url, org_id: bob.org, node_id: node.id },
+      ...{ grove: newClient, url: grove.url, org_id: bob.org, node_id: node.id, import_id: importId },
+      openAsBlob: () => new Blob([new Uint8Array(zip)]),
       ...{ g: newClient({ url: grove.url, token: bob.session.accessToken }), console: { log: () => {} }, crypto },
     }
     await runInNewContext(`(async () => {\n${source}\n})()`, context)

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect } from 'chai'
 import { runCommand } from '../support/command.ts'
+import { startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
 import { client, type PersonClient, signUp } from '../support/people.ts'
 import { ended, type Files, imported, makeHalfSentImport, sendZip, zipOf } from '../support/uploads.ts'
@@ -64,11 +65,13 @@ describe('uploads: an import', () => {
       ...{ files: 6, nodes: 4, created: 4, updated: 0, renamed: 0, unchanged: 0, kept: 0, overwritten: 0 },
       ...{ links: 3, attachments: 2, unresolved: 1, problems: 1 },
     })
-    expect(report?.unresolved).to.deep.equal([{ path: 'plants/rose.md', target: '[[Nowhere]]', kind: 'missing' }])
+    const rose = report?.created.find(({ path }) => path === 'plants/rose.md')
+    expect(report?.unresolved).to.deep.equal([
+      { path: 'plants/rose.md', node_id: rose?.node_id, target: '[[Nowhere]]', kind: 'missing' },
+    ])
     expect(report?.problems).to.deep.equal([
       { path: 'broken.canvas', reason: 'not a valid canvas: kept only as a file' },
     ])
-    const rose = report?.created.find(({ path }) => path === 'plants/rose.md')
     expect((await ann.get(`/orgs/${org}/nodes/${rose?.node_id}`)).body).to.include({ title: rose?.title })
     expect(await spoolOf(org, done.id)).to.deep.equal([])
   })
@@ -147,6 +150,19 @@ describe('uploads: an import', () => {
     const again = await ann.post(`/orgs/${org}/imports/${id}/cancel`)
     expect({ status: again.status, code: again.body.code }).to.deep.equal({ status: 409, code: 'import_ended' })
     expect(await imported(ann, org, await zipOf({ 'a.md': 'a' }))).to.include({ state: 'done' })
+  })
+
+  it('is shown and cancelled by every process of the data folder', async () => {
+    const org = await newOrg()
+    const id = await makeHalfSentImport(grove, ann, org)
+    const other = await startGrove({ dataDir: grove.dataDir, sweeps: false })
+    const beside = client(other, ann.session.accessToken)
+    const { body } = await beside.get(`/orgs/${org}/imports/${id}`)
+    expect(body).to.deep.include({ state: 'queued', progress: { phase: 'receiving', done: 0, total: 0 } })
+    expect((await sendZip(beside, org, await zipOf({ 'a.md': 'a' }))).body).to.include({ import_id: id })
+    const cancelled = await beside.post(`/orgs/${org}/imports/${id}/cancel`).then(expecting(200))
+    expect(cancelled.body).to.include({ id, state: 'cancelled' })
+    await other.close()
   })
 
   it('waits for its turn, and is cancelled there or while it runs', async () => {
