@@ -1007,6 +1007,41 @@ export interface paths {
         patch: operations["updateNode"];
         trace?: never;
     };
+    "/orgs/{org_id}/nodes/{node_id}/copy": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                node_id: components["parameters"]["node_id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Copy a node
+         * @description Requires the `editor` role. Creates a node with the files of `main`: text, tags, properties, parents, connections
+         *     and files. History, branches and pull requests are not copied, nor edges to deleted nodes, nor the properties
+         *     `source_path` and `source_files` of an import. Up to 10,000 files and 64 MiB are copied, else 413.
+         *
+         *     To make retries safe, send your own `id`. The second request then gets 409 `node_exists`, with `Location`.
+         */
+        post: operations["copyNode"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/orgs/{org_id}/trash": {
         parameters: {
             query?: never;
@@ -4224,6 +4259,16 @@ export interface components {
             total: components["schemas"]["Total"];
             limit: components["schemas"]["PageLimit"];
             offset: components["schemas"]["PageOffset"];
+        };
+        /** @description The copy to create. */
+        NodeCopy: {
+            /** @description Default: `Copy of` and the title of the node. */
+            title?: components["schemas"]["Title"];
+            /**
+             * Format: uuid
+             * @description Your own id for the copy. Default: the service chooses one.
+             */
+            id?: string;
         };
         /** @description A deleted node. */
         TrashedNode: {
@@ -8573,6 +8618,82 @@ export interface operations {
             408: components["responses"]["RequestTimeout"];
             /** @description `head_moved`, `pull_request_required` */
             409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    copyNode: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                node_id: components["parameters"]["node_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "title": "Whales of the north"
+                 *     }
+                 */
+                "application/json": components["schemas"]["NodeCopy"];
+            };
+        };
+        responses: {
+            /** @description The node. */
+            201: {
+                headers: {
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NodeDetails"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found`, `node_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description `node_exists`: the `id` is in use. If the node is in this organisation, `Location` is its URL. */
+            409: {
+                headers: {
+                    Location: components["headers"]["Location"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "detail": "A node with the id 01980a60-1e00-7c11-a0b2-4d6e8f0a1b04 already exists",
+                     *       "code": "node_exists",
+                     *       "request_id": "01980b00-0000-7000-8000-00000000000a",
+                     *       "link": "/docs/errors#node_exists"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body, or the files of the node. */
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             417: components["responses"]["ExpectationFailed"];

@@ -4,6 +4,7 @@ import { readableCloneUrl } from '../domain/layout.ts'
 import { listBacklinks } from '../domain/nodes/backlinks.ts'
 import { createNodes, putNodes } from '../domain/nodes/batch-input.ts'
 import { listChanges } from '../domain/nodes/changes.ts'
+import { copyNode } from '../domain/nodes/copies.ts'
 import * as edges from '../domain/nodes/edges.ts'
 import { readLinks } from '../domain/nodes/links.ts'
 import { createNode } from '../domain/nodes/node-creation.ts'
@@ -24,6 +25,7 @@ export const nodeRoutes: HandlersOf<
   | 'listOrgTags'
   | 'getNode'
   | 'updateNode'
+  | 'copyNode'
   | 'deleteNode'
   | 'listTrash'
   | 'restoreNode'
@@ -50,6 +52,10 @@ export const nodeRoutes: HandlersOf<
   getNode: async (deps, actor, { path, base }) => withCloneUrl(await nodes.readNode(deps, actor, nodeAt(path)), base),
   updateNode: async (deps, actor, { path, body, base }) =>
     withCloneUrl(await nodes.updateNode(deps, actor, nodeAt(path), body), base),
+  copyNode: async (deps, actor, { path, body, base, from, signal }) => {
+    const node = await copyNode(deps, { actor, from, signal }, nodeAt(path), body ?? {})
+    return created(`/orgs/${path.org_id}/nodes/${node.id}`, withCloneUrl(node, base))
+  },
   deleteNode: (deps, actor, { path }) => nodes.deleteNode(deps, actor, nodeAt(path)),
   listTrash: (deps, actor, { path, query }) => listTrash(deps, actor, orgAt(path), query),
   restoreNode: async (deps, actor, { path, body, base }) =>

@@ -1031,6 +1031,16 @@ export interface components {
             readonly limit: components["schemas"]["PageLimit"];
             readonly offset: components["schemas"]["PageOffset"];
         };
+        /** @description The copy to create. */
+        readonly NodeCopy: {
+            /** @description Default: `Copy of` and the title of the node. */
+            readonly title?: components["schemas"]["Title"];
+            /**
+             * Format: uuid
+             * @description Your own id for the copy. Default: the service chooses one.
+             */
+            readonly id?: string;
+        };
         /** @description A deleted node. */
         readonly TrashedNode: {
             readonly id: components["schemas"]["Uuid"];
@@ -4127,6 +4137,36 @@ export interface operations {
             readonly 200: {
                 headers: {
                     readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["NodeDetails"];
+                };
+            };
+        };
+    };
+    readonly copyNode: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
+                readonly node_id: components["parameters"]["node_id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["NodeCopy"];
+            };
+        };
+        readonly responses: {
+            /** @description The node. */
+            readonly 201: {
+                headers: {
+                    readonly Location: components["headers"]["Location"];
                     readonly [name: string]: unknown;
                 };
                 content: {

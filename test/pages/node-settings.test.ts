@@ -369,6 +369,30 @@ describe('the settings of a page', () => {
     })
   })
 
+  describe('that duplicate it', () => {
+    it('make one copy with its content, also if the form is sent twice', async () => {
+      const [sea, krill] = [await make({ title: 'Sea' }), await make({ title: 'Krill' })]
+      const fields = { tags: ['a'], properties: { depth: 1 }, parents: [sea.id], text_content: 'Song.\n' }
+      const node = await make({ title: 'Whales "1"', ...fields })
+      await ann.post(`${node.at}/connections`, { target: krill.id, type: 'feeds_on' }).then(expecting(201))
+      await node.commit('main', { 'files/song.txt': 'La\n' })
+      const { body } = await pages.show(settingsOf(node))
+      expect(body).to.include('value="Copy of Whales &quot;1&quot;"')
+      const copy = /name="copy" value="([^"]+)"/.exec(body)?.[1] ?? ''
+      for (const _ of ['once', 'twice']) {
+        const answer = await act(node, 'duplicate', { copy, title: 'Copy of Whales' })
+        expect([answer.status, answer.headers.location]).to.deep.equal([303, `/o/${node.org}/n/${copy}`])
+      }
+      const copied = await read({ ...node, at: `/orgs/${node.org}/nodes/${copy}` })
+      const { tags, properties, text_content } = fields
+      expect(copied).to.deep.include({ title: 'Copy of Whales', tags, properties, text_content })
+      expect(copied.parents.map(({ id }: TestNode) => id)).to.deep.equal([sea.id])
+      expect(copied.connections.map(({ target }: { target: string }) => target)).to.deep.equal([krill.id])
+      const blank = await act(node, 'duplicate', { copy, title: ' ' })
+      expect([blank.status, alertOf(blank.body)]).to.deep.equal([422, 'Enter a title.'])
+    })
+  })
+
   describe('that delete it', () => {
     it('say what happens, lead to Undo, and give it back', async () => {
       const node = await make({ title: 'A <b>whale</b> & "more"' })

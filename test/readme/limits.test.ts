@@ -217,7 +217,7 @@ const semaphores: Readonly<Record<string, readonly [file: string, name: string]>
   'sending files as `raw`': ['server/domain/branches/raw-files.ts', 'semaphore'],
   exports: ['server/vault/write/requests.ts', 'semaphore'],
   'link lists': ['server/domain/nodes/links.ts', 'semaphore'],
-  batches: ['server/domain/nodes/batch-input.ts', 'semaphore'],
+  'batches and copies': ['server/domain/nodes/batch-input.ts', 'semaphore'],
   'lists of pull requests below a node': ['server/domain/pulls/org-pulls.ts', 'semaphore'],
   "updates of a pull request's branch, and undoing one": ['server/domain/pulls/branch-updates.ts', 'semaphore'],
   'diffs, blame and filtered histories': ['server/domain/branches/large-reads.ts', 'gitSemaphore'],

@@ -236,6 +236,7 @@ export const table: Readonly<Record<keyof operations, Row>> = {
     need: 'editor',
     attempt: async (world) => ({ params: { node_id: await makeNode(world) }, body: { title: 'Dolphins' } }),
   },
+  copyNode: { need: 'editor', attempt: async (world) => ({ params: { node_id: await makeNode(world) } }) },
   deleteNode: { need: 'maintainer', attempt: async (world) => ({ params: { node_id: await makeNode(world) } }) },
   listTrash: { need: 'maintainer', attempt: () => ({}) },
   restoreNode: {

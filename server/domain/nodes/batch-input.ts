@@ -27,8 +27,8 @@ import { type BatchNode, type BatchOptions, type BatchOutcome, writeBatch } from
 import { type ConnectionInput, newConnectionId } from './edges.ts'
 import { patchTree } from './nodes.ts'
 
-/** Limits concurrent batches. A batch holds its 16 MiB body several times in memory: as text, JSON, bytes and packs. */
-const semaphore = createCallerSemaphore({
+/** Limits concurrent batches, and copies of nodes. A batch holds its 16 MiB body several times in memory: as text, JSON, bytes and packs. */
+export const semaphore = createCallerSemaphore({
   all: { running: 2, waiting: 8 },
   person: { running: 1, waiting: 2 },
   waitTimeoutMs: 30_000,

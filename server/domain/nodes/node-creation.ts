@@ -15,7 +15,7 @@ import { problemsOf, refuseProblems, withGraphLock } from '../branches/branch-co
 import { excerpt } from '../format/excerpt.ts'
 import { placesOf } from '../format/json-text.ts'
 import { type NodeFields, nodeJson, requireTitle, textBytes } from '../format/node-files.ts'
-import { edgeFile, liesIn, nodeFile, textFile } from '../format/paths.ts'
+import { edgeFile, nodeFile, textFile } from '../format/paths.ts'
 import { asJson, signature } from '../format/signatures.ts'
 import { readResult, tryIndexNode } from '../indexing/index-node.ts'
 import { withNodeIntent } from '../indexing/recovered.ts'
@@ -54,7 +54,8 @@ export async function createNode(deps: Deps, actor: Person, at: OrgAt, input: No
   for (const parent of parents) files.set(edgeFile('parents', parent), asJson({}))
   const id = await createNodeFrom(deps, actor, access, {
     title: input.title,
-    files: initialize ? files : undefined,
+    ...(initialize ? { build: (draft: ObjectDraft) => buildTree(draft, null, files) } : {}),
+    hasParents: parents.length > 0,
     message: 'Create node',
     ...(input.id === undefined ? {} : { id: input.id.toLowerCase() }),
     locate: (path) => {
@@ -92,14 +93,16 @@ function refuseContent(input: NodeInput): void {
 interface NodeSeed {
   readonly id?: string
   readonly title: string
-  /** The files of the first commit; undefined: the node has no commit. */
-  readonly files: NodeFiles | undefined
+  /** Builds the tree of the first commit. Absent: the node has no commit. */
+  readonly build?: (draft: ObjectDraft) => Promise<Oid>
+  /** True if the tree may have parents. */
+  readonly hasParents: boolean
   readonly message: string
   readonly locate: (path: string) => readonly (string | number)[]
 }
 
 /** Creates and indexes a node, and returns its id. */
-async function createNodeFrom(
+export async function createNodeFrom(
   deps: Deps,
   actor: Person,
   { org }: Pick<OrgAccess, 'org'>,
@@ -111,8 +114,8 @@ async function createNodeFrom(
     const created_at = deps.now().toISOString()
     await createRepo(nodeRepo(deps.store, orgId, id).dir, async (draft) => {
       const refs = new Map<string, Oid>()
-      if (seed.files) {
-        const tree = await buildTree(draft, null, seed.files)
+      if (seed.build) {
+        const tree = await seed.build(draft)
         const node = { id } as NodeRow // problemsOf reads only the id
         refuseProblems(await problemsOf(deps, { org, node }, draft.repo, main, null, tree), seed.locate)
         const person = signature(actor, created_at)
@@ -128,8 +131,7 @@ async function createNodeFrom(
       throw error
     })
   }
-  const hasParents = [...(seed.files?.keys() ?? [])].some((path) => liesIn('parents', path))
-  if (hasParents) await withGraphLock(deps, orgId, id, make)
+  if (seed.hasParents) await withGraphLock(deps, orgId, id, make)
   else
     await withNodeIntent(deps, orgId, [id], async () => {
       await make()

@@ -8,6 +8,7 @@ import { NodePath, readAtNode } from '../parts/node-head.tsx'
 import { whatChanged } from '../parts/overtaken.ts'
 import { mayDelete, mayPropose, mayWrite } from '../parts/rights.ts'
 import { DeleteSection } from '../parts/settings-delete.tsx'
+import { DuplicateSection, duplicate } from '../parts/settings-duplicate.tsx'
 import { addFiles, FileSection, readFiles, removeFile } from '../parts/settings-files.tsx'
 import { addLink, LinkSection, readLinkSettings, removeLink } from '../parts/settings-links.tsx'
 import { addParent, MoveSection, moveBelow, moveToTop, readMove, removeParent } from '../parts/settings-move.tsx'
@@ -55,6 +56,12 @@ export async function takeNodeSettings(visit: PageContext): Promise<PageResult> 
     await api.deleteNode({ path })
     return redirect(303, `${urls.trash(org.id)}?deleted=${node.id}`)
   }
+  if (name === 'duplicate')
+    try {
+      return redirect(303, await duplicate(settings))
+    } catch (error) {
+      return settingsPage({ ...settings, refusal: await refusalOf(settings, 'duplicate', node.head ?? '', error) })
+    }
   const act = Object.hasOwn(acts, name) ? acts[name] : undefined
   if (act === undefined) throw new AppError('bad_request', 'The form does not name a known action')
   const head = headIn(form.get('head') ?? '')
@@ -171,6 +178,7 @@ async function settingsPage(settings: Settings): Promise<Page> {
             <LinkSection {...{ settings }} links={parts.links} />
           </>
         )}
+        {may.create && parts !== undefined && <DuplicateSection settings={settings} />}
         {may.delete && <DeleteSection settings={settings} />}
       </main>
     ),
@@ -193,7 +201,8 @@ interface SectionLinksProps {
 }
 
 function SectionLinks({ may, hasContent }: SectionLinksProps) {
-  const isShown = (name: SectionName) => (name === 'delete' ? may.delete : hasContent)
+  const isShown = (name: SectionName) =>
+    name === 'delete' ? may.delete : hasContent && (name !== 'duplicate' || may.create)
   return (
     <nav class="section-links" aria-label="Sections">
       {(Object.keys(sections) as SectionName[]).filter(isShown).map((name) => (

@@ -3,7 +3,7 @@
 import { assetName } from '../assets.ts'
 import type { PageContext } from '../page-context.ts'
 import { Icon } from './icons.tsx'
-import { mayDelete, mayEdit } from './rights.ts'
+import { mayDelete, mayEdit, mayWrite } from './rights.ts'
 import { type SectionName, sections } from './settings-section.tsx'
 
 interface MenuProps {
@@ -33,6 +33,7 @@ export function PageMenu({ visit: { urls }, node, role, revision, textPath }: Me
             {section('properties')}
             {section('files')}
             {section('links')}
+            {mayWrite(role) && section('duplicate')}
           </div>
         )}
         <div>

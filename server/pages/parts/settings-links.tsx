@@ -1,4 +1,4 @@
-/** The links of a node. Those that it holds can be removed and added; those that lead to it are shown. */
+/** The links of a node. Links that it holds can be removed and added. Links that lead to it are shown. */
 
 import type { AnswerOf } from '../../http/in-process.ts'
 import { asJson } from '../edits.ts'

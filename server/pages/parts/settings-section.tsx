@@ -11,6 +11,7 @@ export const sections = {
   properties: 'Properties',
   files: 'Files',
   links: 'Links',
+  duplicate: 'Duplicate',
   delete: 'Delete',
 } as const
 

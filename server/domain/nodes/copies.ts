@@ -1,0 +1,106 @@
+/** Copies a node within its organisation: the content of main, without history and pull requests. */
+
+import { readCommit } from '../../../gitstore/objects/commits.ts'
+import type { ObjectDraft } from '../../../gitstore/objects/object-batch.ts'
+import { readBlob, readInfo } from '../../../gitstore/objects/objects.ts'
+import { applyChanges, type PathChange } from '../../../gitstore/objects/tree-changes.ts'
+import { listFiles, readTree } from '../../../gitstore/objects/trees.ts'
+import type { Oid, Repo } from '../../../gitstore/repo.ts'
+import { findNode } from '../../../index/derived/node-queries.ts'
+import type { Deps } from '../../base/deps.ts'
+import { AppError } from '../../base/errors.ts'
+import { authorizeNode, authorizeNodeInOrg, type NodeAccess } from '../access.ts'
+import { callerOf, type Person, type RequestContext } from '../actor.ts'
+import { changedJson, nodeJson, requireTitle } from '../format/node-files.ts'
+import { readContent } from '../format/node-format.ts'
+import { edgeFile, nodeFile } from '../format/paths.ts'
+import { readResult } from '../indexing/index-node.ts'
+import type { NodeAt } from '../targets.ts'
+import { semaphore } from './batch-input.ts'
+import { createNodeFrom } from './node-creation.ts'
+import { toNode } from './nodes.ts'
+
+/** Limits of a copy. Its files are in memory until the new repository is written. */
+const copyLimits = { files: 10_000, bytes: 64 * 1_048_576 } as const
+/** Characters of a title. */
+const longestTitle = 500
+/** Properties by which an import recognises its nodes. A copy is not one of them. */
+const originProperties: readonly string[] = ['source_path', 'source_files', 'source_vault']
+
+export interface CopyInput {
+  readonly title?: string
+  readonly id?: string
+}
+
+/**
+ * Creates a node with the files of main. Edges to deleted nodes are left out.
+ *
+ * @throws AppError too_large, node_exists; errors of `createNode`
+ */
+export async function copyNode(deps: Deps, context: RequestContext<Person>, at: NodeAt, input: CopyInput) {
+  const { actor, signal } = context
+  const access = await authorizeNode(deps, actor, at, 'editor')
+  const title = input.title ?? [...`Copy of ${access.node.title}`].slice(0, longestTitle).join('')
+  requireTitle(title)
+  const id = await semaphore.run({ caller: callerOf(context), signal }, async () => {
+    const tree = access.node.head === null ? null : (await readCommit(access.repo, access.node.head)).tree
+    if (tree !== null) await refuseLarge(access.repo, tree)
+    const changes = tree === null ? undefined : await changesOf(deps, access, tree, title)
+    return createNodeFrom(deps, actor, access, {
+      title,
+      ...(input.id === undefined ? {} : { id: input.id.toLowerCase() }),
+      ...(tree !== null && changes !== undefined
+        ? {
+            build: async (draft: ObjectDraft) =>
+              applyChanges(draft, await copyTree(access.repo, tree, draft), await changes(draft)),
+          }
+        : {}),
+      hasParents: true,
+      message: `Copy ${access.node.title}`,
+      locate: () => ['path', 'node_id'],
+    })
+  })
+  return readResult(deps, async () => toNode(deps, await authorizeNodeInOrg(deps, access, id, 'public')))
+}
+
+/** @throws AppError too_large */
+async function refuseLarge(repo: Repo, tree: Oid): Promise<void> {
+  const files = await listFiles(repo, tree)
+  let bytes = 0
+  for (const { oid, mode } of files.slice(0, copyLimits.files))
+    if (mode !== '160000') bytes += (await readInfo(repo, oid)).size
+  if (files.length <= copyLimits.files && bytes <= copyLimits.bytes) return
+  throw new AppError(
+    'too_large',
+    'A node is copied with at most 10,000 files and 64 MiB. Clone it and push it to a new node instead',
+  )
+}
+
+/** Returns a function that writes the differences between the copy and the original to a draft. */
+async function changesOf({ index }: Deps, { org, repo }: NodeAccess, tree: Oid, title: string) {
+  const { jsonBlob, properties, parents, connections } = await readContent(repo, tree)
+  const gone: PathChange[] = []
+  for (const { id } of parents)
+    if (!(await findNode(index.read, org.id, id))) gone.push({ path: edgeFile('parents', id), blob: null })
+  for (const { id, target } of connections)
+    if (!(await findNode(index.read, org.id, target))) gone.push({ path: edgeFile('connections', id), blob: null })
+  const own = Object.fromEntries(Object.entries(properties).filter(([name]) => !originProperties.includes(name)))
+  const isImported = Object.keys(own).length < Object.keys(properties).length
+  const json = jsonBlob && (await readBlob(repo, jsonBlob))
+  const bytes = json ? changedJson(json, { title, ...(isImported ? { properties: own } : {}) }) : nodeJson({ title })
+  return async (draft: ObjectDraft): Promise<PathChange[]> => [
+    ...gone,
+    { path: nodeFile, blob: await draft.blob(bytes) },
+  ]
+}
+
+/** Writes all objects of a tree to the draft. Returns the tree, which has the same id. */
+async function copyTree(from: Repo, tree: Oid, draft: ObjectDraft): Promise<Oid> {
+  const entries = await readTree(from, tree)
+  for (const { mode, oid } of entries) {
+    if (mode === '040000') await copyTree(from, oid, draft)
+    // A submodule is only named by its tree.
+    else if (mode !== '160000') await draft.object('blob', await readBlob(from, oid, copyLimits.bytes))
+  }
+  return draft.tree(entries)
+}
