@@ -76,7 +76,7 @@ async function refuseLarge(repo: Repo, tree: Oid): Promise<void> {
   )
 }
 
-/** Returns a function that writes the differences between the copy and the original to a draft. */
+/** Finds the differences between the copy and the original. Returns a function that writes them to a draft. */
 async function changesOf({ index }: Deps, { org, repo }: NodeAccess, tree: Oid, title: string) {
   const { jsonBlob, properties, parents, connections } = await readContent(repo, tree)
   const gone: PathChange[] = []
