@@ -13,7 +13,8 @@ document.addEventListener('click', ({ target }) => {
 })
 
 for (const button of document.querySelectorAll<HTMLButtonElement>('[data-copy-link]')) {
-  button.hidden = false
+  // Without HTTPS, browsers do not offer the clipboard.
+  button.hidden = !('clipboard' in navigator)
   button.addEventListener('click', async () => {
     const said = await navigator.clipboard.writeText(button.dataset.copyLink ?? '').then(
       () => 'Copied',
