@@ -835,7 +835,8 @@ export interface paths {
          *     Available to members, and to anyone if the organisation is published. Sorted by `updated_at`, newest first, then
          *     `id`. Deleted nodes are not listed.
          *
-         *     To read the next page, send its `next` as `before`. A node that changes between two requests moves to the
+         *     A position in the list is `updated_at`, `~` and `id` of a node. To read the next page, send its `next` as
+         *     `before`. A node that changes between two requests moves to the
          *     beginning of the list. No other node is skipped or repeated.
          */
         get: operations["listChanges"];
@@ -4221,6 +4222,8 @@ export interface components {
             limit: components["schemas"]["PageLimit"];
             /** @description The `before` of the next page. Absent on the last page. */
             next?: string;
+            /** @description Number of nodes between `before` and `after`, counted up to 10,000. Absent without `after`. */
+            total?: number;
         };
         /** @description A node of the tree. */
         TreeNode: {
@@ -8133,6 +8136,11 @@ export interface operations {
                  * @example 2025-07-15T09:40:00Z~01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
                  */
                 before?: string;
+                /**
+                 * @description Only nodes that changed after this position, in the form of `before`. The response then has `total`.
+                 * @example 2025-07-15T09:33:00Z~01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                after?: string;
             };
             header?: never;
             path: {

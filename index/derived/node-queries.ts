@@ -123,21 +123,34 @@ export function listNodesUpdatedAfter(
     .execute()
 }
 
-/** Lists nodes, last changed first, then by id downwards. Starts after `last` if it is given. */
-export function listNodesByChange(
-  db: IndexDb,
-  orgId: string,
-  last: Pick<NodeRow, 'id' | 'updated_at'> | undefined,
-  limit: number,
-) {
-  const all = db.selectFrom('node').where('org_id', '=', orgId)
-  const rest = last && all.where(sql<boolean>`(updated_at, id) < (${last.updated_at}, ${last.id})`)
-  return (rest ?? all)
+type ChangePosition = Pick<NodeRow, 'id' | 'updated_at'>
+
+/** A part of the list of nodes by change. Both ends are exclusive; undefined: all. */
+interface ChangeRange {
+  readonly before: ChangePosition | undefined
+  readonly after: ChangePosition | undefined
+}
+
+/** Lists nodes, last changed first, then by id downwards. */
+export function listNodesByChange(db: IndexDb, orgId: string, range: ChangeRange, limit: number) {
+  return nodesInRange(db, orgId, range)
     .select(['id', 'title', 'created_at', 'updated_at', 'head'])
     .orderBy('updated_at', 'desc')
     .orderBy('id', 'desc')
     .limit(limit)
     .execute()
+}
+
+/** Counts the nodes of that list, up to `most`. */
+export function countNodesByChange(db: IndexDb, orgId: string, range: ChangeRange, most: number): Promise<number> {
+  return totalOf(db.selectFrom(nodesInRange(db, orgId, range).select('id').limit(most).as('counted')))
+}
+
+function nodesInRange(db: IndexDb, orgId: string, { before, after }: ChangeRange) {
+  let some = db.selectFrom('node').where('org_id', '=', orgId)
+  if (before) some = some.where(sql<boolean>`(updated_at, id) < (${before.updated_at}, ${before.id})`)
+  if (after) some = some.where(sql<boolean>`(updated_at, id) > (${after.updated_at}, ${after.id})`)
+  return some
 }
 
 /** A string that sorts after all ids. */

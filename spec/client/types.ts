@@ -995,6 +995,8 @@ export interface components {
             readonly limit: components["schemas"]["PageLimit"];
             /** @description The `before` of the next page. Absent on the last page. */
             readonly next?: string;
+            /** @description Number of nodes between `before` and `after`, counted up to 10,000. Absent without `after`. */
+            readonly total?: number;
         };
         /** @description A node of the tree. */
         readonly TreeNode: {
@@ -3916,6 +3918,8 @@ export interface operations {
                 readonly limit?: components["parameters"]["limit"];
                 /** @description The `next` of the page before. Without it, the list begins with the latest change. */
                 readonly before?: string;
+                /** @description Only nodes that changed after this position, in the form of `before`. The response then has `total`. */
+                readonly after?: string;
             };
             readonly header?: never;
             readonly path: {

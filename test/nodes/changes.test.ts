@@ -59,6 +59,28 @@ describe('the recent changes of an organisation', () => {
     }
   })
 
+  it('are counted after a position, and before another', async () => {
+    const nodes = Array.from({ length: 12 }, (_, at) => ({ title: `Node ${at}` }))
+    await ann.post(`/orgs/${atlas.org}/nodes/batch`, { nodes }).then(expecting(201))
+    const { changes } = await page()
+    const places = changes.map((one: Change & { updated_at: string }) => `${one.updated_at}~${one.node_id}`)
+    for (const [before, after] of [
+      [0, 11],
+      [3, 4],
+      [3, 9],
+      [9, 3],
+      [5, 5],
+    ] as const) {
+      const expected = changes.slice(before + 1, Math.max(after, before + 1))
+      const body = await page(`?limit=3&before=${places[before]}&after=${places[after]}`)
+      expect(body.total).to.equal(expected.length)
+      expect(told(body)).to.deep.equal(told({ changes: expected.slice(0, 3) }))
+      expect(body.next !== undefined).to.equal(expected.length > 3)
+    }
+    expect((await page(`?after=${places[2]}`)).total).to.equal(2)
+    expect((await page(`?after=2001-01-01T00:00:00Z~${'0'.repeat(36)}`)).total).to.equal(12)
+  })
+
   it('have no commit where main has none, and no deleted node', async () => {
     await newNode(grove, atlas, { title: 'Empty', initialize: false })
     const gone = await newNode(grove, atlas, { title: 'Gone' })

@@ -1,6 +1,6 @@
 /** The recent changes of an organisation: its nodes by their latest commit on main. */
 import { isGitError } from '../../../gitstore/errors.ts'
-import { listNodesByChange } from '../../../index/derived/node-queries.ts'
+import { countNodesByChange, listNodesByChange } from '../../../index/derived/node-queries.ts'
 import type { Deps } from '../../base/deps.ts'
 import { authorizeOrg } from '../access.ts'
 import type { Actor } from '../actor.ts'
@@ -13,16 +13,23 @@ interface ChangesQuery {
   readonly limit: number
   /** The `next` of the page before. */
   readonly before?: string
+  /** Only what is newer than this position. */
+  readonly after?: string
 }
+
+/** The number up to which nodes are counted. */
+const mostCounted = 10_000
 
 /**
  * Lists the nodes, last changed first, each with its latest commit. Reads one commit for each node of the page.
  *
  * @throws AppError as authorizeOrg
  */
-export async function listChanges(deps: Deps, actor: Actor, at: OrgAt, { limit, before }: ChangesQuery) {
+export async function listChanges(deps: Deps, actor: Actor, at: OrgAt, { limit, ...ends }: ChangesQuery) {
+  const { read } = deps.index
   await authorizeOrg(deps, actor, at, 'public')
-  const rows = await listNodesByChange(deps.index.read, at.orgId, positionOf(before), limit + 1)
+  const range = { before: positionOf(ends.before), after: positionOf(ends.after) }
+  const rows = await listNodesByChange(read, at.orgId, range, limit + 1)
   const page = rows.slice(0, limit)
   const commits = await Promise.all(page.map(({ id, head }) => readHead(deps, at, id, head)))
   const kept = new Map(withinPage(commits.filter((one) => one !== undefined)).map((one) => [one.node_id, one]))
@@ -31,13 +38,17 @@ export async function listChanges(deps: Deps, actor: Actor, at: OrgAt, { limit, 
     return { node_id: id, ...row, slug: slugOf(row.title), ...(commit && { commit }) }
   })
   const last = page.at(-1)
-  return { changes, limit, ...(last && rows.length > limit && { next: `${last.updated_at}~${last.id}` }) }
+  return {
+    ...{ changes, limit },
+    ...(last && rows.length > limit && { next: `${last.updated_at}~${last.id}` }),
+    ...(range.after && { total: await countNodesByChange(read, at.orgId, range, mostCounted) }),
+  }
 }
 
-/** Reads a position that `next` named. The spec checks its form. */
-function positionOf(before: string | undefined) {
-  if (before === undefined) return undefined
-  const [updated_at = '', id = ''] = before.split('~')
+/** Reads a position. The spec checks its form. */
+function positionOf(sent: string | undefined) {
+  if (sent === undefined) return undefined
+  const [updated_at = '', id = ''] = sent.split('~')
   return { updated_at, id }
 }
 

@@ -33,7 +33,7 @@ export async function showOrg(visit: PageContext): Promise<Page> {
   ])
   const isNew = query.has('welcome') && org.role !== undefined
   if (latest.total === 0) return emptyPage(visit, org, aside.proposals?.total, isNew)
-  const [tree, groups, map] = await Promise.all([readTree(api, org.id), readGroups(visit, latest), readMap(visit)])
+  const [tree, groups, map] = await Promise.all([readTree(api, org.id), readGroups(visit), readMap(visit)])
   const home = await readHome(visit, org, tree)
   let html = ''
   return {
@@ -123,65 +123,52 @@ async function readAside({ api }: PageContext, org: Org): Promise<Aside> {
 }
 
 /** Reads the latest changes, and groups them. After a group that goes beyond what was read, it reads again. */
-async function readGroups(visit: PageContext, { total }: Nodes): Promise<Group[]> {
+async function readGroups(visit: PageContext): Promise<Group[]> {
   const path = { org_id: param(visit, 'org') }
   const groups: Group[] = []
-  let end: End = { offset: 0 }
+  let before: string | undefined
   for (let round = 0; round < most.rounds && groups.length < most.groups; round++) {
-    const query = { limit: most.changes, ...(end.position !== undefined && { before: end.position }) }
+    const query = { limit: most.changes, ...(before !== undefined && { before }) }
     const { changes, next } = await visit.api.listChanges({ path, query })
     const found = groupChanges(changes, next === undefined)
     const last = found.at(-1)
-    const isWhole = last?.total !== undefined || groups.length + found.length > most.groups
+    const isWhole = next === undefined || groups.length + found.length > most.groups
     if (last === undefined || isWhole) return [...groups, ...found].slice(0, most.groups)
-    const read = end.offset + changes.length
-    end = await endOf(visit, last, read, total)
-    groups.push(...found.with(-1, { ...last, total: end.offset - read + last.changes.length }))
+    const after = await endOf(visit, last)
+    const { total = mostCounted } = await visit.api.listChanges({ path, query: { before: next, after, limit: 1 } })
+    // The changes up to `next` were read.
+    groups.push(...found.with(-1, { ...last, total: last.total + total, isMore: total === mostCounted }))
+    before = after
   }
   return groups
 }
 
-/** The end of a group in the list of changes. `position`: as in the `next` of a page; undefined at the beginning. */
-interface End {
-  readonly offset: number
-  readonly position?: string
-}
+/** The number up to which `listChanges` counts. */
+const mostCounted = 10_000
+/** An id that sorts after all others. */
+const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
 /**
- * Finds the end of a group that goes beyond the changes that were read. It is consecutive, so a binary search needs 17
- * steps for 100,000 nodes. If nothing is older, one step is enough.
+ * Finds the position after which a group begins that goes beyond what was read. A group is consecutive and has a longest
+ * duration, so a binary search by time needs 25 steps. None of them depends on the number of nodes.
  */
-async function endOf(visit: PageContext, group: Group, read: number, total: number): Promise<End> {
-  let [low, high] = [read, total]
-  let position = positionOf(group.changes.at(-1) ?? group.changes[0])
-  for (let middle = total - 1; low < high; middle = (low + high) >> 1) {
-    const found = await findInGroup(visit, group, middle)
-    if (found === undefined) high = middle
-    else [low, position] = [middle + 1, found]
-  }
-  return { offset: low, position }
-}
-
-/** Returns the position of the change at this offset. Undefined if it is not of the group's author and kind. */
-async function findInGroup(
-  { api, params }: PageContext,
-  { changes: [latest] }: Group,
-  offset: number,
-): Promise<string | undefined> {
+async function endOf({ api, params }: PageContext, { changes }: Group): Promise<string> {
   const path = { org_id: params.org ?? '' }
-  const { nodes } = await api.listNodes({ path, query: { order: 'changed', limit: 1, offset: offset - 1 } })
-  const [newer] = nodes
-  if (newer === undefined) return undefined
-  const before = positionOf({ ...newer, node_id: newer.id })
-  const { changes } = await api.listChanges({ path, query: { limit: 1, before } })
-  const [change] = changes
-  if (change === undefined || Date.parse(latest.updated_at) - Date.parse(change.updated_at) > longestPause)
-    return undefined
-  return isAlike(latest, change) ? positionOf(change) : undefined
-}
-
-function positionOf({ updated_at, node_id }: { readonly updated_at: string; readonly node_id: string }): string {
-  return `${updated_at}~${node_id}`
+  const [latest] = changes
+  const positionAt = (time: number) => `${new Date(time).toISOString()}~${lastId}`
+  const oldest = changes.at(-1) ?? latest
+  // Some times have whole seconds.
+  const earliest = Date.parse(latest.updated_at) - longestPause
+  let [low, high] = [earliest, Date.parse(oldest.updated_at) + 1_000]
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2)
+    const { changes: found } = await api.listChanges({ path, query: { before: positionAt(middle), limit: 1 } })
+    const [newest] = found
+    const isInside = newest && isAlike(latest, newest) && Date.parse(newest.updated_at) >= earliest
+    if (isInside) high = middle
+    else low = middle
+  }
+  return positionAt(low)
 }
 
 /** Reads the areas of the map; none if that takes too long. After edges change, the map is laid out again. */

@@ -14,8 +14,10 @@ export interface Group {
   /** Undefined if no commit says it. */
   readonly author: string | undefined
   readonly changes: readonly [Change, ...Change[]]
-  /** The number of changes, also of those that were not read. Undefined if there are more than were read. */
-  readonly total: number | undefined
+  /** The number of changes, also of those that were not read. */
+  readonly total: number
+  /** True if there are more. */
+  readonly isMore: boolean
 }
 
 /** Changes further apart than this are not of one group. In milliseconds. */
@@ -51,7 +53,8 @@ export function groupChanges(changes: readonly Change[], isWhole: boolean): Grou
     kind: kindOf(run[0]),
     author: run[0].commit?.author,
     changes: run,
-    total: at < runs.length - 1 || isWhole ? run.length : undefined,
+    total: run.length,
+    isMore: at === runs.length - 1 && !isWhole,
   }))
 }
 
@@ -84,14 +87,14 @@ export function ChangeGroups({ urls, org, groups }: GroupsProps) {
 }
 
 function Many({ urls, org, group }: { readonly urls: Urls; readonly org: string; readonly group: Group }) {
-  const { kind, author, changes, total } = group
-  const count = total === undefined ? `more than ${plural(changes.length, 'page')}` : plural(total, 'page')
-  const hidden = (total ?? changes.length + 1) - Math.min(mostListed, changes.length)
+  const { kind, author, changes, total, isMore } = group
+  const hidden = total - Math.min(mostListed, changes.length)
   return (
     <>
       <details>
         <summary>
-          <Author name={author} /> {kind} {count}
+          <Author name={author} /> {kind} {isMore && 'more than '}
+          {plural(total, 'page')}
         </summary>
         <ul>
           {changes.slice(0, mostListed).map(({ node_id, title, slug }) => (
@@ -101,9 +104,7 @@ function Many({ urls, org, group }: { readonly urls: Urls; readonly org: string;
           ))}
           {hidden > 0 && (
             <li>
-              <a href={urls.changes(org)}>
-                {total === undefined ? 'and more' : `and ${hidden.toLocaleString('en')} more`}
-              </a>
+              <a href={urls.changes(org)}>and {hidden.toLocaleString('en')} more</a>
             </li>
           )}
         </ul>
