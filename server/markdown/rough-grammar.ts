@@ -5,3 +5,10 @@ export const roughHead = /^---\n[\s\S]*?\n---\n/
 
 /** Links, also over several lines. `$2` or `$3` has their words. */
 export const roughLinks = /!?\[\[([^\]|]*\|)?([^\]]*)\]\]|!?\[([^\]]*)\]\([^)]*\)/g
+
+/** Formulas in a line. `$1` has the TeX. */
+export const roughFormulas = /\$\$?(?! )([^$\n]{1,500})(?<! )\$\$?(?!\d)/g
+
+/** Comments, kinds of callouts, references to footnotes, tags of HTML and marks of marked text. */
+export const roughMarks =
+  /%%[\s\S]*?%%|\[![a-z][\w-]*\][+-]?|\[\^[^\]\s]*\]:?|<\/?[a-z][^<>]{0,200}>|\$\$|==(?=\S)|(?<=\S)==/gi

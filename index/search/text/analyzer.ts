@@ -6,7 +6,7 @@ import { fold, isStopWord, type Language, stemOf } from './stems.ts'
  * Identifies how texts become terms. Raise the number with every change. ICU supplies dictionaries and character
  * classes.
  */
-export const ANALYZER_VERSION: string = `10-icu${process.versions.icu ?? ''}`
+export const ANALYZER_VERSION: string = `11-icu${process.versions.icu ?? ''}`
 
 /** The form of a word in the index. */
 interface Meaning {

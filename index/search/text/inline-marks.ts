@@ -1,5 +1,6 @@
 /** Marks inline Markdown syntax: emphasis, URLs of links and images, wiki links, HTML, comments. */
 import type { Span } from './scripts.ts'
+import { markTex } from './tex.ts'
 
 /** Marks for UTF-16 units of Markdown: kept, dropped, or replaced by a space. */
 export const FATE = { kept: 0, dropped: 1, space: 2 } as const
@@ -50,10 +51,14 @@ const REFERENCE = /\]\[([^[\]\n]*)\]/y
 const WIKILINK = /(!?\[\[)(?!\^)([^[\]\r\n]{1,1000})\]\](?!\()/y
 /** Matches a label of an embedded file that is a width, or width and height. */
 const SIZE = /^\d+(?:x\d+)?$/
-const EMPHASIS = /\*{1,3}|_{1,3}|~~/y
+const EMPHASIS = /\*{1,3}|_{1,3}|~~|==/y
 const ESCAPED = /\\[!-/:-@[-`{-~]/y
 const BACKTICKS = /`+/g
-const SPECIAL = /[\\`<![\]*_~]/g
+const SPECIAL = /[\\`<![\]*_~=$%^]/g
+/** A reference to a footnote, or the beginning of its text. */
+const NOTE = /\[\^([^\]\s]{1,100})\]:?/y
+/** Limits of a display formula, in UTF-16 units. */
+const LONGEST_FORMULA = 4_000
 const BLANK_LINE = /\n[ \t]*(?:\r?\n|$)/g
 
 /** A reader of one document, from beginning to end. */
@@ -71,18 +76,36 @@ interface Reading extends Marked {
   readonly open: Open
   /** Labels of link definitions, in lower case. */
   readonly references: ReadonlySet<string>
+  /** Labels of footnotes that have a text. */
+  readonly notes: ReadonlySet<string>
   readonly nextComment: (from: number) => number
+  readonly nextPercents: (from: number) => number
+  readonly nextDollar: (from: number) => number
+  readonly nextDollars: (from: number) => number
   readonly nextBlank: (from: number) => number
   readonly closingTicks: ReturnType<typeof backtickRuns>
 }
 
-/** Creates a reader for a document. @param references labels of link definitions, in lower case */
-export function inlineReader({ source, fates }: Marked, references: ReadonlySet<string>): InlineReader {
+/**
+ * Creates a reader for a document.
+ *
+ * @param references labels of link definitions, in lower case
+ * @param notes labels of footnotes
+ */
+export function inlineReader(
+  { source, fates }: Marked,
+  references: ReadonlySet<string>,
+  notes: ReadonlySet<string>,
+): InlineReader {
   const open: Open = { brackets: [], emphasis: new Map() }
   const nextComment = ascending((from) => source.indexOf('-->', from))
+  const nextPercents = ascending((from) => source.indexOf('%%', from))
+  const nextDollar = ascending((from) => source.indexOf('$', from))
+  const nextDollars = ascending((from) => source.indexOf('$$', from))
   const nextSpecial = ascending((from) => searchFrom(SPECIAL, source, from))
   const nextBlank = ascending((from) => searchFrom(BLANK_LINE, source, from))
-  const reading = { source, fates, open, references, nextComment, nextBlank, closingTicks: backtickRuns(source) }
+  const searches = { nextComment, nextPercents, nextDollar, nextDollars, nextBlank }
+  const reading = { source, fates, open, references, notes, ...searches, closingTicks: backtickRuns(source) }
   return {
     read(from, to) {
       let at = from
@@ -115,7 +138,14 @@ function mark(reading: Reading, at: number): number {
     case '!':
       return source[at + 1] === '[' ? (markWikilink(reading, at) ?? push(reading.open, at, true)) : at
     case '[':
-      return markWikilink(reading, at) ?? push(reading.open, at, false)
+      return markNote(reading, at) ?? markWikilink(reading, at) ?? push(reading.open, at, false)
+    case '^':
+      if (source[at + 1] === '[') fates.fill(FATE.space, at, at + 1)
+      return at
+    case '%':
+      return markComment(reading, at)
+    case '$':
+      return markFormula(reading, at)
     case ']':
       return closeBracket(reading, at)
     default:
@@ -142,6 +172,43 @@ function push({ brackets }: Open, at: number, isImage: boolean): number {
   if (brackets.length === DEEPEST) brackets.shift()
   brackets.push({ at, isImage })
   return at + (isImage ? 2 : 1)
+}
+
+/** Drops a reference to a footnote. `[[^1]]` is not one. */
+function markNote({ source, fates, notes }: Reading, at: number): number | undefined {
+  NOTE.lastIndex = at
+  const [whole = '', label = ''] = source[at - 1] === '[' ? [] : (NOTE.exec(source) ?? [])
+  if (whole === '' || !notes.has(label)) return undefined
+  const isText = whole.endsWith(':') && /(?:^|\n) {0,3}$/.test(source.slice(Math.max(0, at - 4), at))
+  const end = at + whole.length - (whole.endsWith(':') && !isText ? 1 : 0)
+  fates.fill(FATE.dropped, at, end)
+  return end
+}
+
+/** Drops a comment of Obsidian, `%% … %%`, which pages do not show. */
+function markComment({ source, fates, nextPercents }: Reading, at: number): number {
+  const end = source[at + 1] === '%' ? nextPercents(at + 2) : -1
+  if (end < 0) return at
+  fates.fill(FATE.dropped, at, end + 2)
+  return end + 2
+}
+
+/** Keeps the words and symbols of a formula. The rules are those of server/markdown/math.ts. */
+function markFormula(reading: Reading, at: number): number {
+  const { source, fates, nextDollar, nextDollars, nextBlank } = reading
+  const isDisplay = source[at + 1] === '$'
+  const from = at + (isDisplay ? 2 : 1)
+  const end = isDisplay ? nextDollars(from) : nextDollar(from)
+  if (end < 0 || end - from > LONGEST_FORMULA) return from
+  const tex = source.slice(from, end)
+  const isMoney = /^\s|[\s`]$|`/.test(tex) || /\d/.test(source[end + 1] ?? '') || tex.endsWith('\\')
+  const isCut = nextBlank(at) >= 0 && end > nextBlank(at)
+  if (tex.trim() === '' || (!isDisplay && (isMoney || isCut))) return from
+  const closing = end + (isDisplay ? 2 : 1)
+  fates.fill(FATE.dropped, at, from)
+  fates.fill(FATE.dropped, end, closing)
+  markTex(reading, from, end)
+  return closing
 }
 
 function markCode({ fates, closingTicks, nextBlank }: Reading, at: number): number {

@@ -1,11 +1,13 @@
 /** Converts Markdown to the text that readers see. The index and snippets use it. */
 import { FATE, type InlineReader, inlineReader, type Marked } from './inline-marks.ts'
 import type { Span } from './scripts.ts'
+import { markTex } from './tex.ts'
 
 /**
  * A text without Markdown syntax. Front matter, comments, HTML tags, URLs of links and images, badges, rules and the
  * lines of tables are removed. So are the marks of headings, quotes, emphasis and code, and the targets of wiki links
- * with a label. A text without Markdown is unchanged.
+ * with a label. The kinds of callouts, references to footnotes, and the commands of formulas are also removed. A text
+ * without Markdown is unchanged.
  */
 export interface Prose {
   text: string
@@ -33,9 +35,13 @@ const QUOTE = /^(?: {0,3}> ?)+/
 const TABLE_LINE = /^[\s|:-]+$/
 const DEFINITION = /^ {0,3}\[([^\]\n]+)\]:[ \t]*(?:<[^>\n]*>|(?:[a-z][a-z0-9+.-]*:|[./#])\S*)/i
 const DEFINITIONS = new RegExp(DEFINITION, 'gim')
+const NOTES = /^ {0,3}\[\^([^\]\s]{1,100})\]:/gm
+/** The kind of a callout, at the beginning of a quotation. */
+const CALLOUT = /^\[!([a-z][\w-]{0,30})(?:\|[^\]\n]{0,100})?\][+-]?[ \t]*/i
+const MATH_FENCE = /^ {0,3}(?:`{3,}|~{3,})[ \t]*math[ \t\r]*$/i
 
 /** Characters of Markdown syntax and URLs. A hyphen within a word is not one. */
-const MARKS = /[#>`~*_<[\]|\\!&=:+@]|\W-|^-|www\./i
+const MARKS = /[#>`~*_<[\]|\\!&=:+@$%^]|\W-|^-|www\./i
 
 /**
  * Converts Markdown to prose. Linear in `source`.
@@ -61,10 +67,12 @@ export function sourceOffset({ runs }: Prose, at: number): number {
 function markLines(marked: Marked): Span[] {
   const { source, fates } = marked
   const references = new Set(Array.from(source.matchAll(DEFINITIONS), ([, label = '']) => label.toLowerCase()))
-  const inline = inlineReader(marked, references)
+  const notes = new Set(Array.from(source.matchAll(NOTES), ([, label = '']) => label))
+  const inline = inlineReader(marked, references, notes)
   const headings: Span[] = []
   const drop = (from: number, to: number) => fates.fill(FATE.dropped, from, to)
   let fence: string | undefined
+  let isMath = false
   let inTable = false
   /** The previous line, if it belongs to a paragraph. */
   let paragraph: Span | undefined
@@ -81,9 +89,11 @@ function markLines(marked: Marked): Span[] {
     if (fence !== undefined) {
       if (closes(line, fence)) fence = undefined
       if (fence === undefined) drop(at, next)
+      else if (isMath) markTex(marked, at, end)
       at = next
     } else if (fenceMark !== undefined) {
       fence = fenceMark
+      isMath = MATH_FENCE.test(line)
       inline.endBlock()
       drop(at, next)
       at = next
@@ -134,7 +144,10 @@ function readInline(inline: InlineReader, source: string, { start, end }: Span):
 function lineSpan(line: string, at: number): Span {
   const quote = QUOTE.exec(line)?.[0].length ?? 0
   const heading = HEADING.exec(line)?.[0].length
-  if (heading === undefined) return { start: at + quote, end: at + line.length }
+  if (heading === undefined) {
+    const callout = quote === 0 ? 0 : (CALLOUT.exec(line.slice(quote))?.[0].length ?? 0)
+    return { start: at + quote + callout, end: at + line.length }
+  }
   let end = line.trimEnd().length
   const whole = end
   while (line[end - 1] === '#') end--

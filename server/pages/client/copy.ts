@@ -1,4 +1,4 @@
-/** Makes buttons copy the text of an element of the page: the one that they name, or the code next to them. */
+/** Makes buttons copy the element that they name, or the code next to them. */
 
 /** Milliseconds for which a button says that it copied. */
 const saidFor = 2_000

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import type { VNode } from 'preact'
 import type { Api } from '../../../spec/client/api.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
+import { roughFormulas, roughMarks } from '../../markdown/rough-grammar.ts'
 import { type Page, type PageContext, type PageResult, param, redirect } from '../page-context.ts'
 import { plural, When } from '../parts/dates.tsx'
 import { Icon } from '../parts/icons.tsx'
@@ -200,7 +201,11 @@ function beginning(text: string): string {
     .split('\n')
     .map((line) => line.trim())
   const first = lines.find((line) => line !== '' && !/^(#|---|>|[-*+] |\||!|<|```|%%|\w+:)/.test(line)) ?? ''
-  return first.replace(/[*_`[\]]/g, '').slice(0, 200)
+  return first
+    .replace(roughFormulas, (_, tex: string) => tex.replace(/\\[a-z]+|[\\{}]/gi, ''))
+    .replace(roughMarks, '')
+    .replace(/[*_`[\]]/g, '')
+    .slice(0, 200)
 }
 
 function Above({

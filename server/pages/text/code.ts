@@ -1,4 +1,4 @@
-/** Blocks of code: the name of the language, colours, and a button that a script shows. */
+/** Blocks of code: colours, the name of the language, and a button. */
 
 import type { Token } from 'markdown-it'
 import type { Coloured } from './colours.ts'

@@ -16,7 +16,7 @@ type BlockRule = Parameters<Markdown['block']['ruler']['before']>[2]
 const kept = 'abbr|b|cite|del|dfn|em|i|ins|kbd|mark|q|s|samp|small|strong|sub|sup|u|var'
 const dropped = 'article|center|div|figcaption|figure|font|footer|header|main|p|section|span'
 
-/** Content that is not Markdown: of keys, and marks such as the `*` of a note. */
+/** Content that is not Markdown: of keys, and marks such as `*`. */
 const plain = /<(kbd|samp|sub|sup)>((?<=<(?:kbd|samp)>)[^<>]{1,200}|[*_~=^$`\\[\]!]{1,9})<\/\1>/iy
 const lineBreak = /<br(?:\s[^<>]{0,100})?\/?>/iy
 const tag = new RegExp(`<(/?)(${kept}|${dropped}|a)((?:\\s[^<>]{0,2000})?)/?>`, 'iy')

@@ -1,0 +1,12 @@
+/** The first words of a text, as cards of links show them. */
+
+import { expect } from 'chai'
+import { excerpt } from '../../server/pages/client/excerpt.ts'
+
+describe('the first words of a text', () => {
+  it('have no syntax', () => {
+    const text =
+      '> [!example]- Title\nLet $\\mathcal{L}\\{f\\}$ be ==marked==[^1], <kbd>K</kbd>. %% hidden %% $5 and $6, a == b.\n'
+    expect(excerpt(text, 200)).to.equal('Title Let Lf be marked, K. $5 and $6, a == b.')
+  })
+})
