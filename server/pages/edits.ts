@@ -3,6 +3,7 @@
 import type { Api, Input } from '../../spec/client/api.ts'
 import { hexDigest } from '../markdown/connection-ids.ts'
 import { codeOf } from './error-codes.ts'
+import { type Fields, isSameJson, nodeJsonOf, propertiesJson } from './properties.ts'
 
 export interface NodePath {
   readonly org_id: string
@@ -34,6 +35,8 @@ export interface Edit {
   readonly files: readonly Attachment[]
   /** Nodes of names that the text links to, by the folded name. Other names are resolved by title. */
   readonly known?: ReadonlyMap<string, string> | undefined
+  /** Tags and properties; undefined: they stay as they are. */
+  readonly fields?: Fields | undefined
 }
 
 export interface NewNode extends Edit {
@@ -166,6 +169,7 @@ export async function createNode(
     ...{ id, title: edit.title, text_content: edit.text },
     ...(parent === undefined ? {} : { parents: [parent] }),
     message: edit.message.trim() || newMessage(edit.title),
+    ...(edit.fields && { tags: edit.fields.tags, properties: JSON.parse(propertiesJson(edit.fields, {})) }),
     connections: [...connections],
     files: edit.files.map((file) => ({ ...file, encoding: 'base64' as const })),
   }
@@ -181,7 +185,7 @@ export async function createNode(
 /** Saves the latest text of a node whose creation succeeded although its response was lost. */
 async function completeNode(api: Api, path: NodePath, edit: Edit, error: unknown): Promise<void> {
   const { title, text_content: text, head = null, created_at, updated_at } = await api.getNode({ path })
-  if (title === edit.title && text === edit.text) return
+  if (title === edit.title && text === edit.text && edit.fields === undefined) return
   if (created_at !== updated_at) throw error
   await saveEdit(api, path, { head, title, text, textPath: 'content.md' }, edit)
 }
@@ -191,30 +195,47 @@ async function changesOf(api: Api, path: NodePath, source: Source, edit: Edit): 
   const { linkChanges } = await loadLinking()
   const { added, removed } = await linkChanges(api, path, { head, text: edit.text, known: edit.known })
   const put = (at: string, content: string) => ({ action: 'put', path: at, content }) as const
+  const isAsked = edit.title !== title || edit.fields !== undefined || head === null
+  const json = isAsked ? await editedJson(api, path, head, edit) : undefined
   return [
     // If nothing differs, the text is sent anyway, so that the service answers no_changes.
-    ...(edit.text === text && edit.title !== title ? [] : [put(textPath, edit.text)]),
-    ...(edit.title === title && head !== null
-      ? []
-      : [put('node.json', await nodeJson(api, path, head, { title: edit.title }))]),
+    ...(edit.text === text && json !== undefined ? [] : [put(textPath, edit.text)]),
+    ...(json === undefined ? [] : [put('node.json', json)]),
     ...added.map(({ id, ...connection }) => put(`connections/${id}.json`, asJson(connection))),
     ...removed.map((id) => ({ action: 'delete', path: `connections/${id}.json` }) as const),
     ...edit.files.map((file) => ({ action: 'put', ...file, encoding: 'base64' }) as const),
   ]
 }
 
+/** Returns node.json after an edit; undefined if it says the same already. */
+async function editedJson(
+  api: Api,
+  path: NodePath,
+  head: string | null,
+  { title, fields }: Edit,
+): Promise<string | undefined> {
+  const json = await readNodeJson(api, path, head)
+  const next = nodeJsonOf(json, title, fields)
+  return head !== null && isSameJson(json, next) ? undefined : next
+}
+
 /** Returns node.json of a commit with these fields and its other fields unchanged. */
 export async function nodeJson(api: Api, path: NodePath, head: string | null, fields: object): Promise<string> {
-  if (head === null) return asJson(fields)
+  const json = await readNodeJson(api, path, head)
+  try {
+    return asJson({ ...JSON.parse(json), ...fields })
+  } catch {
+    return asJson(fields)
+  }
+}
+
+async function readNodeJson(api: Api, path: NodePath, head: string | null): Promise<string> {
+  if (head === null) return '{}'
   const json = await api.getFile({ path: { ...path, branch: head, path: 'node.json' } }).catch((error: unknown) => {
     if (codeOf(error) === 'file_not_found') return { content: '{}' }
     throw error
   })
-  try {
-    return asJson({ ...JSON.parse(json.content), ...fields })
-  } catch {
-    return asJson(fields)
-  }
+  return json.content
 }
 
 /** Returns the number of the proposal that an API error names. The error comes in process or over HTTP. */

@@ -199,16 +199,25 @@ describe('the tools of the editor', () => {
     await begin()
     await keyboard.type('[[')
     await completion(page, 'Squid').waitFor()
-    expect(await page.getByRole('option').allTextContents()).to.deep.equal(['Squid', 'Krill'])
+    expect(await page.locator('.cm-tooltip-autocomplete').getByRole('option').allTextContents()).to.deep.equal([
+      'Squid',
+      'Krill',
+    ])
     await keyboard.type('kr')
     await completion(page, 'Make “kr” a link to a new page').waitFor()
-    expect(await page.getByRole('option').allTextContents()).to.deep.equal(['Krill', 'Make “kr” a link to a new page'])
+    expect(await page.locator('.cm-tooltip-autocomplete').getByRole('option').allTextContents()).to.deep.equal([
+      'Krill',
+      'Make “kr” a link to a new page',
+    ])
     await keyboard.press('ArrowDown')
     await keyboard.press('Enter')
     await expectText('[[kr]]')
     await keyboard.type(' [[krill')
     await completion(page, 'Krill').waitFor()
-    expect(await page.getByRole('option').count(), 'of a title that exists').to.equal(1)
+    expect(
+      await page.locator('.cm-tooltip-autocomplete').getByRole('option').count(),
+      'of a title that exists',
+    ).to.equal(1)
     await keyboard.press('Enter')
     await expectText('[[kr]] [[Krill]]')
   })
@@ -221,7 +230,9 @@ describe('the tools of the editor', () => {
     await page.keyboard.press('Control+End')
     await page.keyboard.type(' [[')
     await completion(page, 'Krill').waitFor()
-    expect(await page.getByRole('option').allTextContents()).to.deep.equal(['Krill'])
+    expect(await page.locator('.cm-tooltip-autocomplete').getByRole('option').allTextContents()).to.deep.equal([
+      'Krill',
+    ])
   })
 
   it('link selected words to a pasted URL, and paste all else as text', async () => {

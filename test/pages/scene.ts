@@ -50,13 +50,8 @@ export async function newVisitor(options: ContextOptions = {}): Promise<Visitor>
   })
   page.on('request', (request) => {
     // A picture that a script has in memory is not a request to another host.
-    if (
-      !request
-        .url()
-        .replace(/^blob:/, '')
-        .startsWith(grove.url)
-    )
-      faults.push(`a request to ${request.url()}`)
+    const url = request.url().replace(/^blob:/, '')
+    if (!url.startsWith(grove.url)) faults.push(`a request to ${url}`)
   })
   const open = async (path: string) => {
     const answer = await page.goto(grove.url + path)

@@ -44,8 +44,8 @@ describe('the package', () => {
         'dist/assets/assets.json',
         ...[
           ...['attachments.js', 'cards.js', 'chunk.js', 'colours.js', 'copy.js', 'diagram-frame.js', 'diagram-part.js'],
-          ...['diagrams.js', 'editor.js', 'editor-completion.js', 'editor-search.js', 'editor-tools.js'],
-          ...['formulas.js', 'import.js', 'invitation.js', 'linking.js'],
+          ...['diagrams.js', 'editor.js', 'editor-completion.js', 'editor-panel.js', 'editor-search.js'],
+          ...['editor-tools.js', 'formulas.js', 'import.js', 'invitation.js', 'linking.js'],
         ].flatMap(withCompressed),
         'dist/assets/inter-latin-wght-normal.woff2',
         'dist/assets/leaf.svg',

@@ -5,6 +5,8 @@ interface Draft {
   readonly title: string
   readonly text: string
   readonly message: string
+  /** Tags and properties as a query; '' if they are unchanged. */
+  readonly panel: string
   /** ISO 8601. */
   readonly at: string
 }
@@ -19,8 +21,8 @@ export class Drafts {
     this.key = key === undefined ? undefined : prefix + key
   }
 
-  keep({ head, title, text, message }: Omit<Draft, 'at'>): void {
-    const draft: Draft = { head, title, text, message, at: new Date().toISOString() }
+  keep({ head, title, text, message, panel }: Omit<Draft, 'at'>): void {
+    const draft: Draft = { head, title, text, message, panel, at: new Date().toISOString() }
     this.tried((storage, key) => storage.setItem(key, JSON.stringify(draft)))
   }
 
@@ -30,9 +32,9 @@ export class Drafts {
 
   read(): Draft | undefined {
     return this.tried((storage, key) => {
-      const { head = null, title, text, message, at } = JSON.parse(storage.getItem(key) ?? '{}')
-      const isWhole = [title, text, message, at].every((one) => typeof one === 'string')
-      return isWhole ? { head, title, text, message, at } : undefined
+      const { head = null, title, text, message, panel = '', at } = JSON.parse(storage.getItem(key) ?? '{}')
+      const isWhole = [title, text, message, panel, at].every((one) => typeof one === 'string')
+      return isWhole ? { head, title, text, message, panel, at } : undefined
     })
   }
 

@@ -2,10 +2,12 @@
 
 import { Conflict, GroveError, grove, Invalid } from '../../../spec/client/client.ts'
 import { createNode, type Edit, proposeEdit, saveEdit, withLineEnds } from '../edits.ts'
+import { RowError } from '../properties.ts'
 import { asSentence, brokenField } from '../text/broken-rules.ts'
 import type { Attached } from './attachments.ts'
 import { Drafts } from './drafts.ts'
 import { type Begun, Form } from './editor-fields.ts'
+import type { PanelForm } from './editor-panel.ts'
 import { Views } from './editor-views.ts'
 import { type TextField, textField } from './text-field.ts'
 import { twinQuestion } from './twins.ts'
@@ -15,6 +17,8 @@ const pauses = { draft: 300, preview: 150 } as const
 
 /** Pages that `[[` suggests before the first letter. */
 const mostRecent = 8
+/** Tags that are offered: those of the most pages. */
+const mostTags = 200
 
 const { root = '', org = '' } = document.body.dataset
 const api = grove({ url: root })
@@ -28,6 +32,8 @@ class Editor {
   private readonly drafts: Drafts
   private readonly files = new Map<string, Attached>()
   private readonly field: TextField
+  private panel: PanelForm | undefined
+  private panelReady = Promise.resolve()
   /** The node as it was when the edit began. */
   private source: Begun
   private isSending = false
@@ -49,7 +55,6 @@ class Editor {
 
   open(): void {
     const { form, field } = this
-    this.offerDraft()
     for (const input of [form.title, form.message]) input.addEventListener('input', () => this.changed())
     addEventListener('pagehide', () => this.keep.now())
     // A browser that goes back may restore the page as it was when it was sent.
@@ -75,6 +80,7 @@ class Editor {
     })
     form.open()
     void this.addTools()
+    this.panelReady = this.openPanel()
     // The page may have set the focus, and the user may be typing already.
     const { activeElement } = document
     if (form.title.defaultValue !== '' && (activeElement === document.body || activeElement === form.text))
@@ -103,6 +109,20 @@ class Editor {
     field.extend([editorKeys(), openToolbar(form.toolbar, field.view, () => form.chooseFiles())])
   }
 
+  private async openPanel(): Promise<void> {
+    const { PanelForm } = await import('./editor-panel.ts')
+    this.panel = new PanelForm({
+      form: this.form.element,
+      onChange: () => this.keep.soon(),
+      readTags: async () => {
+        const { tags } = await api.listOrgTags({ path: { org_id: org }, query: { limit: mostTags } })
+        return tags.map(({ name }) => name)
+      },
+    })
+    this.panel.open()
+    this.offerDraft()
+  }
+
   private written(): Edit {
     const { form } = this
     const text = withLineEnds(this.field.text(), this.source.isDos)
@@ -126,15 +146,16 @@ class Editor {
     const { source } = this
     const edit = this.written()
     const before = source.head === null ? '' : source.text
-    const isChanged = edit.text !== before || edit.title !== source.title || edit.message !== ''
-    if (isChanged) this.drafts.keep({ ...edit, head: source.head })
+    const panel = this.panel?.isChanged ? this.panel.state() : ''
+    const isChanged = edit.text !== before || edit.title !== source.title || edit.message !== '' || panel !== ''
+    if (isChanged) this.drafts.keep({ ...edit, panel, head: source.head })
     else this.drafts.remove()
   }
 
   private offerDraft(): void {
     const { drafts, form, field, source } = this
     const draft = drafts.read()
-    if (!draft || (draft.text === source.text && draft.title === source.title)) return
+    if (!draft || (draft.text === source.text && draft.title === source.title && draft.panel === '')) return
     form.offer(draft.at, draft.head !== source.head, {
       take: () => {
         // Keeps the commit that the draft started from. If main has moved since, saving shows both sides.
@@ -142,6 +163,7 @@ class Editor {
         form.head.value = draft.head ?? ''
         form.title.value = draft.title
         form.message.value = draft.message
+        if (draft.panel !== '') this.panel?.restore(draft.panel)
         field.setText(draft.text)
         field.focus()
       },
@@ -203,7 +225,8 @@ class Editor {
     form.sending(true)
     this.keep.now()
     try {
-      const edit = this.written()
+      await this.panelReady
+      const edit = { ...this.written(), fields: this.panel?.fields() }
       const question = act === 'create' ? await this.askAboutTwins(edit) : undefined
       if (question) {
         form.sending(false)
@@ -254,6 +277,7 @@ class Editor {
       this.source = other.source()
       this.field.setText(other.text.value)
       form.takeOver(other)
+      this.panel?.takeOver(other.element)
       this.keep.now()
     } catch (error) {
       form.say(messageOf(error, root))
@@ -279,6 +303,7 @@ function later(ms: number, run: () => unknown): { soon(): void; now(): void } {
 
 /** Returns the message for an error while saving. */
 function messageOf(error: unknown, root: string): string | Node {
+  if (error instanceof RowError) return `${error.message} Your text is still here.`
   if (!(error instanceof GroveError)) return `${error instanceof Error ? error.message : error}. Nothing is saved yet.`
   const { status, code, message } = error
   if (status === 401) return signIn(root)

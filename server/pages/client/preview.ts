@@ -21,6 +21,7 @@ interface Shown {
   readonly chosen: readonly Attached[]
 }
 
+/** Endings by which the renderer recognises pictures. */
 /** Object URLs of chosen pictures. The browser keeps them until the page is left. */
 const pictures = new WeakMap<File, string>()
 

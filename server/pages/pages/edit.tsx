@@ -5,10 +5,20 @@ import { AppError } from '../../base/errors.ts'
 import { hasDosLines, type NodePath, proposeEdit, type Source, saveEdit, withLineEnds } from '../edits.ts'
 import { type Page, type PageContext, type PageResult, param, redirect } from '../page-context.ts'
 import { type Conflict, ConflictView, readConflict } from '../parts/conflict-view.tsx'
-import { type Act, EditorForm, most, problemOf, RefusedPage, type Written, writtenIn } from '../parts/editor-form.tsx'
+import {
+  type Act,
+  changedFields,
+  EditorForm,
+  most,
+  problemOf,
+  RefusedPage,
+  type Written,
+  writtenIn,
+} from '../parts/editor-form.tsx'
 import { editorKeys } from '../parts/editor-toolbar.tsx'
 import { NodePath as Above, type AtNode, readAtNode } from '../parts/node-head.tsx'
 import { mayEdit, mayPropose, mayWrite } from '../parts/rights.ts'
+import { panelKey, panelOf } from '../properties.ts'
 import { readTitle } from './version.ts'
 
 export async function showEdit(visit: PageContext): Promise<Page> {
@@ -21,7 +31,7 @@ export async function showEdit(visit: PageContext): Promise<Page> {
   const source = await sourceAt(visit.api, at, at.node.head ?? null)
   if (source === undefined)
     return refused(visit, at, 'This text is not UTF-8, or is too long to edit here. Edit it in a clone.')
-  return editPage(visit, at, { source, written: { ...source, message: '' } })
+  return editPage(visit, at, { source, written: { ...source, message: '', panel: panelOf(at.node) } })
 }
 
 export async function takeEdit(visit: PageContext): Promise<PageResult> {
@@ -36,15 +46,16 @@ export async function takeEdit(visit: PageContext): Promise<PageResult> {
   const written = { ...sent, text: asBegun(sent.text, start.text) }
   const again = (problem: string, status: number) => editPage(visit, at, { source: start, written, problem, status })
   try {
+    const edit = { ...written, files: [], fields: changedFields(written) }
     if (form.get('act') === 'propose') {
       if (head === null)
         return again('This node has no commits yet. Save a first version instead of proposing one.', 409)
       const from = { ...start, head, slug: at.node.slug, branches: at.org.branch_prefix }
-      const number = await proposeEdit(api, at.path, from, { ...written, files: [] })
+      const number = await proposeEdit(api, at.path, from, edit)
       return redirect(303, urls.proposal(at.org.id, at.node.id, number))
     }
     if (form.get('act') === 'compare') throw new AppError('head_moved', 'This node has changed since you opened it')
-    await saveEdit(api, at.path, start, { ...written, files: [] })
+    await saveEdit(api, at.path, start, edit)
   } catch (error) {
     if (error instanceof AppError && error.code === 'head_moved') return comparedPage(visit, { start, written })
     const isSaved = error instanceof AppError && error.code === 'no_changes' && form.get('act') === 'save'
@@ -80,9 +91,15 @@ async function comparedPage(
   if (theirs === undefined)
     return refused(visit, at, 'This text is no longer UTF-8, or has become too long to edit here.')
   // The form was sent twice, and the first request has saved it.
-  const isSaved = theirs.text === written.text && theirs.title === written.title
+  const sent = changedFields(written)
+  const isSaved =
+    theirs.text === written.text &&
+    theirs.title === written.title &&
+    (sent === undefined || (written.panel && panelKey(written.panel) === panelKey(panelOf(at.node))))
   if (isSaved && form.get('act') === 'save') return redirect(303, urls.node(at.org.id, at.node.id))
-  const ways = readConflict(start, theirs, written)
+  // Tags and properties that the user did not change are those of the current version.
+  const fields = sent === undefined ? { panel: panelOf(at.node), panelBase: undefined } : {}
+  const ways = readConflict(start, theirs, { ...written, ...fields })
   return editPage(visit, at, { source: theirs, written: ways.next, ways, status: 409 })
 }
 

@@ -7,9 +7,18 @@ import { createNode, withLineEnds } from '../edits.ts'
 import { connectLink, nodesNamed } from '../linking.ts'
 import { type Page, type PageContext, type PageResult, param, redirect } from '../page-context.ts'
 import { unlessBusy } from '../parts/degraded.ts'
-import { EditorForm, most, problemOf, RefusedPage, type Written, writtenIn } from '../parts/editor-form.tsx'
+import {
+  changedFields,
+  EditorForm,
+  most,
+  problemOf,
+  RefusedPage,
+  type Written,
+  writtenIn,
+} from '../parts/editor-form.tsx'
 import { editorKeys } from '../parts/editor-toolbar.tsx'
 import { mayWrite } from '../parts/rights.ts'
+import { panelOf } from '../properties.ts'
 
 type Org = AnswerOf<'getOrg'>
 
@@ -27,7 +36,7 @@ export async function showNew(visit: PageContext): Promise<Page> {
   if (!mayWrite(org.role)) return refused(visit, org)
   const title = (visit.query.get('title') ?? '').trim().slice(0, most.title)
   const existing = await twinsOf(visit, org, title)
-  const written = { title, text: '', message: '' }
+  const written = { title, text: '', message: '', panel: panelOf({ tags: [], properties: {} }) }
   return newPage(visit, beginning, { id: randomUUID(), existing, named: title, written })
 }
 
@@ -52,7 +61,8 @@ export async function takeNew(visit: PageContext): Promise<PageResult> {
         ...{ id, named, written, existing: existingNow, status: 409 },
         problem: 'A page with this title already exists. Change the title, or create a second page.',
       })
-    await createNode(api, org.id, { id, parent: parent?.id, from: from?.id, named, ...written, files: [] })
+    const edit = { ...written, files: [], fields: changedFields(written) }
+    await createNode(api, org.id, { id, parent: parent?.id, from: from?.id, named, ...edit })
   } catch (error) {
     const [problem, status] = problemOf(error)
     return newPage(visit, beginning, { id, named, written, problem, status })

@@ -4,7 +4,9 @@ import type { ComponentChildren } from 'preact'
 import { AppError, ValidationError } from '../../base/errors.ts'
 import { editMessage, longestTitle, newMessage } from '../edits.ts'
 import type { PageContext } from '../page-context.ts'
+import { type Fields, fieldsOf, type Panel, panelIn, panelKey, RowError } from '../properties.ts'
 import { asSentence, brokenField } from '../text/broken-rules.ts'
+import { EditorPanel } from './editor-panel.tsx'
 import { EditorToolbar } from './editor-toolbar.tsx'
 
 /** The content of the form: from the node, or as it was sent. */
@@ -12,6 +14,10 @@ export interface Written {
   readonly title: string
   readonly text: string
   readonly message: string
+  /** Tags and properties, as fields. */
+  readonly panel?: Panel | undefined
+  /** The key of the fields that the form first showed; undefined: these ones. */
+  readonly panelBase?: string | undefined
 }
 
 /** Maximum lengths of the fields in UTF-16 units. Longer texts are edited in a clone. */
@@ -39,7 +45,7 @@ export interface Act {
 }
 
 export function EditorForm({ written, action, back, acts, hidden, data, problem, focus, children }: FormProps) {
-  const { title, text, message } = written
+  const { title, text, message, panel, panelBase } = written
   return (
     <form class="fields editor" method="post" action={action} {...data}>
       {Object.entries(hidden).map(([name, value]) => (
@@ -53,30 +59,33 @@ export function EditorForm({ written, action, back, acts, hidden, data, problem,
           autofocus={focus === 'title'}
         />
       </label>
-      <div class="writing" data-writing>
-        <div class="writing-head">
-          <label for="text">Text</label>
-          <span class="why" data-hint>
-            Markdown
-          </span>
-          <ViewSwitch />
-        </div>
-        <EditorToolbar />
-        <div class="panes">
-          <div class="pane" data-pane id="pane-write">
-            {/* HTML parsers drop a newline at the start of a textarea. */}
-            <textarea
-              id="text"
-              name="text"
-              rows={22}
-              spellcheck
-              data-text
-              autofocus={focus === 'text'}
-            >{`\n${text}`}</textarea>
+      <div class="editor-body">
+        <div class="writing" data-writing>
+          <div class="writing-head">
+            <label for="text">Text</label>
+            <span class="why" data-hint>
+              Markdown
+            </span>
+            <ViewSwitch />
           </div>
-          <section class="pane prose" data-preview id="pane-preview" aria-label="Preview" hidden />
+          <EditorToolbar />
+          <div class="panes">
+            <div class="pane" data-pane id="pane-write">
+              {/* HTML parsers drop a newline at the start of a textarea. */}
+              <textarea
+                id="text"
+                name="text"
+                rows={22}
+                spellcheck
+                data-text
+                autofocus={focus === 'text'}
+              >{`\n${text}`}</textarea>
+            </div>
+            <section class="pane prose" data-preview id="pane-preview" aria-label="Preview" hidden />
+          </div>
+          <section class="attached" id="attached" data-attached aria-label="Files to upload" hidden />
         </div>
-        <section class="attached" id="attached" data-attached aria-label="Files to upload" hidden />
+        {panel && <EditorPanel panel={panel} base={panelBase ?? panelKey(panel)} />}
       </div>
       <label>
         Summary (optional) <small>Describe your change in one line.</small>
@@ -147,7 +156,14 @@ export function writtenIn({ form }: PageContext): Written {
     title: field('title', most.title).trim(),
     text: form.get('text') ?? '',
     message: field('message', most.message),
+    panel: panelIn(form),
+    panelBase: form.get('panel') ?? undefined,
   }
+}
+
+/** Returns what the panel says if the user has changed it. @throws RowError */
+export function changedFields({ panel, panelBase }: Written): Fields | undefined {
+  return panel === undefined || panelKey(panel) === panelBase ? undefined : fieldsOf(panel)
 }
 
 /** Returns an API error as a sentence, and the page's HTTP status. @throws errors that are not from the API */
@@ -156,6 +172,7 @@ export function problemOf(error: unknown): [says: string, status: number] {
     const { field = '', says } = brokenField(error.problems)
     return [`${labels[field] ?? ''}${says}`, 422]
   }
+  if (error instanceof RowError) return [error.message, 422]
   if (!(error instanceof AppError)) throw error
   return [asSentence(error.message), statuses[error.code] ?? 409]
 }
