@@ -38,6 +38,15 @@ describe('the difference in words', () => {
     expect((parts[0] as Fold).heading).to.equal('B')
   })
 
+  it('counts blank lines among the unchanged ones', () => {
+    const before = Array.from({ length: 10 }, (_, at) => `Line ${at}.`).join('\n\n')
+    const { parts = [] } = diffWords(before, `${before}\n\nNew.`) ?? {}
+    // The last line with text is next to the change.
+    expect(
+      parts.flatMap((part) => (part.kind === 'fold' ? [[part.lines, part.rows.length, part.more]] : [])),
+    ).to.deep.equal([[17, 9, 0]])
+  })
+
   it('costs no more for many lines, or texts, than for some: then lines are shown whole', () => {
     const line = (word: string) => Array.from({ length: 280 }, (_, at) => (at % 2 ? 'same' : `${word}${at}`)).join(' ')
     const text = (word: string) => Array.from({ length: 200 }, (_, at) => `${line(word)} ${at}`).join('\n')

@@ -188,7 +188,7 @@ interface FoldedProps {
   readonly notes: FileNotes | undefined
 }
 
-function Folded({ fold: { rows, lines, heading }, notes }: FoldedProps) {
+function Folded({ fold: { rows, lines, more, heading }, notes }: FoldedProps) {
   return (
     <details>
       <summary class="gap">
@@ -198,7 +198,7 @@ function Folded({ fold: { rows, lines, heading }, notes }: FoldedProps) {
       {rows.map((row) => (
         <Line row={row} notes={notes} />
       ))}
-      {lines > rows.length && <p class="empty">and {lines - rows.length} more</p>}
+      {more > 0 && <p class="empty">and {more} more</p>}
     </details>
   )
 }

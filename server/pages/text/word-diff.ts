@@ -21,8 +21,10 @@ export interface Fold {
   readonly kind: 'fold'
   /** The first of the lines; in a long text, not all. */
   readonly rows: readonly Row[]
-  /** The number of folded lines. */
+  /** The number of folded lines, including blank ones. */
   readonly lines: number
+  /** The number of lines with text that `rows` lacks. */
+  readonly more: number
   readonly heading: string
 }
 
@@ -219,13 +221,22 @@ function folded(rows: readonly Row[], isKept: (row: Row) => boolean): (Row | Fol
       left -= shown.length
       parts.push(
         ...rows.slice(from, start),
-        { kind: 'fold', rows: shown, lines: hidden.length, heading: headingIn(hidden) },
+        {
+          ...{ kind: 'fold', rows: shown, more: hidden.length - shown.length },
+          ...{ lines: spanOf(hidden), heading: headingIn(hidden) },
+        },
         ...rows.slice(end, to),
       )
     }
     from = to
   }
   return parts
+}
+
+/** Returns the number of lines from the first row to the last one. Blank lines have no rows. */
+function spanOf(rows: readonly Row[]): number {
+  const [first, last] = [rows[0], rows.at(-1)]
+  return first && last ? last.line - first.line + 1 : 0
 }
 
 function headingIn(rows: readonly Row[]): string {
