@@ -60,31 +60,7 @@ export function EditorForm({ written, action, back, acts, hidden, data, problem,
         />
       </label>
       <div class="editor-body">
-        <div class="writing" data-writing>
-          <div class="writing-head">
-            <label for="text">Text</label>
-            <span class="why" data-hint>
-              Markdown
-            </span>
-            <ViewSwitch />
-          </div>
-          <EditorToolbar />
-          <div class="panes">
-            <div class="pane" data-pane id="pane-write">
-              {/* HTML parsers drop a newline at the start of a textarea. */}
-              <textarea
-                id="text"
-                name="text"
-                rows={22}
-                spellcheck
-                data-text
-                autofocus={focus === 'text'}
-              >{`\n${text}`}</textarea>
-            </div>
-            <section class="pane prose" data-preview id="pane-preview" aria-label="Preview" hidden />
-          </div>
-          <section class="attached" id="attached" data-attached aria-label="Files to upload" hidden />
-        </div>
+        <Writing text={text} isFocused={focus === 'text'} />
         {panel && <EditorPanel panel={panel} base={panelBase ?? panelKey(panel)} />}
       </div>
       <label>
@@ -98,6 +74,39 @@ export function EditorForm({ written, action, back, acts, hidden, data, problem,
       <p class="problem" role="alert" data-problem hidden={problem === undefined}>
         {problem}
       </p>
+      <Acts acts={acts} back={back} />
+    </form>
+  )
+}
+
+/** The text with its toolbar, its preview, and the files to upload. */
+function Writing({ text, isFocused }: { readonly text: string; readonly isFocused: boolean }) {
+  return (
+    <div class="writing" data-writing>
+      <div class="writing-head">
+        <label for="text">Text</label>
+        <span class="why" data-hint>
+          Markdown
+        </span>
+        <ViewSwitch />
+      </div>
+      <EditorToolbar />
+      <div class="panes">
+        <div class="pane" data-pane id="pane-write">
+          {/* HTML parsers drop a newline at the start of a textarea. */}
+          <textarea id="text" name="text" rows={22} spellcheck data-text autofocus={isFocused}>{`\n${text}`}</textarea>
+        </div>
+        <section class="pane prose" data-preview id="pane-preview" aria-label="Preview" hidden />
+      </div>
+      <section class="attached" id="attached" data-attached aria-label="Files to upload" hidden />
+    </div>
+  )
+}
+
+/** The buttons of the form. If there are two, a line says what each does. */
+function Acts({ acts, back }: Pick<FormProps, 'acts' | 'back'>) {
+  return (
+    <>
       {acts.length > 1 && (
         <p class="why acts-why" id="acts-why">
           Save publishes at once. Propose asks for a review.
@@ -117,7 +126,7 @@ export function EditorForm({ written, action, back, acts, hidden, data, problem,
         </a>
         <p class="why" role="status" data-status />
       </div>
-    </form>
+    </>
   )
 }
 
