@@ -26,7 +26,7 @@ const limits = kibibytes({
   'editor-search': 12,
   attachments: 2,
   'editor-panel': 4,
-  preview: 43,
+  preview: 54,
   formulas: 62,
   linking: 43,
   colours: 82,

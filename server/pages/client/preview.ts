@@ -21,7 +21,6 @@ interface Shown {
   readonly chosen: readonly Attached[]
 }
 
-/** Endings by which the renderer recognises pictures. */
 /** Object URLs of chosen pictures. The browser keeps them until the page is left. */
 const pictures = new WeakMap<File, string>()
 
@@ -61,7 +60,7 @@ export async function preview(api: Grove, { root, org, node, title, text, chosen
   return renderText(text, title, resolve, await toolsFor(text)).html
 }
 
-/** Returns where a file is that is not saved yet: a picture itself, others in the list, because a browser would run some. */
+/** Returns the target of a link to a file that is not saved yet. Only pictures are opened: browsers would run others. */
 function targetOf({ file, path }: Attached): Target {
   const media = file.type.startsWith('image/') ? mediaOf({ path }) : undefined
   if (media === undefined) return { kind: 'file', href: '#attached', name: file.name }
