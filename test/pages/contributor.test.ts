@@ -59,7 +59,7 @@ describe('pages of a contributor', () => {
     expect(form.main).to.include('You propose changes here, and an editor merges them.')
     expect(form.main).to.include(`data-branches="${prefixOf(cy)}"`)
     expect((await see(cy, `/o/${node.org}`)).main).to.not.include('New page')
-    expect((await see(cy, `/o/${node.org}/proposals?status=merged`)).main).to.include('edit a node and choose')
+    expect((await see(cy, `/o/${node.org}/proposals?status=merged`)).main).to.include('edit a page and choose')
     const made = await see(cy, `/o/${node.org}/new`)
     expect([made.status, made.main.includes('You need the editor role')]).to.deep.equal([403, true])
     // Editors have all of that.

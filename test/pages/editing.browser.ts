@@ -100,7 +100,7 @@ describe('editing without script', () => {
     )
     await write(text.replace('large', 'huge'))
     await press('Save')
-    await page.getByRole('heading', { name: 'This node has changed since you opened it' }).waitFor()
+    await page.getByRole('heading', { name: 'This page has changed since you opened it' }).waitFor()
     expect(await page.locator('.ways-sides ins').allTextContents()).to.deep.equal(['need', 'huge'])
     expect(await page.locator('.whole pre').allTextContents()).to.deep.equal([
       text.replace('breathe', 'need'),

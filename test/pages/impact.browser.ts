@@ -45,9 +45,9 @@ describe('the impact of a proposal', () => {
       .and.include('Whales moves below Oceans, Sea.')
       .and.include('Whales is no longer below Land.')
       .and.include('The path of 1 node below it also changes.')
-      .and.include(`1 edge points to a missing node: ${none}.`)
-      .and.include('2 of these edges will be public.')
-      .and.include('1 of these edges will no longer be public.')
+      .and.include(`1 link points to a missing page: ${none}.`)
+      .and.include('2 of these links will be public.')
+      .and.include('1 of these links will no longer be public.')
     expect(faults).to.deep.equal([])
     await context.close()
   })
@@ -57,7 +57,7 @@ describe('the impact of a proposal', () => {
     const failing = (error: Error) => ({ getPullImpact: () => Promise.reject(error) }) as Partial<Api> as Api // all it asks
     const impact = await readPullImpact(failing(new AppError('busy', 'The service is busy')), path)
     const shown = { urls: new Urls('', ''), org: 'o', title: 'Whales', impact }
-    expect(render(h(ProposedImpact, shown))).to.include('The changes to the graph could not be loaded.')
+    expect(render(h(ProposedImpact, shown))).to.include('The changes of links could not be loaded.')
     const fault = new Error('A fault')
     expect(await readPullImpact(failing(fault), path).catch((error) => error)).to.equal(fault)
   })

@@ -30,7 +30,7 @@ const cases: [what: string, text: string, html: string][] = [
     'links that lead somewhere',
     '<a class="x" href="https://a.example">b</a> <a href="javascript:x">c</a> [<a href="https://d.example">e</a>](https://f.example)',
     '<p><a class="outside" href="https://a.example" rel="nofollow noopener">b</a> ' +
-      '<span class="missing" title="No node or file has this name yet">c</span> ' +
+      '<span class="missing" title="No page or file has this name yet">c</span> ' +
       '<a class="outside" href="https://f.example" rel="nofollow noopener">e</a></p>\n',
   ],
   ['tags without partner as text', 'a <b>c, </i> <div>', '<p>a &lt;b&gt;c, &lt;/i&gt; &lt;div&gt;</p>\n'],

@@ -95,7 +95,7 @@ describe('the connection of a link', () => {
     const impact = (await ann.get(`${at(from)}/pull-requests/${number}/impact`).then(expecting(200))).body
     expect(impact.edges_removed.map((edge: { target_title: string }) => edge.target_title)).to.deep.equal(['Fox'])
     const shown = (await ann.get(headers.location ?? '', html).then(expecting(200))).body
-    expect(shown).to.match(/Changes to the graph[\s\S]*1 edge removed/)
+    expect(shown).to.match(/Links that change[\s\S]*1 link removed/)
     await ann.post(`${at(from)}/pull-requests/${number}/merge`, {}).then(expecting(200))
     expect(await held(from)).to.deep.equal(['links_to Goat'])
   })

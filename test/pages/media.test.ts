@@ -92,7 +92,7 @@ describe('a picture in a text', () => {
     expect(html('![[gone.mp3]]')).to.equal(`<p>${missing('Missing file: gone.mp3')}</p>\n`)
     expect(html('![]()')).to.equal(`<p>${missing('Missing file: no name')}</p>\n`)
     expect(html('![[Gone]]')).to.equal(
-      '<p><span class="missing" title="No node or file has this name yet">Gone</span></p>\n',
+      '<p><span class="missing" title="No page or file has this name yet">Gone</span></p>\n',
     )
   })
 })

@@ -142,7 +142,7 @@ describe('a newcomer who begins with nothing', () => {
     await page.keyboard.press('Enter')
     await reached(page, 'Garden')
     await page.keyboard.press('n')
-    await reached(page, 'New node')
+    await reached(page, 'New page')
     await page.locator('.cm-content').waitFor()
     await page.keyboard.type('Roses')
     await page.keyboard.press('Enter')

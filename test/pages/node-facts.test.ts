@@ -99,9 +99,9 @@ describe('a page says what holds', () => {
 
   it('of the rule of proposals: it does not hold for new nodes', async () => {
     const { id } = await made(ann.post('/orgs', { name: 'Ruled', require_pull_requests: true }))
-    expect(await page(`/o/${id}/settings/general`)).to.contain('A new node is saved directly.')
-    expect(await page(`/o/${id}/new`)).to.contain('A new node is saved directly.')
-    expect(await page(`/o/${org}/new`)).to.not.contain('A new node is saved directly.')
+    expect(await page(`/o/${id}/settings/general`)).to.contain('A new page is saved directly.')
+    expect(await page(`/o/${id}/new`)).to.contain('A new page is saved directly.')
+    expect(await page(`/o/${org}/new`)).to.not.contain('A new page is saved directly.')
   })
 
   it('of how many nodes a search has found, and offers more of them', async () => {

@@ -71,7 +71,7 @@ describe('pages to read', () => {
     expect(await prose.getByRole('link', { name: 'the sea' }).getAttribute('rel')).to.equal('nofollow noopener')
     const rail = page.getByRole('complementary')
     expect(await rail.textContent())
-      .to.include('Links to 1 node')
+      .to.include('1 link')
       .and.include('feeds on')
       .and.include('whale.png')
     expect(

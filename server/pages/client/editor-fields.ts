@@ -143,7 +143,7 @@ export class Form {
     const other = new DOMParser().parseFromString(await answer.text(), 'text/html')
     const form = other.querySelector<HTMLFormElement>('form[data-editor]')
     if (answer.status !== 409 || !form?.querySelector('#ways'))
-      throw new Error('This node has changed since you opened it')
+      throw new Error('This page has changed since you opened it')
     return new Form(form)
   }
 
@@ -157,7 +157,7 @@ export class Form {
     const problem = this.element.querySelector('[data-problem]')
     if (!ways || !problem) return
     problem.before(document.adoptNode(ways))
-    this.tell('This node has changed since you opened it. Nothing is saved yet.')
+    this.tell('This page has changed since you opened it. Nothing is saved yet.')
     ways.focus()
   }
 }

@@ -6,7 +6,7 @@ const names: Readonly<Record<string, string>> = {
   j: 'Next item',
   k: 'Previous item',
   e: 'Edit',
-  n: 'New node',
+  n: 'New page',
   h: 'History',
   g: 'Graph',
   d: 'Switch between light and dark',

@@ -25,9 +25,9 @@ export async function showEdit(visit: PageContext): Promise<Page> {
   if (visit.person === undefined) throw new AppError('unauthenticated', 'Sign in to edit')
   const at = await readAtNode(visit)
   if (!mayPropose(at.org.role))
-    return refused(visit, at, 'You need the contributor role to propose changes of this node.')
+    return refused(visit, at, 'You need the contributor role to propose changes of this page.')
   if (!mayEdit(at.org.role, at.node.head))
-    return refused(visit, at, 'This node has no commits yet. You need the editor role to save a first version.')
+    return refused(visit, at, 'This page has no commits yet. You need the editor role to save a first version.')
   const source = await sourceAt(visit.api, at, at.node.head ?? null)
   if (source === undefined)
     return refused(visit, at, 'This text is not UTF-8, or is too long to edit here. Edit it in a clone.')
@@ -49,12 +49,12 @@ export async function takeEdit(visit: PageContext): Promise<PageResult> {
     const edit = { ...written, files: [], fields: changedFields(written) }
     if (form.get('act') === 'propose') {
       if (head === null)
-        return again('This node has no commits yet. Save a first version instead of proposing one.', 409)
+        return again('This page has no commits yet. Save a first version instead of proposing one.', 409)
       const from = { ...start, head, slug: at.node.slug, branches: at.org.branch_prefix }
       const number = await proposeEdit(api, at.path, from, edit)
       return redirect(303, urls.proposal(at.org.id, at.node.id, number))
     }
-    if (form.get('act') === 'compare') throw new AppError('head_moved', 'This node has changed since you opened it')
+    if (form.get('act') === 'compare') throw new AppError('head_moved', 'This page has changed since you opened it')
     await saveEdit(api, at.path, start, edit)
   } catch (error) {
     if (error instanceof AppError && error.code === 'head_moved') return comparedPage(visit, { start, written })

@@ -30,7 +30,7 @@ interface Beginning {
 }
 
 export async function showNew(visit: PageContext): Promise<Page> {
-  if (visit.person === undefined) throw new AppError('unauthenticated', 'Sign in to create a node')
+  if (visit.person === undefined) throw new AppError('unauthenticated', 'Sign in to create a page')
   const beginning = await readBeginning(visit, visit.query)
   const { org } = beginning
   if (!mayWrite(org.role)) return refused(visit, org)
@@ -120,9 +120,9 @@ function newPage(visit: PageContext, beginning: Beginning, making: Making): Page
       status,
       showsChosenFiles: true,
       facts: { beginning, id, written, existing, problem },
-      place: { org, crumb: 'New node' },
+      place: { org, crumb: 'New page' },
     },
-    head: { title: `New node · ${org.name}`, noIndex: true },
+    head: { title: `New page · ${org.name}`, noIndex: true },
     body: () => (
       <main id="main" class="wide editing" data-keys={editorKeys}>
         <nav class="path" aria-label="Path to this page">
@@ -134,9 +134,9 @@ function newPage(visit: PageContext, beginning: Beginning, making: Making): Page
             </>
           )}
         </nav>
-        <h1>{parent ? `New node below ${parent.title}` : 'New node'}</h1>
+        <h1>{parent ? `New page under ${parent.title}` : 'New page'}</h1>
         {org.require_pull_requests && (
-          <p class="why">A new node is saved directly. You propose later changes, and a maintainer merges them.</p>
+          <p class="why">A new page is saved directly. You propose later changes, and a maintainer merges them.</p>
         )}
         {existing.length > 0 && <Existing {...{ visit, beginning, existing, named }} />}
         <EditorForm
@@ -198,10 +198,10 @@ function Existing({ visit: { urls }, beginning: { org, from }, existing, named }
 }
 
 function refused({ urls }: PageContext, org: Org): Page {
-  const says = 'You need the editor role to create nodes here.'
+  const says = 'You need the editor role to create pages here.'
   return {
     ...{ kind: 'page', status: 403, facts: { org }, place: { org } },
-    head: { title: `New node · ${org.name}`, noIndex: true },
+    head: { title: `New page · ${org.name}`, noIndex: true },
     body: () => <RefusedPage title={org.name} says={says} back={urls.org(org.id)} />,
   }
 }
@@ -212,10 +212,10 @@ function signedOutPage(visit: PageContext, { id, written }: Making): Page {
   const org = param(visit, 'org')
   return {
     ...{ kind: 'page', status: 401, facts: undefined, place: {} },
-    head: { title: 'New node', noIndex: true },
+    head: { title: 'New page', noIndex: true },
     body: () => (
       <main id="main" class="wide editing">
-        <h1>New node</h1>
+        <h1>New page</h1>
         <EditorForm
           {...{ written, data: {} }}
           problem="Your session has ended. Sign in again in another tab, then submit this form again. Your text is still here."

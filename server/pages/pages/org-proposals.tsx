@@ -92,7 +92,7 @@ async function listPulls({ api, params }: PageContext, query: Asked) {
     if (error instanceof ValidationError && error.problems.every(({ loc }) => loc[0] === 'query'))
       return { told: none, trouble: troubleOf(error) }
     if (!(error instanceof AppError) || error.code !== 'node_not_found') throw error
-    return { told: none, trouble: 'The node of this filter was not found.' }
+    return { told: none, trouble: 'The page of this filter was not found.' }
   }
 }
 
@@ -195,10 +195,10 @@ function Empty({ org, status, isFiltered }: { org: Org; status: State; isFiltere
         There are no {status === 'all' ? '' : `${status} `}proposals in {org.name}.
       </p>
       <p>
-        A proposal is a change of one node that others can read before it takes effect. Members review it, and merge or
+        A proposal is a change of one page that others can read before it takes effect. Members review it, and merge or
         close it.
       </p>
-      {mayPropose(org.role) && <p>To make one, edit a node and choose “Propose changes”.</p>}
+      {mayPropose(org.role) && <p>To make one, edit a page and choose “Propose changes”.</p>}
     </div>
   )
 }

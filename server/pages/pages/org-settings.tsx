@@ -41,7 +41,7 @@ async function newOrgPage({ person, form, urls }: PageContext, trouble?: Trouble
       <main id="main" class="sheet">
         <h1>New organisation</h1>
         <p class="why">
-          An organisation contains nodes and has members. Only members can read it until you publish it.
+          An organisation contains pages and has members. Only members can read it until you publish it.
         </p>
         <TroubleOf trouble={trouble} fields={['name', 'description']} />
         <form method="post" action={urls.newOrg()} class="fields">
@@ -202,7 +202,7 @@ function Publishing({ org, urls, action }: { readonly org: Org; readonly urls: U
             </p>
           ) : (
             <p>
-              Anyone will be able to read, search and clone all its nodes, with the full history of main and all tags.
+              Anyone will be able to read, search and clone all its pages, with the full history of main and all tags.
               This includes the names and e-mail addresses of the authors. The URL will be {address}
             </p>
           )}
@@ -229,7 +229,7 @@ function Rules({ org, action }: { readonly org: Org; readonly action: string }) 
           <input type="checkbox" name="require_pull_requests" checked={org.require_pull_requests} />
           <span>Accept changes only as proposals, merged by a maintainer or an owner</span>
         </label>
-        <p class="why">This applies to existing nodes. A new node is saved directly.</p>
+        <p class="why">This applies to existing pages. A new page is saved directly.</p>
         <button type="submit" class="btn" name="act" value="rules">
           Save rule
         </button>

@@ -207,7 +207,7 @@ function TokenForm({ typed, orgs, action, trouble }: TokenFormProps) {
       </Field>
       <Field
         label="Node"
-        hint="optional: the id of the only node that the token can use"
+        hint="optional: the id of the only page that the token can use"
         name="node_id"
         trouble={trouble}
       >

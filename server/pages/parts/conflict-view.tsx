@@ -33,7 +33,7 @@ export function ConflictView({ ways: { start, theirs, yours, isMerged } }: { rea
   const effort = newEffort()
   return (
     <section id="ways" class="ways" tabIndex={-1} aria-labelledby="ways-title">
-      <h2 id="ways-title">This node has changed since you opened it</h2>
+      <h2 id="ways-title">This page has changed since you opened it</h2>
       <p>
         {isMerged
           ? 'You changed different lines, so the text above now contains both changes. Check it, then save.'

@@ -94,13 +94,13 @@ export function Impact({ urls, org, title, edges, children }: ImpactProps) {
   const come = edges.filter(({ sign }) => sign === '+').length
   const gone = edges.length - come
   const said = [
-    ...(come > 0 ? [`${plural(come, 'edge')} added`] : []),
-    ...(gone > 0 ? [`${gone === edges.length ? plural(gone, 'edge') : gone} removed`] : []),
+    ...(come > 0 ? [`${plural(come, 'link')} added`] : []),
+    ...(gone > 0 ? [`${gone === edges.length ? plural(gone, 'link') : gone} removed`] : []),
   ].join(', ')
   return (
     <section class="card" id="graph">
       <header>
-        <h2>Changes to the graph</h2>
+        <h2>Links that change</h2>
         <span class="r">{said}</span>
       </header>
       {edges.length > 0 && (
@@ -110,13 +110,13 @@ export function Impact({ urls, org, title, edges, children }: ImpactProps) {
               <li>
                 <span class={`sig ${sign === '+' ? 'plus' : 'minus'}`}>{sign === '+' ? '+' : '−'}</span>
                 <div>
-                  <strong>{title}</strong> <span class="type">{type}</span>{' '}
+                  <strong>{title}</strong> <span class="type">{verbOf(type, sign)}</span>{' '}
                   <a href={urls.node(org, id)}>
                     <strong>{other}</strong>
                   </a>
                   {label && ` “${label}”`}
                   <small>
-                    {other} {sign === '+' ? 'gains' : 'loses'} {role === 'parent' ? 'a child' : 'a backlink'}
+                    {other} {sign === '+' ? 'gains' : 'loses'} {role === 'parent' ? 'a subpage' : 'a backlink'}
                   </small>
                 </div>
               </li>
@@ -124,7 +124,7 @@ export function Impact({ urls, org, title, edges, children }: ImpactProps) {
             {edges.length > most && (
               <li>
                 <span />
-                <div>and {plural(edges.length - most, 'edge')} more</div>
+                <div>and {plural(edges.length - most, 'link')} more</div>
               </li>
             )}
           </ul>
@@ -134,6 +134,14 @@ export function Impact({ urls, org, title, edges, children }: ImpactProps) {
       {children}
     </section>
   )
+}
+
+/** Returns the words between two titles for a type of edge. */
+function verbOf(type: string, sign: EdgeChange['sign']): string {
+  const isNow = sign === '+'
+  const known: Partial<Record<string, string>> = { links_to: 'links to', embeds: 'embeds', related_to: 'is related to' }
+  if (type === 'child of') return isNow ? 'is now under' : 'is no longer under'
+  return `${isNow ? 'now' : 'no longer'} ${known[type] ?? type.replaceAll('_', ' ')}`
 }
 
 function Drawing({ title, edges, label }: { title: string; edges: readonly EdgeChange[]; label: string }) {

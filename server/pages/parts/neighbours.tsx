@@ -118,10 +118,10 @@ export function NeighbourDrawing({ title, from, to }: Neighbours & { readonly ti
       )
     })
   }
-  const label = `${title}, linked from ${from.length} and to ${to.length} nodes`
+  const label = `${title}, linked from ${from.length} and to ${to.length} pages`
   return (
     <section>
-      <h2>Neighbours</h2>
+      <h2>Local graph</h2>
       <svg class="local" viewBox={`0 0 ${size.width} ${height}`} role="img" aria-label={label}>
         {side(from, size.left, true)}
         {side(to, size.right, false)}

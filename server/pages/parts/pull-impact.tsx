@@ -35,7 +35,7 @@ interface ProposedImpactProps {
 }
 
 export function ProposedImpact({ urls, org, title, impact }: ProposedImpactProps) {
-  if (impact === undefined) return <p class="notice">The changes to the graph could not be loaded.</p>
+  if (impact === undefined) return <p class="notice">The changes of links could not be loaded.</p>
   const edges = [
     ...impact.edges_added.map((edge) => toChange('+', edge, impact.node_id)),
     ...impact.edges_removed.map((edge) => toChange('-', edge, impact.node_id)),
@@ -85,7 +85,7 @@ function factsOf({
     below > 0 && `The path of ${plural(below, 'node')} below it also changes.`,
     dangling.length > 0 && (
       <>
-        {plural(dangling.length, 'edge points to a missing node', 'edges point to missing nodes')}:{' '}
+        {plural(dangling.length, 'link points to a missing page', 'links point to missing pages')}:{' '}
         {dangling
           .slice(0, most)
           .map(({ target, source, edge_type }) => (edge_type === 'parent_child' ? source : target))
@@ -93,8 +93,8 @@ function factsOf({
         {dangling.length > most && ` and ${dangling.length - most} more`}.
       </>
     ),
-    shown.appears.length > 0 && `${shown.appears.length} of these edges will be public.`,
-    shown.disappears.length > 0 && `${shown.disappears.length} of these edges will no longer be public.`,
+    shown.appears.length > 0 && `${shown.appears.length} of these links will be public.`,
+    shown.disappears.length > 0 && `${shown.disappears.length} of these links will no longer be public.`,
     truncated && 'Some changes are not shown.',
   ].filter((fact) => fact !== false)
 }

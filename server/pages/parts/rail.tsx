@@ -46,8 +46,8 @@ export function Rail({
         </section>
       )}
       <NeighbourDrawing title={node.title} from={from} to={to} />
-      <NeighbourList {...shared} title={`Linked from ${plural(from.length, 'node')}`} nodes={from} />
-      <NeighbourList {...shared} title={`Links to ${plural(to.length, 'node')}`} nodes={to} />
+      <NeighbourList {...shared} title={plural(from.length, 'backlink')} nodes={from} />
+      <NeighbourList {...shared} title={plural(to.length, 'link')} nodes={to} />
       {files.length > 0 && (
         <section>
           <h2>Files</h2>

@@ -8,7 +8,7 @@ export type Role = AnswerOf<'listMembers'>['members'][number]['role']
 export const roles: readonly { readonly role: Role; readonly may: string }[] = [
   { role: 'reader', may: 'can read' },
   { role: 'contributor', may: 'can also propose changes' },
-  { role: 'editor', may: 'can also edit nodes, and merge proposals' },
+  { role: 'editor', may: 'can also edit pages, and merge proposals' },
   { role: 'maintainer', may: 'can also merge when proposals are required' },
   { role: 'owner', may: 'can also manage members and settings' },
 ]

@@ -236,8 +236,8 @@ rules.code_block = (tokens, index) => code(tokens[index])
 addMathRules(markdown)
 addMermaid(markdown)
 
-const toBeMade = ' title="No node has this name yet. Create it"'
-const missing = '<span class="missing" title="No node or file has this name yet">'
+const toBeMade = ' title="No page has this name yet. Create it"'
+const missing = '<span class="missing" title="No page or file has this name yet">'
 
 function opening({ href, kind }: Target): string {
   const rel = kind === 'outside' ? ' rel="nofollow noopener"' : ''
