@@ -105,7 +105,7 @@ const blockRule: BlockRule = (state, startLine, endLine, silent) => {
   }
 }
 
-/** The marks in the beginning of a paragraph that were counted last, by the environment of a text. */
+/** The last count of marks in a paragraph, by the environment of a text. */
 const counted = new WeakMap<object, { readonly paragraph: number; readonly to: number; readonly marks: number }>()
 
 /** True if the paragraph before `at` has begun a formula, which this `$$` ends. Linear for all lines of a text. */

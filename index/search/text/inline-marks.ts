@@ -1,15 +1,7 @@
 /** Marks inline Markdown syntax: emphasis, URLs of links and images, wiki links, HTML, comments. */
+import { FATE, type Marked } from './fates.ts'
 import type { Span } from './scripts.ts'
 import { markTex } from './tex.ts'
-
-/** Marks for UTF-16 units of Markdown: kept, dropped, or replaced by a space. */
-export const FATE = { kept: 0, dropped: 1, space: 2 } as const
-
-/** A document with marks. `fates` has a value of FATE for each unit of `source`. */
-export interface Marked {
-  source: string
-  fates: Uint8Array
-}
 
 /** The open brackets and emphasis of a block, which blank lines close. */
 interface Open {

@@ -1,5 +1,6 @@
 /** Converts Markdown to the text that readers see. The index and snippets use it. */
-import { FATE, type InlineReader, inlineReader, type Marked } from './inline-marks.ts'
+import { FATE, type Marked } from './fates.ts'
+import { type InlineReader, inlineReader } from './inline-marks.ts'
 import type { Span } from './scripts.ts'
 import { markTex } from './tex.ts'
 

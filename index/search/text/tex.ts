@@ -1,5 +1,5 @@
 /** Marks the syntax of formulas, so that their words and symbols stay searchable. */
-import { FATE, type Marked } from './inline-marks.ts'
+import { FATE, type Marked } from './fates.ts'
 
 /** Commands that readers see as words or letters. All others are dropped. */
 const SHOWN = new Set([
