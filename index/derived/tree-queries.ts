@@ -46,25 +46,28 @@ export async function countLevel(db: IndexDb, { orgId, under = '' }: LevelAt): P
 /** Entries of an index per statement, which takes about 1 ms. */
 const entriesAtOnce = 10_000
 
-/** Counts the nodes of the level up to and including a place. Yields to the event loop between statements. */
-export async function countUpTo(db: IndexDb, at: LevelAt, place: Place): Promise<number> {
+/**
+ * Counts the nodes of the level up to and including a place. Yields to the event loop between statements.
+ *
+ * @param total the number of nodes in the level
+ */
+export async function countUpTo(db: IndexDb, at: LevelAt, place: Place, total: number): Promise<number> {
   const { from, id } = levelOf(at)
-  let total = 0
-  for (let after: Place = { title_key: '', id: '' }; ; await nextTurn()) {
-    const some = sql`${from} and (title_key, ${id}) > (${after.title_key}, ${after.id})
-      and (title_key, ${id}) <= (${place.title_key}, ${place.id})`
+  let known = 0
+  let some = sql`${from} and (title_key, ${id}) <= (${place.title_key}, ${place.id})`
+  const upTo = some
+  while (total - known > entriesAtOnce) {
     const { rows } = await sql<Place>`
-      select title_key, ${id} as id ${some} order by title_key, ${id} limit 1 offset ${sql.lit(entriesAtOnce - 1)}`.execute(
-      db,
-    )
+      select title_key, ${id} as id ${some}
+      order by title_key, ${id} limit 1 offset ${sql.lit(entriesAtOnce - 1)}`.execute(db)
     const last = rows[0]
-    if (last === undefined) {
-      const rest = await sql<{ total: number }>`select count(*) as total ${some}`.execute(db)
-      return total + Number(rest.rows[0]?.total ?? 0)
-    }
-    total += entriesAtOnce
-    after = last
+    if (last === undefined) break
+    known += entriesAtOnce
+    some = sql`${upTo} and (title_key, ${id}) > (${last.title_key}, ${last.id})`
+    await nextTurn()
   }
+  const { rows } = await sql<{ total: number }>`select count(*) as total ${some}`.execute(db)
+  return known + Number(rows[0]?.total ?? 0)
 }
 
 /** Returns the place of a node of the level; undefined if the level lacks it. */

@@ -8,6 +8,8 @@ import { buildAssets } from './build-assets.js'
 const limits = kibibytes({
   theme: 1,
   page: 1,
+  tree: 3,
+  'tree-move': 2,
   shortcuts: 2,
   cards: 2,
   invitation: 1,

@@ -44,6 +44,7 @@ import { showProposals } from './pages/proposal-list.tsx'
 import { showRename, takeRename } from './pages/rename.tsx'
 import { showRestore, takeRestore } from './pages/restore.tsx'
 import { showReset, showSignIn, showSignUp, takeReset, takeSignIn, takeSignOut, takeSignUp } from './pages/sign-in.tsx'
+import { showSubpages } from './pages/subpages.tsx'
 import { showTokens, takeTokens } from './pages/tokens.tsx'
 import { showTrash, takeTrash } from './pages/trash.tsx'
 import { showUndo, takeUndo } from './pages/undo.tsx'
@@ -87,6 +88,7 @@ const routes: readonly Route[] = [
   { at: '/o/{org}/settings/general', show: showGeneral, take: takeGeneral },
   { at: '/o/{org}/settings/members', show: showMembers, take: takeMembers },
   { at: '/o/{org}/find', show: showFind },
+  { at: '/o/{org}/subpages', show: showSubpages },
   { at: '/o/{org}/graph', show: showGraph },
   { at: '/o/{org}/import', show: showImport, take: takeImport, isStreamed: true },
   { at: '/o/{org}/import/{id}', show: showImportRun, take: takeImportRun },
@@ -104,6 +106,7 @@ const routes: readonly Route[] = [
   { at: '/o/{org}/n/{node}/edit', show: showEdit, take: takeEdit, formBytes: mostTextBytes },
   { at: '/o/{org}/n/{node}/rename', show: showRename, take: takeRename },
   { at: '/o/{org}/n/{node}/settings', show: showNodeSettings, take: takeNodeSettings, hasUploads: true },
+  { at: '/o/{org}/n/{node}/subpages', show: showSubpages },
   { at: '/o/{org}/n/{node}/proposals', show: showProposals },
   { at: '/o/{org}/n/{node}/proposals/{number}', show: showProposal, take: takeProposal, formBytes: mostTextBytes },
   { at: '/o/{org}/n/{node}/proposals/{number}/undo', show: showUndo, take: takeUndo },

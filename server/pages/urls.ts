@@ -4,7 +4,7 @@ const segment = encodeURIComponent
 
 /** Path segments of a node's other pages. They cannot be slugs. */
 const pagesOfNodes: ReadonlySet<string> = new Set([
-  ...['history', 'commits', 'blame', 'edit', 'rename', 'proposals', 'settings'],
+  ...['history', 'commits', 'blame', 'edit', 'rename', 'proposals', 'settings', 'subpages'],
 ])
 
 export class Urls {
@@ -41,6 +41,9 @@ export class Urls {
     const query = new URLSearchParams(fields)
     return `${this.org(org)}/new${query.size > 0 ? `?${query}` : ''}`
   }
+  /** The list of a node's children, or of the nodes without a parent. */
+  readonly subpages = (org: string, node?: string) =>
+    `${node === undefined ? this.org(org) : this.node(org, node)}/subpages`
   readonly find = (org: string) => `${this.org(org)}/find`
   readonly graph = (org: string, query: Readonly<Record<string, string>> = {}) => {
     const asked = new URLSearchParams(query).toString()

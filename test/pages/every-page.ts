@@ -74,6 +74,8 @@ export async function listPages(grove: { readonly url: string }, ann: PersonClie
     { name: 'node', path: at },
     { name: 'node-with-media', path: `/o/${org}/n/${media}` },
     { name: 'node-at-commit', path: `${at}?at=${first}` },
+    { name: 'subpages', path: `${at}/subpages` },
+    { name: 'subpages-filtered', path: `/o/${org}/subpages?filter=whale&open=${whales}` },
     { name: 'edit', path: `${at}/edit` },
     { name: 'new-node', path: `/o/${org}/new` },
     { name: 'new-node-twin', path: `/o/${org}/new?title=Krill&from=${whales}` },

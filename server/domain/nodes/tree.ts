@@ -92,7 +92,7 @@ async function read({ index }: Pick<Deps, 'index'>, level: LevelAt, query: Place
   const limit = query.limit + 1
   const total = await countLevel(db, level)
   if (after) {
-    const offset = await countUpTo(db, level, after)
+    const offset = await countUpTo(db, level, after, total)
     return { nodes: await listLevel(db, level, { limit, offset: 0, after }), offset, total }
   }
   const offset = around === undefined ? query.offset : await offsetAround(db, level, around, query.limit, total)
@@ -109,7 +109,7 @@ async function offsetAround(
 ): Promise<number> {
   const place = await findPlace(db, level, around)
   if (place === undefined) throw new AppError('node_not_found', 'The node `around` is not in this level of the tree')
-  const before = (await countUpTo(db, level, place)) - 1
+  const before = (await countUpTo(db, level, place, total)) - 1
   return Math.max(0, Math.min(before - Math.floor(limit / 2), total - limit))
 }
 

@@ -20,7 +20,7 @@ export const shortcuts: Readonly<Record<string, () => void>> = {
 }
 const always: ReadonlySet<string> = new Set(['d', '?'])
 /** Lists for `j` and `k`: the first one that the page has is used. */
-const lists = ['.results a.t', '.tree a[href]:not(.close)', 'main li > a']
+const lists = ['.results a.t', '.tree a.t', 'main li > a']
 
 /** Moves the focus from the focused item, else from the current page in the tree. */
 function step(by: 1 | -1): void {

@@ -27,7 +27,7 @@ export async function showFind(visit: PageContext): Promise<PageResult> {
   const asked = query.get('top') === String(most.all) ? most.all : most.matches
   const org = await api.getOrg({ path })
   const [tree, found, titles] = await Promise.all([
-    readTree(api, org.id),
+    readTree(visit, org),
     words === '' ? undefined : api.searchNodes({ path, body: { query: words, top_k: asked } }),
     words === ''
       ? []

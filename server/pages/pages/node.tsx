@@ -29,8 +29,9 @@ interface NodePath {
   readonly node_id: string
 }
 
-/** Maximum tags shown. */
+/** Maximum tags and children shown. */
 const mostTags = 6
+const mostChildren = 100
 
 export async function showNode(visit: PageContext): Promise<PageResult> {
   const { api, urls, query } = visit
@@ -47,7 +48,7 @@ export async function showNode(visit: PageContext): Promise<PageResult> {
       ? { total: 0, history: [] }
       : api.listCommits({ path: { ...path, branch: revision }, query: { limit: 1 } }),
     org.role === undefined ? { open: 0, all: 0 } : countProposals(api, path),
-    readTree(api, org.id, node),
+    readTree(visit, org, node),
   ])
   const { text_content: _, ...rest } = node
   const restorable = await restorableAt(api, { path, org, node }, revision, history.history[0]?.id)
@@ -317,17 +318,21 @@ function Below({ visit: { urls }, node, isEmpty }: { visit: PageContext; node: N
   if (node.children.length === 0) return isEmpty ? <p class="why">This node has no text yet.</p> : null
   return (
     <section class="below">
-      <h2>Child nodes</h2>
+      <h2>Subpages</h2>
       <ul>
-        {node.children.map(({ id, title, label }) => (
+        {node.children.slice(0, mostChildren).map(({ id, title, label }) => (
           <li>
             <a href={urls.node(node.org_id, id)}>{title}</a>
             {label && <span class="why"> {label}</span>}
           </li>
         ))}
       </ul>
-      {node.num_children > node.children.length && (
-        <p class="why">and {node.num_children - node.children.length} more</p>
+      {node.num_children > mostChildren && (
+        <p class="more">
+          <a class="btn" href={urls.subpages(node.org_id, node.id)}>
+            All {plural(node.num_children, 'subpage')}
+          </a>
+        </p>
       )}
     </section>
   )

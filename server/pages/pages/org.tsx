@@ -33,7 +33,7 @@ export async function showOrg(visit: PageContext): Promise<Page> {
   ])
   const isNew = query.has('welcome') && org.role !== undefined
   if (latest.total === 0) return emptyPage(visit, org, aside.proposals?.total, isNew)
-  const [tree, groups, map] = await Promise.all([readTree(api, org.id), readGroups(visit), readMap(visit)])
+  const [tree, groups, map] = await Promise.all([readTree(visit, org), readGroups(visit), readMap(visit)])
   const home = await readHome(visit, org, tree)
   let html = ''
   return {

@@ -17,7 +17,7 @@ interface FrameProps {
 export function Frame({ visit, head, place, children }: FrameProps) {
   return (
     <html lang="en">
-      <HeadOf head={head} urls={visit.urls} />
+      <HeadOf head={head} urls={visit.urls} hasSide={place.hasSide} />
       <body data-org={place.org?.id} data-root={visit.urls.root}>
         <a class="skip" href="#main">
           Skip to content
@@ -29,7 +29,15 @@ export function Frame({ visit, head, place, children }: FrameProps) {
   )
 }
 
-function HeadOf({ head, urls }: { readonly head: Head; readonly urls: Urls }) {
+function HeadOf({
+  head,
+  urls,
+  hasSide = false,
+}: {
+  readonly head: Head
+  readonly urls: Urls
+  readonly hasSide?: boolean | undefined
+}) {
   const { title, description, canonical, kind, data, alternates = [], noIndex, script, refresh } = head
   const asset = (name: string) => urls.asset(assetName(name))
   return (
@@ -53,6 +61,7 @@ function HeadOf({ head, urls }: { readonly head: Head; readonly urls: Urls }) {
       <script src={asset('theme.js')} />
       <script type="module" src={asset('page.js')} />
       {script && <script type="module" src={asset(script)} />}
+      {hasSide && <script type="module" src={asset('tree.js')} {...beforePaint} />}
       {refresh && (
         <noscript>
           <meta http-equiv="refresh" content={`${refresh}`} />
@@ -62,6 +71,9 @@ function HeadOf({ head, urls }: { readonly head: Head; readonly urls: Urls }) {
     </head>
   )
 }
+
+/** Lets the script scroll the tree before the first paint. Browsers without this attribute run it afterwards. */
+const beforePaint = { blocking: 'render' }
 
 const serif = 'source-serif-4-latin-wght-normal.woff2'
 
