@@ -68,8 +68,7 @@ export function sourceOffset({ runs }: Prose, at: number): number {
 function markLines(marked: Marked): Span[] {
   const { source, fates } = marked
   const references = new Set(Array.from(source.matchAll(DEFINITIONS), ([, label = '']) => label.toLowerCase()))
-  const notes = new Set(Array.from(source.matchAll(NOTES), ([, label = '']) => label))
-  const inline = inlineReader(marked, references, notes)
+  const inline = inlineReader(marked, references, footnotesIn(source))
   const headings: Span[] = []
   const drop = (from: number, to: number) => fates.fill(FATE.dropped, from, to)
   let fence: string | undefined
@@ -125,6 +124,11 @@ function markLines(marked: Marked): Span[] {
     }
   }
   return headings
+}
+
+/** Returns the labels of footnotes that have a text. */
+function footnotesIn(source: string): Set<string> {
+  return new Set(Array.from(source.matchAll(NOTES), ([, label = '']) => label))
 }
 
 /**
