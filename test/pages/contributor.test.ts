@@ -52,7 +52,7 @@ describe('pages of a contributor', () => {
   it('offer to propose a change, and nothing that changes a node at once', async () => {
     const { main } = await see(cy, page)
     expect(main).to.include('Propose a change').and.to.include(`${page}/edit`)
-    expect(main).to.not.include('New child node')
+    expect(main).to.not.include('New subpage')
     expect(main, 'a link that makes a node').to.not.include('/new?')
     const form = await see(cy, `${page}/edit`)
     expect(buttons(form.main)).to.deep.equal(['Propose changes'])
@@ -64,7 +64,7 @@ describe('pages of a contributor', () => {
     expect([made.status, made.main.includes('You need the editor role')]).to.deep.equal([403, true])
     // Editors have all of that.
     expect((await see(ann, page)).main)
-      .to.include('New child node')
+      .to.include('New subpage')
       .and.to.include('/new?')
     expect(buttons((await see(ann, `${page}/edit`)).main)).to.deep.equal(['Save', 'Propose changes'])
   })

@@ -172,7 +172,7 @@ describe('editing without script', () => {
     await page.locator('.notice').getByRole('link', { name: 'kraken' }).waitFor()
     await open(`/o/${org}/n/${node}`)
     expect(await page.locator('.prose a.node').textContent()).to.equal('Kraken')
-    await page.getByRole('link', { name: 'New child node' }).click()
+    await page.getByRole('link', { name: 'New subpage' }).click()
     await page.getByLabel('Title').fill('Blue whale')
     await press('Save')
     await reached(page, 'Blue whale')

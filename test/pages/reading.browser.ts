@@ -261,7 +261,7 @@ describe('pages to read', () => {
     const card = page.getByRole('tooltip')
     await link.focus()
     await card.getByText('crustaceans').waitFor()
-    expect(await card.innerText()).to.match(/^Krill\s+Small .*crustaceans\.\s+1 connection$/)
+    expect(await card.innerText()).to.match(/^Krill\s+Small .*crustaceans\.\s+1 link$/)
     expect(await link.getAttribute('aria-describedby')).to.equal(await card.getAttribute('id'))
     await link.blur()
     await card.waitFor({ state: 'hidden' })

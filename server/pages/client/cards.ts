@@ -61,9 +61,7 @@ function contentOf({ title, text_content, num_children: below, num_connections: 
 
 function countsOf(below: number, met: number): string {
   const counted = (count: number, one: string) => `${count.toLocaleString('en')} ${one}${count === 1 ? '' : 's'}`
-  return [below > 0 && `${counted(below, 'node')} below`, met > 0 && counted(met, 'connection')]
-    .filter(Boolean)
-    .join(' · ')
+  return [below > 0 && counted(below, 'subpage'), met > 0 && counted(met, 'link')].filter(Boolean).join(' · ')
 }
 
 /** Places the card below the link, or above it if there is no room. */

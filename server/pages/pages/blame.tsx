@@ -26,7 +26,7 @@ export async function showBlame(visit: PageContext): Promise<Page> {
           <a href={urls.history(org.id, node.id, revision)}>History</a>
           <a href={urls.node(org.id, node.id, node.slug)}>View the node</a>
         </div>
-        {blame === undefined && <p class="why">This node has no text yet.</p>}
+        {blame === undefined && <p class="why">This page has no text yet.</p>}
         <ol class="blame">
           {blame?.paragraphs.map(({ text, commit_id, commit_ids, first_line }, index, all) => {
             const commit = commits.get(commit_id)

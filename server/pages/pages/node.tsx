@@ -273,7 +273,7 @@ function Meta({ visit: { urls }, node, may, revision, commits, latest, time, pro
       <span class="act">
         {revision === 'main' && may.write && (
           <a class="btn small" href={urls.newNode(org_id, { parent: id })}>
-            New child node
+            New subpage
           </a>
         )}
         {revision === 'main' && may.edit && (
@@ -315,7 +315,7 @@ function AsItWas({ visit: { urls }, node, revision, restorable }: AsItWasProps) 
 
 /** Shows the children below the text, or a note if the node is empty. */
 function Below({ visit: { urls }, node, isEmpty }: { visit: PageContext; node: Node; isEmpty: boolean }) {
-  if (node.children.length === 0) return isEmpty ? <p class="why">This node has no text yet.</p> : null
+  if (node.children.length === 0) return isEmpty ? <p class="why">This page has no text yet.</p> : null
   return (
     <section class="below">
       <h2>Subpages</h2>
