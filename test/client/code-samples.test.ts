@@ -71,6 +71,7 @@ describe('code samples', () => {
     await node.proposal('dolphins')
     if (operationId === 'mergePull') await node.open('dolphins')
     const { head } = (await bob.get(node.at)).body
+    if (operationId === 'restoreNode') await bob.delete(node.at).then(expecting(204))
     return { node, head, importId }
   }
 
@@ -122,7 +123,8 @@ describe('code samples', () => {
         await account(operationId)
         const scene = await newScene(operationId)
         const called = () => operationsIn(grove.logged())
-        await until(() => called().at(-1) === 'getNode')
+        const isReady = operationId === 'restoreNode' ? 'deleteNode' : 'getNode'
+        await until(() => called().at(-1) === isReady)
         const before = called().length
         await (lang === 'Shell' ? inShell(source, scene) : inJavaScript(source, scene))
         await until(() => called().slice(before).includes(operationId))

@@ -147,7 +147,8 @@ describe('input', () => {
         for (const parameter of parameters) {
           for (const [title, text] of Object.entries(hostile)) {
             const url = path.replace(/\{(\w+)\}/g, (_, name) => (name === parameter ? text : (known[name] ?? '')))
-            const status = await raw(grove, method, url, ann.session.accessToken, example)
+            const type = id === 'startImport' ? { 'content-type': 'application/zip' } : {}
+            const status = await raw(grove, method, url, ann.session.accessToken, example, type)
             expect(status, `${id} with ${title} as ${parameter}`).to.be.oneOf([404, 409, 422])
           }
         }

@@ -60,12 +60,14 @@ describe('input invented from the spec', () => {
     return path.replace(/\{(\w+)\}/g, (_, name: string) => other[name] ?? known[name] ?? '0'.repeat(40))
   }
 
-  const ask = async ({ method, path }: Asked, url: string, body?: unknown) => {
+  const ask = async ({ method, path, requestBody }: Asked, url: string, body?: unknown) => {
+    const isZip = requestBody !== undefined && 'application/zip' in requestBody.content
+    const type = isZip ? { 'content-type': 'application/zip' } : undefined
     const [send, text] = [method.toLowerCase() as keyof Client, body === undefined ? undefined : JSON.stringify(body)]
     const asked = {
       get: () => (path === '/metrics' ? client(grove, metricsToken) : owner).get(url),
       delete: () => owner.delete(url, {}, text),
-      post: () => owner.post(url, text ?? '{}'),
+      post: () => owner.post(url, text ?? '{}', type),
       put: () => owner.put(url, text ?? '{}'),
       patch: () => owner.patch(url, text ?? '{}'),
     }

@@ -30,9 +30,9 @@ export const operations: Asked[] = Object.entries(spec.paths).flatMap(([path, it
 function exampleOf(operation: object): unknown {
   if (!('requestBody' in operation)) return undefined
   const { content } = operation.requestBody as {
-    content: { 'application/json': { example?: unknown; examples?: Record<string, { value: unknown }> } }
-  } // the spec gives each body an example
-  const { example, examples } = content['application/json']
+    content: { 'application/json'?: { example?: unknown; examples?: Record<string, { value: unknown }> } }
+  } // the spec gives each JSON body an example
+  const { example, examples } = content['application/json'] ?? {}
   return example ?? Object.values(examples ?? {})[0]?.value
 }
 

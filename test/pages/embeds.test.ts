@@ -78,9 +78,10 @@ describe('a page that embeds others', () => {
     const inner = await add('Inner', 'Innermost. ![[Outer]]\n\n![[Inner]]\n\n![[Outer]]')
     const link = (id: string, words: string, anchor = '') => `<a class="node" href="${url(id, anchor)}">${words}</a>`
     const text = `<p>Innermost. ${link(outer, 'Outer')}</p>\n<p>${link(inner, 'Inner')}</p>\n<p>${link(outer, 'Outer')}</p>\n`
-    expect(await prose(outer)).to.equal(
-      `${card(url(inner), 'Inner', text)}<p><a class="node" href="#own">Own</a></p>\n<h2 id="own">Own</h2>\n<p><a class="node" href="#own">Own</a></p>\n`,
-    )
+    const own = '<p><a class="node" href="#own">Own</a></p>\n'
+    const heading =
+      '<div class="heading"><h2 id="own">Own</h2><a class="anchor" href="#own" aria-label="Link to “Own”"></a></div>\n'
+    expect(await prose(outer)).to.equal(`${card(url(inner), 'Inner', text)}${own}${heading}${own}`)
     const row = await prose(await add('Row', '# ![[Inner]]\n\n| ![[Inner]] |\n|---|\n\n- ![[Inner#^x]]'))
     expect(row.match(/class="embed"/g)).to.have.length(1)
     expect(row).to.include(`<th>${link(inner, 'Inner')}</th>`)

@@ -9,6 +9,11 @@ import { grove, hidden, noNode, noOrg, open, signInFirst, signInToSee, useScene 
 
 const badToken = { status: 401, body: { detail: 'The token is invalid, expired or revoked', code: 'invalid_token' } }
 
+const notInTrash = {
+  status: 404,
+  body: { detail: 'The trash of this organisation does not have this node', code: 'node_not_found' },
+}
+
 describe('permissions', () => {
   useScene()
 
@@ -38,10 +43,11 @@ describe('permissions', () => {
       it(`${id} does not find a node of another organisation, nor one that nobody has`, async () => {
         const attempt = await attemptOf(id, hidden)
         const { owner, org } = open
-        expect(await send(owner, operation, { ...attempt, org })).to.deep.equal(noNode)
+        const unknown = id === 'restoreNode' ? notInTrash : noNode
+        expect(await send(owner, operation, { ...attempt, org })).to.deep.equal(unknown)
         for (const node_id of [randomUUID(), 'nonsense', '../org', 'org']) {
           const nowhere = { ...attempt, org, params: { ...attempt.params, node_id } }
-          expect(await send(owner, operation, nowhere), node_id).to.deep.equal(noNode)
+          expect(await send(owner, operation, nowhere), node_id).to.deep.equal(unknown)
         }
       })
     }

@@ -19,7 +19,7 @@ import { readContent } from '../format/node-format.ts'
 import type { ContentProblem } from '../format/path-problem.ts'
 import { edgeFile } from '../format/paths.ts'
 import { indexNode, readResult } from '../indexing/index-node.ts'
-import { ledgerRef, main, nodeRepo, orgRepo, parseTrashedNode, trashFolder } from '../layout.ts'
+import { isId, ledgerRef, main, nodeRepo, orgRepo, parseTrashedNode, trashFolder } from '../layout.ts'
 import { readNodeRecord } from '../ledger/ledger.ts'
 import { type Page, pageOf } from '../pagination.ts'
 import type { NodeAt, OrgAt } from '../targets.ts'
@@ -59,7 +59,9 @@ export async function listTrash(deps: Deps, actor: Actor, at: OrgAt, page: Page)
 export async function restoreNode(deps: Deps, actor: Person, at: NodeAt, input: { readonly deleted_at?: string }) {
   const access = await authorizeOrg(deps, actor, at, 'maintainer')
   const copy = await findCopy(deps.store, at, input.deleted_at)
-  if (repoExists(nodeRepo(deps.store, at.orgId, at.nodeId))) throw nodeExistsError(at.orgId, at.nodeId)
+  // An id that is not valid is not the name of a folder.
+  if (isId(at.nodeId) && repoExists(nodeRepo(deps.store, at.orgId, at.nodeId)))
+    throw nodeExistsError(at.orgId, at.nodeId)
   if (copy === undefined) throw notInTrash()
   await putBack(deps, at, copy, async () => {
     await recheckAccess(deps, actor, at.orgId, 'maintainer')

@@ -1,4 +1,4 @@
-/** The tree at the side: levels open in place, arrow keys move, and pages are dragged. */
+/** The tree at the side. Levels open in place, arrow keys move, and pages are dragged. */
 
 import type { components } from '../../../spec/client/types.ts'
 import { fetchJson, pathOf } from './fetch.ts'
