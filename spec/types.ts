@@ -2807,8 +2807,9 @@ export interface paths {
          * @description Available to members, and to anyone if the organisation is published. Gives each node of the graph a position
          *     on a plane. A node with children is an area: a disk that contains its own dot and those of the nodes under it.
          *     Disks and dots do not overlap unless one contains the other. A node with several parents is in the disk of the
-         *     parent that was created first. The same tree always gives the same positions, for every caller and independent
-         *     of titles.
+         *     parent that was created first. The same graph always gives the same positions, for every caller and independent
+         *     of titles. With at most 2,500 nodes and 30,000 edges, linked nodes in the same disk are near each other. Larger
+         *     graphs are positioned by the tree only.
          *
          *     The columns have one entry for each node, directly followed by the nodes under it. `nodes` of its area counts
          *     them, including the node. With over 20,000 nodes, `titles` is empty: request one area with `under` to get its

@@ -32,7 +32,7 @@ const limits = kibibytes({
   formulas: 62,
   linking: 43,
   colours: 82,
-  map: 41,
+  map: 43,
   'map-edges': 2,
   'map-titles': 2,
 })

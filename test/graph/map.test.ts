@@ -108,6 +108,79 @@ describe('the map', () => {
     }
   })
 
+  it('is shaped by links, with the same bytes after a restart', async () => {
+    const dir = await newDataDir()
+    let service = await spawnGrove(dir)
+    try {
+      const cat = await signUp(service, 'Cat')
+      const at = (await cat.post('/orgs', { name: 'Groups', published: true }).then(expecting(201))).body.id
+      // Six groups by number modulo 6, so that the order of the nodes says nothing about the links.
+      const nodes = Array.from({ length: 60 }, (_, n) => ({
+        ref: `n${n}`,
+        title: `Node ${n}`,
+        connections: [6, 12, 24].map((step) => ({ target: `n${(n + step) % 60}` })),
+      }))
+      await cat.post(`/orgs/${at}/nodes/batch`, { nodes }).then(expecting(201))
+      const map = (await client(service).get(`/orgs/${at}/map`).then(expecting(200))).body
+      const groupOf = (node: number) => Number(map.titles[node].split(' ')[1]) % 6
+      const all: number[] = [...map.ids.keys()]
+      const nearest = (node: number) =>
+        all
+          .filter((one) => one !== node)
+          .sort((a, b) => distance(dot(map, a), dot(map, node)) - distance(dot(map, b), dot(map, node)))[0] ?? -1
+      const alike = all.filter((node) => groupOf(node) === groupOf(nearest(node))).length
+      expect(alike, 'nodes whose nearest is in the same group').to.be.above(48)
+      await service.stop()
+      service = await spawnGrove(dir)
+      expect((await client(service).get(`/orgs/${at}/map`).then(expecting(200))).body).to.deep.equal(map)
+    } finally {
+      await service.stop()
+      await rm(dir, { recursive: true, force: true })
+    }
+  })
+
+  it('is shaped by links up to 2,500 nodes and 30,000 edges, and nothing meets', () => {
+    const edge = (from: number, to: number): GraphEdgeRow => [
+      `n${from}`,
+      'connection',
+      `${to}`,
+      `n${from}`,
+      `n${to}`,
+      'x',
+      '',
+    ]
+    const lay = (count: number, each: number) => {
+      const nodes = Array.from({ length: count }, (_, n) => ({ id: `n${n}` }))
+      const edges = nodes.flatMap((_, n) => Array.from({ length: each }, (__, to) => edge(n, (n * 7 + to + 1) % count)))
+      return [layOutMap(nodes, edges), layOutMap(nodes, edges), packedOnly(nodes, edges)] as const
+    }
+    // The same degrees in loops, which no link shapes.
+    const packedOnly = (nodes: readonly { readonly id: string }[], edges: readonly GraphEdgeRow[]) => {
+      const ends = edges.flatMap(([, , , source, target]) => [Number(source.slice(1)), Number(target.slice(1))])
+      const degrees = new Map<number, number>()
+      for (const end of ends) degrees.set(end, (degrees.get(end) ?? 0) + 1)
+      return layOutMap(
+        nodes,
+        [...degrees].flatMap(([n, degree]) => Array.from({ length: degree / 2 }, () => edge(n, n))),
+      )
+    }
+    const [small, again, packedSmall] = lay(2_500, 2)
+    expect(again).to.deep.equal(small)
+    expect(small.x).not.to.deep.equal(packedSmall.x)
+    const dots = [...small.x.keys()].map((at) => ({
+      x: small.x[at] ?? 0,
+      y: small.y[at] ?? 0,
+      r: small.weight[at] ?? 0,
+    }))
+    for (const [at, one] of dots.entries())
+      for (const other of dots.slice(at + 1))
+        if (distance(one, other) < one.r + other.r) expect.fail(`${JSON.stringify([one, other])} meet`)
+    const [large, , packedLarge] = lay(2_501, 2)
+    expect(large.x).to.deep.equal(packedLarge.x)
+    const [dense, , packedDense] = lay(2_310, 13)
+    expect(dense.x).to.deep.equal(packedDense.x)
+  })
+
   it('is 304 while nothing has changed, under the ETag of the graph', async () => {
     await make()
     const { etag = '' } = (await anybody.get(path)).headers
@@ -251,6 +324,10 @@ interface Circle {
 function expectInside(inner: Circle, outer: Circle | undefined): void {
   if (outer === undefined) throw new Error('It lies in no area')
   expect(distance(inner, outer) + inner.r).to.be.at.most(outer.r)
+}
+
+function dot({ x, y, weight }: GraphMap, at: number): Circle {
+  return { x: x[at] ?? NaN, y: y[at] ?? NaN, r: weight[at] ?? NaN }
 }
 
 function distance(a: Circle, b: Circle): number {

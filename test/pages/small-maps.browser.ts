@@ -66,7 +66,7 @@ describe('a map of few nodes', () => {
       await until(async () => (await look()).widest > 0)
       const { cut, widest } = await look()
       expect(cut, 'pixels that the ends of the map cut').to.equal(0)
-      expect(widest, 'pixels of the widest dot, its name and its edge').to.be.within(40, 90)
+      expect(widest, 'pixels of the widest dot, its name and its edge').to.be.within(40, 130)
       expect(faults).to.deep.equal([])
     })
 })

@@ -36,7 +36,7 @@ export interface PublicGraph {
 }
 
 /** The version of the drawing: it is incremented when the same rows are drawn differently. */
-const shape = 2
+const shape = 3
 
 /** The version of an organisation's graph, including the version of the drawing. */
 export function versionOf({ epoch, version }: { readonly epoch: string; readonly version: number }): string {

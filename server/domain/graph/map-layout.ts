@@ -1,7 +1,11 @@
-/** Lays out the map of a graph. Each node is in the disk of its first parent. d3-hierarchy packs the disks. */
+/**
+ * Lays out the map of a graph. Each node is in the disk of its first parent. d3-hierarchy packs the disks. Unless
+ * the graph is large, links then move what is in the same disk.
+ */
 import { packSiblings } from 'd3-hierarchy'
 import { type Adjacency, adjacencyOf } from '../../../index/graph/acyclic.ts'
 import type { GraphEdgeRow, GraphNodeRow } from '../../../index/graph/graph-rows.ts'
+import { type Circle, liftLinks, mostPulled, pulled, type SiblingLinks } from './map-forces.ts'
 
 /**
  * Places of nodes, by position. A node comes before its descendants, which are the next `sizes[node] - 1` positions.
@@ -34,12 +38,6 @@ const smallestRadius = 20
 /** The largest ratio of height to width. A higher map is turned on its side. */
 const highest = 1.25
 
-interface Circle {
-  x: number
-  y: number
-  readonly r: number
-}
-
 interface Forest {
   readonly size: number
   /** The number of the first parent; -1 for a root. */
@@ -63,7 +61,7 @@ interface Forest {
  * @param edges without those that close a cycle of parents
  */
 export function layOutMap(nodes: readonly Pick<GraphNodeRow, 'id'>[], edges: readonly GraphEdgeRow[]): Places {
-  const { parentOf, degrees } = readEdges(nodes, edges)
+  const { parentOf, degrees, ends } = readEdges(nodes, edges)
   const forest = growForest(parentOf)
   const { size, children, roots, down } = forest
   const weight = Int32Array.from(degrees, radiusOf)
@@ -72,6 +70,8 @@ export function layOutMap(nodes: readonly Pick<GraphNodeRow, 'id'>[], edges: rea
   const [x, y] = [new Float64Array(size), new Float64Array(size)]
   const [dotX, dotY] = [new Float64Array(size), new Float64Array(size)]
   const isInner = (node: number) => (forest.sizes[node] ?? 0) > 1
+  const arrange = arrangement(forest, ends)
+  const radiusAt = (node: number) => radius[node] ?? 0
   const put = (node: number, { x: left, y: top }: Circle) => {
     x[node] = left
     y[node] = top
@@ -79,7 +79,7 @@ export function layOutMap(nodes: readonly Pick<GraphNodeRow, 'id'>[], edges: rea
   for (const node of down.slice().reverse()) {
     if (!isInner(node)) continue
     const inside = childrenOf(children, node)
-    const [dot, ...disks] = packed([radius[node] ?? 0, ...inside.map((child) => radius[child] ?? 0)])
+    const [dot, ...disks] = arrange(node, [node, ...inside], radiusAt)
     dotX[node] = dot?.x ?? 0
     dotY[node] = dot?.y ?? 0
     for (const [at, disk] of disks.entries()) put(inside[at] ?? 0, disk)
@@ -87,9 +87,11 @@ export function layOutMap(nodes: readonly Pick<GraphNodeRow, 'id'>[], edges: rea
   }
   const inner = [...roots].filter(isInner)
   const loose = [...roots].filter((node) => !isInner(node))
-  const dots = packed(loose.map((node) => radius[node] ?? 0))
+  const dots = arrange(size, loose, radiusAt)
   const looseRadius = outer(dots)
-  const top = packed([...inner.map((node) => radius[node] ?? 0), ...(loose.length > 0 ? [looseRadius] : [])])
+  const top = arrange(size + 1, [...inner, ...(loose.length > 0 ? [size] : [])], (disk) =>
+    disk === size ? looseRadius : radiusAt(disk),
+  )
   for (const [at, node] of inner.entries()) put(node, top[at] ?? origin)
   const rest = top[inner.length] ?? origin
   for (const [at, node] of loose.entries()) put(node, moved(dots[at] ?? origin, rest))
@@ -108,6 +110,22 @@ export function layOutMap(nodes: readonly Pick<GraphNodeRow, 'id'>[], edges: rea
     disks: disksOf(order, x, y, radius),
     loose: Int32Array.of(size - loose.length, Math.round(rest.x), Math.round(rest.y), Math.round(looseRadius)),
   })
+}
+
+/** Places the members of a disk. The disk of the loose roots is the number after the last node; all are in the next. */
+type Arrange = (disk: number, members: readonly number[], radiusAt: (member: number) => number) => readonly Circle[]
+
+function arrangement({ size, parentOf, sizes }: Forest, ends: readonly number[]): Arrange {
+  const around = parentOf.map((parent, node) => (parent >= 0 ? parent : (sizes[node] ?? 0) > 1 ? size + 1 : size))
+  const links: SiblingLinks = ends.length > 0 ? liftLinks(Int32Array.of(...around, size + 1, -1), ends) : new Map()
+  return (disk, members, radiusAt) => {
+    const circles = packed(members.map(radiusAt))
+    const pairs = links.get(disk)
+    if (pairs === undefined || members.length < 3) return circles
+    const places = new Map(members.map((member, at) => [member, at]))
+    const placed = pairs.map(([one, other]) => [places.get(one) ?? 0, places.get(other) ?? 0] as const)
+    return pulled(circles, placed, members[0] === disk)
+  }
 }
 
 const origin: Circle = { x: 0, y: 0, r: 0 }
@@ -136,16 +154,25 @@ function readEdges(nodes: readonly Pick<GraphNodeRow, 'id'>[], edges: readonly G
   const numbers = new Map(nodes.map(({ id }, number) => [id, number]))
   const parentOf = new Int32Array(nodes.length).fill(-1)
   const degrees = new Uint32Array(nodes.length)
+  // Only for graphs that links shape.
+  const isSmall = nodes.length <= mostPulled.nodes && edges.length <= mostPulled.edges
+  const [ends, arcs]: [number[], number[]] = [[], []]
   for (const [, type, , source, target] of edges) {
     const [from, to] = [numbers.get(source), numbers.get(target)]
     if (from === undefined || to === undefined) continue
     degrees[from] = (degrees[from] ?? 0) + 1
     degrees[to] = (degrees[to] ?? 0) + 1
+    if (isSmall) (type === 'parent_child' ? arcs : ends).push(from, to)
     if (type !== 'parent_child') continue
     const known = parentOf[to] ?? -1
     parentOf[to] = known < 0 ? from : Math.min(known, from)
   }
-  return { parentOf, degrees }
+  for (let at = 0; at < arcs.length; at += 2) {
+    const [from = 0, to = 0] = [arcs[at], arcs[at + 1]]
+    // The first parent is around its child already.
+    if (parentOf[to] !== from) ends.push(from, to)
+  }
+  return { parentOf, degrees, ends }
 }
 
 function growForest(parentOf: Int32Array): Forest {

@@ -7,6 +7,19 @@ export type Area = Schemas['MapArea']
 /** Number of colours, which `data-c` selects. */
 export const slots = 12
 
+/**
+ * Slots of areas, which are distinct in light and dark: at least 0.07 in Oklab. Further areas are grey, so that no
+ * colour means two areas.
+ */
+const areaSlots = [0, 1, 2, 3, 4, 7, 10] as const
+
+/** Returns the colour slot of each part, by its index. Undefined is grey, for small and unnamed parts. */
+export function slotsOfParts(areas: readonly Area[], parts: readonly number[]): (number | undefined)[] {
+  let next = 0
+  const isColoured = (part: number) => parts.length === 1 || areas[part]?.node_id !== undefined
+  return parts.map((part) => (isColoured(part) ? areaSlots[next++] : undefined))
+}
+
 /** Returns the colour slot of a connection type, the same on every page. */
 export function slotOf(type: string): number {
   let hash = 0

@@ -2,19 +2,28 @@
 
 import { slots } from './areas.ts'
 
+/** Colours by slot, and the grey of all else. */
+export interface Shades {
+  readonly of: readonly string[]
+  readonly rest: string
+}
+
 export interface Colours {
   readonly ink: string
   readonly paper: string
   /** Colours by slot. `dim`: the same, dimmed. */
   readonly of: readonly string[]
   readonly dim: readonly string[]
+  /** The colours of links. If a node is selected, all others are faint. */
+  readonly line: Shades
+  readonly faint: Shades
   /** The colour of nodes outside all parts. `restDim`: the same, dimmed. */
   readonly rest: string
   readonly restDim: string
 }
 
-/** Share of the colour that is left when it is dimmed. */
-const share = 0.28
+/** Shares of the colour that are left. */
+const shares = { dim: 0.28, line: 0.5, faint: 0.1 } as const
 
 export function readColours(): Colours {
   const probe = document.createElement('i')
@@ -27,8 +36,9 @@ export function readColours(): Colours {
     return read('--c')
   })
   probe.remove()
-  const dim = (colour: string) => mixed(colour, paper)
-  return { ink, paper, rest, restDim: dim(rest), of, dim: of.map(dim) }
+  const share = (part: number) => ({ of: of.map((one) => mixed(one, paper, part)), rest: mixed(rest, paper, part) })
+  const [dim, line, faint] = [share(shares.dim), share(shares.line), share(shares.faint)]
+  return { ink, paper, rest, of, dim: dim.of, restDim: dim.rest, line, faint }
 }
 
 /** Calls `act` when the theme changes. */
@@ -38,7 +48,7 @@ export function watchColours(act: () => void): void {
 }
 
 /** Mixes two colours, each `#rgb` or `#rrggbb`. */
-function mixed(colour: string, paper: string): string {
+function mixed(colour: string, paper: string, share: number): string {
   const [one, other] = [parts(colour), parts(paper)]
   const sum = one.map((value, at) => Math.round(value * share + (other[at] ?? 0) * (1 - share)))
   return `#${sum.map((value) => value.toString(16).padStart(2, '0')).join('')}`

@@ -3,14 +3,23 @@
 import { MultiGraph } from 'graphology'
 import type Sigma from 'sigma'
 import type { Schemas } from '../../../spec/client/api.ts'
-import { partOfEach, partsOf, slotOf, slots } from './areas.ts'
-import { readColours } from './map-colours.ts'
+import { partOfEach, partsOf, slotOf, slotsOfParts } from './areas.ts'
+import { readColours, type Shades } from './map-colours.ts'
 import type { Edge } from './map-node.ts'
 
 export type GraphMap = Schemas['GraphMap']
 
 /** The largest radius of a dot in pixels when the map opens. */
-const largestAtFirst = 40
+const largestAtFirst = 28
+/** The most neighbours and found nodes that are named. */
+const mostChosen = 300
+
+/** A link between the keys of two nodes. `type`: '' for a node and its parent. */
+export interface Link {
+  readonly from: string
+  readonly to: string
+  readonly type: string
+}
 
 /** The nodes as a graph, coloured by selection, neighbours and search. The key of a node is its index in the map. */
 export class Dots {
@@ -23,18 +32,24 @@ export class Dots {
   /** Keys of found nodes; undefined without a search. */
   found: ReadonlySet<string> | undefined
   private near = new Set<string>()
+  private readonly ids: readonly string[]
+  /** The links of the selected node, and those that are drawn for all. */
+  private own: readonly Link[] = []
+  private links: readonly Link[] = []
   /** The colour slot of each node; -1: outside all parts. */
   private readonly slot: Int8Array
 
   constructor({ areas, ids, titles, area, x, y, weight }: GraphMap) {
     const parts = partsOf(areas)
     const part = partOfEach(areas, parts)
-    this.slot = Int8Array.from(area, (at) => Math.max(part[at] ?? -1, -1) % slots)
+    const slots = slotsOfParts(areas, parts)
+    this.slot = Int8Array.from(area, (at) => slots[part[at] ?? -1] ?? -1)
+    this.ids = ids
     this.places = new Map(ids.map((id, at) => [id, String(at)]))
-    // The names of these are drawn above the canvas.
-    const named = new Set(areas.map(({ node_id }) => node_id))
+    // Large maps have only the names of areas.
+    const named = new Map(areas.map(({ node_id, title }) => [node_id, title]))
     for (const [at, id] of ids.entries()) {
-      const label = named.has(id) ? '' : (titles[at] ?? '')
+      const label = titles[at] ?? named.get(id) ?? ''
       this.graph.addNode(at, { x: x[at] ?? 0, y: -(y[at] ?? 0), size: weight[at] ?? 1, label, zIndex: 0 })
     }
     this.paint()
@@ -51,10 +66,9 @@ export class Dots {
         const mine = this.slot[Number(node)] ?? -1
         now.color = mine < 0 ? (shown ? colours.rest : colours.restDim) : (shown ? colours.of : colours.dim)[mine]
         now.zIndex = node === focus ? 2 : shown ? 1 : 0
-        now.forceLabel = node === focus || (near.has(node) && near.size < 30)
         return now
       },
-      { attributes: ['color', 'zIndex', 'forceLabel'] },
+      { attributes: ['color', 'zIndex'] },
     )
   }
 
@@ -62,30 +76,61 @@ export class Dots {
   repaint(): void {
     this.colours = readColours()
     this.paint()
+    this.drawLinks()
   }
 
   /** Selects a node by id, without its edges. Returns its key; '' if it is not on the map. */
   choose(id: string): string {
     this.focus = this.places.get(id) ?? ''
     this.near = new Set()
-    this.graph.clearEdges()
+    this.own = []
     this.paint()
+    this.drawLinks()
     return this.focus
   }
 
-  /** Draws the edges of the selected node. `isNamed`: take titles from them, because the map has none. */
-  connect({ title: own }: { readonly title: string }, edges: readonly Edge[], isNamed: boolean): void {
-    const { graph, colours, focus, near } = this
-    if (isNamed) graph.setNodeAttribute(focus, 'label', own)
-    for (const { other, type, isOut, title } of edges) {
+  /** Draws the links of the selected node. `isNamed`: take titles from them, because the map has none. */
+  connect({ title }: { readonly title: string }, edges: readonly Edge[], isNamed: boolean): void {
+    const { graph, focus, near } = this
+    if (isNamed) graph.setNodeAttribute(focus, 'label', title)
+    const own: Link[] = []
+    for (const { other, type, isOut, title: name } of edges) {
       const end = this.places.get(other)
       if (end === undefined || end === focus) continue
       near.add(end)
-      if (isNamed) graph.setNodeAttribute(end, 'label', title)
-      const color = type === '' ? colours.rest : colours.of[slotOf(type)]
-      graph.addEdge(isOut ? focus : end, isOut ? end : focus, { color, size: 0 })
+      if (isNamed) graph.setNodeAttribute(end, 'label', name)
+      own.push({ from: isOut ? focus : end, to: isOut ? end : focus, type })
     }
+    this.own = own
     this.paint()
+    this.drawLinks()
+  }
+
+  /** Draws these links of all nodes. Links of a selected node stay. */
+  show(links: readonly Link[]): void {
+    this.links = links
+    this.drawLinks()
+  }
+
+  /** The keys of the nodes to name: the selected one, its neighbours, found ones. Undefined: any. */
+  chosen(): readonly string[] | undefined {
+    const { focus, near, found } = this
+    if (focus === '' && found === undefined) return undefined
+    return [...new Set([...(focus === '' ? [] : [focus]), ...near, ...(found ?? [])])].slice(0, mostChosen)
+  }
+
+  idOf(node: string): string {
+    return this.ids[Number(node)] ?? ''
+  }
+
+  private drawLinks(): void {
+    const { graph, colours, focus } = this
+    graph.clearEdges()
+    const draw = ({ from, to, type }: Link, { of, rest }: Shades) =>
+      graph.addEdge(from, to, { color: type === '' ? rest : of[slotOf(type)], size: 0 })
+    const others = focus === '' ? colours.line : colours.faint
+    for (const link of this.links) draw(link, others)
+    for (const link of this.own) draw(link, colours)
   }
 }
 

@@ -1,22 +1,19 @@
-/** Names on the map: of dots on the canvas, of areas above it. */
+/** Names on the map: of dots on the canvas, of areas above it. No name covers another one. */
 
-import type { MultiGraph } from 'graphology'
 import type Sigma from 'sigma'
-import type { NodeLabelDrawingFunction } from 'sigma/rendering'
+import type { NodeHoverDrawingFunction } from 'sigma/rendering'
 import { type Area, nameOfArea, partOfEach, partsOf } from './areas.ts'
-import { pixelsOfUnit } from './map-dots.ts'
+import { type Dots, pixelsOfUnit } from './map-dots.ts'
+import { type Box, DotGrid } from './map-grid.ts'
+import { longest, NameWriter } from './map-text.ts'
 
-/** Pixels. `named`, `inside`: smallest radius of a dot with a name, and with its name inside. `line`: line height. */
-const dotPixels = { named: 20, inside: 30, line: 14 } as const
-/** Maximum lines of a name inside its dot. `longWord`: factor by which a single word may be wider than a line. */
-const mostLines = 4
-const longWord = 1.25
-/** Label density and cell size. If dots are small, few names are drawn, so that dots stay visible. */
-const spread = { few: [0.5, 140], all: [1, 2 * dotPixels.inside] } as const
-
-export const namedFrom: number = dotPixels.named
-/** The initial settings, for small dots. */
-export const fewNames = { labelDensity: spread.few[0], labelGridCellSize: spread.few[1] }
+/**
+ * Pixels. `named`, `inside`: smallest radius of a dot with a name, and with its name inside. `below`: from the rim to the
+ * name. `scale`: smallest number of pixels of a unit at which names of dots are searched for.
+ */
+const dotPixels = { named: 6, inside: 22, below: 3, scale: 0.25 } as const
+/** The most names of dots at once, and the most that are tried. */
+const mostDots = { named: 400, tried: 3_000 } as const
 
 /**
  * Maximum names of areas at once. `radius`: smallest radius of a disk with a name. `row` and `letter`: the height of a row and
@@ -25,111 +22,133 @@ export const fewNames = { labelDensity: spread.few[0], labelGridCellSize: spread
 const mostAreas = 40
 const areaPixels = { radius: 26, row: 24, letter: 8.5, least: 60 } as const
 
-/** True if names are inside their dots. */
-export type AreInside = () => boolean
-
-/**
- * Draws all names if they fit inside their dots, else only some. `above`: names of dots that are above the canvas until they
- * fit inside.
- */
-export function spreadNames(
-  sigma: Sigma,
-  graph: MultiGraph,
-  smallest: number,
-  above: ReadonlyMap<string, string>,
-): AreInside {
-  let isInside = false
-  const follow = () => {
-    const now = smallest * pixelsOfUnit(sigma) >= dotPixels.inside
-    if (now === isInside) return
-    isInside = now
-    for (const [node, name] of above) graph.setNodeAttribute(node, 'label', now ? name : '')
-    const [density, cell] = now ? spread.all : spread.few
-    sigma.setSettings({ labelDensity: density, labelGridCellSize: cell })
-  }
-  sigma.getCamera().on('updated', follow)
-  follow()
-  return () => isInside
-}
-
-/** Writes a name into its dot. A small dot has it on the right or left. */
-export function nameDots(
-  widthOf: () => number,
-  colours: () => { readonly paper: string; readonly ink: string },
-): NodeLabelDrawingFunction {
-  return (context, { x, y, size, label }) => {
-    if (!label) return
-    const { paper, ink } = colours()
-    Object.assign(context, { font: '500 12px Inter, system-ui, sans-serif', lineWidth: 4, lineJoin: 'round' })
-    Object.assign(context, { strokeStyle: paper, fillStyle: ink, textAlign: 'center' })
-    const lengthOf = (text: string) => context.measureText(text).width
-    const write = (text: string, at: number, line: number) => {
-      context.strokeText(text, at, line)
-      context.fillText(text, at, line)
-    }
-    if (size >= dotPixels.inside) {
-      const lines = wrapped(
-        label,
-        1.65 * size,
-        Math.min(mostLines, Math.floor((1.2 * size) / dotPixels.line)),
-        lengthOf,
-      )
-      for (const [at, line] of lines.entries()) write(line, x, y + 4 + (at - (lines.length - 1) / 2) * dotPixels.line)
-      return
-    }
-    const half = lengthOf(label) / 2
-    const isBeside = x + size + 2 * half + 7 < widthOf()
-    write(label, isBeside ? x + size + 3 + half : x - size - 3 - half, y + 4)
-  }
-}
-
-/** Wraps words into at most `most` lines and shortens the last one. */
-function wrapped(text: string, length: number, most: number, lengthOf: (text: string) => number): string[] {
-  const lines: string[] = []
-  let rest = text.trim()
-  while (rest !== '' && lines.length < most) {
-    const isLast = lines.length === most - 1
-    const line =
-      lengthOf(rest) <= length ? rest : isLast ? shortened(rest, length, lengthOf) : firstWords(rest, length, lengthOf)
-    lines.push(line)
-    rest = isLast ? '' : rest.slice(line.length).trimStart()
-  }
-  return lines
-}
-
-/** Returns the words that fit into the line. A single word may exceed it by `longWord`, else it is cut. */
-function firstWords(text: string, length: number, lengthOf: (text: string) => number): string {
-  const words = text.split(' ')
-  let count = words.length
-  while (count > 1 && lengthOf(words.slice(0, count).join(' ')) > length) count--
-  const line = words.slice(0, count).join(' ')
-  return lengthOf(line) <= length * longWord ? line : firstLetters(line, length, lengthOf)
-}
-
-function shortened(text: string, length: number, lengthOf: (text: string) => number): string {
-  if (!text.includes(' ') && lengthOf(text) <= length * longWord) return text
-  return `${firstLetters(text, length - lengthOf('…'), lengthOf).trimEnd()}…`
-}
-
-/** Returns the first letters that fit, at least one. */
-function firstLetters(text: string, length: number, lengthOf: (text: string) => number): string {
-  const letters = [...text.slice(0, 100)]
-  while (letters.length > 1 && lengthOf(letters.join('')) > length) letters.pop()
-  return letters.join('')
-}
-
-/**
- * Draws the names of the largest visible disks, without overlaps.
- *
- * @param dotOf the position of the area's own dot, where its name is drawn if the disk fills the view
- */
-export function nameAreas(
+/** Draws the names after each rendering, first those of areas. `smallest`: the radius of the smallest dot. */
+export function drawNames(
   sigma: Sigma,
   canvas: HTMLElement,
   areas: readonly Area[],
-  areInside: AreInside,
-  dotOf: (area: Area) => { readonly x: number; readonly y: number },
+  dots: Dots,
+  smallest: number,
 ): void {
+  const context = sigma.getCanvases().labels?.getContext('2d')
+  if (!context) return
+  const nameAreas = areaNames(sigma, canvas, areas)
+  const nameDots = dotNames(sigma, dots, new NameWriter(context, () => dots.colours))
+  const draw = () => {
+    // If all dots contain their names, the dots of areas do so too.
+    const areAllInside = smallest * pixelsOfUnit(sigma) >= dotPixels.inside
+    const { taken, named } = nameAreas(areAllInside)
+    nameDots(taken, named)
+  }
+  sigma.on('afterRender', draw)
+  sigma.refresh()
+}
+
+type NameDots = (taken: Box[], namedAreas: ReadonlySet<string>) => void
+
+/** Names the dots where there is room. Selected and found ones come first, then those with most edges. */
+function dotNames(sigma: Sigma, dots: Dots, writer: NameWriter): NameDots {
+  const { graph } = dots
+  const grid = new DotGrid(graph)
+  /** Returns true if the name was drawn. */
+  const name = (node: string, scale: number, taken: Box[], isChosen: boolean): boolean => {
+    const { x: left, y: top, size, label } = graph.getNodeAttributes(node)
+    if (!label) return false
+    const r = size * scale
+    const { x, y } = sigma.graphToViewport({ x: left, y: top })
+    const { width, height } = sigma.getDimensions()
+    if (x < -r || y < -r || x > width + r || y > height + r) return false
+    const inside = r >= dotPixels.inside ? writer.inside(label, r) : undefined
+    const below = () => {
+      const name = writer.below(label)
+      const half = name.width / 2
+      const middle = Math.min(Math.max(x, half + 2), width - half - 2)
+      const from = y + r + dotPixels.below
+      return {
+        name,
+        x: middle,
+        box: { left: middle - half, right: middle + half, top: from, bottom: from + name.height },
+      }
+    }
+    const isFree = (box: Box) => taken.every((other) => !meet(box, other))
+    if (inside?.isWhole !== true) {
+      const { name, x: middle, box } = below()
+      const isClear = isChosen || !grid.meets(node, box, (at) => sigma.viewportToGraph(at), scale)
+      if (isClear && box.bottom <= height && (node === dots.focus || isFree(box))) {
+        taken.push(box)
+        writer.write(name, middle, box.top + name.height / 2)
+        return true
+      }
+    }
+    if (!inside) return false
+    const box = {
+      left: x - inside.width / 2,
+      right: x + inside.width / 2,
+      top: y - inside.height / 2,
+      bottom: y + inside.height / 2,
+    }
+    if (!isFree(box)) return false
+    taken.push(box)
+    writer.write(inside, x, y)
+    return true
+  }
+  return (taken, namedAreas) => {
+    writer.begin()
+    const scale = pixelsOfUnit(sigma)
+    const chosen = dots.chosen()
+    const isNamed = (node: string) => namedAreas.has(dots.idOf(node)) && node !== dots.focus
+    let [named, tried] = [0, 0]
+    const each = (node: string, isChosen: boolean): boolean => {
+      if (!isNamed(node) && name(node, scale, taken, isChosen)) named++
+      return named < mostDots.named && ++tried < mostDots.tried
+    }
+    if (chosen) for (const node of chosen) each(node, true)
+    else if (scale >= dotPixels.scale) {
+      const { width, height } = sigma.getDimensions()
+      const view = { left: 0, top: 0, right: width, bottom: height }
+      const seen = grid.within(view, (at) => sigma.viewportToGraph(at), dotPixels.named / scale)
+      seen.every((node) => each(node, false))
+    }
+  }
+}
+
+function meet(one: Box, other: Box): boolean {
+  return one.left < other.right && other.left < one.right && one.top < other.bottom && other.top < one.bottom
+}
+
+/** Writes the whole name of a dot under the pointer on a plate below it. */
+export function hoverName(
+  widthOf: () => number,
+  colours: () => { readonly paper: string; readonly ink: string },
+): NodeHoverDrawingFunction {
+  return (context, { x, y, size, label }) => {
+    if (!label) return
+    const { paper, ink } = colours()
+    context.font = '500 12px Inter, system-ui, sans-serif'
+    const text = label.length > longest.hover ? `${label.slice(0, longest.hover).trimEnd()}…` : label
+    const half = context.measureText(text).width / 2 + 7
+    const middle = Math.min(Math.max(x, half + 2), widthOf() - half - 2)
+    const top = y + size + 2
+    Object.assign(context, { fillStyle: paper, strokeStyle: ink, lineWidth: 1, textAlign: 'center' })
+    context.beginPath()
+    context.roundRect(middle - half, top, 2 * half, 22, 5)
+    context.fill()
+    context.globalAlpha = 0.25
+    context.stroke()
+    context.globalAlpha = 1
+    context.fillStyle = ink
+    context.fillText(text, middle, top + 15)
+  }
+}
+
+interface NamedAreas {
+  readonly taken: Box[]
+  /** Ids of the nodes of named areas. */
+  readonly named: ReadonlySet<string>
+}
+
+/** Returns a function that names the largest visible disks, above their upper rims. */
+function areaNames(sigma: Sigma, canvas: HTMLElement, areas: readonly Area[]): (areAllInside: boolean) => NamedAreas {
   const layer = document.createElement('div')
   layer.className = 'names'
   canvas.append(layer)
@@ -137,33 +156,33 @@ export function nameAreas(
   const part = partOfEach(areas, [...parts])
   // A single area without a node is the whole map, so it needs no name.
   const isWhole = areas.length === 1 && areas[0]?.node_id === undefined
-  const named = isWhole ? [] : [...areas.keys()].filter((at) => (part[at] ?? -1) >= 0)
-  const largest = named.sort((a, b) => (areas[b]?.r ?? 0) - (areas[a]?.r ?? 0))
+  const shown = isWhole ? [] : [...areas.keys()].filter((at) => (part[at] ?? -1) >= 0)
+  const largest = shown.sort((a, b) => (areas[b]?.r ?? 0) - (areas[a]?.r ?? 0))
   const spans: HTMLElement[] = []
-  const place = () => {
+  return (areAllInside) => {
     const { width, height } = sigma.getDimensions()
-    const taken: { readonly x: number; readonly y: number; readonly half: number }[] = []
-    for (const at of largest) {
+    const scale = pixelsOfUnit(sigma)
+    const taken: Box[] = []
+    const named = new Set<string>()
+    for (const at of areAllInside ? [] : largest) {
       const area = areas[at]
-      // If dots contain names, the dots of areas do so too.
-      if (!area || taken.length === mostAreas || areInside()) break
+      const r = (area?.r ?? 0) * scale
+      if (!area || taken.length === mostAreas || r < areaPixels.radius) break
       const middle = sigma.graphToViewport({ x: area.x, y: -area.y })
-      const r = Math.abs(sigma.graphToViewport({ x: area.x + area.r, y: -area.y }).x - middle.x)
-      const { x, y } = r < 0.5 * Math.max(width, height) ? middle : sigma.graphToViewport(dotOf(area))
-      if (r < areaPixels.radius) break
+      // Above the disk, so that the name covers few of its dots.
+      const [x, y] = [middle.x, Math.max(middle.y - r - areaPixels.row / 3, areaPixels.row / 2)]
       const name = nameOfArea(area, areas)
       const whole = (Math.min(name.length, 28) * areaPixels.letter) / 2
       // A name much wider than its disk does not help. Names of parts are always drawn, as wide as there is room.
       const isFitting = whole < 1.4 * r || parts.has(at)
       const half = Math.min(whole, Math.max(1.4 * r, areaPixels.least), x, width - x)
-      const isSeen = x > 0 && y > 0 && x < width && y < height
-      const isFree = taken.every(
-        (other) => Math.abs(other.y - y) >= areaPixels.row || Math.abs(other.x - x) > other.half + half,
-      )
-      if (!isSeen || !isFree || !isFitting) continue
+      const isSeen = x > 0 && x < width && y < height && middle.y + r > 0
+      const box = { left: x - half, right: x + half, top: y - areaPixels.row / 2, bottom: y + areaPixels.row / 2 }
+      if (!isSeen || !isFitting || taken.some((other) => meet(box, other))) continue
       const span = spans[taken.length] ?? layer.appendChild(document.createElement('span'))
       spans[taken.length] = span
-      taken.push({ x, y, half })
+      taken.push(box)
+      named.add(area.node_id ?? '')
       span.textContent = name
       span.className = area.within < 0 || r > 110 ? 'l1' : 'l2'
       span.hidden = false
@@ -171,7 +190,6 @@ export function nameAreas(
       span.style.transform = `translate(${x}px, ${y}px) translate(-50%, -50%)`
     }
     for (const span of spans.slice(taken.length)) span.hidden = true
+    return { taken, named }
   }
-  sigma.on('afterRender', place)
-  place()
 }

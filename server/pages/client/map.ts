@@ -6,13 +6,15 @@ import type { Area } from './areas.ts'
 import { fetchJson } from './fetch.ts'
 import { watchColours } from './map-colours.ts'
 import { Dots, fitDots, type GraphMap, pixelsOfUnit } from './map-dots.ts'
-import { fewNames, nameAreas, nameDots, namedFrom, spreadNames } from './map-names.ts'
+import { drawNames, hoverName } from './map-names.ts'
 import { edgesOf, showNode } from './map-node.ts'
 
 /** Milliseconds: of a camera flight; without typing before the search. */
 const times = { fly: matchMedia('(prefers-reduced-motion: reduce)').matches ? 0 : 450, pause: 150 } as const
 /** Maximum results of a search by the service, if the map has no titles. */
 const mostFound = 50
+/** Maps of fewer nodes show their links when they open. */
+const fewNodes = 300
 
 export async function showMap(main: HTMLElement): Promise<void> {
   const say = (text: string) => main.querySelector('.told')?.replaceChildren(text)
@@ -52,34 +54,22 @@ function draw(main: HTMLElement, map: GraphMap, say: (text: string) => void): vo
 
 /** Draws the dots, fitted to the canvas, and the names of nodes and areas. */
 function openSigma(canvas: HTMLElement, map: GraphMap, dots: Dots): Sigma {
-  const { areas } = map
-  const { graph, places } = dots
-  const drawName = nameDots(
-    () => canvas.clientWidth,
-    () => dots.colours,
-  )
+  const { graph } = dots
   const sigma = new Sigma(graph, canvas, {
     itemSizesReference: 'positions',
     zoomToSizeRatioFunction: (ratio) => ratio,
-    labelRenderedSizeThreshold: namedFrom,
-    ...fewNames,
+    renderLabels: false,
     zIndex: true,
     minCameraRatio: 1e-4,
     maxCameraRatio: 2,
-    stagePadding: 16,
-    defaultDrawNodeLabel: drawName,
-    defaultDrawNodeHover: drawName,
+    stagePadding: 32,
+    defaultDrawNodeHover: hoverName(
+      () => canvas.clientWidth,
+      () => dots.colours,
+    ),
   })
   fitDots(sigma, graph)
-  const above = areas.flatMap(({ node_id = '', title }) => {
-    const node = places.get(node_id)
-    return node === undefined ? [] : [[node, title] as const]
-  })
-  const areInside = spreadNames(sigma, graph, smallestOf(map.weight), new Map(above))
-  nameAreas(sigma, canvas, areas, areInside, ({ node_id = '', x, y }) => {
-    const at = places.get(node_id)
-    return at === undefined ? { x, y: -y } : { x: map.x[Number(at)] ?? x, y: -(map.y[Number(at)] ?? y) }
-  })
+  drawNames(sigma, canvas, map.areas, dots, smallestOf(map.weight))
   return sigma
 }
 
@@ -109,7 +99,6 @@ class MapView {
     const { dots } = this
     const { main, peek } = this.elements
     const mine = dots.choose(id)
-    for (const box of main.querySelectorAll<HTMLInputElement>('details input')) box.checked = false
     peek.hidden = true
     if (mine === '') return
     if (isFlown) this.flyTo(mine)
@@ -222,16 +211,16 @@ class MapView {
     if (location.search !== '') follow()
   }
 
-  /** Offers edges by type if the map has titles. Otherwise loads titles near the camera. */
+  /** Offers links if the map has titles, and shows those of small maps. Otherwise loads titles near the camera. */
   loadMore(): void {
     const { sigma, dots, map } = this
     const { graph, places } = dots
-    const edges = this.elements.main.querySelector('details')
-    if (map.titles.length > 0 && edges) {
-      edges.hidden = false
-      const offer = () =>
-        import('./map-edges.ts').then(({ offerEdges }) => offerEdges(edges, graph, places, () => dots.colours))
-      edges.addEventListener('toggle', () => void offer(), { once: true })
+    const form = this.elements.main.querySelector<HTMLElement>('.links')
+    const [all, list] = [form?.querySelector('input'), form?.querySelector('fieldset')]
+    if (map.titles.length > 0 && form && all && list) {
+      form.hidden = false
+      all.checked = map.ids.length < fewNodes
+      void import('./map-edges.ts').then(({ followLinks }) => followLinks(all, list, dots))
     } else void import('./map-titles.ts').then(({ loadTitles }) => loadTitles(sigma, graph, places, map.areas))
   }
 }

@@ -1,7 +1,7 @@
 /** The map of an organisation, with a list of areas and nodes as a fallback. */
 
 import type { AnswerOf } from '../../http/in-process.ts'
-import { type Area, nameOfArea, partsOf, slots } from '../client/areas.ts'
+import { type Area, nameOfArea, partsOf, slotsOfParts } from '../client/areas.ts'
 import { type Page, type PageContext, param } from '../page-context.ts'
 import { plural } from '../parts/dates.tsx'
 import { Icon } from '../parts/icons.tsx'
@@ -29,6 +29,8 @@ interface Facts {
 interface ListedArea {
   readonly area: Area
   readonly title: string
+  /** Its colour; undefined: grey. */
+  readonly slot: number | undefined
   readonly inside: Level | undefined
 }
 
@@ -58,13 +60,16 @@ async function readUnder(visit: PageContext, under: string): Promise<NonNullable
 async function readAreas({ api, params: { org = '' } }: PageContext): Promise<ListedArea[]> {
   const path = { org_id: org }
   const { areas } = await api.getMap({ path, query: { columns: false } })
-  const parts = partsOf(areas).flatMap((at) => areas[at] ?? [])
+  const parts = partsOf(areas)
+  const slots = slotsOfParts(areas, parts)
+  const shown = parts.flatMap((at) => areas[at] ?? []).slice(0, most.areas)
   return Promise.all(
-    parts.slice(0, most.areas).map(async (area, at) => {
+    shown.map(async (area, at) => {
       const { node_id: under } = area
+      const slot = slots[at]
       const title = nameOfArea(area, areas)
-      if (at >= most.open || under === undefined) return { area, title, inside: undefined }
-      return { area, title, inside: await api.listTree({ path, query: { under, limit: most.nodes } }) }
+      if (at >= most.open || under === undefined) return { area, title, slot, inside: undefined }
+      return { area, title, slot, inside: await api.listTree({ path, query: { under, limit: most.nodes } }) }
     }),
   )
 }
@@ -110,9 +115,15 @@ function page({ urls }: PageContext, facts: Facts): Page {
           <p class="sub told" role="status">
             {words !== '' && plural(found.length, 'node')}
           </p>
-          <details hidden>
-            <summary>Edges</summary>
-          </details>
+          <div class="links" hidden>
+            <label>
+              <input type="checkbox" />
+              Links
+            </label>
+            <fieldset hidden>
+              <legend class="vh">Types of links</legend>
+            </fieldset>
+          </div>
           <div class="fold">
             {found.length > 0 && (
               <ul class="areas inside">
@@ -124,8 +135,8 @@ function page({ urls }: PageContext, facts: Facts): Page {
             {under && <Inside urls={urls} org={org.id} under={under.id} level={under.inside} />}
             {areas.length > 0 && <h2>Areas</h2>}
             <ul class="areas">
-              {areas.map(({ area, title, inside }, at) => (
-                <AreaItem {...{ urls, area, inside }} key={area.node_id} org={org.id} title={title} slot={at % slots} />
+              {areas.map((one) => (
+                <AreaItem {...{ urls, ...one }} key={one.area.node_id} org={org.id} />
               ))}
             </ul>
             {total === 0 && <p class="sub">There are no nodes yet.</p>}
@@ -142,7 +153,7 @@ interface AtOrg {
   readonly org: string
 }
 
-function AreaItem({ urls, org, area, title, slot, inside }: AtOrg & ListedArea & { readonly slot: number }) {
+function AreaItem({ urls, org, area, title, slot, inside }: AtOrg & ListedArea) {
   const { node_id: id, nodes } = area
   const label = (
     <>

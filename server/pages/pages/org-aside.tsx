@@ -1,10 +1,9 @@
 /** The column next to an organisation's text: open proposals, small map and members. */
 
 import type { AnswerOf } from '../../http/in-process.ts'
-import { type Area, slots } from '../client/areas.ts'
 import { plural, When } from '../parts/dates.tsx'
 import { Initial } from '../parts/people.tsx'
-import { SmallMap } from '../parts/small-map.tsx'
+import { SmallMap, type SmallMapFacts } from '../parts/small-map.tsx'
 import { areasOf, type Tree } from '../parts/tree.tsx'
 import type { Urls } from '../urls.ts'
 
@@ -21,15 +20,15 @@ interface AsideProps {
   readonly org: Org
   readonly aside: Aside
   readonly tree: Tree
-  /** The areas of the map. */
-  readonly map: readonly Area[]
+  /** Undefined if it could not be read in time. */
+  readonly map: SmallMapFacts | undefined
 }
 
 export function OrgAside({ urls, org, aside: { proposals, members }, tree, map }: AsideProps) {
   return (
     <div class="org-aside">
       {proposals !== undefined && proposals.total > 0 && <Proposals urls={urls} org={org} told={proposals} />}
-      <Graph urls={urls} org={org} tree={tree} areas={map} />
+      <Graph urls={urls} org={org} tree={tree} map={map} />
       {members !== undefined && <Members urls={urls} org={org} told={members} />}
     </div>
   )
@@ -97,15 +96,16 @@ interface GraphProps {
   readonly urls: Urls
   readonly org: Org
   readonly tree: Tree
-  readonly areas: readonly Area[]
+  readonly map: SmallMapFacts | undefined
 }
 
 /** Shows the small map; without areas, the roots with children, largest first. */
-function Graph({ urls, org, tree, areas }: GraphProps) {
+function Graph({ urls, org, tree, map }: GraphProps) {
+  const isDrawn = (map?.areas.length ?? 0) > 0
   const roots = areasOf(tree)
     .filter(({ num_children }) => num_children > 0)
     .sort((a, b) => b.num_children - a.num_children)
-  if (areas.length + roots.length === 0) return null
+  if (!isDrawn && roots.length === 0) return null
   return (
     <section class="card">
       <header>
@@ -114,13 +114,13 @@ function Graph({ urls, org, tree, areas }: GraphProps) {
           <a href={urls.graph(org.id)}>Open the graph</a>
         </span>
       </header>
-      {areas.length > 0 && <SmallMap urls={urls} org={org.id} areas={areas} />}
-      {areas.length === 0 && (
+      {map && isDrawn && <SmallMap urls={urls} org={org.id} map={map} />}
+      {!isDrawn && (
         <ul class="areas">
-          {roots.slice(0, 24).map(({ id, title, num_children }, at) => (
+          {roots.slice(0, 24).map(({ id, title, num_children }) => (
             <li>
               <a href={urls.node(org.id, id)}>
-                <span class="dot" data-c={at % slots} />
+                <span class="dot" />
                 <span>{title}</span>
                 <span class="n">{num_children}</span>
               </a>

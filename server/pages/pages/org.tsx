@@ -1,7 +1,6 @@
 /** One organisation: home text, tree, recent changes, proposals, members and small map. */
 
 import type { AnswerOf } from '../../http/in-process.ts'
-import type { Area } from '../client/areas.ts'
 import { createExample } from '../example.ts'
 import { type Page, type PageContext, type PageResult, param, redirect } from '../page-context.ts'
 import { plural } from '../parts/dates.tsx'
@@ -11,6 +10,7 @@ import { OrgTabs } from '../parts/org-tabs.tsx'
 import { ChangeGroups, type Group, groupChanges, isAlike, longestPause } from '../parts/recent-changes.tsx'
 import { mayWrite } from '../parts/rights.ts'
 import { aRole } from '../parts/roles.tsx'
+import { countOf, mostDots, type SmallMapFacts } from '../parts/small-map.tsx'
 import { readTree, TreeSide } from '../parts/tree.tsx'
 import type { Urls } from '../urls.ts'
 import { EmptyOrg, JoinedNotice } from './empty-org.tsx'
@@ -171,14 +171,17 @@ async function endOf({ api, params }: PageContext, { changes }: Group): Promise<
   return positionAt(low)
 }
 
-/** Reads the areas of the map; none if that takes too long. After edges change, the map is laid out again. */
-async function readMap(visit: PageContext): Promise<readonly Area[]> {
-  const path = { org_id: param(visit, 'org') }
-  const map = visit.api.getMap({ path, query: { columns: false } })
-  return unlessBusy<readonly Area[]>(
-    map.then(({ areas }) => areas),
-    [],
-  )
+/**
+ * Reads the areas of the map, and the places of few nodes. Returns undefined if that takes too long: after edges change,
+ * the map is laid out again.
+ */
+async function readMap({ api, params }: PageContext): Promise<SmallMapFacts | undefined> {
+  const path = { org_id: params.org ?? '' }
+  const read = async () => {
+    const map = await api.getMap({ path, query: { columns: false } })
+    return countOf(map.areas) <= mostDots ? api.getMap({ path, query: {} }) : map
+  }
+  return unlessBusy<SmallMapFacts | undefined>(read(), undefined)
 }
 
 function Hero({ urls, org, nodes }: { readonly urls: Urls; readonly org: Org; readonly nodes: number }) {
