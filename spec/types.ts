@@ -2870,11 +2870,25 @@ export interface paths {
          *     | `tag:name`, `tag:"a name"` | the node must have the tag; case is ignored |
          *     | `-word`, `-"a phrase"`, `-title:word`, `-tag:name` | the node must not have it |
          *     | `"a phrase"` | the text must contain the phrase word for word; ignored if the query has more than three other words |
+         *     | `*` | the only character of the query: every node, the last changed first |
          *
          *     Filters do not affect ranking: `title:krill ocean` returns nodes with *krill* in the title, ranked by *ocean*.
          *     A query that has only `title:` filters is ranked by their words. A query that has only tags and exclusions
          *     lists the last changed nodes first, then by id, all with score 1. At most 16 filters of each kind are used;
          *     the rest are treated as words. Filters do not apply to nodes reached from the matches.
+         *
+         *     ### Order of matches
+         *
+         *     The first match is a node whose title equals the query. Titles that begin with the query are next, at most
+         *     100, those with the fewest words. The other matches follow by score. Case and accents do not count. Among
+         *     titles, the better score of the whole text is first, then the shorter title, then the node id. `nodes` are
+         *     always in the order of their scores.
+         *
+         *     If no text has the last word of the query, its 16 most frequent continuations are searched. It needs 3 letters
+         *     for that: `dolph` finds *dolphins*. `C++`, `C#` and `.NET` are words, and contain `C` and `NET`.
+         *
+         *     `total` counts all matches. Without expansion, `offset` gets the next ones. Each 50 matches are
+         *     sorted by their best passages among themselves.
          *
          *     ### Scope
          *
@@ -5605,6 +5619,11 @@ export interface components {
              */
             top_k: number | null;
             /**
+             * @description Number of matches to skip. Above 0, `expansion_depth` must be `none`.
+             * @default 0
+             */
+            offset: number | null;
+            /**
              * @description How far to follow the graph from the matches.
              * @default none
              * @enum {string|null}
@@ -5674,7 +5693,7 @@ export interface components {
             title: string;
             /** @description The relevance. It is BM25 of the whole text, or the mean of that and of its best `passage`. With an expansion, the gain of the `bridge` is added. Scores are comparable within one response. */
             score: number;
-            /** @description The rank. 1 is the best. */
+            /** @description The rank, counted from the first match. 1 is the best. */
             rank: number;
             /** @description The most relevant words, from the `passage` if there is one. */
             snippet: string;
@@ -5688,8 +5707,18 @@ export interface components {
                 /** @description The line of the text where it starts. */
                 line: number;
             };
-            /** @description The words of the query that were found. Empty if only the `bridge` led to this node. */
+            /** @description The words of the query that were found. Empty if only the title or the `bridge` led to this node. */
             matched_terms: string[];
+            /**
+             * Format: date-time
+             * @description When the node, as searched, was last changed.
+             */
+            updated_at: string;
+            /**
+             * @description The ancestors in the organisation, from the highest to the parent. Of several parents, the first by title
+             *     counts. At most the 12 nearest.
+             */
+            path: components["schemas"]["SearchAncestor"][];
             /** @description With an expansion, the match whose names led to this node or raised its score. */
             bridge?: {
                 from: components["schemas"]["Uuid"];
@@ -5699,6 +5728,12 @@ export interface components {
             /** @description The commit that was searched, on `main` unless `scope` selects another state. Absent before the first commit. */
             commit_id?: components["schemas"]["Oid"];
             explanation?: components["schemas"]["MatchExplanation"];
+        };
+        /** @description A node above a match. */
+        SearchAncestor: {
+            id: components["schemas"]["Uuid"];
+            /** @description The title, as searched. */
+            title: string;
         };
         /**
          * @description With `explain`. The scores of the terms and the gain of the bridge add up to the score of the match. With a
@@ -5818,8 +5853,15 @@ export interface components {
         SearchAnswer: {
             /** @description The query, as in the request. */
             query: string;
-            /** @description The matches, best first. */
+            /** @description The matches, the best first. */
             matches: components["schemas"]["SearchMatch"][];
+            /** @description Number of all matches, also of those beyond `top_k`. */
+            total: number;
+            /**
+             * @description False if there may be more than `total`. This happens if the query has phrases, which are checked in the
+             *     200 best nodes.
+             */
+            total_is_exact: boolean;
             /** @description The matches and the nodes reached from them, best first. */
             nodes: components["schemas"]["SearchNode"][];
             /** @description Every edge between two of these `nodes`. Empty without expansion. */

@@ -11,6 +11,7 @@ import {
   withinLimits,
 } from './answers/answer.ts'
 import { type ShowText, showPassages, showWholeTexts } from './answers/shown-text.ts'
+import { titledFirst } from './answers/titled.ts'
 import type { Expansion, Following } from './ranking/expansion.ts'
 import { parseQuestion } from './ranking/filters.ts'
 import type { Coverage } from './ranking/idf-overlap.ts'
@@ -18,7 +19,15 @@ import { addEntityHops, bestHits, withoutEntityHops } from './ranking/matches.ts
 import { parseQuery, type Query } from './ranking/query.ts'
 import { type ExpansionDepth, LEVELS, type Level, type Match, MOST_NODES, rankNodes } from './ranking/ranking.ts'
 import { createFilter, type Scope } from './ranking/scope.ts'
-import { type DocumentFilter, roundScore, SEARCHED, scoreTerms } from './ranking/scores.ts'
+import {
+  bestFirst,
+  type DocumentFilter,
+  roundScore,
+  type ScoredHit,
+  type Scores,
+  SEARCHED,
+  scoreTerms,
+} from './ranking/scores.ts'
 import { type Corpus, documentCount } from './segments/corpus.ts'
 import type { SearchedTexts } from './segments/org-index.ts'
 import type { SearchRows } from './segments/rows.ts'
@@ -28,6 +37,8 @@ import type { LanguageOf } from './text/languages.ts'
 export interface SearchQuestion {
   query: string
   top_k: number
+  /** The number of matches to skip. Only without expansion. Default 0. */
+  offset?: number
   expansion_depth: ExpansionDepth
   /** `passages` returns the best passages of each node. */
   include_raw_text: boolean | 'passages'
@@ -46,11 +57,17 @@ type Hint = 'scope_is_empty' | 'only_stop_words' | 'no_term_known'
 export interface Retrieved {
   query: string
   matches: RetrievedMatch[]
+  /** The number of all matches; at least this many if it is not exact. */
+  total: number
+  total_is_exact: boolean
   nodes: RetrievedNode[]
   connections: EdgeTable[]
   truncated: boolean
   hint?: Hint
 }
+
+/** The most nodes that titles put before other matches. */
+const MOST_TITLED = 100
 
 /** The number of best hits to which a hub's edges are read. */
 const BEST_FOR_HUBS = 20
@@ -73,10 +90,13 @@ export function retrieve(
   const scope = question.scope ?? {}
   const admission = createFilter(corpus, rows, scope)
   const parts = parseQuestion(question.query)
-  const query = parseQuery(corpus, languageOf, parts.text === '' ? parts.titles.join(' ') : parts.text)
+  const text = parts.text === '' ? parts.titles.join(' ') : parts.text
+  const query = parseQuery(corpus, languageOf, text)
   const scores = scoreTerms(corpus, SEARCHED[query.searched], query.terms)
   const coverage: Coverage = { corpus, query, scores, concepts: new Map() }
-  const wanted = { hits: question.top_k, ids: level.hops === 0 ? 0 : BEST_FOR_HUBS }
+  const { offset = 0 } = question
+  const end = offset + question.top_k
+  const wanted = { from: offset - MOST_TITLED, hits: end, ids: level.hops === 0 ? 0 : BEST_FOR_HUBS }
   const found = bestHits(searched, rows, coverage, parts, admission, wanted)
   const expansion: Expansion = {
     corpus,
@@ -88,8 +108,9 @@ export function retrieve(
     toBest: new Map(),
   }
   const bridged = level.hops === 0 ? withoutEntityHops(scores, found) : addEntityHops(expansion, coverage, found)
-  const hits = bridged.hits.slice(0, question.top_k)
-  const matches = hits.map(({ id, score }): Match => ({ id, score: roundScore(score) }))
+  const all = titledFirst(corpus, rows, text, { scores, found, bridged })
+  const hits = all.slice(offset, end)
+  const matches = bestFirst(hits).map(({ id, score }): Match => ({ id, score: roundScore(score) }))
   const ranked = rankNodes(expansion, coverage, matches, bridged.scoreOf, level)
   const answer: Answering = {
     expansion,
@@ -111,7 +132,9 @@ export function retrieve(
   const among = level.hops === 0 ? { edges: [], cut: false } : edgesAmong(rows, orgId, ids)
   return {
     query: question.query,
-    matches: describeMatches(answer, hits),
+    matches: describeMatches(answer, orgId, hits, offset),
+    total: found.total + (found.isByPhrase ? 0 : countUnscored(scores, query, all)),
+    total_is_exact: found.isTotalExact,
     nodes: limited.nodes.map(({ node, hasText }) =>
       describeNode(answer, node, hasText || showsPassages ? shows : undefined),
     ),
@@ -119,6 +142,11 @@ export function retrieve(
     truncated: ranked.cut || limited.truncated || among.cut,
     ...(hint === undefined ? {} : { hint }),
   }
+}
+
+/** Counts the hits without a word of the query. Only a title or a bridge led to them. */
+function countUnscored(scores: Scores, { isWordy }: Query, hits: readonly ScoredHit[]): number {
+  return isWordy ? hits.filter(({ id }) => scores.find(id) === undefined).length : 0
 }
 
 function showText(

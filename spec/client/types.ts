@@ -2371,6 +2371,11 @@ export interface components {
              */
             readonly top_k?: number | null;
             /**
+             * @description Number of matches to skip. Above 0, `expansion_depth` must be `none`.
+             * @default 0
+             */
+            readonly offset?: number | null;
+            /**
              * @description How far to follow the graph from the matches.
              * @default none
              * @enum {string|null}
@@ -2440,7 +2445,7 @@ export interface components {
             readonly title: string;
             /** @description The relevance. It is BM25 of the whole text, or the mean of that and of its best `passage`. With an expansion, the gain of the `bridge` is added. Scores are comparable within one response. */
             readonly score: number;
-            /** @description The rank. 1 is the best. */
+            /** @description The rank, counted from the first match. 1 is the best. */
             readonly rank: number;
             /** @description The most relevant words, from the `passage` if there is one. */
             readonly snippet: string;
@@ -2454,8 +2459,18 @@ export interface components {
                 /** @description The line of the text where it starts. */
                 readonly line: number;
             };
-            /** @description The words of the query that were found. Empty if only the `bridge` led to this node. */
+            /** @description The words of the query that were found. Empty if only the title or the `bridge` led to this node. */
             readonly matched_terms: readonly string[];
+            /**
+             * Format: date-time
+             * @description When the node, as searched, was last changed.
+             */
+            readonly updated_at: string;
+            /**
+             * @description The ancestors in the organisation, from the highest to the parent. Of several parents, the first by title
+             *     counts. At most the 12 nearest.
+             */
+            readonly path: readonly components["schemas"]["SearchAncestor"][];
             /** @description With an expansion, the match whose names led to this node or raised its score. */
             readonly bridge?: {
                 readonly from: components["schemas"]["Uuid"];
@@ -2465,6 +2480,12 @@ export interface components {
             /** @description The commit that was searched, on `main` unless `scope` selects another state. Absent before the first commit. */
             readonly commit_id?: components["schemas"]["Oid"];
             readonly explanation?: components["schemas"]["MatchExplanation"];
+        };
+        /** @description A node above a match. */
+        readonly SearchAncestor: {
+            readonly id: components["schemas"]["Uuid"];
+            /** @description The title, as searched. */
+            readonly title: string;
         };
         /**
          * @description With `explain`. The scores of the terms and the gain of the bridge add up to the score of the match. With a
@@ -2584,8 +2605,15 @@ export interface components {
         readonly SearchAnswer: {
             /** @description The query, as in the request. */
             readonly query: string;
-            /** @description The matches, best first. */
+            /** @description The matches, the best first. */
             readonly matches: readonly components["schemas"]["SearchMatch"][];
+            /** @description Number of all matches, also of those beyond `top_k`. */
+            readonly total: number;
+            /**
+             * @description False if there may be more than `total`. This happens if the query has phrases, which are checked in the
+             *     200 best nodes.
+             */
+            readonly total_is_exact: boolean;
             /** @description The matches and the nodes reached from them, best first. */
             readonly nodes: readonly components["schemas"]["SearchNode"][];
             /** @description Every edge between two of these `nodes`. Empty without expansion. */

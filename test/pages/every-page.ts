@@ -71,6 +71,8 @@ export async function listPages(grove: { readonly url: string }, ann: PersonClie
     { name: 'changes-public', path: `/o/${org}/changes`, isAnonymous: true },
     { name: 'people', path: `/o/${org}/members` },
     { name: 'find', path: `/o/${org}/find?q=krill` },
+    { name: 'find-start', path: `/o/${org}/find` },
+    { name: 'find-none', path: `/o/${org}/find?q=zzzz&tag=sea&since=2026-01-01` },
     { name: 'node', path: at },
     { name: 'node-with-media', path: `/o/${org}/n/${media}` },
     { name: 'node-at-commit', path: `${at}?at=${first}` },

@@ -103,30 +103,4 @@ describe('a page says what holds', () => {
     expect(await page(`/o/${id}/new`)).to.contain('A new page is saved directly.')
     expect(await page(`/o/${org}/new`)).to.not.contain('A new page is saved directly.')
   })
-
-  it('of how many nodes a search has found, and offers more of them', async () => {
-    const { id } = await made(ann.post('/orgs', { name: 'Many' }))
-    const nodes = Array.from({ length: 60 }, (_, n) => ({
-      title: `Node ${n}`,
-      text_content: n < 3 ? 'Krill and plankton.' : 'Krill.',
-    }))
-    await made(ann.post(`/orgs/${id}/nodes/batch`, { nodes }))
-    const found = async (query: string) => {
-      const html = await page(`/o/${id}/find?${query}`)
-      return [
-        textOf(html.match(/<p class="why said">(.*?)<\/p>/)?.[1] ?? ''),
-        html.match(/href="[^"]*(\?q=[^"]*top=50)"/)?.[1],
-      ]
-    }
-    expect(await found('q=plankton')).to.deep.equal(['3 nodes', undefined])
-    const [says, more = ''] = await found('q=krill')
-    expect([says, more]).to.deep.equal(['The best 20 nodes.', '?q=krill&amp;top=50'])
-    expect(await found(more.slice(1).replace('&amp;', '&'))).to.deep.equal([
-      'The best 50 nodes; add a word to find others.',
-      undefined,
-    ])
-    expect((await page(`/o/${id}/find${more.replace('&amp;', '&')}`)).match(/class="t"/g)).to.have.length.of.at.least(
-      50,
-    )
-  })
 })

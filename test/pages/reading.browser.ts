@@ -119,7 +119,7 @@ describe('pages to read', () => {
     await open(`/o/${org}/find?q=tag:sea`)
     expect(await page.locator('.results .t').allTextContents()).to.deep.equal(['Whales'])
     await open(`/o/${org}/find?q=zzzz`)
-    expect(await page.locator('.said').textContent()).to.equal('No title or text contains any of these words.')
+    expect(await page.locator('.said').textContent()).to.equal('No results for “zzzz”.')
     const { status, headers } = await client(grove).get(`/o/${org}/find?title=krill`)
     expect([status, headers.location]).to.deep.equal([302, `/o/${org}/n/${krill}`])
   })

@@ -203,6 +203,8 @@ describe('search: whatever is asked', () => {
     expect(ask(createSearchIndex(), 'zebra', { expansion_depth: 'deep' })).to.deep.equal({
       query: 'zebra',
       matches: [],
+      total: 0,
+      total_is_exact: true,
       nodes: [],
       connections: [],
       truncated: false,

@@ -27,6 +27,10 @@ export interface RetrievedMatch {
   passage?: { heading: string; line: number }
   /** The matched words of the query, in lower case and in its order. */
   matched_terms: string[]
+  /** ISO 8601. */
+  updated_at: string
+  /** The ancestors, from a root to the parent, by the first parent of each. */
+  path: { id: string; title: string }[]
   /** The match whose names, in lower case, led here. */
   bridge?: { from: string; words: string[] }
   commit_id?: string
@@ -66,7 +70,13 @@ export function createDescriber(rows: SearchRows): Describer {
   }
 }
 
-export function describeMatches(answer: Answering, hits: readonly ScoredHit[]): RetrievedMatch[] {
+/** @param skipped the number of better hits that are not described */
+export function describeMatches(
+  answer: Answering,
+  orgId: string,
+  hits: readonly ScoredHit[],
+  skipped: number,
+): RetrievedMatch[] {
   const { expansion, coverage, bridged, described, explains } = answer
   const { corpus, query, scores } = coverage
   let unread = SNIPPET_READING
@@ -85,15 +95,35 @@ export function describeMatches(answer: Answering, hits: readonly ScoredHit[]): 
       node_id: id,
       title: node?.title ?? '',
       score: roundScore(score),
-      rank: i + 1,
+      rank: skipped + i + 1,
       snippet: snippetOf(query, shown, languageIn(corpus, id)),
       ...(passage === undefined ? {} : { passage: { heading: passage.heading, line: passage.line } }),
       matched_terms: matchedWords(query, terms),
+      updated_at: node?.updated_at ?? '',
+      path: pathTo(answer, orgId, id),
       ...(bridge === undefined ? {} : { bridge: { from: bridge.from, words: [...bridge.words] } }),
       ...commitOf(node),
       ...(explains ? { explanation: explainMatch(scores, query, bridged.top, id, best, bridge) } : {}),
     }
   })
+}
+
+/** The maximum number of ancestors in a path. The highest ones are left out. */
+const MOST_ANCESTORS = 12
+
+function pathTo(
+  { expansion: { rows }, described }: Answering,
+  orgId: string,
+  id: string,
+): { id: string; title: string }[] {
+  const path: { id: string; title: string }[] = []
+  const seen = new Set([id])
+  for (let at = rows.parentOf(id, orgId); at !== undefined && !seen.has(at); at = rows.parentOf(at, orgId)) {
+    if (path.length === MOST_ANCESTORS) break
+    seen.add(at)
+    path.unshift({ id: at, title: described(at)?.title ?? '' })
+  }
+  return path
 }
 
 function commitOf(node: DescribedNode | undefined): { commit_id?: string } {

@@ -46,13 +46,22 @@ export function suggest(corpus: Corpus, rows: SearchRows, { query, limit }: Sugg
   const typed = typedWords(query)
   if (typed.length === 0) return { query, suggestions: [] }
   const words = longest(typed)
-  const asTitle = titleWords(query)
-  const find = (misspelt: ReadonlySet<string>) => candidates(partsOf(corpus, { words, misspelt, asTitle }), asTitle)
+  const find = (misspelt: ReadonlySet<string>) => candidatesFor(corpus, query, words, misspelt)
   const strictly = find(new Set())
   const misspelt = new Set(words.filter(mayBeMisspelt).slice(0, MISSPELT.most))
   const found = strictly.length > 0 || misspelt.size === 0 ? strictly : find(misspelt)
   const titles = orderedTitles(found, rows, typed.join(' '), limit)
   return { query, suggestions: titles.slice(0, limit).map(({ id, title }) => ({ node_id: id, title })) }
+}
+
+function candidatesFor(corpus: Corpus, query: string, words: readonly string[], misspelt: ReadonlySet<string>) {
+  const asTitle = titleWords(query)
+  return candidates(partsOf(corpus, { words, misspelt, asTitle }), asTitle)
+}
+
+/** Returns the nodes whose titles may begin with a text. At most 100, those with the fewest words. */
+export function maybeTitled(corpus: Corpus, text: string): string[] {
+  return candidatesFor(corpus, text, longest(typedWords(text)), new Set()).map(({ id }) => id)
 }
 
 /** Returns candidates in order, at least `limit` if there are enough. Reads only titles that the order needs. */

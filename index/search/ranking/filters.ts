@@ -169,12 +169,19 @@ function negated(corpus: Corpus, { masks, live }: DocumentFilter): DocumentFilte
  */
 export function phraseTest(rows: SearchRows, wanted: readonly string[], excluded: readonly string[]) {
   let left = MOST_UNITS
-  return (id: string): boolean => {
-    if (left <= 0) return false
+  let isOver = false
+  const test = (id: string): boolean => {
+    isOver ||= left <= 0
+    if (isOver) return false
     const source = rows.textStartOf(id)
     left -= source.length
     const text = ` ${folded(`${rows.describe(id)?.title ?? ''}\n${proseOf(source).text}`)} `
     return wanted.every((phrase) => text.includes(phrase)) && !excluded.some((phrase) => text.includes(phrase))
+  }
+  return {
+    test,
+    /** True if the test has been called beyond the reading limit. */
+    isOver: () => isOver,
   }
 }
 

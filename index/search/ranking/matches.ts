@@ -20,6 +20,7 @@ import { both, passesFilter } from './scope.ts'
 import {
   bestFirst,
   type DocumentFilter,
+  type HitsOfAll,
   heapOfBest,
   type ScoredHit,
   type ScorePart,
@@ -29,7 +30,7 @@ import {
 } from './scores.ts'
 
 export interface BestHits {
-  /** Best first, equal ones by id. */
+  /** Best first, equal ones by id, within each block of 50. */
   readonly hits: readonly ScoredHit[]
   /** The passage that counts in the score of a hit, by node. Only nodes with several passages have one. */
   readonly passages: ReadonlyMap<string, BestPassage>
@@ -38,15 +39,18 @@ export interface BestHits {
   /** The filter for matches, except phrases. */
   readonly admission: DocumentFilter | undefined
   readonly isByPhrase: boolean
+  /** The number of all hits, also beyond these. At least this many if it is not exact. */
+  readonly total: number
+  readonly isTotalExact: boolean
 }
 
-/** The number of best nodes, by whole score, that are reordered by their passages. */
+/** The number of nodes, by whole score, that are reordered by their passages together. */
 const ORDERED_AGAIN = 50
 
 /**
  * Finds the best hits. The query's filters apply to matches, but not to nodes reached from them.
  *
- * @param wanted the numbers of hits and of ids
+ * @param wanted the numbers of hits and of ids. Hits before `from` are not reordered by their passages
  */
 export function bestHits(
   searched: SearchedTexts,
@@ -54,10 +58,11 @@ export function bestHits(
   { query, scores }: Coverage,
   parts: QuestionParts,
   admission: DocumentFilter | undefined,
-  wanted: { readonly hits: number; readonly ids: number },
+  wanted: { readonly from: number; readonly hits: number; readonly ids: number },
 ): BestHits {
   const bestPassageOf = query.isWordy ? bestPassages(searched, query) : undefined
-  const pool = bestPassageOf === undefined ? wanted.hits : Math.max(wanted.hits, ORDERED_AGAIN)
+  const blocks = Math.ceil(wanted.hits / ORDERED_AGAIN)
+  const pool = bestPassageOf === undefined ? wanted.hits : blocks * ORDERED_AGAIN
   const { hits: all, ...rest } = wholeHits(
     searched,
     rows,
@@ -69,14 +74,21 @@ export function bestHits(
   const ids = all.map(({ id }) => id)
   if (bestPassageOf === undefined) return { ...rest, hits: all, passages: new Map(), ids }
   const passages = new Map<string, BestPassage>()
-  const hits = all.slice(0, pool).map((hit) => {
+  const withPassage = (hit: ScoredHit): ScoredHit => {
     const best = bestPassageOf(hit.id)
     if (best === undefined) return hit
     passages.set(hit.id, best)
     return { ...hit, score: (hit.score + best.score) / 2 }
-  })
-  return { ...rest, hits: bestFirst(hits), passages, ids }
+  }
+  const hits = Array.from({ length: blocks }, (_, n) => {
+    const block = all.slice(n * ORDERED_AGAIN, (n + 1) * ORDERED_AGAIN)
+    return (n + 1) * ORDERED_AGAIN <= wanted.from ? block : bestFirst(block.map(withPassage))
+  }).flat()
+  return { ...rest, hits, passages, ids }
 }
+
+/** A query that lists all nodes. */
+const EVERYTHING = '*'
 
 /** Finds hits with the score of the whole node. */
 function wholeHits(
@@ -91,12 +103,15 @@ function wholeHits(
   const admitted = admission && conditions ? both(admission, conditions) : (admission ?? conditions)
   const [wanted, excluded] = [strictPhrases(parts), excludedPhrases(parts)]
   const isByPhrase = wanted.length > 0 || excluded.length > 0
+  const isList = !query.isWordy && (conditions !== undefined || parts.text === EVERYTHING)
   const bestOf = (most: number) =>
-    conditions && admitted && !query.isWordy ? listNewestHits(texts, admitted, most) : scores.best(most, admitted)
-  if (!isByPhrase) return { hits: bestOf(limit), admission: admitted, isByPhrase }
-  const best = bestOf(Math.max(limit, READ_FOR_PHRASES))
+    isList ? listNewestHits(texts, admitted, most) : scores.bestAndTotal(most, admitted)
+  if (!isByPhrase) return { ...bestOf(limit), isTotalExact: true, admission: admitted, isByPhrase }
+  const best = bestOf(READ_FOR_PHRASES)
   const hasPhrases = phraseTest(rows, wanted, excluded)
-  return { hits: best.filter(({ id }) => hasPhrases(id)).slice(0, limit), admission: admitted, isByPhrase }
+  const hits = best.hits.filter(({ id }) => hasPhrases.test(id))
+  const isTotalExact = best.total <= READ_FOR_PHRASES && !hasPhrases.isOver()
+  return { hits: hits.slice(0, limit), total: hits.length, isTotalExact, admission: admitted, isByPhrase }
 }
 
 /** The passage of a node with the best score. */
@@ -139,7 +154,7 @@ const LISTED_SCORE = 1
  * Lists the hits of a query without words, such as `tag:port` or `-title:draft`. Returns the latest changed nodes
  * first, equal ones by id. Linear in the number of documents.
  */
-function listNewestHits(corpus: Corpus, admission: DocumentFilter, limit: number): ScoredHit[] {
+function listNewestHits(corpus: Corpus, admission: DocumentFilter | undefined, limit: number): HitsOfAll {
   const best = heapOfBest(limit)
   let count = 0
   for (const { time } of admitted(corpus, admission)) {
@@ -151,10 +166,14 @@ function listNewestHits(corpus: Corpus, admission: DocumentFilter, limit: number
   for (const { place, time } of admitted(corpus, admission))
     if (time >= bar) found.push({ id: idAt(corpus, place), time })
   found.sort((a, b) => b.time - a.time || (a.id < b.id ? -1 : 1))
-  return found.slice(0, limit).map(({ id }) => ({ id, score: LISTED_SCORE, terms: [] }))
+  const hits = found.slice(0, limit).map(({ id }) => ({ id, score: LISTED_SCORE, terms: [] }))
+  return { hits, total: count }
 }
 
-function* admitted(corpus: Corpus, admission: DocumentFilter): Generator<{ place: DocumentPlace; time: number }> {
+function* admitted(
+  corpus: Corpus,
+  admission: DocumentFilter | undefined,
+): Generator<{ place: DocumentPlace; time: number }> {
   for (const { id, time } of corpus.live.documents.values()) {
     const place = { i: -1, number: shortIdOf(corpus.live, id) }
     if (passesFilter(admission, place)) yield { place, time }

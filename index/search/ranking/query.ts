@@ -1,10 +1,11 @@
 /** Parses a query into weighted terms, and corrects words that the index lacks. */
 import { type Corpus, documentFrequency, idf } from '../segments/corpus.ts'
-import { similarLive } from '../segments/live-index.ts'
+import { beginningLive, similarLive } from '../segments/live-index.ts'
 import { inField } from '../segments/segment.ts'
-import { stringAt } from '../segments/string-table.ts'
+import { ranksBeginning, stringAt } from '../segments/string-table.ts'
 import { FIELD, languageShares } from '../segments/terms.ts'
 import { type LanguageOf, type QuestionWord, questionTerms } from '../text/languages.ts'
+import { fold } from '../text/stems.ts'
 import type { SearchedIn, WeightedTerm } from './scores.ts'
 import { similarIn } from './similar.ts'
 
@@ -36,12 +37,21 @@ const MOST_SIMILAR = 8
 const SHORTEST_MISSPELT = 4
 const LONGEST_MISSPELT = 32
 
+/**
+ * Limits on the completion of the last word. They are its letters, the terms that are read in each segment, and the
+ * most frequent terms that count.
+ */
+const SHORTEST_BEGINNING = 3
+const MOST_READ = 10_000
+const MOST_COMPLETIONS = 16
+
 /** MiniSearch's weight of a fuzzy match, before distance. */
 const FUZZY_WEIGHT = 0.45
 
 /**
  * Parses a query. A word that is repeated n times weighs √n. Compared with 1 and n on six collections, that is the best
- * or within 0.2 points of it. A query of only stop words ("The Who") searches the titles, which keep them.
+ * or within 0.2 points of it. A query of only stop words ("The Who") searches the titles, which keep them. If no
+ * document has the last word, it may be the beginning of one.
  */
 export function parseQuery(corpus: Corpus, languageOf: LanguageOf, text: string): Query {
   const all = questionTerms(text, languageOf(text), languageShares(corpus))
@@ -57,6 +67,8 @@ export function parseQuery(corpus: Corpus, languageOf: LanguageOf, text: string)
     words: new Map(),
   }
 
+  const last = words.at(-1)
+  const lastWord = fold(text.slice(last?.start, last?.end))
   const counts = new Map<string, number>()
   for (const { term } of words) counts.set(term, (counts.get(term) ?? 0) + 1)
   const stemsOf = new Map(words.map(({ term, stems }) => [term, stems]))
@@ -78,10 +90,11 @@ export function parseQuery(corpus: Corpus, languageOf: LanguageOf, text: string)
         rarity.get(term) ?? 0,
       )
     }
-    if (!misspelt.has(term)) continue
-    const similar = corrections(corpus, field, term, weight).filter(
-      (other) => !counts.has(other.term) && !query.conceptOf.has(other.term),
-    )
+    const isUnknown = rarity.get(term) === 0
+    const completed = isUnknown && term === last?.term ? completions(corpus, field, lastWord, weight) : []
+    if (!misspelt.has(term) && completed.length === 0) continue
+    const others = completed.length > 0 ? completed : corrections(corpus, field, term, weight)
+    const similar = others.filter((other) => !counts.has(other.term) && !query.conceptOf.has(other.term))
     const closest = similar[0]
     if (closest) addConcept(query, term, similar, idf(corpus, field, closest.term))
   }
@@ -138,4 +151,25 @@ function corrections(corpus: Corpus, field: number, term: string, weight: number
       term: similar,
       weight: (weight * FUZZY_WEIGHT * similar.length) / (similar.length + edits),
     }))
+}
+
+/**
+ * Returns terms that begin with a word, the most frequent first, then by name. They weigh as much as a fuzzy match of
+ * the same length.
+ */
+function completions(corpus: Corpus, field: number, word: string, weight: number): WeightedTerm[] {
+  if (word.length < SHORTEST_BEGINNING || word.length > LONGEST_MISSPELT) return []
+  const found = new Set(beginningLive(corpus.live, word, MOST_READ))
+  for (const { segment } of corpus.frozen) {
+    const { from, to } = ranksBeginning(segment.terms, word)
+    const isIn = inField(segment, field)
+    for (let rank = from; rank < Math.min(to, from + MOST_READ); rank++)
+      if (isIn(rank)) found.add(stringAt(segment.terms, rank))
+  }
+  return [...found]
+    .map((term) => ({ term, frequency: documentFrequency(corpus, field, term) }))
+    .filter(({ frequency }) => frequency > 0)
+    .sort((a, b) => b.frequency - a.frequency || (a.term < b.term ? -1 : 1))
+    .slice(0, MOST_COMPLETIONS)
+    .map(({ term }) => ({ term, weight: (weight * FUZZY_WEIGHT * word.length) / term.length }))
 }

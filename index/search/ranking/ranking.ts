@@ -153,7 +153,8 @@ function seedsOf(
   return matches.map(({ id, score }, rank) => {
     if (rank >= SEEDS) return { id, strength: 0 }
     const share = titleShare(coverage, id, rows.describe(id)?.title ?? '')
-    return { id, strength: (strength * score * (0.2 + 0.8 * share)) / top }
+    // All scores are 0 if only titles that begin with the query were found.
+    return { id, strength: top === 0 ? 0 : (strength * score * (0.2 + 0.8 * share)) / top }
   })
 }
 

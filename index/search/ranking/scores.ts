@@ -83,6 +83,12 @@ export interface ScoredHit extends Hit {
   readonly id: string
 }
 
+/** The best hits, and the number of all hits. */
+export interface HitsOfAll {
+  readonly hits: readonly ScoredHit[]
+  readonly total: number
+}
+
 /** A term's part of a score, in one field. */
 export interface ScorePart {
   readonly term: string
@@ -106,6 +112,8 @@ export interface Scores {
   at(place: DocumentPlace): Hit | undefined
   /** Returns the first `limit` by score, rounded to 6 digits, equal ones by id. */
   best(limit: number, admission?: DocumentFilter): readonly ScoredHit[]
+  /** Returns the best hits, and counts all admitted documents with a term. */
+  bestAndTotal(limit: number, admission?: DocumentFilter): HitsOfAll
 }
 
 /** Rounds to the 6 significant digits of a result. Scores that look equal are then equal. */
@@ -150,15 +158,17 @@ export function scoreTerms(
     known.set(id, hit)
     return hit
   }
-  const best = (limit: number, admission?: DocumentFilter): readonly ScoredHit[] => {
+  const bestAndTotal = (limit: number, admission?: DocumentFilter): HitsOfAll => {
     const hits: ScoredHit[] = []
-    for (const place of candidates(corpus, lists, limit, admission)) {
+    const { places, total } = candidates(corpus, lists, limit, admission)
+    for (const place of places) {
       const hit = at(place)
       if (hit) hits.push({ ...hit, id: idAt(corpus, place) })
     }
-    return bestFirst(hits).slice(0, limit)
+    return { hits: bestFirst(hits).slice(0, limit), total }
   }
-  return { explain, find, at, best }
+  const best = (limit: number, admission?: DocumentFilter) => bestAndTotal(limit, admission).hits
+  return { explain, find, at, best, bestAndTotal }
 }
 
 /** Sorts by score, rounded to 6 digits, equal ones by id. */
@@ -252,24 +262,28 @@ function scoreOf(lists: readonly List[], terms: readonly WeightedTerm[], documen
 const SAME = 1 - 1.1e-5
 
 /**
- * Returns all documents that may be among the best, by sums in any order. The caller then scores each one exactly.
- * Reads every posting: bounds that skip some (MaxScore, WAND) skip almost nothing for queries of 8 to 12 words.
+ * Returns all documents that may be among the best, by sums in any order. Also counts the documents with a sum. The
+ * caller then scores each one exactly. Reads every posting: bounds that skip some (MaxScore, WAND) skip almost nothing
+ * for queries of 8 to 12 words.
  */
 function candidates(
   corpus: Corpus,
   lists: readonly List[],
   limit: number,
   admission: DocumentFilter | undefined,
-): DocumentPlace[] {
+): { readonly places: DocumentPlace[]; readonly total: number } {
   const best = heapOfBest(limit)
+  let total = 0
   const found: (DocumentPlace & { readonly score: number })[] = []
   for (const [shortId, score] of sumLive(corpus, lists)) {
     if (admission?.live.has(shortId) === false) continue
+    total++
     best.add(score)
     found.push({ i: -1, number: shortId, score })
   }
   for (const [i, part] of corpus.frozen.entries()) {
     const { sums, touched, count } = sumFrozen(part, lists, i, admission?.masks[i])
+    total += count
     for (let n = 0; n < count; n++) best.add(sums[touched[n] ?? 0] ?? 0)
     const bar = best.least() * SAME
     for (let n = 0; n < count; n++) {
@@ -280,7 +294,7 @@ function candidates(
     }
   }
   const bar = best.least() * SAME
-  return found.filter(({ score }) => score >= bar)
+  return { places: found.filter(({ score }) => score >= bar), total }
 }
 
 function sumLive({ live }: Corpus, lists: readonly List[]): Map<number, number> {

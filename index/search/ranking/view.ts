@@ -127,9 +127,9 @@ function copyOf({ segment, dead, deadList, totalLengths, deadLengths }: SegmentV
 function rowsOf(rows: SearchRows, nodes: readonly ViewNode[]): SearchRows {
   const texts = new Map(nodes.map(({ id, text }) => [id, text]))
   const described = new Map(
-    nodes.map(({ id, title, tags, head, text }): [string, DescribedNode] => [
+    nodes.map(({ id, title, tags, updated_at, head, text }): [string, DescribedNode] => [
       id,
-      { id, title, tags, head, bytes: Buffer.byteLength(text) },
+      { id, title, tags, updated_at, head, bytes: Buffer.byteLength(text) },
     ]),
   )
   return {

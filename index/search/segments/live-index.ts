@@ -69,7 +69,8 @@ const EXPECTED: Readonly<Record<string, (mini: MiniSearch<CorpusDocument>) => bo
   [POSTINGS]: (mini) =>
     [...mini[POSTINGS]].length === 2 &&
     mini[POSTINGS].get('whale')?.get(0)?.get(0) === 2 &&
-    mini[POSTINGS].fuzzyGet('whole', 1).get('whale')?.[1] === 1,
+    mini[POSTINGS].fuzzyGet('whole', 1).get('whale')?.[1] === 1 &&
+    [...mini[POSTINGS].atPrefix('wh').keys()].join() === 'whale',
 }
 
 /** Checks MiniSearch's members. @throws Error that names the missing or changed members, and says what to do */
@@ -136,6 +137,16 @@ export function livePostings({ mini }: MemTable, term: string): LivePostings | u
 /** Returns the live terms within an edit distance, with their distances. */
 export function similarLive({ mini }: MemTable, term: string, distance: number): [string, number][] {
   return [...mini[POSTINGS].fuzzyGet(term, distance)].map(([similar, [, edits]]): [string, number] => [similar, edits])
+}
+
+/** Returns live terms that begin with a word, at most `limit`. */
+export function beginningLive({ mini }: MemTable, word: string, limit: number): string[] {
+  const found: string[] = []
+  for (const term of mini[POSTINGS].atPrefix(word).keys()) {
+    if (found.length === limit) break
+    found.push(term)
+  }
+  return found
 }
 
 /** Returns the contents of the live index, for `flattenIndex`. */

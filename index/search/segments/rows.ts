@@ -34,6 +34,8 @@ export interface DescribedNode {
   readonly title: string
   /** JSON array of strings. */
   readonly tags: string
+  /** ISO 8601. */
+  readonly updated_at: string
   /** The head of main; null if main does not exist. */
   readonly head: string | null
   /** The length of the text in bytes of UTF-8. */
@@ -126,7 +128,7 @@ function changesIn(db: Sqlite.Database) {
 /** Queries for titles, texts and branches of nodes. */
 function nodesIn(db: Sqlite.Database) {
   const described = db.prepare<[string], DescribedNode>(
-    `select node.id, node.title, node.tags, node.head, octet_length(node_text.text) as bytes
+    `select node.id, node.title, node.tags, node.updated_at, node.head, octet_length(node_text.text) as bytes
      from node join node_text on node_text.node_id = node.id where node.id = ?`,
   )
   const title = db.prepare<[string], string>('select title from node where id = ?').pluck()
@@ -165,6 +167,13 @@ function edgesIn(db: Sqlite.Database) {
     'select edge.* from json_each(?) as number cross join edge on edge.rowid = number.value',
   )
   const descendants = db.prepare<[string], string>(BELOW).pluck()
+  const parent = db
+    .prepare<[string, string], string>(
+      `select node.id from (
+         select source from edge where target = ? and edge_type = 'parent_child' order by source limit ${MOST_EDGES_AT})
+       join node on node.id = source where node.org_id = ? order by node.title_key, node.id limit 1`,
+    )
+    .pluck()
   return {
     /** Counts edges in both directions for the order of suggestions, up to MOST_COUNTED in each. */
     edgeCountOf: (id: string): number => edgeCount.get(id, id) ?? 0,
@@ -181,6 +190,8 @@ function edgesIn(db: Sqlite.Database) {
       const [targets, numbers] = apart(from.get(id))
       return { targets, numbers }
     },
+    /** Returns the first parent by title in the organisation. */
+    parentOf: (id: string, orgId: string): string | undefined => parent.get(id, orgId),
     edges: (numbers: readonly string[]): EdgeTable[] => edges.all(`[${numbers.join()}]`),
     /** Lists the node and all its descendants, also those in other organisations. */
     descendantsOf: (id: string): string[] => descendants.all(id),

@@ -6,7 +6,7 @@ import { fold, isStopWord, type Language, stemOf } from './stems.ts'
  * Identifies how texts become terms. Raise the number with every change. ICU supplies dictionaries and character
  * classes.
  */
-export const ANALYZER_VERSION: string = `11-icu${process.versions.icu ?? ''}`
+export const ANALYZER_VERSION: string = `12-icu${process.versions.icu ?? ''}`
 
 /** The form of a word in the index. */
 interface Meaning {
@@ -20,8 +20,13 @@ export interface Word extends Meaning, Span {}
 
 /**
  * Letters and digits, joined by an inner apostrophe or full stop. Marks belong to the letter before them (NFD, Indic).
+ * Latin names of languages may begin with a full stop, as .NET, or end with ++ or #, as C++ and C#.
  */
-const WORD = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*(?:['’.][\p{L}\p{N}][\p{L}\p{N}\p{M}]*)*/gu
+const WORD =
+  /(?:(?<![^\s(])\.(?=\p{sc=Latin}))?[\p{L}\p{N}][\p{L}\p{N}\p{M}]*(?:['’.][\p{L}\p{N}][\p{L}\p{N}\p{M}]*)*(?:(?<=\p{sc=Latin})(?:\+\+(?![\p{L}+])|#(?![\p{L}\p{N}#])))?/gu
+
+/** The signs of a word. `name` is the word without them. */
+const SIGNED = /^(?<dot>\.?)(?<name>.*?)(?<signs>\+\+|#|)$/su
 
 /** The number of characters of a word that count. Stemmers take time quadratic in the length. */
 const LONGEST_TERM = 64
@@ -102,20 +107,29 @@ function memoOf(language: Language): Memo {
   return memo
 }
 
-/** Returns the word and its parts that are words, with offsets within it. */
+/**
+ * Returns the word and its parts that are words, with offsets within it. A word with signs, such as C++, comes before
+ * the word without them.
+ */
 function readingsOf(word: string, { language, readings }: Memo): readonly Word[] {
   const known = readings.get(word)
   if (known) return known
-  const begun = countedPart(word)
-  const parts = identifierParts(begun).map(({ start, end }) => ({
-    ...meaningOf(begun.slice(start, end), language),
-    start,
-    end,
-  }))
-  const words = [{ ...meaningOf(begun, language), start: 0, end: word.length }, ...parts]
+  const { dot = '', name = word, signs = '' } = SIGNED.exec(word)?.groups ?? {}
+  const signed = { term: `${dot}${fold(countedPart(name))}${signs}`, isStopWord: false, start: 0, end: word.length }
+  const words = [...(name === word ? [] : [signed]), ...plainReadings(name, dot.length, language)]
   if (readings.size >= MEMO_SIZE) readings.clear()
   if (word.length <= LONGEST_TERM) readings.set(unshared(word), words)
   return words
+}
+
+function plainReadings(name: string, offset: number, language: Language): Word[] {
+  const begun = countedPart(name)
+  const parts = identifierParts(begun).map(({ start, end }) => ({
+    ...meaningOf(begun.slice(start, end), language),
+    start: offset + start,
+    end: offset + end,
+  }))
+  return [{ ...meaningOf(begun, language), start: offset, end: offset + name.length }, ...parts]
 }
 
 function meaningOf(word: string, language: Language): Meaning {

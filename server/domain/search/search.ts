@@ -36,7 +36,7 @@ const rounds = 5
  *
  * @throws AppError as authorizeOrg, searchInTurn, and requireRole for another branch or a time; busy,
  *   search_unavailable
- * @throws ValidationError as readView
+ * @throws ValidationError as readView; value_error for an offset with an expansion
  * @throws the reason of `signal`
  */
 export async function retrieve(
@@ -48,6 +48,7 @@ export async function retrieve(
   const { orgId } = at
   const access = await authorizeOrg(deps, context.actor, at, 'public')
   refuseLongQuery(question.query)
+  refuseOffset(question)
   const elsewhere = snapshotOf(question)
   const answered = deps.metrics.searchSeconds.startTimer({ expansion: question.expansion_depth })
   const answer = await (elsewhere === undefined
@@ -74,6 +75,12 @@ async function retrieveFromSnapshot(
     }
     throw new AppError('busy', 'The nodes are changing faster than they can be read; try again in a moment')
   })
+}
+
+/** An expansion starts from the best matches, so it has no second page. @throws ValidationError value_error */
+function refuseOffset({ offset = 0, expansion_depth }: Question): void {
+  if (offset > 0 && expansion_depth !== 'none')
+    throw invalid(['body', 'offset'], 'An offset needs `expansion_depth` none', offset)
 }
 
 /** The state to search; undefined: main. @throws ValidationError value_error */

@@ -66,7 +66,11 @@ export const search = tool({
   },
 })
 
-function answerOf(org: string, { matches, nodes, truncated }: Found, chars: number): string {
+function answerOf(
+  org: string,
+  { matches, total, total_is_exact: isExact, nodes, truncated }: Found,
+  chars: number,
+): string {
   const around = nodes.filter(({ relation }) => relation !== 'match')
   const items = matches.map(({ rank, node_id, title, commit_id, passage, snippet }) =>
     asItem({
@@ -91,7 +95,7 @@ function answerOf(org: string, { matches, nodes, truncated }: Found, chars: numb
       source: sourceOf(org, id, commit_id),
     }),
   )
-  const lead = `Matches, best first: ${matches.length}. Nodes around them: ${around.length}${truncated ? ', and more' : ''}.`
+  const lead = `Matches, best first: ${matches.length} of ${isExact ? '' : 'at least '}${total}. Nodes around them: ${around.length}${truncated ? ', and more' : ''}.`
   return answer(
     chars,
     [lead],

@@ -1,90 +1,112 @@
 /** Search results, without script. `?title=` redirects to the node with that title. */
 
+import { AppError } from '../../base/errors.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import { type Page, type PageContext, type PageResult, param, redirect } from '../page-context.ts'
-import { plural } from '../parts/dates.tsx'
-import { readTree, TreeSide } from '../parts/tree.tsx'
+import { plural, When } from '../parts/dates.tsx'
+import { Pages, pageOffset } from '../parts/paging.tsx'
+import { mayWrite } from '../parts/rights.ts'
+import { type Asked, hasFilter, type Place, SearchForm, searchIn, searchUrl } from '../parts/search-form.tsx'
+import { areasOf, readTree, TreeSide } from '../parts/tree.tsx'
 import type { Urls } from '../urls.ts'
-import { BigSearch } from './org.tsx'
 
 type Found = AnswerOf<'searchNodes'>
+type Org = AnswerOf<'getOrg'>
 type Suggestions = AnswerOf<'suggestTitles'>['suggestions']
 
-/** `matches`: on the page. `all`: on the longer page, the maximum of a search. `titles`: above the matches. */
-const most = { matches: 20, all: 50, titles: 5 } as const
-const longestQuery = 1_000
+/** `matches`, `recent`: on a page. `all`: that can be reached. `titles`: if nothing matches. */
+const most = { matches: 20, recent: 10, all: 1_000, titles: 5, tags: 40, places: 200, title: 500 } as const
 
 export async function showFind(visit: PageContext): Promise<PageResult> {
   const { api, urls, query } = visit
   const path = { org_id: param(visit, 'org') }
-  const title = query.get('title')?.trim().slice(0, longestQuery)
+  const title = query.get('title')?.trim().slice(0, 1_000)
   if (title) {
     const { suggestions } = await api.suggestTitles({ path, query: { q: title, limit: 1 } })
     const [first] = suggestions
     if (first?.title.toLowerCase() === title.toLowerCase()) return redirect(302, urls.node(path.org_id, first.node_id))
   }
-  const words = (query.get('q') ?? title ?? '').trim().slice(0, longestQuery)
-  const asked = query.get('top') === String(most.all) ? most.all : most.matches
+  const sent = searchIn(query)
+  const asked = { ...sent, words: sent.words === '' ? (title ?? '') : sent.words }
+  const offset = Math.min(pageOffset(query.get('from')), most.all)
   const org = await api.getOrg({ path })
-  const [tree, found, titles] = await Promise.all([
+  const [tree, found, { tags }] = await Promise.all([
     readTree(visit, org),
-    words === '' ? undefined : api.searchNodes({ path, body: { query: words, top_k: asked } }),
-    words === ''
-      ? []
-      : api.suggestTitles({ path, query: { q: words, limit: most.titles } }).then((told) => told.suggestions),
+    api.searchNodes({ path, body: bodyOf(asked, offset) }),
+    api.listOrgTags({ path, query: { limit: most.tags } }),
   ])
-  return page(visit, { org, tree, words, asked, found, titles })
+  const places = await placesOf(visit, areasOf(tree), asked.under)
+  const titles =
+    found.total === 0 && asked.words !== '' && !hasFilter(asked) ? await similarTitles(visit, asked.words) : []
+  return page(visit, { org, tree, asked, offset, found, titles, tags, places })
+}
+
+/** Returns the search to ask for. Without words, it lists the latest changes. */
+function bodyOf({ words, under, tag, since }: Asked, offset: number) {
+  const isBlank = `${words}${under}${tag}${since}` === ''
+  // Without quotes in it, the tag can be found in any case.
+  const byQuery = tag !== '' && !tag.includes('"')
+  const query = [...(byQuery ? [`tag:"${tag}"`] : []), ...(words === '' ? [] : [words])].join(' ')
+  return {
+    query: query === '' ? '*' : query,
+    top_k: isBlank ? most.recent : most.matches,
+    offset: isBlank ? 0 : offset,
+    scope: {
+      ...(under !== '' && { under }),
+      ...(tag !== '' && !byQuery && { tags: [tag] }),
+      ...(since !== '' && { updated_after: new Date(Date.parse(since) - 1).toISOString() }),
+    },
+  }
+}
+
+async function similarTitles({ api, params }: PageContext, words: string): Promise<Suggestions> {
+  const query = { q: words.slice(0, most.title), limit: most.titles }
+  return (await api.suggestTitles({ path: { org_id: params.org ?? '' }, query })).suggestions
+}
+
+/** Returns the top pages with subpages. Also the page in which the user searches. */
+async function placesOf(
+  { api, params }: PageContext,
+  areas: ReturnType<typeof areasOf>,
+  under: string,
+): Promise<Place[]> {
+  const places: Place[] = areas.filter(({ num_children }) => num_children > 0).slice(0, most.places)
+  if (under === '' || places.some(({ id }) => id === under)) return places
+  try {
+    const { title } = await api.getNode({ path: { org_id: params.org ?? '', node_id: under } })
+    return [{ id: under, title }, ...places]
+  } catch (error) {
+    if (!(error instanceof AppError && error.code === 'node_not_found')) throw error
+    return [{ id: under, title: 'a deleted page' }, ...places]
+  }
 }
 
 interface Facts {
-  readonly org: AnswerOf<'getOrg'>
+  readonly org: Org
   readonly tree: Awaited<ReturnType<typeof readTree>>
-  readonly words: string
-  /** Maximum number of matches. */
-  readonly asked: number
-  readonly found: Found | undefined
+  readonly asked: Asked
+  /** The number of matches on the pages before. */
+  readonly offset: number
+  readonly found: Found
   readonly titles: Suggestions
+  readonly tags: AnswerOf<'listOrgTags'>['tags']
+  readonly places: readonly Place[]
 }
 
 function page({ urls }: PageContext, facts: Facts): Page {
-  const { org, tree, words, asked, found, titles } = facts
-  const matched = new Set(found?.matches.map(({ node_id }) => node_id))
-  const others = titles.filter(({ node_id }) => !matched.has(node_id))
+  const { org, tree, asked, tags, places } = facts
+  const isBlank = asked.words === '' && !hasFilter(asked)
   return {
     ...{ kind: 'page', facts, place: { org, hasSide: true } },
-    head: { title: `${words === '' ? 'Search' : words} · ${org.name}`, noIndex: true },
+    head: { title: `${asked.words === '' ? 'Search' : asked.words} · ${org.name}`, noIndex: true },
     body: () => (
       <div class="cols two">
         <TreeSide tree={tree} urls={urls} org={org.id} />
         <main id="main" class="org">
           <div class="wide found">
             <h1>Search</h1>
-            <BigSearch urls={urls} org={org} words={words} />
-            {found && <p class="why said">{saidOf(found, others.length, asked)}</p>}
-            {(found?.matches.length ?? 0) + others.length > 0 && (
-              <ul class="results">
-                {others.map(({ node_id, title }) => (
-                  <li>
-                    <a class="t" href={urls.node(org.id, node_id)}>
-                      {title}
-                    </a>
-                  </li>
-                ))}
-                {found?.matches.map((match) => (
-                  <Match key={match.node_id} match={match} urls={urls} org={org.id} />
-                ))}
-              </ul>
-            )}
-            {found?.matches.length === asked && asked < most.all && (
-              <p class="more">
-                <a
-                  class="btn"
-                  href={`${urls.find(org.id)}?${new URLSearchParams({ q: words, top: String(most.all) })}`}
-                >
-                  Show the best {most.all}
-                </a>
-              </p>
-            )}
+            <SearchForm {...{ urls, org, asked, places, tags }} />
+            {isBlank ? <Start urls={urls} facts={facts} /> : <Results urls={urls} facts={facts} />}
           </div>
         </main>
       </div>
@@ -92,18 +114,123 @@ function page({ urls }: PageContext, facts: Facts): Page {
   }
 }
 
-const hints: Readonly<Record<string, string>> = {
-  only_stop_words: 'Almost every text contains these words. Add a more specific one',
-  no_term_known: 'No title or text contains any of these words',
-  scope_is_empty: 'There is nothing to search yet',
+interface PartProps {
+  readonly urls: Urls
+  readonly facts: Facts
 }
 
-/** Describes the result. If it is as long as the limit, there may be more. */
-function saidOf({ matches, hint }: Found, others: number, asked: number): string {
-  if (matches.length === asked)
-    return `The best ${asked} nodes${asked < most.all ? '' : '; add a word to find others'}.`
-  if (matches.length + others > 0) return plural(matches.length + others, 'node')
-  return `${hints[hint ?? ''] ?? 'Nothing was found'}.`
+/** The tags and the latest changes, if no search was sent. */
+function Start({ urls, facts: { org, found, tags } }: PartProps) {
+  return (
+    <>
+      {tags.length > 0 && (
+        <section>
+          <h2>Tags</h2>
+          <p class="tags">
+            {tags.map(({ name, num_nodes }) => (
+              <a class="tag" href={searchUrl(urls, org.id, { tag: name })}>
+                {name} <span class="n">{num_nodes}</span>
+              </a>
+            ))}
+          </p>
+        </section>
+      )}
+      <section>
+        <h2>Recent changes</h2>
+        {found.matches.length === 0 ? <p class="why">There is nothing to search yet.</p> : null}
+        <Matches urls={urls} org={org.id} matches={found.matches} />
+        <p class="more">
+          <a href={urls.changes(org.id)}>All changes</a>
+        </p>
+      </section>
+    </>
+  )
+}
+
+function Results({ urls, facts: { org, asked, offset, found, titles } }: PartProps) {
+  const { matches, total } = found
+  return (
+    <>
+      <p class="why said">{saidOf(found, asked, offset)}</p>
+      <Make urls={urls} org={org} asked={asked} found={found} />
+      <Matches urls={urls} org={org.id} matches={matches} />
+      {titles.length > 0 && (
+        <section>
+          <h2>Similar titles</h2>
+          <ul class="results">
+            {titles.map(({ node_id, title }) => (
+              <li>
+                <a class="t" href={urls.node(org.id, node_id)}>
+                  {title}
+                </a>
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+      <Pages
+        base={searchUrl(urls, org.id, asked)}
+        offset={offset}
+        size={most.matches}
+        total={Math.min(total, most.all)}
+        names={['Previous', 'Next']}
+      />
+    </>
+  )
+}
+
+/** Describes the result: the number of pages, or why there are none. */
+function saidOf({ matches, total, total_is_exact: isExact, hint }: Found, asked: Asked, offset: number): string {
+  const count = `${isExact ? '' : 'more than '}${plural(total, 'page')}`
+  if (matches.length > 0) {
+    const range = total > matches.length ? `${offset + 1} to ${offset + matches.length} of ` : ''
+    return `${range}${range === '' ? capital(count) : count}${total > most.all ? `. The best ${plural(most.all, 'page')} can be shown` : ''}`
+  }
+  if (total > 0) return `There are only ${count}. Go back to the first ones.`
+  if (hint === 'only_stop_words') return 'These words are too common. Add a more specific one.'
+  if (hint === 'scope_is_empty')
+    return hasFilter(asked) ? 'No page matches the filters.' : 'There is nothing to search yet.'
+  return asked.words === '' ? 'No page matches the filters.' : `No results for “${asked.words}”.`
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}
+
+interface MakeProps {
+  readonly urls: Urls
+  readonly org: Org
+  readonly asked: Asked
+  readonly found: Found
+}
+
+/** Offers to create a page with the words as its title. Not if it exists, or the words have syntax. */
+function Make({ urls, org, asked: { words, under }, found }: MakeProps) {
+  const isTitle = words !== '' && words.length <= most.title && !/["*]|(^|\s)-|(^|\s)(tag|title):/.test(words)
+  const exists = found.matches.some(({ title }) => title.toLowerCase() === words.toLowerCase())
+  if (!isTitle || exists || !mayWrite(org.role)) return null
+  return (
+    <p class="make">
+      <a href={urls.newNode(org.id, { title: words, ...(under !== '' && { parent: under }) })}>Make “{words}”</a>
+    </p>
+  )
+}
+
+interface MatchesProps {
+  readonly urls: Urls
+  readonly org: string
+  readonly matches: Found['matches']
+}
+
+function Matches({ urls, org, matches }: MatchesProps) {
+  if (matches.length === 0) return null
+  return (
+    <ul class="results">
+      {matches.map((match) => (
+        <Match key={match.node_id} match={match} urls={urls} org={org} />
+      ))}
+    </ul>
+  )
 }
 
 interface MatchProps {
@@ -112,7 +239,8 @@ interface MatchProps {
   readonly org: string
 }
 
-function Match({ match: { node_id, title, snippet, passage, matched_terms }, urls, org }: MatchProps) {
+function Match({ match, urls, org }: MatchProps) {
+  const { node_id, title, snippet, passage, matched_terms, path, updated_at } = match
   return (
     <li>
       <a class="t" href={urls.node(org, node_id)}>
@@ -121,9 +249,20 @@ function Match({ match: { node_id, title, snippet, passage, matched_terms }, url
         </span>
         {passage?.heading && passage.heading !== title && <span class="where">{passage.heading}</span>}
       </a>
-      <p>
-        <Marked text={snippet} terms={matched_terms} />
-      </p>
+      {snippet !== '' && (
+        <p>
+          <Marked text={snippet} terms={matched_terms} />
+        </p>
+      )}
+      <div class="from">
+        {path.map((above) => (
+          <>
+            <a href={urls.node(org, above.id)}>{above.title}</a>
+            <span aria-hidden="true"> / </span>
+          </>
+        ))}
+        <When time={updated_at} />
+      </div>
     </li>
   )
 }

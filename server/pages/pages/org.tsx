@@ -53,7 +53,7 @@ export async function showOrg(visit: PageContext): Promise<Page> {
             <div class="wide">
               <Hero urls={urls} org={org} nodes={latest.total} />
               {isNew && <JoinedNotice org={org} isEmpty={false} />}
-              <BigSearch urls={urls} org={org} words="" />
+              <BigSearch urls={urls} org={org} />
               <div class={home === undefined ? 'org-grid plain' : 'org-grid'}>
                 {home !== undefined && <HomeText {...{ urls, org, home, html }} />}
                 <Changes urls={urls} org={org} groups={groups} />
@@ -209,7 +209,7 @@ function Hero({ urls, org, nodes }: { readonly urls: Urls; readonly org: Org; re
   )
 }
 
-export function BigSearch({ urls, org, words }: { readonly urls: Urls; readonly org: Org; readonly words: string }) {
+function BigSearch({ urls, org }: { readonly urls: Urls; readonly org: Org }) {
   return (
     <search class="search big">
       <form class="bigfind" action={urls.find(org.id)} data-search>
@@ -223,7 +223,6 @@ export function BigSearch({ urls, org, words }: { readonly urls: Urls; readonly 
           id="q"
           type="search"
           name="q"
-          value={words}
           placeholder="Search titles and texts"
           autocomplete="off"
           maxLength={1000}
