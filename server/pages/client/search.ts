@@ -63,6 +63,7 @@ class HitList {
     list.ariaLabel = 'Results'
     place?.append(list)
     input.role = 'combobox'
+    input.ariaExpanded = 'false'
     input.setAttribute('aria-controls', list.id)
     input.setAttribute('aria-autocomplete', 'list')
     input.addEventListener('keydown', (event) => this.act(event))

@@ -57,61 +57,59 @@ interface SearchFormProps {
 export function SearchForm({ urls, org, asked, places, tags }: SearchFormProps) {
   const { words, under, tag, since } = asked
   return (
-    <search>
-      <form class="find-form" action={urls.find(org.id)} data-search>
-        <div class="search big">
-          <div class="bigfind">
-            <button type="submit" aria-label="Search">
-              <Icon name="search" size={20} />
-            </button>
-            <label class="vh" for="q">
-              Search {org.name}
-            </label>
-            <input
-              id="q"
-              type="search"
-              name="q"
-              value={words}
-              placeholder="Search titles and texts"
-              autocomplete="off"
-              maxLength={longest.query}
-              autofocus={words === '' && !hasFilter(asked)}
-            />
-          </div>
-        </div>
-        <div class="filters">
-          <label>
-            In{' '}
-            <select name="under">
-              <option value="">all pages</option>
-              {places.map(({ id, title }) => (
-                <option value={id} selected={id === under}>
-                  {title}
-                </option>
-              ))}
-            </select>
-          </label>
-          <label>
-            Tag <input name="tag" value={tag} list="tags" maxLength={longest.tag} autocomplete="off" />
-          </label>
-          <datalist id="tags">
-            {tags.map(({ name }) => (
-              <option value={name} />
-            ))}
-          </datalist>
-          <label>
-            Changed since <input type="date" name="since" value={since} />
-          </label>
-          <button type="submit" class="btn">
-            Search
+    <search class="find-form">
+      <div class="search here">
+        <form class="bigfind" id="find" action={urls.find(org.id)} data-search>
+          <button type="submit" aria-label="Search">
+            <Icon name="search" size={20} />
           </button>
-          {hasFilter(asked) && <a href={searchUrl(urls, org.id, { words })}>Clear filters</a>}
-        </div>
-        <p class="why syntax">
-          <code>"exact words"</code>, <code>-without</code>, <code>title:word</code>, <code>tag:name</code>. The last
-          word may be unfinished.
-        </p>
-      </form>
+          <label class="vh" for="q">
+            Search {org.name}
+          </label>
+          <input
+            id="q"
+            type="search"
+            name="q"
+            value={words}
+            placeholder="Search titles and texts"
+            autocomplete="off"
+            maxLength={longest.query}
+            autofocus={words === '' && !hasFilter(asked)}
+          />
+        </form>
+      </div>
+      <div class="filters">
+        <label>
+          In{' '}
+          <select name="under" form="find">
+            <option value="">all pages</option>
+            {places.map(({ id, title }) => (
+              <option value={id} selected={id === under}>
+                {title}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label>
+          Tag <input name="tag" form="find" value={tag} list="tags" maxLength={longest.tag} autocomplete="off" />
+        </label>
+        <datalist id="tags">
+          {tags.map(({ name }) => (
+            <option value={name} />
+          ))}
+        </datalist>
+        <label>
+          Changed since <input type="date" name="since" form="find" value={since} />
+        </label>
+        <button type="submit" class="btn" form="find">
+          Search
+        </button>
+        {hasFilter(asked) && <a href={searchUrl(urls, org.id, { words })}>Clear filters</a>}
+      </div>
+      <p class="why syntax">
+        <code>"exact words"</code>, <code>-without</code>, <code>title:word</code>, <code>tag:name</code>. The last word
+        may be unfinished.
+      </p>
     </search>
   )
 }
