@@ -51,10 +51,10 @@ describe('the graph page', () => {
       .and.include('and 187 more')
     await sea.getByRole('link', { name: 'and 187 more' }).click()
     expect(await page.locator('h1').textContent()).to.equal('Sea')
-    await page.getByLabel('Highlight nodes').fill('blue')
+    await page.getByLabel('Highlight pages').fill('blue')
     await page.keyboard.press('Enter')
     await page.waitForURL(/q=blue/)
-    expect(await page.locator('.told').textContent()).to.equal('1 node')
+    expect(await page.locator('.told').textContent()).to.equal('1 page')
     expect(await page.getByRole('link', { name: 'Blue whale' }).first().getAttribute('href')).to.equal(
       `/o/${org}/n/${ids[10]}`,
     )
@@ -86,8 +86,8 @@ describe('the graph page', () => {
     await page.goBack()
     await peek.waitFor({ state: 'hidden' })
     expect(new URL(page.url()).searchParams.has('focus')).to.equal(false)
-    await page.getByLabel('Highlight nodes').fill('node 49')
-    await page.getByText('11 nodes').waitFor()
+    await page.getByLabel('Highlight pages').fill('node 49')
+    await page.getByText('11 pages').waitFor()
     await page.waitForURL(/q=node\+49/)
     const links = page.getByLabel('Links', { exact: true })
     expect(await links.isChecked(), 'links of a large map').to.equal(false)

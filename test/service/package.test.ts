@@ -50,7 +50,6 @@ describe('the package', () => {
         'dist/assets/inter-latin-wght-normal.woff2',
         'dist/assets/leaf.svg',
         ...[
-          'linking.js',
           'map.js',
           'map-edges.js',
           'map-titles.js',

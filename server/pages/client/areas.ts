@@ -56,5 +56,5 @@ export function partOfEach(areas: readonly Area[], parts: readonly number[]): nu
 /** Returns the name of an area. The area without a node is named by what it contains. */
 export function nameOfArea({ node_id, title }: Area, areas: readonly Area[]): string {
   if (node_id !== undefined) return title
-  return areas.length === 1 ? 'All nodes' : 'Outside all areas'
+  return areas.length === 1 ? 'All pages' : 'Outside all areas'
 }

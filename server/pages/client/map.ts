@@ -183,7 +183,7 @@ class MapView {
     if (words !== '') dots.found = await this.find(words)
     if (words !== elements.input.value.trim()) return
     const { found } = dots
-    this.say(found === undefined ? '' : `${found.size.toLocaleString('en')} ${found.size === 1 ? 'node' : 'nodes'}`)
+    this.say(found === undefined ? '' : `${found.size.toLocaleString('en')} ${found.size === 1 ? 'page' : 'pages'}`)
     dots.paint()
   }
 

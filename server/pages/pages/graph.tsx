@@ -83,11 +83,11 @@ function page({ urls }: PageContext, facts: Facts): Page {
     body: () => (
       <main id="main" class="graph" data-map={under?.id ?? ''}>
         <div id="canvas" aria-hidden="true" />
-        <section class="panel" aria-label="Nodes and areas">
+        <section class="panel" aria-label="Pages and areas">
           <h1>{title}</h1>
           <p class="sub">
             {under === undefined ? (
-              plural(total, 'node')
+              plural(total, 'page')
             ) : (
               <>
                 {plural(under.inside.total, 'child', 'children')} ·{' '}
@@ -98,14 +98,14 @@ function page({ urls }: PageContext, facts: Facts): Page {
           <form action={urls.graph(org.id)}>
             {under && <input type="hidden" name="under" value={under.id} />}
             <label class="vh" for="mq">
-              Highlight nodes
+              Highlight pages
             </label>
             <input
               id="mq"
               type="search"
               name="q"
               value={words}
-              placeholder="Highlight nodes"
+              placeholder="Highlight pages"
               maxLength={longestQuery}
             />
             <button class="btn small without-script" type="submit">
@@ -113,7 +113,7 @@ function page({ urls }: PageContext, facts: Facts): Page {
             </button>
           </form>
           <p class="sub told" role="status">
-            {words !== '' && plural(found.length, 'node')}
+            {words !== '' && plural(found.length, 'page')}
           </p>
           <div class="links" hidden>
             <label>
@@ -139,7 +139,7 @@ function page({ urls }: PageContext, facts: Facts): Page {
                 <AreaItem {...{ urls, ...one }} key={one.area.node_id} org={org.id} />
               ))}
             </ul>
-            {total === 0 && <p class="sub">There are no nodes yet.</p>}
+            {total === 0 && <p class="sub">There are no pages yet.</p>}
           </div>
         </section>
         <section class="peek" id="peek" aria-label="Selected node" aria-live="polite" hidden />
@@ -204,7 +204,7 @@ function NodeItem({ urls, org, id, title, inside = 0 }: NodeItemProps) {
         {title}
       </a>
       {inside > 0 && (
-        <a class="n" href={urls.graph(org, { under: id })} aria-label={`${plural(inside, 'node')} in ${title}`}>
+        <a class="n" href={urls.graph(org, { under: id })} aria-label={`${plural(inside, 'page')} in ${title}`}>
           {inside}
           <Icon name="right" size={12} />
         </a>
