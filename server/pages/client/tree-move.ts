@@ -1,4 +1,4 @@
-/** Dragging a page of the tree to another page, below which it moves. */
+/** Moves a page of the tree below the page that it was dropped on. */
 
 import type { components } from '../../../spec/client/types.ts'
 import { fetchJson } from './fetch.ts'
@@ -18,55 +18,8 @@ interface Moved {
 
 const { root = '', org = '' } = document.body.dataset
 
-/** Begins to drag the page whose link the event comes from. */
-export function drag(tree: HTMLElement, event: DragEvent, redraw: Redraw): void {
-  const item = itemOf(event.target)
-  if (!item) return
-  const stop = new AbortController()
-  const { signal } = stop
-  let over: HTMLElement | undefined
-  const mark = (next: HTMLElement | undefined) => {
-    over?.classList.remove('over')
-    over = next
-    over?.classList.add('over')
-  }
-  tree.addEventListener(
-    'dragover',
-    (moving) => {
-      const target = itemOf(moving.target)
-      const isPossible = target && !item.contains(target) && target.dataset.id !== item.dataset.parent
-      mark(isPossible ? target : undefined)
-      if (isPossible) moving.preventDefault()
-    },
-    { signal },
-  )
-  tree.addEventListener(
-    'dragleave',
-    ({ relatedTarget }) => {
-      if (!(relatedTarget instanceof Element && tree.contains(relatedTarget))) mark(undefined)
-    },
-    { signal },
-  )
-  tree.addEventListener(
-    'drop',
-    (dropped) => {
-      dropped.preventDefault()
-      if (over) void move(tree, item, over, redraw)
-    },
-    { signal },
-  )
-  document.addEventListener(
-    'dragend',
-    () => {
-      mark(undefined)
-      stop.abort()
-    },
-    { signal },
-  )
-}
-
 /** Moves the page from the parent that the tree shows. First adds the new parent, so that a failure leaves the old one. */
-async function move(tree: HTMLElement, item: HTMLElement, target: HTMLElement, redraw: Redraw): Promise<void> {
+export async function move(tree: HTMLElement, item: HTMLElement, target: HTMLElement, redraw: Redraw): Promise<void> {
   const [page, to] = [nameOf(item), nameOf(target)]
   const from = item.dataset.parent ?? ''
   const node = await fetchJson<Details>(`nodes/${page.id}`)
@@ -112,10 +65,6 @@ async function send(method: string, path: string, body?: object): Promise<string
 
 function nameOf(item: HTMLElement): Moved {
   return { id: item.dataset.id ?? '', title: item.querySelector('.t')?.textContent ?? '' }
-}
-
-function itemOf(target: EventTarget | null): HTMLElement | null {
-  return target instanceof Element ? target.closest<HTMLElement>('li[data-id]') : null
 }
 
 /** Shows a notice at the foot of the tree. */

@@ -25,16 +25,46 @@ function openTree(tree: HTMLElement): void {
     void toggle(chevron)
   })
   tree.addEventListener('keydown', (event) => press(tree, event))
-  if ('move' in tree.dataset)
-    tree.addEventListener('dragstart', (event) => {
-      void import('./tree-move.ts').then(({ drag }) => drag(tree, event, (id) => redraw(tree, id)))
-    })
+  if ('move' in tree.dataset) takeDrags(tree)
   void reopen(tree)
 }
 
 /** Chevrons are links without script. */
 function makeButtons(tree: HTMLElement): void {
   for (const chevron of tree.querySelectorAll('.chev')) chevron.setAttribute('role', 'button')
+}
+
+/** Lets a page be dropped on another that is neither its parent nor below it. */
+function takeDrags(tree: HTMLElement): void {
+  let dragged: HTMLElement | null = null
+  let over: HTMLElement | null = null
+  const mark = (next: HTMLElement | null) => {
+    over?.classList.remove('over')
+    over = next
+    over?.classList.add('over')
+  }
+  tree.addEventListener('dragstart', ({ target }) => {
+    dragged = itemAt(target)
+  })
+  tree.addEventListener('dragover', (event) => {
+    const target = itemAt(event.target)
+    const isPossible = dragged && target && !dragged.contains(target) && target.dataset.id !== dragged.dataset.parent
+    mark(isPossible ? target : null)
+    if (isPossible) event.preventDefault()
+  })
+  tree.addEventListener('dragleave', ({ relatedTarget }) => {
+    if (!itemAt(relatedTarget)) mark(null)
+  })
+  tree.addEventListener('drop', (event) => {
+    const [item, target] = [dragged, over]
+    if (!item || !target) return
+    event.preventDefault()
+    void import('./tree-move.ts').then(({ move }) => move(tree, item, target, (id) => redraw(tree, id)))
+  })
+  document.addEventListener('dragend', () => {
+    mark(null)
+    dragged = null
+  })
 }
 
 /** Shows the tree as it is now, with the level below a node open. */
@@ -118,11 +148,10 @@ function itemFor(parent: HTMLElement, { id, title, num_children }: Node): HTMLEl
   const row = parent.querySelector('.row')?.cloneNode(true)
   if (!(row instanceof HTMLElement)) return item
   const link = row.querySelector<HTMLAnchorElement>('.t')
-  const name = link?.firstElementChild
-  if (!link || !name) return item
+  if (!link) return item
   link.href = pathOf(id)
   link.removeAttribute('aria-current')
-  name.textContent = title
+  link.textContent = title
   row.querySelector('.move')?.remove()
   const add = row.querySelector<HTMLAnchorElement>('.add')
   if (add) {
@@ -165,6 +194,10 @@ function press(tree: HTMLElement, event: KeyboardEvent): void {
   else return
   event.preventDefault()
   if (key !== ' ') next?.focus()
+}
+
+function itemAt(target: EventTarget | null): HTMLElement | null {
+  return target instanceof Node ? itemOf(target instanceof Element ? target : target.parentElement) : null
 }
 
 function itemOf(element: Element | null): HTMLElement | null {
