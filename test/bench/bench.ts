@@ -24,6 +24,7 @@ import { benchRequests } from './requests.ts'
 import { benchReviews } from './reviews.ts'
 import { benchSearch } from './search-scale.ts'
 import { benchStored } from './stored.ts'
+import { benchTree } from './tree.ts'
 
 /** Sections over the two histories. The sections below them begin with an empty folder. */
 const overTwo = {
@@ -40,6 +41,7 @@ const others = {
   clones: benchClones,
   graph: benchGraph,
   map: benchMap,
+  tree: benchTree,
   search: benchSearch,
   growth: benchGrowth,
   metrics: benchMetrics,
