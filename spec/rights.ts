@@ -47,6 +47,7 @@ export const rights = {
   getNode: { authorization: 'optional', token: 'read' },
   updateNode: { authorization: 'required', token: 'write' },
   deleteNode: { authorization: 'required', token: 'write' },
+  getPath: { authorization: 'optional', token: 'read' },
   copyNode: { authorization: 'required', token: 'write' },
   listTrash: { authorization: 'required', token: 'read' },
   restoreNode: { authorization: 'required', token: 'write' },

@@ -1008,6 +1008,39 @@ export interface paths {
         patch: operations["updateNode"];
         trace?: never;
     };
+    "/orgs/{org_id}/nodes/{node_id}/path": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                node_id: components["parameters"]["node_id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Read the path to a node
+         * @description The ancestors of the node from a root of the tree to its parent, on `main`. The path follows the first of the
+         *     node's `parents`, then the first one of that node, and so on. A root has an empty path. A token of one node gets
+         *     an empty path, which is `truncated` if the node has parents.
+         */
+        get: operations["getPath"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/orgs/{org_id}/nodes/{node_id}/copy": {
         parameters: {
             query?: never;
@@ -4257,6 +4290,19 @@ export interface components {
             offset: components["schemas"]["PageOffset"];
             /** @description The place where the next page begins. Absent on the last page. */
             next?: components["schemas"]["TreeCursor"];
+        };
+        /** @description The ancestors of a node in the tree. */
+        TreePath: {
+            /** @description The nodes from the top to the parent. At most 32, those nearest to the node. */
+            nodes: components["schemas"]["PathNode"][];
+            /** @description True if further ancestors are left out. */
+            truncated: boolean;
+        };
+        /** @description A node of a path. */
+        PathNode: {
+            id: components["schemas"]["Uuid"];
+            /** @description The title of the node. */
+            title: string;
         };
         /**
          * @description A place in a level of the tree, for `after`. Its content may change between versions.
@@ -8671,6 +8717,52 @@ export interface operations {
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getPath: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                node_id: components["parameters"]["node_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The path. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TreePath"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found`, `node_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             417: components["responses"]["ExpectationFailed"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];

@@ -82,6 +82,33 @@ export async function findPlace(db: IndexDb, at: LevelAt, nodeId: string): Promi
   return rows[0]
 }
 
+/** Parents among which a path chooses: those in the details of a node. */
+const firstParents = 200
+
+/** Lists the ancestors along each first parent, from the node's parent upwards. In a cyclic graph, they repeat. */
+export async function listFirstAncestors(
+  db: IndexDb,
+  orgId: string,
+  nodeId: string,
+  limit: number,
+): Promise<Pick<PlacedNode, 'id' | 'title'>[]> {
+  const { rows } = await sql<Pick<PlacedNode, 'id' | 'title'>>`
+    with recursive above (id, depth) as (
+      select ${nodeId}, 0
+      union all
+      select (
+        select first.id from (
+          select node.id, node.title_key from edge cross join node on node.id = edge.source and +node.org_id = ${orgId}
+          where edge.target = above.id and edge.edge_type = 'parent_child'
+          order by edge.source limit ${sql.lit(firstParents)}) as first
+        order by first.title_key, first.id limit 1), depth + 1
+      from above where id is not null and depth < ${sql.lit(limit)})
+    select node.id, node.title from above cross join node on node.id = above.id where depth > 0 order by depth`.execute(
+    db,
+  )
+  return rows
+}
+
 /** Rows per statement, which takes about 5 ms. */
 const rowsAtOnce = 2_000
 

@@ -10,7 +10,7 @@ import { readLinks } from '../domain/nodes/links.ts'
 import { createNode } from '../domain/nodes/node-creation.ts'
 import * as nodes from '../domain/nodes/nodes.ts'
 import { listTrash, restoreNode } from '../domain/nodes/trash.ts'
-import { listTree } from '../domain/nodes/tree.ts'
+import { listTree, readPath } from '../domain/nodes/tree.ts'
 import type { HandlersOf } from '../http/contract/operations.ts'
 import { created } from '../http/responses/responses.ts'
 import { connectionAt, nodeAt, orgAt, parentAt } from './path-params.ts'
@@ -29,6 +29,7 @@ export const nodeRoutes: HandlersOf<
   | 'deleteNode'
   | 'listTrash'
   | 'restoreNode'
+  | 'getPath'
   | 'putParent'
   | 'removeParent'
   | 'listConnections'
@@ -60,6 +61,7 @@ export const nodeRoutes: HandlersOf<
   listTrash: (deps, actor, { path, query }) => listTrash(deps, actor, orgAt(path), query),
   restoreNode: async (deps, actor, { path, body, base }) =>
     withCloneUrl(await restoreNode(deps, actor, nodeAt(path), body ?? {}), base),
+  getPath: (deps, actor, { path }) => readPath(deps, actor, nodeAt(path)),
   putParent: async (deps, actor, { path, body, base }) =>
     withCloneUrl(await edges.putParent(deps, actor, parentAt(path), body ?? {}), base),
   removeParent: (deps, actor, { path, query }) => edges.removeParent(deps, actor, parentAt(path), query),

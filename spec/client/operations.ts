@@ -47,6 +47,7 @@ export const operations = {
   getNode: 'GET /orgs/{org_id}/nodes/{node_id}',
   updateNode: 'PATCH /orgs/{org_id}/nodes/{node_id}',
   deleteNode: 'DELETE /orgs/{org_id}/nodes/{node_id}',
+  getPath: 'GET /orgs/{org_id}/nodes/{node_id}/path',
   copyNode: 'POST /orgs/{org_id}/nodes/{node_id}/copy',
   listTrash: 'GET /orgs/{org_id}/trash',
   restoreNode: 'POST /orgs/{org_id}/trash/{node_id}/restore',

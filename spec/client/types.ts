@@ -1016,6 +1016,19 @@ export interface components {
             /** @description The place where the next page begins. Absent on the last page. */
             readonly next?: components["schemas"]["TreeCursor"];
         };
+        /** @description The ancestors of a node in the tree. */
+        readonly TreePath: {
+            /** @description The nodes from the top to the parent. At most 32, those nearest to the node. */
+            readonly nodes: readonly components["schemas"]["PathNode"][];
+            /** @description True if further ancestors are left out. */
+            readonly truncated: boolean;
+        };
+        /** @description A node of a path. */
+        readonly PathNode: {
+            readonly id: components["schemas"]["Uuid"];
+            /** @description The title of the node. */
+            readonly title: string;
+        };
         /** @description A place in a level of the tree, for `after`. Its content may change between versions. */
         readonly TreeCursor: string;
         /** @description A tag of the organisation's nodes. */
@@ -4173,6 +4186,32 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["NodeDetails"];
+                };
+            };
+        };
+    };
+    readonly getPath: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
+                readonly node_id: components["parameters"]["node_id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The path. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["TreePath"];
                 };
             };
         };

@@ -7,7 +7,7 @@ import { titleKey } from '../../index/derived/title-order.ts'
 import { grove as command } from '../support/command.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
-import { type Answer, type PersonClient, signUp } from '../support/people.ts'
+import { type Answer, type Client, client, type PersonClient, signUp } from '../support/people.ts'
 
 interface Shown {
   readonly id: string
@@ -218,6 +218,34 @@ describe('levels of the tree', () => {
       `q=${'x'.repeat(201)}`,
     ])
       expect((await ann.get(`${at()}/tree?${query}`)).status, query).to.equal(422)
+  })
+
+  it('lead to a node along each first parent, from the top', async () => {
+    const path = async (id: string, reader: Client = ann) =>
+      (await reader.get(`${at()}/nodes/${id}/path`).then(expecting(200))).body
+    const [top = '', b = ''] = await add(['Top', 'B'])
+    const [a = ''] = await add(['a'], [top])
+    const [child = ''] = await add(['Child'], [b, a])
+    expect(await path(top)).to.deep.equal({ nodes: [], truncated: false })
+    const nodes = [
+      { id: top, title: 'Top' },
+      { id: a, title: 'a' },
+    ]
+    expect(await path(child)).to.deep.equal({ nodes, truncated: false })
+    const bound = { name: 'One node', access: 'read', org_id: ann.org, node_id: child }
+    const { token } = (await ann.post('/auth/tokens', bound).then(expecting(201))).body
+    expect(await path(child, client(grove, token))).to.deep.equal({ nodes: [], truncated: true })
+    await ann.delete(`${at()}/nodes/${a}`).then(expecting(204))
+    expect(await path(child)).to.deep.equal({ nodes: [{ id: b, title: 'B' }], truncated: false })
+    let last = child
+    for (let depth = 1; depth <= 33; depth++) [last = ''] = await add([`Depth ${depth}`], [last])
+    const long = await path(last)
+    expect([long.truncated, long.nodes.length, long.nodes[0].title, long.nodes.at(-1).title]).to.deep.equal([
+      true,
+      32,
+      'Depth 1',
+      'Depth 32',
+    ])
   })
 
   it('have the children of a deleted node as roots, however many there are', async () => {

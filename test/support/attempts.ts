@@ -232,6 +232,7 @@ export const table: Readonly<Record<keyof operations, Row>> = {
   listTree: { need: 'public', attempt: () => ({}) },
   listOrgTags: { need: 'public', attempt: () => ({}) },
   getNode: { need: 'public', attempt: onNode },
+  getPath: { need: 'public', attempt: onNode },
   updateNode: {
     need: 'editor',
     attempt: async (world) => ({ params: { node_id: await makeNode(world) }, body: { title: 'Dolphins' } }),

@@ -40,6 +40,7 @@ export async function everythingIn(
 
   const readNode = async (at: string) => {
     await ask(at)
+    await ask(`${at}/path`)
     await list(`${at}/tags`, 'tags')
     await ask(`${at}/backlinks?limit=50`)
     const branches = await list(`${at}/branches`, 'branches')

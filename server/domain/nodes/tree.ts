@@ -8,6 +8,7 @@ import {
   countUpTo,
   findPlace,
   type LevelAt,
+  listFirstAncestors,
   listLevel,
   type Place,
   type PlacedNode,
@@ -15,10 +16,10 @@ import {
 } from '../../../index/derived/tree-queries.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
-import { authorizeOrg } from '../access.ts'
+import { authorizeNode, authorizeOrg } from '../access.ts'
 import type { Actor } from '../actor.ts'
 import { type Page, pageOf } from '../pagination.ts'
-import type { OrgAt } from '../targets.ts'
+import type { NodeAt, OrgAt } from '../targets.ts'
 
 interface TreeQuery extends Page {
   /** The parent; undefined: the nodes without a parent. */
@@ -73,6 +74,23 @@ export async function listTree(deps: Deps, actor: Actor, at: OrgAt, query: TreeQ
     ...pageOf({ limit, offset: part.offset }, part.total),
     ...(last && { next: cursorOf(last) }),
   }
+}
+
+/** Maximum ancestors of a path. */
+const longestPath = 32
+
+/**
+ * Reads the ancestors of a node from the top, along each first parent.
+ *
+ * @throws AppError as authorizeNode
+ */
+export async function readPath(deps: Deps, actor: Actor, at: NodeAt) {
+  const { onlyNode } = await authorizeNode(deps, actor, at, 'public')
+  const above = await listFirstAncestors(deps.index.read, at.orgId, at.nodeId, longestPath + 1)
+  if (onlyNode !== undefined) return { nodes: [], truncated: above.length > 0 }
+  const seen = new Set([at.nodeId])
+  const distinct = above.filter(({ id }) => !seen.has(id) && seen.add(id))
+  return { nodes: distinct.slice(0, longestPath).reverse(), truncated: distinct.length > longestPath }
 }
 
 function requireOnePlace({ q, offset, after, around }: TreeQuery): void {

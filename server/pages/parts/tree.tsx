@@ -119,21 +119,15 @@ function unlessMissing(error: unknown): undefined {
   throw error
 }
 
+/** Reads the ancestors that are shown, from the top. */
 async function pathTo(
   api: Api,
   org: string,
   node: Pick<Current, 'id' | 'parents'>,
 ): Promise<{ readonly path: readonly Named[]; readonly isCut: boolean }> {
-  const path: Named[] = []
-  const seen = new Set([node.id])
-  let [parent] = node.parents
-  while (parent && !seen.has(parent.id) && path.length < deepest) {
-    seen.add(parent.id)
-    path.unshift({ id: parent.id, title: parent.title })
-    const { parents } = await api.getNode({ path: { org_id: org, node_id: parent.id } })
-    parent = parents[0]
-  }
-  return { path, isCut: parent !== undefined }
+  if (node.parents.length === 0) return { path: [], isCut: false }
+  const { nodes, truncated } = await api.getPath({ path: { org_id: org, node_id: node.id } })
+  return { path: nodes.slice(-deepest), isCut: truncated || nodes.length > deepest }
 }
 
 interface TreeProps {
@@ -205,8 +199,8 @@ function Item({ node, parent, ...props }: TreeProps & { readonly node: TreeNode;
             <Icon name="right" size={14} />
           </a>
         )}
-        <a class="t" href={urls.node(org, id)} aria-current={isCurrent ? 'page' : undefined}>
-          <span dir="auto">{title}</span>
+        <a class="t" dir="auto" href={urls.node(org, id)} aria-current={isCurrent ? 'page' : undefined}>
+          {title}
         </a>
         {num_children > 0 && <span class="n">{num_children.toLocaleString('en')}</span>}
         <Acts {...props} node={node} isCurrent={isCurrent} />
