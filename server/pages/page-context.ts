@@ -65,8 +65,6 @@ export interface Page {
   readonly status?: number
   readonly head: Head
   readonly place: PagePlace
-  /** True if a script shows pictures that the user has chosen, before they are sent. */
-  readonly showsChosenFiles?: true
   /** All data that the page shows, for its ETag. The same facts make the same page. */
   readonly facts: unknown
   /** Runs before `body`. Both run only if the browser does not have the page yet. */

@@ -15,9 +15,6 @@ const policy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; media-src 'self'; font-src 'self'; " +
   "connect-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
-/** Also allows pictures that the user has chosen. */
-const policyWithChosen = policy.replace("img-src 'self'", "img-src 'self' blob:")
-
 /** The size in bytes at which compression pays off. */
 const compressedFrom = 1_024
 
@@ -41,8 +38,7 @@ export async function sendResult(req: Request, res: Response, visit: PageContext
 }
 
 async function sendPage(req: Request, res: Response, visit: PageContext, page: Page): Promise<void> {
-  const { status = 200, showsChosenFiles } = page
-  if (showsChosenFiles) res.set('Content-Security-Policy', policyWithChosen)
+  const { status = 200 } = page
   if (status === 200) {
     res.set('ETag', tagOf(visit, page))
     if (sendUnchanged(req, res)) return

@@ -74,15 +74,6 @@ describe('files and views of the editor', () => {
     expect(faults).to.deep.equal([])
   })
 
-  it('allow such pictures only on pages of the editor', async () => {
-    const node = await make()
-    const policyOf = async (path: string) =>
-      (await visitor.page.goto(grove.url + path))?.headers()['content-security-policy'] ?? ''
-    for (const path of [`/o/${org}/n/${node}/edit`, `/o/${org}/new`])
-      expect(await policyOf(path)).to.include("img-src 'self' blob:; ")
-    for (const path of [`/o/${org}/n/${node}`, `/o/${org}`, '/']) expect(await policyOf(path)).to.not.include('blob:')
-  })
-
   it('say that a file is too large, until the next one is attached', async () => {
     const { page } = visitor
     await edit(await make())
@@ -131,7 +122,7 @@ describe('files and views of the editor', () => {
       (count) => document.querySelectorAll('[data-preview] img').length === count,
       names.length,
     )
-    expect(await preview(page).locator('a, [onerror]').count()).to.equal(0)
+    expect(await preview(page).locator('a:not(.picture), [onerror]').count()).to.equal(0)
     await press('Save')
     await reached(page, 'Whales')
     await page.waitForFunction(
@@ -212,10 +203,11 @@ describe('files and views of the editor', () => {
       await signIn(writer)
       await writer.open(`/o/${org}/new`)
       await writer.page.locator('input[name=title]:focus').waitFor()
-      await writer.page.keyboard.type('Orcas')
+      const title = javaScriptEnabled ? 'Orcas' : 'Belugas'
+      await writer.page.keyboard.type(title)
       if (javaScriptEnabled) await writer.page.getByPlaceholder('Create Orcas').waitFor()
       await writer.page.keyboard.press('Enter')
-      await reached(writer.page, 'Orcas')
+      await reached(writer.page, title)
       await writer.context.close()
     })
 })

@@ -83,7 +83,7 @@ describe('tags and properties in the editor', () => {
         await page.getByLabel('Title').fill('Great whales')
         await save(visitor)
         // Somebody has changed the page. Its tags are taken over.
-        await page.getByRole('heading', { name: 'This node has changed' }).waitFor()
+        await page.getByRole('heading', { name: 'This page has changed' }).waitFor()
         expect(await page.locator('[name=tags]').inputValue()).to.equal('by another')
         await save(visitor)
         await reached(page, 'Great whales')
@@ -110,11 +110,11 @@ describe('tags and properties in the editor', () => {
       it('are given to a new page', async () => {
         const { page } = visitor
         await open(visitor, `/o/${org}/new`)
-        await page.getByLabel('Title').fill('Orcas')
+        await page.getByLabel('Title').fill(isScripted ? 'Orcas' : 'Belugas')
         await page.getByLabel('Tags', { exact: true }).fill('sea')
         await page.getByLabel('Description', { exact: true }).fill('Black and white.')
         await save(visitor)
-        await reached(page, 'Orcas')
+        await reached(page, isScripted ? 'Orcas' : 'Belugas')
         const node = new URL(page.url()).pathname.split('/')[4] ?? ''
         const { tags, properties: given } = await read(node)
         expect({ tags, given }).to.deep.equal({ tags: ['sea'], given: { description: 'Black and white.' } })

@@ -68,7 +68,8 @@ describe('the editor', () => {
       ['Krill', 'Small.'],
       ['Whales', 'They eat [[kr'],
     ] as const) {
-      await page.getByRole('link', { name: title === 'Krill' ? 'Write the first page' : 'New page' }).waitFor()
+      const name = title === 'Krill' ? 'Write the first page' : 'New page'
+      await page.getByRole('link', { name, exact: true }).waitFor()
       await page.waitForLoadState()
       await keyboard.press('n')
       await reached(page, 'New page')

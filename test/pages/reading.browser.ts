@@ -77,7 +77,7 @@ describe('pages to read', () => {
     expect(
       await page
         .getByRole('navigation', { name: 'Contents' })
-        .getByRole('link', { name: 'Whales' })
+        .getByRole('link', { name: 'Whales', exact: true })
         .getAttribute('aria-current'),
     ).to.equal('page')
     expect(faults).to.deep.equal([])
@@ -211,20 +211,20 @@ describe('pages to read', () => {
       return Number(answer.headers.get('content-length'))
     }
     const assets: Record<string, string> = JSON.parse(await readFile('dist/assets/assets.json', 'utf8'))
-    // Only the welcome of visitors has the pictures.
-    const names = Object.values(assets).filter((name) => !name.endsWith('.webp'))
+    // Other pages have the pictures, the diagrams and the import.
+    const names = Object.values(assets).filter((name) => !/\.webp$|^(diagram|import)/.test(name))
     const shared = await Promise.all(names.map((name) => sizeOf(`/assets/${name}`)))
     const sum = shared.reduce((total, size) => total + size, 0)
     expect(Math.min(...shared)).to.be.above(0)
     expect((await sizeOf(`/o/${org}/n/${whales}`)) + sum, 'a node, with all fonts').to.be.below(170_000)
     const { body } = await client(grove).get('/', { accept: 'text/html' })
     const scripts = [...String(body).matchAll(/src="(\/assets\/[^"]+\.js)"/g)].map(([, src = '']) => src)
-    expect(scripts).to.have.length(2)
+    expect(scripts).to.have.length(3)
     const sizes = await Promise.all(scripts.map(sizeOf))
     expect(
       sizes.reduce((total, size) => total + size, 0),
       'scripts of every page',
-    ).to.be.below(1_536)
+    ).to.be.below(2_304)
   })
 
   it('are missing where an address cannot be one', async () => {

@@ -22,7 +22,7 @@ describe('in a browser', () => {
       /** Waits for the editor, whose script takes the place of the field. */
       const edit = async ({ page, open }: Awaited<ReturnType<typeof visitor>>, id: string) => {
         await open(`/o/${ann.org}/n/${id}/edit`)
-        await page.locator(javaScriptEnabled ? '.cm-content' : 'textarea').waitFor()
+        await page.locator(javaScriptEnabled ? '.cm-content' : 'textarea[name=text]').waitFor()
       }
 
       it('a new title is written in the texts that are ticked', async () => {
@@ -59,7 +59,7 @@ describe('in a browser', () => {
         const visit = await visitor()
         const { page, open, faults } = visit
         await open(`/o/${ann.org}/new`)
-        await page.locator(javaScriptEnabled ? '.cm-content' : 'textarea').waitFor()
+        await page.locator(javaScriptEnabled ? '.cm-content' : 'textarea[name=text]').waitFor()
         await page.getByLabel('Title', { exact: true }).fill(title)
         await page.getByRole('button', { name: 'Save' }).click()
         const link = page.getByRole('link', { name: title, exact: true })

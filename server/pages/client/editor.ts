@@ -231,6 +231,7 @@ class Editor {
       if (question) {
         form.sending(false)
         form.say(question)
+        this.isSending = false
         return
       }
       const to = await this.perform(act, edit)

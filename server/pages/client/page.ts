@@ -12,7 +12,6 @@ function open<E extends Element>(selector: string, work: (found: E) => unknown):
 
 open<HTMLFormElement>('form[data-editor]', (form) => import('./editor.ts').then((m) => m.openEditor(form)))
 open<HTMLFormElement>('form[data-invited]', (form) => import('./invitation.ts').then((m) => m.takeInvitation(form)))
-open('time', () => import('./times.ts').then((m) => m.showTimes()))
 open<HTMLButtonElement>('button[data-copy]', (button) => import('./copy.ts').then((m) => m.copyBy(button)))
 open<HTMLElement>('[data-discussion]', (talk) => import('./review.ts').then((m) => m.openTalk(talk)))
 open<HTMLElement>('[data-map]', (map) => import('./map.ts').then((m) => m.showMap(map)))

@@ -12,13 +12,11 @@ const oneDay = 24 * hour
 /** Days for which a time is shown as a distance. */
 const recentDays = 7
 
-/** Shows all times of the page, and keeps the distances up to date. */
-export function showTimes(): void {
-  for (const days of document.querySelectorAll('[data-days]')) groupByDay(days)
-  showAll()
-  setInterval(showAll, minute)
-  document.addEventListener('visibilitychange', showAll)
-}
+// The browser runs this before it paints, so that nothing moves.
+for (const days of document.querySelectorAll('[data-days]')) groupByDay(days)
+showAll()
+setInterval(showAll, minute)
+document.addEventListener('visibilitychange', showAll)
 
 function showAll(): void {
   if (document.hidden) return

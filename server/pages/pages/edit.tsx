@@ -128,7 +128,7 @@ function editPage(visit: PageContext, at: AtNode, { source, written, problem, wa
     ...{ 'data-lines': hasDosLines(source.text) ? 'dos' : 'unix', 'data-draft': `${person?.id} ${node.id}` },
   }
   return {
-    ...{ kind: 'page', status, showsChosenFiles: true, facts: { at, source, written, problem, ways } },
+    ...{ kind: 'page', status, facts: { at, source, written, problem, ways } },
     place: { org, crumb: node.title },
     head: { title: `Edit ${node.title} · ${org.name}`, noIndex: true },
     body: () => (

@@ -118,7 +118,6 @@ function newPage(visit: PageContext, beginning: Beginning, making: Making): Page
     ...{
       kind: 'page',
       status,
-      showsChosenFiles: true,
       facts: { beginning, id, written, existing, problem },
       place: { org, crumb: 'New page' },
     },

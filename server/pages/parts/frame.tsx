@@ -60,6 +60,7 @@ function HeadOf({
       <link rel="stylesheet" href={asset('style.css')} />
       <script src={asset('theme.js')} />
       <script type="module" src={asset('page.js')} />
+      <script type="module" src={asset('times.js')} {...beforePaint} />
       {script && <script type="module" src={asset(script)} />}
       {hasSide && <script type="module" src={asset('tree.js')} {...beforePaint} />}
       {refresh && (
@@ -72,7 +73,7 @@ function HeadOf({
   )
 }
 
-/** Lets the script scroll the tree before the first paint. Browsers without this attribute run it afterwards. */
+/** Lets a script scroll the tree and show times before the first paint. Other browsers run it afterwards. */
 const beforePaint = { blocking: 'render' }
 
 const serif = 'source-serif-4-latin-wght-normal.woff2'
