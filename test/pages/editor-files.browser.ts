@@ -3,7 +3,7 @@
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
 import { made } from '../support/cast.ts'
-import { ann, expectSound, grove, newVisitor, reached, signIn, useScene, type Visitor } from './scene.ts'
+import { ann, expectSound, newVisitor, reached, signIn, useScene, type Visitor } from './scene.ts'
 
 /** A PNG of one pixel. */
 const pixel = [
