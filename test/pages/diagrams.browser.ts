@@ -49,7 +49,9 @@ describe('diagrams', () => {
       const image = figure.locator('.drawing img')
       const isDrawn = (await image.count()) > 0
       if (isDrawn)
-        await page.waitForFunction('[...document.querySelectorAll(".drawing img")].every((one) => one.complete)')
+        await page.waitForFunction(() =>
+          [...document.querySelectorAll<HTMLImageElement>('.drawing img')].every((one) => one.complete),
+        )
       found.push({
         label: isDrawn ? await image.getAttribute('alt') : null,
         error: isDrawn ? null : await figure.locator('.why').textContent(),

@@ -216,7 +216,7 @@ describe('pages to read', () => {
     const shared = await Promise.all(names.map((name) => sizeOf(`/assets/${name}`)))
     const sum = shared.reduce((total, size) => total + size, 0)
     expect(Math.min(...shared)).to.be.above(0)
-    expect((await sizeOf(`/o/${org}/n/${whales}`)) + sum, 'a node, with all fonts').to.be.below(170_000)
+    expect((await sizeOf(`/o/${org}/n/${whales}`)) + sum, 'a node, with all fonts').to.be.below(180_000)
     const { body } = await client(grove).get('/', { accept: 'text/html' })
     const scripts = [...String(body).matchAll(/src="(\/assets\/[^"]+\.js)"/g)].map(([, src = '']) => src)
     expect(scripts).to.have.length(3)

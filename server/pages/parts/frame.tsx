@@ -56,7 +56,9 @@ function HeadOf({
         <link rel="alternate" {...one} />
       ))}
       <link rel="icon" href={asset('leaf.svg')} />
-      <link rel="preload" href={asset(serif)} as="font" type="font/woff2" crossorigin="anonymous" />
+      {fonts.map((font) => (
+        <link rel="preload" href={asset(font)} as="font" type="font/woff2" crossorigin="anonymous" />
+      ))}
       <link rel="stylesheet" href={asset('style.css')} />
       <script src={asset('theme.js')} />
       <script type="module" src={asset('page.js')} />
@@ -76,7 +78,8 @@ function HeadOf({
 /** Lets a script scroll the tree and show times before the first paint. Other browsers run it afterwards. */
 const beforePaint = { blocking: 'render' }
 
-const serif = 'source-serif-4-latin-wght-normal.woff2'
+/** The fonts of every page. A font that comes after the first paint moves the words. */
+const fonts = ['inter-latin-wght-normal.woff2', 'source-serif-4-latin-wght-normal.woff2'] as const
 
 /** Serialises JSON-LD so that it is safe inside a script element. */
 function asData(data: object): string {
