@@ -6,6 +6,7 @@ import { updateRefs } from '../../../gitstore/refs/ref-transaction.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Repo } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../base/deps.ts'
+import { AppError } from '../../base/errors.ts'
 import type { Person } from '../actor.ts'
 import { signature } from '../format/signatures.ts'
 import { deletionRef, ledgerRef } from '../layout.ts'
@@ -31,7 +32,9 @@ export async function recordDeletion(
     const to = await draft.commit({ tree, parents: [ledger], author: person, committer: person, message })
     return { moves: [{ ...name, to }], value: undefined, save: draft.save }
   }).catch((error: unknown) => {
-    if (!isDamage(error)) throw error
+    // If a lease ended, the deletion itself reports the unknown outcome.
+    const isUnknown = error instanceof AppError && error.code === 'outcome_unknown'
+    if (!isUnknown && !isDamage(error)) throw error
   })
 }
 
