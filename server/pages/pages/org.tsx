@@ -10,6 +10,7 @@ import { OrgTabs } from '../parts/org-tabs.tsx'
 import { ChangeGroups, type Group, groupChanges, isAlike, longestPause } from '../parts/recent-changes.tsx'
 import { mayWrite } from '../parts/rights.ts'
 import { aRole } from '../parts/roles.tsx'
+import { WordsForm } from '../parts/search-form.tsx'
 import { countOf, mostDots, type SmallMapFacts } from '../parts/small-map.tsx'
 import { readTree, TreeSide } from '../parts/tree.tsx'
 import type { Urls } from '../urls.ts'
@@ -212,22 +213,7 @@ function Hero({ urls, org, nodes }: { readonly urls: Urls; readonly org: Org; re
 function BigSearch({ urls, org }: { readonly urls: Urls; readonly org: Org }) {
   return (
     <search class="search big">
-      <form class="bigfind" action={urls.find(org.id)} data-search>
-        <button type="submit" aria-label="Search">
-          <Icon name="search" size={20} />
-        </button>
-        <label class="vh" for="q">
-          Search {org.name}
-        </label>
-        <input
-          id="q"
-          type="search"
-          name="q"
-          placeholder="Search titles and texts"
-          autocomplete="off"
-          maxLength={1000}
-        />
-      </form>
+      <WordsForm urls={urls} org={org} />
     </search>
   )
 }

@@ -46,6 +46,38 @@ export function searchUrl(urls: Urls, org: string, { words, under, tag, since }:
   return `${urls.find(org)}?${new URLSearchParams(fields.map(([name, value]) => [name, value ?? '']))}`
 }
 
+interface WordsFormProps {
+  readonly urls: Urls
+  readonly org: Org
+  readonly words?: string
+  readonly id?: string
+  readonly hasFocus?: boolean
+}
+
+/** The large field for the words of a search. */
+export function WordsForm({ urls, org, words, id, hasFocus }: WordsFormProps) {
+  return (
+    <form class="bigfind" id={id} action={urls.find(org.id)} data-search>
+      <button type="submit" aria-label="Search">
+        <Icon name="search" size={20} />
+      </button>
+      <label class="vh" for="q">
+        Search {org.name}
+      </label>
+      <input
+        id="q"
+        type="search"
+        name="q"
+        value={words}
+        placeholder="Search titles and texts"
+        autocomplete="off"
+        maxLength={longest.query}
+        autofocus={hasFocus}
+      />
+    </form>
+  )
+}
+
 interface SearchFormProps {
   readonly urls: Urls
   readonly org: Org
@@ -59,24 +91,7 @@ export function SearchForm({ urls, org, asked, places, tags }: SearchFormProps) 
   return (
     <search class="find-form">
       <div class="search here">
-        <form class="bigfind" id="find" action={urls.find(org.id)} data-search>
-          <button type="submit" aria-label="Search">
-            <Icon name="search" size={20} />
-          </button>
-          <label class="vh" for="q">
-            Search {org.name}
-          </label>
-          <input
-            id="q"
-            type="search"
-            name="q"
-            value={words}
-            placeholder="Search titles and texts"
-            autocomplete="off"
-            maxLength={longest.query}
-            autofocus={words === '' && !hasFilter(asked)}
-          />
-        </form>
+        <WordsForm {...{ urls, org, words }} id="find" hasFocus={words === '' && !hasFilter(asked)} />
       </div>
       <div class="filters">
         <label>

@@ -42,12 +42,12 @@ interface Node {
 const doubling = /\\(?:math)?llap(?![A-Za-z])|\\cancelto(?![A-Za-z])|\\equilibrium(?:Left|Right)(?![A-Za-z])/g
 const mostDoubling = 4
 
-/** What temml exports. Its types give the function another name. */
+/** The exports of temml that draw a formula. Its types do not have them under these names. */
 interface Library {
   readonly __renderToMathMLTree: (tex: string, settings: object) => Node
   readonly ParseError: new (...given: never[]) => Error
 }
-const { __renderToMathMLTree: treeOf, ParseError } = temml as unknown as Library
+const { __renderToMathMLTree: treeOf, ParseError } = temml as unknown as Library // its types omit both
 
 /** Draws a formula. If that fails, `problem` says why. @param isDisplay on its own line */
 export function formula(tex: string, isDisplay: boolean): Drawn {
