@@ -1,6 +1,6 @@
 /** Archives to import, and imports in each state. */
 
-import { request } from 'node:http'
+import { type ClientRequest, request } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 import { ZipFile } from 'yazl'
 import type { components } from '../../spec/types.ts'
@@ -41,7 +41,13 @@ export async function ended(who: Client, org: string, id: string): Promise<Impor
   return found
 }
 
+/** Archives that are being sent and never arrive completely, by organisation. */
+const halfSent = new Map<string, ClientRequest>()
+
+/** Breaks off a half-sent archive, whose import would otherwise wait a minute for the rest. Waits for all imports. */
 export async function untilImportsEnd(who: Client, org: string): Promise<void> {
+  halfSent.get(org)?.destroy()
+  halfSent.delete(org)
   await until(async () => {
     const { imports } = (await who.get(`/orgs/${org}/imports`)).body
     return imports.every(({ state }: Import) => state !== 'queued' && state !== 'running')
@@ -54,7 +60,7 @@ export async function makeImport(who: Client, org: string): Promise<string> {
   return (await imported(who, org, await zipOf({ 'krill.md': '# Krill\n' }))).id
 }
 
-/** Returns the id of an import whose archive never arrives completely. It is queued until it is cancelled. */
+/** Returns the id of an import whose archive never arrives completely. It is queued until the next one begins. */
 export async function makeHalfSentImport({ url }: { readonly url: string }, who: Client, org: string): Promise<string> {
   await untilImportsEnd(who, org)
   // The session of a client that has changed its password is over.
@@ -66,6 +72,7 @@ export async function makeHalfSentImport({ url }: { readonly url: string }, who:
   sending.on('error', () => {})
   sending.on('response', (answer) => answer.resume())
   sending.write('PK')
+  halfSent.set(org, sending)
   let id: string | undefined
   await until(async () => {
     const { imports } = (await who.get(`/orgs/${org}/imports`)).body
