@@ -42,6 +42,7 @@ export const rights = {
   listChanges: { authorization: 'optional', token: 'read' },
   listTree: { authorization: 'optional', token: 'read' },
   listOrgTags: { authorization: 'optional', token: 'read' },
+  listTaggedNodes: { authorization: 'optional', token: 'read' },
   createNodes: { authorization: 'required', token: 'write' },
   putNodes: { authorization: 'required', token: 'write' },
   getNode: { authorization: 'optional', token: 'read' },

@@ -901,10 +901,43 @@ export interface paths {
          *     `main`, each with the number of nodes that have it. These are not Git tags. Sorted by `num_nodes`, highest first,
          *     then `name`.
          *
+         *     A slash between two other characters nests a tag: `math/algebra` is below `math`. Tags nest up to eight levels.
+         *     `num_nodes_within` counts each node once that has the tag or one below it. With `order=name`, tags are sorted as
+         *     the titles of the tree, each before those below it. That list also has the tags above others that no node has,
+         *     with 0 as `num_nodes`.
+         *
          *     Tags that differ in case are different, as in `tag` of the list of nodes and `scope.tags` of a search. `tag:name` in a
          *     query ignores case. The first 100,000 tags are listed, and `total` counts these.
          */
         get: operations["listOrgTags"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/tags/nodes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List the nodes with a tag
+         * @description Available to members, and to anyone if the organisation is published. Lists the nodes whose `main` has this tag or
+         *     one below it, in the order of the tree: by title, then by `id`. With `exact=true`, only nodes with the tag itself
+         *     are listed. An unknown tag gives an empty list.
+         */
+        get: operations["listTaggedNodes"];
         put?: never;
         post?: never;
         delete?: never;
@@ -4315,6 +4348,32 @@ export interface components {
             name: string;
             /** @description Number of nodes with this tag. */
             num_nodes: number;
+            /** @description Number of nodes with this tag or one below it. */
+            num_nodes_within: number;
+        };
+        /** @description A node with a tag. */
+        TaggedNode: {
+            id: components["schemas"]["Uuid"];
+            /** @description The title of the node. */
+            title: string;
+            /** @description The title as a part of a URL. */
+            slug: string;
+            /** @description All tags of the node. */
+            tags: string[];
+            /** @description When `main` last changed. */
+            updated_at: components["schemas"]["UtcTime"];
+        };
+        /** @description A page of the nodes with a tag. */
+        TaggedNodePage: {
+            /** @description The nodes of this page. */
+            nodes: components["schemas"]["TaggedNode"][];
+            total: components["schemas"]["Total"];
+            limit: components["schemas"]["PageLimit"];
+            offset: components["schemas"]["PageOffset"];
+            /** @description Number of nodes with this tag. */
+            num_nodes: number;
+            /** @description Number of nodes with this tag or one below it. */
+            num_nodes_within: number;
         };
         /** @description A page of the tags of an organisation. */
         OrgTagPage: {
@@ -8345,6 +8404,18 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description Number of items to skip. */
                 offset?: components["parameters"]["offset"];
+                /**
+                 * @description A part of the tag, without regard to case and accents. Only tags with it are listed, and `total` counts these.
+                 * @example alg
+                 */
+                q?: string;
+                /**
+                 * @description Only tags below this one. An unknown tag gives an empty list.
+                 * @example math
+                 */
+                under?: string;
+                /** @description The order of the list. */
+                order?: "num_nodes" | "name";
             };
             header?: never;
             path: {
@@ -8367,6 +8438,60 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["OrgTagPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listTaggedNodes: {
+        parameters: {
+            query: {
+                /**
+                 * @description The tag.
+                 * @example math/algebra
+                 */
+                tag: string;
+                /** @description True without nodes that only have tags below this one. */
+                exact?: boolean;
+                /** @description Maximum number of items. */
+                limit?: components["parameters"]["limit"];
+                /** @description Number of items to skip. */
+                offset?: components["parameters"]["offset"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of nodes. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TaggedNodePage"];
                 };
             };
             304: components["responses"]["NotModified"];

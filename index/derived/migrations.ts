@@ -1,5 +1,6 @@
 /** The migrations of `index.sqlite`. */
 import { type Kysely, type Migration, sql } from 'kysely'
+import { tagKey, tagsAbove } from './tags.ts'
 import { titleKey } from './title-order.ts'
 
 export const indexMigrations: Record<string, Migration> = {
@@ -85,6 +86,61 @@ export const indexMigrations: Record<string, Migration> = {
       await run(db, treeOrder)
     },
   },
+  '016_nested_tags': {
+    async up(db: Kysely<unknown>): Promise<void> {
+      await run(db, tagColumns)
+      await fillTags(db)
+      await run(db, nestedTags)
+    },
+  },
+}
+
+/** Tags in natural order, with those above them and the nodes of each. */
+const tagColumns = [
+  "alter table org_tag add column tag_key text not null default ''",
+  'alter table org_tag add column within integer not null default 0',
+  `create table tagged_node (
+    org_id text not null references org (id) on delete cascade, tag text not null, title_key text not null,
+    node_id text not null, is_own integer not null, primary key (org_id, tag, title_key, node_id)) without rowid`,
+  'create table tag_above (org_id text not null, tag text not null, above text not null, primary key (tag, org_id, above)) without rowid',
+]
+
+const nestedTags = [
+  `insert into tagged_node (org_id, tag, title_key, node_id, is_own)
+    select node.org_id, above, title_key, node.id, max(above = node_tag.tag)
+    from node_tag join node on node.id = node_tag.node_id
+    join tag_above on tag_above.tag = node_tag.tag and tag_above.org_id = node.org_id
+    group by node.org_id, above, title_key, node.id`,
+  'update org_tag set within = nodes',
+  `update org_tag set within = (
+      select count(*) from tagged_node where tagged_node.org_id = org_tag.org_id and tagged_node.tag = org_tag.tag)
+    where (org_id, tag) in (select org_id, above from tag_above where tag <> above)`,
+  'drop table tag_above',
+  'drop index org_tag_by_use',
+  'create index org_tag_by_use on org_tag (org_id, nodes desc, tag, within) where nodes > 0',
+  'create index org_tag_by_name on org_tag (org_id, tag_key, tag, nodes, within)',
+]
+
+/** Tags per statement. */
+const tagsAtOnce = 2_000
+
+/** Lists each tag with itself and the tags above it. Adds those that no node carries. */
+async function fillTags(db: Kysely<unknown>): Promise<void> {
+  for (let last = { org_id: '', tag: '' }; ; ) {
+    const { rows } = await sql<{ org_id: string; tag: string }>`
+      select org_id, tag from org_tag where (org_id, tag) > (${last.org_id}, ${last.tag}) and tag_key = ''
+      order by org_id, tag limit ${tagsAtOnce}`.execute(db)
+    if (rows.length === 0) return
+    last = rows.at(-1) ?? last
+    const places = rows.flatMap(({ org_id, tag }) =>
+      [...tagsAbove(tag), tag].map((above) => [org_id, tag, above, tagKey(above)]),
+    )
+    await sql`insert into tag_above (org_id, tag, above)
+      select value ->> 0, value ->> 1, value ->> 2 from json_each(${JSON.stringify(places)})`.execute(db)
+    await sql`insert into org_tag (org_id, tag, tag_key, nodes)
+      select distinct value ->> 0, value ->> 2, value ->> 3, 0 from json_each(${JSON.stringify(places)}) where true
+      on conflict (org_id, tag) do update set tag_key = excluded.tag_key`.execute(db)
+  }
 }
 
 /** The levels of the tree in their order, and the number of nodes in each. */

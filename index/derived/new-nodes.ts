@@ -2,10 +2,11 @@
 import type { Insertable, Transaction } from 'kysely'
 import { toBytes } from './chains.ts'
 import { countMoves } from './change-log.ts'
-import { countTags, countUp, placed } from './nodes.ts'
+import { countUp, placed } from './nodes.ts'
 import { markUnsettled, settleNodes } from './placement.ts'
 import type { EdgeTable, IndexSchema, NodeTable } from './schema.ts'
 import { inSlices } from './slices.ts'
+import { replaceTagRows } from './tags.ts'
 import { titleKey } from './title-order.ts'
 
 export interface NewNodeRows {
@@ -54,7 +55,11 @@ export async function insertNewNodes(
     nodes.flatMap(({ node, tags }) => tags.map((tag) => ({ node_id: node.id, tag }))),
     (rows) => trx.insertInto('node_tag').values(rows).execute(),
   )
-  await countTags(trx, orgId, { added: nodes.flatMap(({ tags }) => tags) })
+  await replaceTagRows(
+    trx,
+    orgId,
+    nodes.map(({ node, tags }) => ({ nodeId: node.id, after: { title_key: keys.get(node.id) ?? '', tags } })),
+  )
   // Only nodes of earlier transactions are their children yet.
   await markUnsettled(trx, orgId, ids)
   const edgesOf = ({ node, edges }: NewNodeRows) =>

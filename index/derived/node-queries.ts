@@ -236,22 +236,6 @@ export async function listNodeRows(
   return { rows, total: await totalOf(all) }
 }
 
-/** The maximum number of tags that are listed. */
-const listedTags = 100_000
-
-/** Lists the tags of nodes, most used first, then by name. `total` counts at most `listedTags`. */
-export async function listOrgTagRows(db: IndexDb, orgId: string, { limit, offset }: Slice) {
-  const all = db.selectFrom('org_tag').where('org_id', '=', orgId)
-  const rows = await all
-    .select(['tag', 'nodes'])
-    .orderBy('nodes', 'desc')
-    .orderBy('tag')
-    .limit(Math.max(Math.min(limit, listedTags - offset), 0))
-    .offset(offset)
-    .execute()
-  return { rows, total: await totalOf(db.selectFrom(all.select('tag').limit(listedTags).as('listed'))) }
-}
-
 /** Lists the titles of nodes, oldest first, and the total. */
 export async function listNodeTitles(db: IndexDb, orgId: string, { limit, offset }: Slice) {
   const all = db.selectFrom('node').where('org_id', '=', orgId)

@@ -1,6 +1,6 @@
 /** Replaces all rows of one node together. */
 import { randomUUID } from 'node:crypto'
-import { type Insertable, type Kysely, type Selectable, sql, type Transaction, type Updateable } from 'kysely'
+import type { Insertable, Kysely, Selectable, Transaction, Updateable } from 'kysely'
 import { branchRefs } from './branches.ts'
 import { type NewLogPart, storeLog } from './chain-layout.ts'
 import { abandonLogs, trimLog } from './chain-removal.ts'
@@ -11,6 +11,7 @@ import { settleChildren, settleNodes } from './placement.ts'
 import { countEntries, type EntryChange, replaceEntries, replaceReviewers } from './reviews.ts'
 import type { EdgeTable, IndexSchema, NodeTable, PullTable, ReviewerTable } from './schema.ts'
 import { inSlices } from './slices.ts'
+import { replaceTagRows } from './tags.ts'
 import { titleKey } from './title-order.ts'
 
 type NodeFields = Pick<
@@ -141,13 +142,14 @@ export async function deleteNodeRows(
   { id, org_id, version }: Pick<Selectable<NodeTable>, 'id' | 'org_id' | 'version'>,
 ): Promise<boolean> {
   const tags = await listTagsOf(trx, id)
-  const { numDeletedRows } = await trx
+  const deleted = await trx
     .deleteFrom('node')
     .where('id', '=', id)
     .where('version', '=', version)
+    .returning('title_key')
     .executeTakeFirst()
-  if (numDeletedRows === 0n) return false
-  await countTags(trx, org_id, { gone: tags })
+  if (deleted === undefined) return false
+  await replaceTagRows(trx, org_id, [{ nodeId: id, before: { ...deleted, tags } }])
   await abandonLogs(trx, id)
   await forgetMoves(trx, org_id, id)
   await settleChildren(trx, org_id, id)
@@ -263,7 +265,10 @@ async function replaceMain(
     .values({ node_id: nodeId, text })
     .onConflict((conflict) => conflict.column('node_id').doUpdateSet({ text }))
     .execute()
-  await replaceTags(trx, orgId, nodeId, tags)
+  const before = await replaceTags(trx, nodeId, tags)
+  await replaceTagRows(trx, orgId, [
+    { nodeId, ...(row && { before: { title_key: row.title_key, tags: before } }), after: { title_key, tags } },
+  ])
   const isRenamed = row !== undefined && row.title_key !== title_key
   const edgesMoved = edges ? await replaceEdges(trx, { row, orgId, nodeId, edges }, title_key) : false
   if (isRenamed)
@@ -307,13 +312,14 @@ export function placed({ edge_type }: Pick<EdgeTable, 'edge_type'>, title_key: s
   return { title_key: edge_type === 'parent_child' ? title_key : '' }
 }
 
+/** Writes the node's tags, and returns those before. */
 async function replaceTags(
   trx: Transaction<IndexSchema>,
-  orgId: string,
   nodeId: string,
   tags: readonly string[],
-): Promise<void> {
-  const [known, wanted] = [new Set(await listTagsOf(trx, nodeId)), new Set(tags)]
+): Promise<readonly string[]> {
+  const before = await listTagsOf(trx, nodeId)
+  const [known, wanted] = [new Set(before), new Set(tags)]
   const gone = [...known].filter((tag) => !wanted.has(tag))
   const added = [...wanted].filter((tag) => !known.has(tag))
   const ofNode = trx.deleteFrom('node_tag').where('node_id', '=', nodeId)
@@ -322,30 +328,12 @@ async function replaceTags(
     added.map((tag) => ({ node_id: nodeId, tag })),
     (rows) => trx.insertInto('node_tag').values(rows).execute(),
   )
-  await countTags(trx, orgId, { added, gone })
+  return before
 }
 
 async function listTagsOf(trx: Transaction<IndexSchema>, nodeId: string): Promise<string[]> {
   const rows = await trx.selectFrom('node_tag').select('tag').where('node_id', '=', nodeId).execute()
   return rows.map(({ tag }) => tag)
-}
-
-/** Counts the nodes that carry each tag. A tag is named once for each node that it was added to or is gone from. */
-export async function countTags(
-  trx: Transaction<IndexSchema>,
-  orgId: string,
-  { added = [], gone = [] }: { readonly added?: readonly string[]; readonly gone?: readonly string[] },
-): Promise<void> {
-  const changes = new Map<string, number>()
-  for (const tag of added) changes.set(tag, (changes.get(tag) ?? 0) + 1)
-  for (const tag of gone) changes.set(tag, (changes.get(tag) ?? 0) - 1)
-  if (changes.size === 0) return
-  // One statement for any number of tags: Kysely takes longer to compile a list than SQLite to count.
-  await sql`
-    insert into org_tag (org_id, tag, nodes)
-      select ${orgId}, value ->> 0, value ->> 1 from json_each(${JSON.stringify([...changes])}) where true
-      on conflict (org_id, tag) do update set nodes = nodes + excluded.nodes`.execute(trx)
-  if (gone.length > 0) await trx.deleteFrom('org_tag').where('org_id', '=', orgId).where('nodes', '<=', 0).execute()
 }
 
 function identity(edge: Omit<EdgeTable, 'org_id' | 'holder'>): string {

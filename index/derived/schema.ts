@@ -97,12 +97,26 @@ interface NodeTagTable {
   tag: string
 }
 
-/** A tag that at least one node of the organisation carries on main. */
+/** A tag that nodes of the organisation carry on main, or one above it. */
 interface OrgTagTable {
   org_id: string
   tag: string
   /** How many carry it. */
   nodes: number
+  /** How many carry it or a tag below it. */
+  within: number
+  tag_key: string
+}
+
+/** A node with a tag, or with a tag below it. */
+interface TaggedNodeTable {
+  org_id: string
+  tag: string
+  /** That of the node. */
+  title_key: string
+  node_id: string
+  /** 1 if the node carries this tag. */
+  is_own: number
 }
 
 /** A deleted node, until search indexes have removed it. */
@@ -301,6 +315,7 @@ export interface IndexSchema {
   node_text: NodeTextTable
   node_tag: NodeTagTable
   org_tag: OrgTagTable
+  tagged_node: TaggedNodeTable
   tombstone: TombstoneTable
   unsettled_parent: UnsettledParentTable
   level_count: LevelCountTable

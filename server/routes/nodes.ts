@@ -9,6 +9,7 @@ import * as edges from '../domain/nodes/edges.ts'
 import { readLinks } from '../domain/nodes/links.ts'
 import { createNode } from '../domain/nodes/node-creation.ts'
 import * as nodes from '../domain/nodes/nodes.ts'
+import { listOrgTags, listTaggedNodes } from '../domain/nodes/tags.ts'
 import { listTrash, restoreNode } from '../domain/nodes/trash.ts'
 import { listTree, readPath } from '../domain/nodes/tree.ts'
 import type { HandlersOf } from '../http/contract/operations.ts'
@@ -23,6 +24,7 @@ export const nodeRoutes: HandlersOf<
   | 'listChanges'
   | 'listTree'
   | 'listOrgTags'
+  | 'listTaggedNodes'
   | 'getNode'
   | 'updateNode'
   | 'copyNode'
@@ -49,7 +51,8 @@ export const nodeRoutes: HandlersOf<
   listNodes: (deps, actor, { path, query }) => nodes.listNodes(deps, actor, orgAt(path), query),
   listChanges: (deps, actor, { path, query }) => listChanges(deps, actor, orgAt(path), query),
   listTree: (deps, actor, { path, query }) => listTree(deps, actor, orgAt(path), query),
-  listOrgTags: (deps, actor, { path, query }) => nodes.listOrgTags(deps, actor, orgAt(path), query),
+  listOrgTags: (deps, actor, { path, query }) => listOrgTags(deps, actor, orgAt(path), query),
+  listTaggedNodes: (deps, actor, { path, query }) => listTaggedNodes(deps, actor, orgAt(path), query),
   getNode: async (deps, actor, { path, base }) => withCloneUrl(await nodes.readNode(deps, actor, nodeAt(path)), base),
   updateNode: async (deps, actor, { path, body, base }) =>
     withCloneUrl(await nodes.updateNode(deps, actor, nodeAt(path), body), base),

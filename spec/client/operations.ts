@@ -42,6 +42,7 @@ export const operations = {
   listChanges: 'GET /orgs/{org_id}/changes',
   listTree: 'GET /orgs/{org_id}/tree',
   listOrgTags: 'GET /orgs/{org_id}/tags',
+  listTaggedNodes: 'GET /orgs/{org_id}/tags/nodes',
   createNodes: 'POST /orgs/{org_id}/nodes/batch',
   putNodes: 'PUT /orgs/{org_id}/nodes/batch',
   getNode: 'GET /orgs/{org_id}/nodes/{node_id}',

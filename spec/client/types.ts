@@ -1037,6 +1037,32 @@ export interface components {
             readonly name: string;
             /** @description Number of nodes with this tag. */
             readonly num_nodes: number;
+            /** @description Number of nodes with this tag or one below it. */
+            readonly num_nodes_within: number;
+        };
+        /** @description A node with a tag. */
+        readonly TaggedNode: {
+            readonly id: components["schemas"]["Uuid"];
+            /** @description The title of the node. */
+            readonly title: string;
+            /** @description The title as a part of a URL. */
+            readonly slug: string;
+            /** @description All tags of the node. */
+            readonly tags: readonly string[];
+            /** @description When `main` last changed. */
+            readonly updated_at: components["schemas"]["UtcTime"];
+        };
+        /** @description A page of the nodes with a tag. */
+        readonly TaggedNodePage: {
+            /** @description The nodes of this page. */
+            readonly nodes: readonly components["schemas"]["TaggedNode"][];
+            readonly total: components["schemas"]["Total"];
+            readonly limit: components["schemas"]["PageLimit"];
+            readonly offset: components["schemas"]["PageOffset"];
+            /** @description Number of nodes with this tag. */
+            readonly num_nodes: number;
+            /** @description Number of nodes with this tag or one below it. */
+            readonly num_nodes_within: number;
         };
         /** @description A page of the tags of an organisation. */
         readonly OrgTagPage: {
@@ -4034,6 +4060,12 @@ export interface operations {
                 readonly limit?: components["parameters"]["limit"];
                 /** @description Number of items to skip. */
                 readonly offset?: components["parameters"]["offset"];
+                /** @description A part of the tag, without regard to case and accents. Only tags with it are listed, and `total` counts these. */
+                readonly q?: string;
+                /** @description Only tags below this one. An unknown tag gives an empty list. */
+                readonly under?: string;
+                /** @description The order of the list. */
+                readonly order?: "num_nodes" | "name";
             };
             readonly header?: never;
             readonly path: {
@@ -4053,6 +4085,40 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["OrgTagPage"];
+                };
+            };
+        };
+    };
+    readonly listTaggedNodes: {
+        readonly parameters: {
+            readonly query: {
+                /** @description The tag. */
+                readonly tag: string;
+                /** @description True without nodes that only have tags below this one. */
+                readonly exact?: boolean;
+                /** @description Maximum number of items. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description Number of items to skip. */
+                readonly offset?: components["parameters"]["offset"];
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of nodes. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly Link: components["headers"]["Link"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["TaggedNodePage"];
                 };
             };
         };

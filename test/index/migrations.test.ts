@@ -5,10 +5,10 @@ import { expect } from 'chai'
 import { Kysely } from 'kysely'
 import { listNodesWithBranch } from '../../index/derived/branches.ts'
 import { indexMigrations } from '../../index/derived/migrations.ts'
-import { listOrgTagRows } from '../../index/derived/node-queries.ts'
 import { listOrgPullRows, type OrgPullFilter } from '../../index/derived/org-pulls.ts'
 import type { IndexSchema } from '../../index/derived/schema.ts'
 import { nodesTitled } from '../../index/derived/source-paths.ts'
+import { listOrgTagRows, listTaggedRows } from '../../index/derived/tags.ts'
 import { listLevel } from '../../index/derived/tree-queries.ts'
 import { openSqlite } from '../../index/sqlite/better-sqlite3.ts'
 import { sqliteDialect } from '../../index/sqlite/driver.ts'
@@ -71,13 +71,49 @@ describe('an index.sqlite of an older version', () => {
     await migrateWith(indexMigrations)
     expect(await listOrgTagRows(db, 'one', { limit: 10, offset: 0 })).to.deep.equal({
       rows: [
-        { tag: 'sea', nodes: 2 },
-        { tag: 'fish', nodes: 1 },
+        { tag: 'sea', nodes: 2, within: 2 },
+        { tag: 'fish', nodes: 1, within: 1 },
       ],
       total: 2,
     })
-    const tags = "select tag, nodes from org_tag where org_id = 'one' order by nodes desc, tag limit 10"
-    expect(planOf(tags)).to.equal('SEARCH org_tag USING COVERING INDEX org_tag_by_use (org_id=?)')
+    const tags =
+      "select tag, nodes, within from org_tag where org_id = 'one' and nodes > 0 order by nodes desc, tag limit 10"
+    expect(planOf(tags)).to.equal('SEARCH org_tag USING COVERING INDEX org_tag_by_use (org_id=? AND nodes>?)')
+  })
+
+  it('counts the nodes of nested tags in the tags above, and puts each in the order of titles', async () => {
+    await openOlder('016')
+    for (const [org, id] of [
+      ['one', 'b'],
+      ['one', 'a'],
+      ['other', 'c'],
+    ] as const) {
+      addNode(org, id)
+      handle.prepare('update node set title_key = ? where id = ?').run(`key of ${id}`, id)
+      handle.exec(`insert into node_tag (node_id, tag) values ('${id}', 'x/y'), ('${id}', 'x/y/z')`)
+      handle.exec(
+        `insert into org_tag (org_id, tag, nodes) values ('${org}', 'x/y', 1), ('${org}', 'x/y/z', 1)
+           on conflict do update set nodes = nodes + 1`,
+      )
+    }
+    await migrateWith(indexMigrations)
+    expect(await listOrgTagRows(db, 'one', { order: 'name', limit: 10, offset: 0 })).to.deep.equal({
+      rows: [
+        { tag: 'x', nodes: 0, within: 2 },
+        { tag: 'x/y', nodes: 2, within: 2 },
+        { tag: 'x/y/z', nodes: 2, within: 2 },
+      ],
+      total: 3,
+    })
+    const tagged = async (tag: string, isExact: boolean) =>
+      (await listTaggedRows(db, 'one', { tag, isExact, limit: 10, offset: 0 })).map(({ id }) => id)
+    expect([await tagged('x', false), await tagged('x', true), await tagged('x/y', true)]).to.deep.equal([
+      ['a', 'b'],
+      [],
+      ['a', 'b'],
+    ])
+    const tags = "select tag, nodes, within from org_tag where org_id = 'one' order by tag_key, tag limit 10"
+    expect(planOf(tags)).to.equal('SEARCH org_tag USING COVERING INDEX org_tag_by_name (org_id=?)')
   })
 
   it('lists the pull requests of each organisation, by an index for each filter', async () => {

@@ -25,11 +25,11 @@ describe('the tags of an organisation', () => {
       await make(tags)
     expect(await page()).to.deep.equal({
       tags: [
-        { name: 'sea', num_nodes: 3 },
-        { name: 'fish', num_nodes: 2 },
-        { name: 'mammal', num_nodes: 1 },
-        { name: 'zoo', num_nodes: 1 },
-        { name: 'ünder', num_nodes: 1 },
+        { name: 'sea', num_nodes: 3, num_nodes_within: 3 },
+        { name: 'fish', num_nodes: 2, num_nodes_within: 2 },
+        { name: 'mammal', num_nodes: 1, num_nodes_within: 1 },
+        { name: 'zoo', num_nodes: 1, num_nodes_within: 1 },
+        { name: 'ünder', num_nodes: 1, num_nodes_within: 1 },
       ],
       ...{ total: 5, limit: 50, offset: 0 },
     })
@@ -51,7 +51,7 @@ describe('the tags of an organisation', () => {
     expect([first.body.tags.length, first.body.total]).to.deep.equal([2, 3])
     expect(first.headers.link).to.equal(`</orgs/${atlas.org}/tags?limit=2&offset=2>; rel="next"`)
     expect(await page('?limit=2&offset=2')).to.deep.equal({
-      tags: [{ name: 'c', num_nodes: 1 }],
+      tags: [{ name: 'c', num_nodes: 1, num_nodes_within: 1 }],
       ...{ total: 3, limit: 2, offset: 2 },
     })
     for (const offset of [3, 100_000, Number.MAX_SAFE_INTEGER])
@@ -137,13 +137,16 @@ describe('the tags of an organisation', () => {
     const names = Array.from({ length: 100_001 }, (_, n) => `tag ${String(n).padStart(6, '0')}`)
     await grove.deps.index.write(async (trx) => {
       for (let at = 0; at < names.length; at += 5_000) {
-        const rows = names.slice(at, at + 5_000).map((tag) => ({ org_id: atlas.org, tag, nodes: 1 }))
+        const rows = names.slice(at, at + 5_000).map((tag) => ({
+          ...{ org_id: atlas.org, tag, tag_key: tag },
+          ...{ nodes: 1, within: 1 },
+        }))
         await trx.insertInto('org_tag').values(rows).execute()
       }
     })
     const last = await ann.get(`/orgs/${atlas.org}/tags?limit=200&offset=99999`)
     expect(last.body).to.deep.equal({
-      tags: [{ name: 'tag 099999', num_nodes: 1 }],
+      tags: [{ name: 'tag 099999', num_nodes: 1, num_nodes_within: 1 }],
       ...{ total: 100_000, limit: 200, offset: 99_999 },
     })
     expect(last.headers).to.not.have.property('link')

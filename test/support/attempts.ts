@@ -231,6 +231,7 @@ export const table: Readonly<Record<keyof operations, Row>> = {
   listChanges: { need: 'public', attempt: () => ({}) },
   listTree: { need: 'public', attempt: () => ({}) },
   listOrgTags: { need: 'public', attempt: () => ({}) },
+  listTaggedNodes: { need: 'public', attempt: () => ({ query: '?tag=sea' }) },
   getNode: { need: 'public', attempt: onNode },
   getPath: { need: 'public', attempt: onNode },
   updateNode: {

@@ -83,6 +83,8 @@ export async function everythingIn(
     }
     await list(`/orgs/${org}/nodes?tag=sea`, 'nodes')
     await list(`/orgs/${org}/tags`, 'tags')
+    for (const { name } of await list(`/orgs/${org}/tags?order=name`, 'tags'))
+      await list(`/orgs/${org}/tags/nodes?tag=${encodeURIComponent(name)}`, 'nodes')
     await list(`/orgs/${org}/changes`, 'changes')
     await list(`/orgs/${org}/pull-requests?status=all`, 'pull_requests')
     await list(`/orgs/${org}/pull-requests?status=all&reviewer=me`, 'pull_requests')

@@ -17,7 +17,7 @@ import {
   readOwnConnections,
   readOwnEdges,
 } from '../../../index/derived/neighbours.ts'
-import { listNodeRows, listOrgTagRows, type NodeRow, readNodeText } from '../../../index/derived/node-queries.ts'
+import { listNodeRows, type NodeRow, readNodeText } from '../../../index/derived/node-queries.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { authorizeNode, authorizeOrg, type NodeAccess, recheckAccess, reloadNode } from '../access.ts'
@@ -62,13 +62,6 @@ export async function listNodes(
 /** The most bytes of a node's properties in a list. Longer properties are omitted. */
 const listedProperties = 65_536
 const omitted = { properties_omitted: true as const }
-
-/** Lists the tags that nodes carry on main, most used first, then by name. @throws AppError as authorizeOrg */
-export async function listOrgTags(deps: Deps, actor: Actor, at: OrgAt, page: Page) {
-  await authorizeOrg(deps, actor, at, 'public')
-  const { rows, total } = await listOrgTagRows(deps.index.read, at.orgId, page)
-  return { tags: rows.map(({ tag, nodes }) => ({ name: tag, num_nodes: nodes })), ...pageOf(page, total) }
-}
 
 export async function readNode(deps: Deps, actor: Actor, at: NodeAt) {
   return toNode(deps, await authorizeNode(deps, actor, at, 'public'))
