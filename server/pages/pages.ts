@@ -45,6 +45,7 @@ import { showRename, takeRename } from './pages/rename.tsx'
 import { showRestore, takeRestore } from './pages/restore.tsx'
 import { showReset, showSignIn, showSignUp, takeReset, takeSignIn, takeSignOut, takeSignUp } from './pages/sign-in.tsx'
 import { showSubpages } from './pages/subpages.tsx'
+import { showTags } from './pages/tags.tsx'
 import { showTokens, takeTokens } from './pages/tokens.tsx'
 import { showTrash, takeTrash } from './pages/trash.tsx'
 import { showUndo, takeUndo } from './pages/undo.tsx'
@@ -95,6 +96,7 @@ const routes: readonly Route[] = [
   { at: '/o/{org}/proposals', show: showOrgProposals },
   { at: '/o/{org}/changes', show: showOrgChanges },
   { at: '/o/{org}/members', show: showPeople },
+  { at: '/o/{org}/tags', show: showTags },
   { at: '/o/{org}/trash', show: showTrash, take: takeTrash },
   { at: '/o/{org}/changes.atom', show: showFeed },
   { at: '/o/{org}/sitemap.xml', show: showSitemap },

@@ -59,6 +59,9 @@ export class Urls {
   /** The recent changes of all nodes. `before`: where the page before ended. */
   readonly changes = (org: string, before?: string) =>
     `${this.org(org)}/changes${before === undefined ? '' : `?before=${segment(before)}`}`
+  /** All tags, or the pages of one. */
+  readonly tags = (org: string, tag?: string) =>
+    `${this.org(org)}/tags${tag === undefined ? '' : `?tag=${segment(tag)}`}`
   readonly members = (org: string) => `${this.org(org)}/members`
   /** The form that creates the example pages. */
   readonly example = (org: string) => `${this.org(org)}/example`

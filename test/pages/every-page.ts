@@ -17,7 +17,8 @@ export async function listPages(grove: { readonly url: string }, ann: PersonClie
     ann.post('/orgs', { name: 'Atlas', description: 'What lives in the sea.', published: true }),
   )
   const nodeOf = async (title: string, text_content: string) =>
-    (await made(ann.post(`/orgs/${org}/nodes`, { title, text_content, tags: ['sea'] }))).id as string
+    (await made(ann.post(`/orgs/${org}/nodes`, { title, text_content, tags: ['sea', `life/${title[0]}/${title}`] })))
+      .id as string
   const krill = await nodeOf('Krill', 'Small crustaceans.')
   const whales = await nodeOf('Whales', '# Whales\n\nLarge mammals that eat [[Krill]].\n\n## Where\n\nIn the sea.\n')
   await made(ann.put(`/orgs/${org}/nodes/${krill}/parents/${whales}`, {}))
@@ -70,6 +71,9 @@ export async function listPages(grove: { readonly url: string }, ann: PersonClie
     { name: 'changes', path: `/o/${org}/changes` },
     { name: 'changes-public', path: `/o/${org}/changes`, isAnonymous: true },
     { name: 'people', path: `/o/${org}/members` },
+    { name: 'tags', path: `/o/${org}/tags` },
+    { name: 'tags-filtered', path: `/o/${org}/tags?filter=none`, isAnonymous: true },
+    { name: 'tag', path: `/o/${org}/tags?tag=life` },
     { name: 'find', path: `/o/${org}/find?q=krill` },
     { name: 'find-start', path: `/o/${org}/find` },
     { name: 'find-none', path: `/o/${org}/find?q=zzzz&tag=sea&since=2026-01-01` },

@@ -4,13 +4,15 @@ import { type Fields, fieldsOf, panelIn, panelKey } from '../properties.ts'
 
 /** Tags that are offered at once. */
 const mostOffered = 8
+/** Tags that are read at once. If there are more, a tag that is begun is also searched. */
+export const mostTags = 200
 const names: ReadonlySet<string> = new Set(['tags', 'description', 'property-name', 'property-kind', 'property-value'])
 
 interface PanelOptions {
   readonly form: HTMLFormElement
   onChange(): void
-  /** Returns the tags of the organisation, the most frequent first. */
-  readTags(): Promise<readonly string[]>
+  /** Returns tags of the organisation with `part` in them, the most frequent first. */
+  readTags(part: string): Promise<readonly string[]>
 }
 
 export class PanelForm {
@@ -104,12 +106,20 @@ export class PanelForm {
     input.setAttribute('list', list.id)
     let known: Promise<readonly string[]> | undefined
     const offer = async () => {
-      known ??= this.options.readTags().catch(() => [])
-      const [, before = '', mark = '', begun = ''] = /^((?:.*,)?\s*)(#?)([^,]*)$/.exec(input.value) ?? []
+      known ??= this.options.readTags('').catch(() => [])
+      const { value } = input
+      const [, before = '', mark = '', begun = ''] = /^((?:.*,)?\s*)(#?)([^,]*)$/.exec(value) ?? []
       const chosen = new Set(before.split(',').map((tag) => tag.trim().replace(/^#/, '')))
-      const fitting = (await known).filter(
-        (tag) => tag.toLowerCase().startsWith(begun.toLowerCase()) && !chosen.has(tag) && !/^#|[",]/.test(tag),
-      )
+      const isFitting = (tag: string) =>
+        tag.toLowerCase().startsWith(begun.toLowerCase()) && !chosen.has(tag) && !/^#|[",]/.test(tag)
+      const frequent = await known
+      const fitting = frequent.filter(isFitting)
+      if (frequent.length >= mostTags && fitting.length < mostOffered && begun !== '') {
+        const found = await this.options.readTags(begun).catch(() => [])
+        // The field may have changed since.
+        if (input.value !== value) return
+        fitting.push(...found.filter((tag) => isFitting(tag) && !fitting.includes(tag)))
+      }
       const options = fitting.slice(0, mostOffered).map((tag) => new Option('', before + mark + tag))
       list.replaceChildren(...options)
     }

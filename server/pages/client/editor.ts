@@ -17,8 +17,6 @@ const pauses = { draft: 300, preview: 150 } as const
 
 /** Pages that `[[` suggests before the first letter. */
 const mostRecent = 8
-/** Tags that are offered: those of the most pages. */
-const mostTags = 200
 
 const { root = '', org = '' } = document.body.dataset
 const api = grove({ url: root })
@@ -110,12 +108,13 @@ class Editor {
   }
 
   private async openPanel(): Promise<void> {
-    const { PanelForm } = await import('./editor-panel.ts')
+    const { mostTags, PanelForm } = await import('./editor-panel.ts')
     this.panel = new PanelForm({
       form: this.form.element,
       onChange: () => this.keep.soon(),
-      readTags: async () => {
-        const { tags } = await api.listOrgTags({ path: { org_id: org }, query: { limit: mostTags } })
+      readTags: async (part) => {
+        const query = { limit: mostTags, ...(part !== '' && { q: part.slice(0, 100) }) }
+        const { tags } = await api.listOrgTags({ path: { org_id: org }, query })
         return tags.map(({ name }) => name)
       },
     })

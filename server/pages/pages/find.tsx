@@ -128,10 +128,13 @@ function Start({ urls, facts: { org, found, tags } }: PartProps) {
           <h2>Tags</h2>
           <p class="tags">
             {tags.map(({ name, num_nodes }) => (
-              <a class="tag" href={searchUrl(urls, org.id, { tag: name })}>
+              <a class="tag" href={urls.tags(org.id, name)}>
                 {name} <span class="n">{num_nodes}</span>
               </a>
             ))}
+          </p>
+          <p class="more">
+            <a href={urls.tags(org.id)}>All tags</a>
           </p>
         </section>
       )}

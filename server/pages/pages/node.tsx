@@ -266,7 +266,7 @@ function Meta({ visit: { urls }, node, may, revision, commits, latest, time, pro
         </a>
       )}
       {tags.slice(0, mostTags).map((tag) => (
-        <a class="tag" href={`${urls.find(org_id)}?q=${encodeURIComponent(`tag:"${tag}"`)}`}>
+        <a class="tag" href={urls.tags(org_id, tag)}>
           {tag}
         </a>
       ))}

@@ -17,7 +17,7 @@ interface OrgTabsProps {
   readonly org: Org
   /** The number of open proposals; undefined if the visitor may not see them. */
   readonly open: number | undefined
-  readonly here: 'overview' | 'proposals' | 'changes' | 'members' | 'settings'
+  readonly here: 'overview' | 'proposals' | 'changes' | 'tags' | 'members' | 'settings'
 }
 
 /** Visitors who are not members see only the tabs that are open to them. */
@@ -27,6 +27,7 @@ export function OrgTabs({ urls, org, open = 0, here }: OrgTabsProps) {
     { key: 'overview', title: 'Overview', href: urls.org(id), isOpen: true },
     { key: 'proposals', title: 'Proposals', href: urls.orgProposals(id) },
     { key: 'changes', title: 'Changes', href: urls.changes(id), isOpen: true },
+    { key: 'tags', title: 'Tags', href: urls.tags(id), isOpen: true },
     { key: 'members', title: 'Members', href: urls.members(id) },
     { key: 'settings', title: 'Settings', href: urls.settings(id, 'general') },
   ]
