@@ -18,6 +18,7 @@ import { sendAsset } from './assets.ts'
 import { isFromPage, isNavigation } from './cookie-auth.ts'
 import { diagramFrame, sendDiagramFrame } from './diagram-frame.ts'
 import type { PageContext, PageResult } from './page-context.ts'
+import { showBacklinks } from './pages/backlinks.tsx'
 import { showBlame } from './pages/blame.tsx'
 import { showEdit, takeEdit } from './pages/edit.tsx'
 import { showFeed, showRobots, showSitemap } from './pages/feeds.ts'
@@ -105,6 +106,7 @@ const routes: readonly Route[] = [
   { at: '/o/{org}/n/{node}/commits/{id}', show: showCommit },
   { at: '/o/{org}/n/{node}/commits/{id}/restore', show: showRestore, take: takeRestore },
   { at: '/o/{org}/n/{node}/blame', show: showBlame },
+  { at: '/o/{org}/n/{node}/backlinks', show: showBacklinks },
   { at: '/o/{org}/n/{node}/edit', show: showEdit, take: takeEdit, formBytes: mostTextBytes },
   { at: '/o/{org}/n/{node}/rename', show: showRename, take: takeRename },
   { at: '/o/{org}/n/{node}/settings', show: showNodeSettings, take: takeNodeSettings, hasUploads: true },

@@ -4,7 +4,7 @@ const segment = encodeURIComponent
 
 /** Path segments of a node's other pages. They cannot be slugs. */
 const pagesOfNodes: ReadonlySet<string> = new Set([
-  ...['history', 'commits', 'blame', 'edit', 'rename', 'proposals', 'settings', 'subpages'],
+  ...['history', 'commits', 'blame', 'backlinks', 'edit', 'rename', 'proposals', 'settings', 'subpages'],
 ])
 
 export class Urls {
@@ -84,6 +84,8 @@ export class Urls {
   /** The settings of one node. `section`: the anchor in the page. */
   readonly nodeSettings = (org: string, node: string, section?: string) =>
     `${this.node(org, node)}/settings${section === undefined ? '' : `#${section}`}`
+  /** The pages that link to a node. */
+  readonly backlinks = (org: string, node: string) => `${this.node(org, node)}/backlinks`
   readonly proposals = (org: string, node: string) => `${this.node(org, node)}/proposals`
   readonly proposal = (org: string, node: string, number: number) => `${this.proposals(org, node)}/${number}`
   readonly undo = (org: string, node: string, number: number) => `${this.proposal(org, node, number)}/undo`

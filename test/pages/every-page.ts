@@ -80,6 +80,8 @@ export async function listPages(grove: { readonly url: string }, ann: PersonClie
     { name: 'node', path: at },
     { name: 'node-with-media', path: `/o/${org}/n/${media}` },
     { name: 'node-at-commit', path: `${at}?at=${first}` },
+    { name: 'backlinks', path: `/o/${org}/n/${shrimp}/backlinks` },
+    { name: 'node-with-backlinks', path: `/o/${org}/n/${shrimp}` },
     { name: 'subpages', path: `${at}/subpages` },
     { name: 'subpages-filtered', path: `/o/${org}/subpages?filter=whale&open=${whales}` },
     { name: 'edit', path: `${at}/edit` },

@@ -6,6 +6,7 @@ import type { Api } from '../../../spec/client/api.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import { roughFormulas, roughMarks } from '../../markdown/rough-grammar.ts'
 import { type Page, type PageContext, type PageResult, param, redirect } from '../page-context.ts'
+import { BacklinkSection, readBacklinks } from '../parts/backlinks.tsx'
 import { plural, When } from '../parts/dates.tsx'
 import { Icon } from '../parts/icons.tsx'
 import { neighboursOf } from '../parts/neighbours.tsx'
@@ -42,18 +43,19 @@ export async function showNode(visit: PageContext): Promise<PageResult> {
     return redirect(301, urls.node(path.org_id, node.id, node.slug) + (query.size > 0 ? `?${query}` : ''))
   const revision = query.get('at') || 'main'
   const org = await api.getOrg({ path })
-  const [version, history, proposals, tree] = await Promise.all([
+  const [version, history, proposals, tree, backlinks] = await Promise.all([
     readVersion(api, path, node, revision),
     node.head === undefined
       ? { total: 0, history: [] }
       : api.listCommits({ path: { ...path, branch: revision }, query: { limit: 1 } }),
     org.role === undefined ? { open: 0, all: 0 } : countProposals(api, path),
     readTree(visit, org, node),
+    revision === 'main' ? readBacklinks(api, path) : undefined,
   ])
   const { text_content: _, ...rest } = node
   const restorable = await restorableAt(api, { path, org, node }, revision, history.history[0]?.id)
   const embeds = await findEmbeds(api, path, version.links)
-  const facts = { rest, org, version, history, proposals, tree, revision, restorable, embeds }
+  const facts = { rest, org, version, history, proposals, tree, revision, restorable, embeds, backlinks }
   const canonical = urls.absolute(urls.node(org.id, node.id, node.slug))
   let shown = notShown
   return {
@@ -94,6 +96,7 @@ export async function showNode(visit: PageContext): Promise<PageResult> {
                 </p>
               )}
               <Below visit={visit} node={node} isEmpty={version.text.trim() === ''} />
+              <BacklinkSection urls={urls} org={org.id} node={node.id} backlinks={backlinks} />
             </article>
           </main>
           <Rail

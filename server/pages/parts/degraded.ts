@@ -7,9 +7,14 @@ import { AppError, type RefusalCode } from '../../base/errors.ts'
 const longestMs = 3_000
 
 /** Returns `otherwise` if `asked` takes too long, or rejects with `busy` or one of `codes`. @throws its other errors */
-export async function unlessBusy<T>(asked: Promise<T>, otherwise: T, codes: readonly RefusalCode[] = []): Promise<T> {
+export async function unlessBusy<T>(
+  asked: Promise<T>,
+  otherwise: T,
+  codes: readonly RefusalCode[] = [],
+  ms: number = longestMs,
+): Promise<T> {
   const clock = new AbortController()
-  const late = sleep(longestMs, otherwise, { signal: clock.signal, ref: false })
+  const late = sleep(ms, otherwise, { signal: clock.signal, ref: false })
   try {
     return await Promise.race([asked, late])
   } catch (error) {

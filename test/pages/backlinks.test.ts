@@ -1,0 +1,113 @@
+/** Backlinks with the sentences around their links, over HTTP and without script. */
+
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { fitted } from '../../server/pages/parts/backlinks.tsx'
+import { made } from '../support/cast.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
+import { type PersonClient, signUp } from '../support/people.ts'
+
+describe('backlinks on pages', () => {
+  let grove: Grove
+  let ann: PersonClient
+  let org: string
+  let krill: string
+
+  before(async () => {
+    grove = await startGrove()
+    ann = await signUp(grove, 'Ann')
+  })
+  beforeEach(async () => {
+    org = (await made(ann.post('/orgs', { name: 'Atlas' }))).id
+    krill = (await made(ann.post(`/orgs/${org}/nodes`, { title: 'Krill' }))).id
+  })
+  after(() => grove.close())
+
+  /** Adds a node that has a connection to krill. */
+  const link = async (title: string, text_content: string) => {
+    const { id } = await made(ann.post(`/orgs/${org}/nodes`, { title, text_content }))
+    await made(ann.post(`/orgs/${org}/nodes/${id}/connections`, { target: krill, type: 'links_to' }))
+    return id as string
+  }
+  const see = async (path = '') => {
+    const { status, body } = await ann.get(`/o/${org}/n/${krill}${path}`, { accept: 'text/html' })
+    const part =
+      path === '' ? /<section class="below backlinks"[\s\S]*?<\/section>/ : /<div class="wide backlinks"[\s\S]*<\/main>/
+    const html: string = part.exec(body)?.[0] ?? ''
+    const items = [...html.matchAll(/<li>([\s\S]*?)<\/li>/g)].map(([, item = '']) =>
+      item.replace(/<a class="t"[^>]*>([\s\S]*?)<\/a>/, '$1: ').replace(/<\/?p>/g, ''),
+    )
+    return {
+      status,
+      html,
+      items,
+      buttons: [...html.matchAll(/<a class="btn" href="([^"]*)">([^<]*)/g)].map(([, ...found]) => found),
+    }
+  }
+
+  it('show the sentence of the first link, in the order of titles', async () => {
+    await link('Whales 10', 'They swim. Whales eat *much* [[Krill|small krill]] every day. They sleep.\n')
+    await link('Whales 2', 'Food: [[Krill]].\n')
+    await link('By hand', 'No link here.\n')
+    const { items } = await see()
+    expect(items).to.deep.equal([
+      'By hand: ',
+      'Whales 2: Food: <mark>Krill</mark>.',
+      'Whales 10: Whales eat much <mark>small krill</mark> every day.',
+    ])
+  })
+
+  it('are absent without any', async () => {
+    expect((await see()).html).to.equal('')
+    expect((await see('/backlinks')).html).to.contain('No other page links to this one.')
+  })
+
+  it('follow the text that links', async () => {
+    const id = await link('Whales', 'Old [[Krill]].\n')
+    const etag = async () => (await ann.get(`/o/${org}/n/${krill}`, { accept: 'text/html' })).headers.etag
+    const before = await etag()
+    await made(ann.patch(`/orgs/${org}/nodes/${id}`, { text_content: 'New [[Krill]].\n' }))
+    expect((await see()).items).to.deep.equal(['Whales: New <mark>Krill</mark>.'])
+    expect(await etag()).to.not.equal(before)
+  })
+
+  it('show hostile texts as text', async () => {
+    await link('<img src=x>', '<script>alert(1)</script> &amp; [[Krill|<b>"krill"</b>]] <img src=x onerror=alert(1)>\n')
+    for (const path of ['', '/backlinks']) {
+      const { html } = await see(path)
+      expect(html).to.not.match(/<(script|img|b)\b/)
+      expect(html).to.contain('&lt;img src=x>')
+    }
+  })
+
+  it('show 20, and all on pages of their own', async () => {
+    for (let n = 0; n < 27; n++) await link(`Page ${n}`, `See [[Krill]]. Again, [[Krill|n${n}]].\n`)
+    const { items, buttons } = await see()
+    expect([items.length, buttons]).to.deep.equal([20, [[`/o/${org}/n/${krill}/backlinks`, 'All 27 backlinks']]])
+    const first = await see('/backlinks')
+    expect(first.html).to.contain('1 to 25 of 27 backlinks')
+    expect(first.items[0]).to.match(/^Page \d+: See <mark>Krill<\/mark>\.Again, <mark>n\d+<\/mark>\.$/)
+    const second = await see('/backlinks?from=25')
+    expect(second.items).to.have.length(2)
+    expect(new Set([...first.items, ...second.items]).size).to.equal(27)
+    expect((await see('/backlinks?from=50')).status).to.equal(302)
+  })
+
+  it('keep the link in a sentence that is cut', () => {
+    const words = fc
+      .array(fc.string({ unit: 'grapheme', maxLength: 30 }), { maxLength: 40 })
+      .map((all) => all.join(' '))
+    fc.assert(
+      fc.property(words, words, words, (before, text, after) => {
+        const cut = fitted({ before, text, target: 'target', after })
+        expect(cut.before.length + cut.link.length + cut.after.length).to.be.at.most(240)
+        const whole = `${before}${text || 'target'}${after}`
+        if (whole.length <= 240 && text.length <= 120) expect(`${cut.before}${cut.link}${cut.after}`).to.equal(whole)
+        expect(before.endsWith(cut.before.replace(/^…/, ''))).to.equal(true)
+        expect(after.startsWith(cut.after.replace(/…$/, ''))).to.equal(true)
+        const halfPairs = /(?<![\ud800-\udbff])[\udc00-\udfff]|[\ud800-\udbff](?![\udc00-\udfff])/
+        for (const part of Object.values(cut)) expect(part).to.not.match(halfPairs)
+      }),
+    )
+  })
+})
