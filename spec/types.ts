@@ -1925,8 +1925,8 @@ export interface paths {
          * Compare two branches, tags or commits
          * @description How far `head` is ahead of and behind `base`, and the changes in `head` since their merge base (`merge_base`).
          *     Without a common ancestor, `merge_base` is null and `changes` lists everything in `head` as `added`.
-         *     `text=true` adds the hunks of each entity, as in `…/commits/{commit}/diff`. With `Accept: text/x-diff`, the
-         *     response is the patch from the merge base to `head`.
+         *     `direct=true` compares `base` itself with `head`. `text=true` adds the hunks of each entity, as in `…/commits/{commit}/diff`. With `Accept: text/x-diff`, the
+         *     response is the patch of the same changes.
          */
         get: operations["compareCommits"];
         put?: never;
@@ -6462,6 +6462,12 @@ export interface components {
          */
         commit_revision: string;
         /**
+         * @description If true, changes lead from `base` to `head`, as in `git diff base head`. Otherwise they lead from their merge
+         *     base to `head`, as in `git diff base...head`.
+         * @example true
+         */
+        direct: "true" | "false";
+        /**
          * @description Only this file, or the files in this folder. A rename into it is shown as an addition.
          * @example content.md
          */
@@ -10546,6 +10552,12 @@ export interface operations {
                 /** @description If true, the response has `text`, the hunks. */
                 text?: "true" | "false";
                 /**
+                 * @description If true, changes lead from `base` to `head`, as in `git diff base head`. Otherwise they lead from their merge
+                 *     base to `head`, as in `git diff base...head`.
+                 * @example true
+                 */
+                direct?: components["parameters"]["direct"];
+                /**
                  * @description Only this file, or the files in this folder. A rename into it is shown as an addition.
                  * @example content.md
                  */
@@ -10624,6 +10636,12 @@ export interface operations {
                  * @example feature/dolphins
                  */
                 head: string;
+                /**
+                 * @description If true, changes lead from `base` to `head`, as in `git diff base head`. Otherwise they lead from their merge
+                 *     base to `head`, as in `git diff base...head`.
+                 * @example true
+                 */
+                direct?: components["parameters"]["direct"];
                 /**
                  * @description Only this file, or the files in this folder. A rename into it is shown as an addition.
                  * @example content.md

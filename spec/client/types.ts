@@ -2966,6 +2966,11 @@ export interface components {
         readonly commit_id: string;
         /** @description A full commit id, a branch or a Git tag, with `/` written as `%2F`. */
         readonly commit_revision: string;
+        /**
+         * @description If true, changes lead from `base` to `head`, as in `git diff base head`. Otherwise they lead from their merge
+         *     base to `head`, as in `git diff base...head`.
+         */
+        readonly direct: "true" | "false";
         /** @description Only this file, or the files in this folder. A rename into it is shown as an addition. */
         readonly diff_path: string;
         /** @description The pull request's number. An unknown number is 404. */
@@ -5159,6 +5164,11 @@ export interface operations {
                 readonly head: string;
                 /** @description If true, the response has `text`, the hunks. */
                 readonly text?: "true" | "false";
+                /**
+                 * @description If true, changes lead from `base` to `head`, as in `git diff base head`. Otherwise they lead from their merge
+                 *     base to `head`, as in `git diff base...head`.
+                 */
+                readonly direct?: components["parameters"]["direct"];
                 /** @description Only this file, or the files in this folder. A rename into it is shown as an addition. */
                 readonly path?: components["parameters"]["diff_path"];
             };
@@ -5193,6 +5203,11 @@ export interface operations {
                 readonly base?: string;
                 /** @description A branch, a Git tag or a full commit id. */
                 readonly head: string;
+                /**
+                 * @description If true, changes lead from `base` to `head`, as in `git diff base head`. Otherwise they lead from their merge
+                 *     base to `head`, as in `git diff base...head`.
+                 */
+                readonly direct?: components["parameters"]["direct"];
                 /** @description Only this file, or the files in this folder. A rename into it is shown as an addition. */
                 readonly path?: components["parameters"]["diff_path"];
             };

@@ -81,6 +81,26 @@ describe('contents', () => {
       expect(body.changes).to.deep.equal(changesByGit(node, alien, null))
     })
 
+    it('leads from the base itself if asked, in either direction and without a common ancestor', async () => {
+      const node = await aNode()
+      await node.branch('feature/x')
+      await node.commit('feature/x', { 'x.txt': 'x', 'node.json': '{"title": "X"}' })
+      await node.commit('main', { 'main.txt': 'main' })
+      node.git.point('alien', node.git.commit({ files: { alien: 'alien' } }))
+      const names = ['main', 'feature/x', 'alien', node.git.say('rev-parse', 'main~1')]
+      for (const base of names)
+        for (const head of names) {
+          const of = `base=${encodeURIComponent(base)}&head=${encodeURIComponent(head)}`
+          const [from, to] = [base, head].map((name) => node.git.say('rev-parse', `${name}^{commit}`))
+          const { body } = await ann.get(`${node.at}/compare?${of}&direct=true`)
+          expect(body.changes, `${base}..${head}`).to.deep.equal(changesByGit(node, to ?? '', from))
+          const { changes: _, ...indirect } = (await ann.get(`${node.at}/compare?${of}&direct=false`)).body
+          expect(body).to.deep.include(indirect)
+        }
+      const { status, body } = await ann.get(`${node.at}/compare?base=main&head=main&direct=yes`)
+      expect([status, body.detail[0].loc]).to.deep.equal([422, ['query', 'direct']])
+    })
+
     it('of a branch with itself is nothing', async () => {
       const node = await aNode()
       const { body } = await compare(node, 'main', 'main')

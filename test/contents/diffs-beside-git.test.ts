@@ -64,6 +64,7 @@ describe('contents', () => {
           const other = seen[pick % seen.length] ?? ''
           const head = oids.at(-1) ?? ''
           await expectPatch(node, other, head, `${node.at}/compare?base=${other}&head=dev&text=true`)
+          await expectPatch(node, head, other, `${node.at}/compare?base=dev&head=${other}&text=true&direct=true`)
         }),
         { numRuns: 12, endOnFailure: true },
       )

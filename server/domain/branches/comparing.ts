@@ -11,11 +11,12 @@ import { type CommitPair, commitPair, type DiffQuery, patchOf, textDiff } from '
 export interface CompareQuery extends DiffQuery {
   readonly base: string
   readonly head: string
+  readonly direct?: 'true' | 'false'
 }
 
 /**
  * Compares two revisions. Returns the merge base, the commits on each side, and the changes of `head` since the merge
- * base; with `text` also their hunks.
+ * base, or with `direct` since `base`. With `text` also their hunks.
  *
  * @throws the errors of textDiff
  */
@@ -26,7 +27,7 @@ export async function compare(
   query: CompareQuery & { readonly text?: 'true' | 'false' },
 ) {
   const access = await authorizeNode(deps, context.actor, at, 'public')
-  const { base, head, fork } = await commitsOf(access, query)
+  const { base, head, fork, since } = await commitsOf(access, query)
   const { ahead, behind } = await access.history.divergence(base, head)
   const comparison = {
     node_id: at.nodeId,
@@ -37,14 +38,15 @@ export async function compare(
     merge_base: fork,
     commits_ahead: ahead,
     commits_behind: behind,
-    changes: await readDiff(access.repo, at.nodeId, fork, head, createLargeRead(context)),
+    changes: await readDiff(access.repo, at.nodeId, since, head, createLargeRead(context)),
   }
   if (query.text !== 'true') return comparison
-  return { ...comparison, text: (await textDiff(deps, context, access, { base: fork, target: head }, query)).body }
+  return { ...comparison, text: (await textDiff(deps, context, access, { base: since, target: head }, query)).body }
 }
 
 /**
- * Returns the changes of `head` as a patch. It begins at the merge base, or without `base`, at the first parent.
+ * Returns the changes of `head` as a patch. It begins at the merge base, with `direct` at `base`, or without `base` at the
+ * first parent.
  *
  * @throws the errors of patchOf
  */
@@ -52,18 +54,20 @@ export async function comparePatch(
   deps: Deps,
   context: RequestContext,
   at: NodeAt,
-  query: DiffQuery & { readonly base?: string; readonly head: string },
+  query: Omit<CompareQuery, 'base'> & { readonly base?: string },
 ): Promise<Buffer> {
   const access = await authorizeNode(deps, context.actor, at, 'public')
   if (query.base === undefined)
     return patchOf(deps, context, access, await commitPair(access, query.head, 'branch_not_found'), query)
-  const { head, fork } = await commitsOf(access, { base: query.base, head: query.head })
-  const pair: CommitPair = { base: fork, target: head }
+  const { head, since } = await commitsOf(access, { ...query, base: query.base })
+  const pair: CommitPair = { base: since, target: head }
   return patchOf(deps, context, access, pair, query)
 }
 
+/** Resolves both names. `since`: the commit that the changes begin at; null if everything is added. */
 async function commitsOf(access: NodeAccess, names: CompareQuery) {
   const base = await requireCommit(access, names.base)
   const head = await requireCommit(access, names.head)
-  return { base, head, fork: (await access.history.mergeBase(base, head)) ?? null }
+  const fork = (await access.history.mergeBase(base, head)) ?? null
+  return { base, head, fork, since: names.direct === 'true' ? base : fork }
 }
