@@ -20,6 +20,7 @@ import { diagramFrame, sendDiagramFrame } from './diagram-frame.ts'
 import type { PageContext, PageResult } from './page-context.ts'
 import { showBacklinks } from './pages/backlinks.tsx'
 import { showBlame } from './pages/blame.tsx'
+import { showCompare } from './pages/compare.tsx'
 import { showEdit, takeEdit } from './pages/edit.tsx'
 import { showFeed, showRobots, showSitemap } from './pages/feeds.ts'
 import { showFind } from './pages/find.tsx'
@@ -103,6 +104,7 @@ const routes: readonly Route[] = [
   { at: '/o/{org}/sitemap.xml', show: showSitemap },
   { at: '/o/{org}/n/{node}', show: showNode },
   { at: '/o/{org}/n/{node}/history', show: showHistory },
+  { at: '/o/{org}/n/{node}/compare', show: showCompare },
   { at: '/o/{org}/n/{node}/commits/{id}', show: showCommit },
   { at: '/o/{org}/n/{node}/commits/{id}/restore', show: showRestore, take: takeRestore },
   { at: '/o/{org}/n/{node}/blame', show: showBlame },

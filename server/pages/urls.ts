@@ -4,7 +4,7 @@ const segment = encodeURIComponent
 
 /** Path segments of a node's other pages. They cannot be slugs. */
 const pagesOfNodes: ReadonlySet<string> = new Set([
-  ...['history', 'commits', 'blame', 'backlinks', 'edit', 'rename', 'proposals', 'settings', 'subpages'],
+  ...['history', 'commits', 'blame', 'backlinks', 'edit', 'rename', 'proposals', 'settings', 'subpages', 'compare'],
 ])
 
 export class Urls {
@@ -75,6 +75,11 @@ export class Urls {
   /** The form that restores a commit of `branch`. */
   readonly restore = (org: string, node: string, id: string, branch = 'main') =>
     `${this.commit(org, node, id)}/restore${branch === 'main' ? '' : `?branch=${segment(branch)}`}`
+  /** The node at a commit. */
+  readonly version = (org: string, node: string, id: string) => `${this.node(org, node)}?at=${segment(id)}`
+  /** The comparison of two branches, tags or commits; without them, its form. */
+  readonly compare = (org: string, node: string, from?: string, to = 'main') =>
+    `${this.node(org, node)}/compare${from === undefined ? '' : `?${new URLSearchParams({ from, to })}`}`
   /** `at`: as for `history`. */
   readonly blame = (org: string, node: string, at = 'main') => `${this.node(org, node)}/blame${atRevision(at)}`
   /** The offer to write the new title in links. `from`: the title before. */

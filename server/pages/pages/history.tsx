@@ -2,9 +2,10 @@
 
 import type { AnswerOf } from '../../http/in-process.ts'
 import { type Page, type PageContext, param } from '../page-context.ts'
+import { type Pair, PickHead, PickVersion } from '../parts/compare-form.tsx'
 import { byDay, plural, When } from '../parts/dates.tsx'
 import { Impact, readImpact } from '../parts/impact.tsx'
-import { NodePath, readAtNode } from '../parts/node-head.tsx'
+import { type AtNode, NodePath, readAtNode } from '../parts/node-head.tsx'
 import { Pages, pageOffset } from '../parts/paging.tsx'
 import { findOnMain, findRestorable, type Restorable, RestoreLink } from '../parts/restore-link.tsx'
 import { mayWrite } from '../parts/rights.ts'
@@ -45,20 +46,49 @@ export async function showHistory(visit: PageContext): Promise<Page> {
           </span>
           <a href={urls.blame(org.id, node.id, revision)}>Authors</a>
         </div>
-        <div class="days" data-days>
-          {byDay(history, ({ created_at }) => created_at).map(([day, commits]) => (
-            <section class="card">
-              <header>
-                <h2>{day}</h2>
-              </header>
-              <CommitList urls={urls} org={org.id} commits={commits} restorable={restorable} timesAs="clock" />
-            </section>
-          ))}
-        </div>
+        <CommitDays urls={urls} at={at} commits={history} restorable={restorable} />
         <Pages base={urls.history(org.id, node.id, revision)} offset={offset} size={pageSize} total={total} />
       </main>
     ),
   }
+}
+
+interface DaysProps {
+  readonly urls: Urls
+  readonly at: AtNode
+  readonly commits: readonly Commit[]
+  readonly restorable: Restorable | undefined
+}
+
+/** The commits by day. If there are several, two of them can be chosen to be compared. */
+function CommitDays({ urls, at: { org, node }, commits, restorable }: DaysProps) {
+  const [newest, oldest] = [commits[0], commits.at(-1)]
+  const first = commits.length > 1 && newest && oldest ? { from: oldest.id, to: newest.id } : undefined
+  const days = (
+    <div class="days" data-days>
+      {byDay(commits, ({ created_at }) => created_at).map(([day, ofDay]) => (
+        <section class="card">
+          <header>
+            {first && <PickHead />}
+            <h2>{day}</h2>
+          </header>
+          <CommitList {...{ urls, restorable, first }} org={org.id} commits={ofDay} timesAs="clock" />
+        </section>
+      ))}
+    </div>
+  )
+  if (first === undefined) return days
+  return (
+    <form class="picking" action={urls.compare(org.id, node.id)} aria-label="Compare two versions">
+      {days}
+      <p class="pick-acts">
+        <button class="btn go" type="submit">
+          Compare
+        </button>
+        <span class="why">the two chosen versions</span>
+      </p>
+    </form>
+  )
 }
 
 interface CommitListProps {
@@ -68,13 +98,16 @@ interface CommitListProps {
   /** The branch that the commits belong to, if the visitor may restore them. */
   readonly restorable?: Restorable | undefined
   readonly timesAs?: 'ago' | 'clock'
+  /** The versions that are chosen first, if two can be chosen to be compared. */
+  readonly first?: Pair | undefined
 }
 
-export function CommitList({ urls, org, commits, restorable, timesAs = 'ago' }: CommitListProps) {
+export function CommitList({ urls, org, commits, restorable, timesAs = 'ago', first }: CommitListProps) {
   return (
     <ul class="commits">
       {commits.map(({ id, node_id, message, author, created_at }) => (
         <li>
+          {first && <PickVersion id={id} title={firstLine(message)} first={first} />}
           <a href={urls.commit(org, node_id, id)}>{firstLine(message)}</a>
           <span class="sha">{id.slice(0, 8)}</span>
           <small>
@@ -121,7 +154,10 @@ export async function showCommit(visit: PageContext): Promise<Page> {
             {commit.author}, <When time={commit.created_at} />
           </span>
           <span class="ref">{commit.id}</span>
-          <a href={`${urls.node(org.id, node.id)}?at=${commit.id}`}>View this version</a>
+          <a href={urls.version(org.id, node.id, commit.id)}>View this version</a>
+          {node.head !== undefined && commit.id !== node.head && (
+            <a href={urls.compare(org.id, node.id, commit.id)}>Compare with the current version</a>
+          )}
           {isRestorable && <RestoreLink href={urls.restore(org.id, node.id, commit.id)} isButton />}
         </div>
         {rest.join('\n').trim() && <p class="message">{rest.join('\n').trim()}</p>}

@@ -306,6 +306,12 @@ function AsItWas({ visit: { urls }, node, revision, restorable }: AsItWasProps) 
       {isCommit ? 'You are viewing commit ' : 'You are viewing '}
       <span class="ref">{isCommit ? revision.slice(0, 8) : revision}</span>.{' '}
       <a href={urls.node(node.org_id, node.id)}>View main</a>
+      {node.head !== undefined && (
+        <>
+          {', '}
+          <a href={urls.compare(node.org_id, node.id, revision)}>compare with the current version</a>
+        </>
+      )}
       {restorable !== undefined && (
         <>
           {' or '}
