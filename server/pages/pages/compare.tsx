@@ -54,7 +54,7 @@ export async function showCompare(visit: PageContext): Promise<Page> {
   }
 }
 
-/** Reads the newest commit of a branch or tag, or a commit by its id or at least 7 characters of it. */
+/** Reads the newest commit of a branch or tag, or the commit of an id. Seven characters of an id are enough on main. */
 async function readSide(api: Api, at: AtNode, name: string): Promise<Side> {
   if (name === '') return { name }
   const commit =

@@ -1,4 +1,4 @@
-/** The form that names two versions, and the choice of two in a list of commits. */
+/** Forms that choose two versions: by name, or in a list of commits. */
 
 import type { Urls } from '../urls.ts'
 import { Field } from './forms.tsx'

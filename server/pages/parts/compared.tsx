@@ -7,7 +7,7 @@ import { RestoreLink } from './restore-link.tsx'
 
 /** One of the two versions. */
 export interface Side {
-  /** As the visitor named it; '' if they did not. */
+  /** The name that the visitor gave; '' without one. */
   readonly name: string
   readonly commit?: Pick<AnswerOf<'listCommits'>['history'][number], 'id' | 'message' | 'author' | 'created_at'>
   /** True if the visitor may restore it on main. */
