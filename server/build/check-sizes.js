@@ -16,6 +16,8 @@ const limits = kibibytes({
   copy: 1,
   times: 1,
   menu: 1,
+  quick: 1.25,
+  switcher: 8,
   import: 3,
   review: 5,
   search: 9,

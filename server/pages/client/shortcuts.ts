@@ -3,6 +3,7 @@
 /** Descriptions by key. `data-key` marks the link of a key, and `data-key-name` replaces its description. */
 const names: Readonly<Record<string, string>> = {
   '/': 'Search',
+  'Ctrl+K': 'Go to a page or an action',
   j: 'Next item',
   k: 'Previous item',
   e: 'Edit',
@@ -73,6 +74,7 @@ function listKeys(): void {
 
 function isThere(key: string): boolean {
   if (always.has(key)) return true
+  if (key === 'Ctrl+K') return 'quick' in document.body.dataset
   if (key === '/') return [...document.querySelectorAll<HTMLElement>('[data-search] input')].some(isShown)
   return key === 'j' || key === 'k' ? listed().length > 0 : linkOf(key) !== null
 }

@@ -74,7 +74,7 @@ export async function showNode(visit: PageContext): Promise<PageResult> {
           <main id="main" data-cards>
             <article class="page">
               <Above visit={visit} org={org} path={tree.path} />
-              <h1>{version.title}</h1>
+              <h1 data-recent={revision === 'main' ? node.id : undefined}>{version.title}</h1>
               {description(node) && <p class="lede">{description(node)}</p>}
               <Meta
                 visit={visit}
@@ -253,7 +253,7 @@ function Meta({ visit: { urls }, node, may, revision, commits, latest, time, pro
   return (
     <div class="meta">
       {latest && time && (
-        <a href={urls.history(org_id, id, revision)} data-key="h">
+        <a href={urls.history(org_id, id, revision)} data-key="h" data-key-name="History">
           <Icon name="clock" size={14} />
           <span>
             Changed <When time={time} /> by {latest.author}

@@ -15,10 +15,17 @@ interface FrameProps {
 }
 
 export function Frame({ visit, head, place, children }: FrameProps) {
+  // Without an organisation, an anonymous visitor has nothing to go to.
+  const hasQuick = visit.person !== undefined || place.org !== undefined
   return (
     <html lang="en">
-      <HeadOf head={head} urls={visit.urls} hasSide={place.hasSide} />
-      <body data-org={place.org?.id} data-root={visit.urls.root}>
+      <HeadOf head={head} urls={visit.urls} hasSide={place.hasSide} hasQuick={hasQuick} />
+      <body
+        data-org={place.org?.id}
+        data-root={visit.urls.root}
+        data-person={visit.person?.id}
+        data-quick={hasQuick ? '' : undefined}
+      >
         <a class="skip" href="#main">
           Skip to content
         </a>
@@ -33,10 +40,13 @@ function HeadOf({
   head,
   urls,
   hasSide = false,
+  hasQuick,
 }: {
   readonly head: Head
   readonly urls: Urls
   readonly hasSide?: boolean | undefined
+  /** True if the page loads the switcher on demand. */
+  readonly hasQuick: boolean
 }) {
   const { title, description, canonical, kind, data, alternates = [], noIndex, script, refresh } = head
   const asset = (name: string) => urls.asset(assetName(name))
@@ -63,6 +73,7 @@ function HeadOf({
       <script src={asset('theme.js')} />
       <script type="module" src={asset('page.js')} />
       <script type="module" src={asset('times.js')} {...beforePaint} />
+      {hasQuick && <script type="module" src={asset('quick.js')} />}
       {script && <script type="module" src={asset(script)} />}
       {hasSide && <script type="module" src={asset('tree.js')} {...beforePaint} />}
       {refresh && (
@@ -112,8 +123,17 @@ function Bar({ visit: { urls, person, here, query }, head, place }: Omit<FramePr
         )}
         {crumb && <span class="wide-only crumb">{crumb}</span>}
       </nav>
-      {org ? <Search urls={urls} org={org} words={query.get('q') ?? ''} /> : <span class="search" />}
+      {org ? (
+        <Search urls={urls} org={org} words={query.get('q') ?? ''} />
+      ) : (
+        <SwitchField isShown={person !== undefined} />
+      )}
       <div class="tools">
+        {!org && person && (
+          <button class="icon only-m with-script" type="button" aria-label="Go to a page" data-switch>
+            <Icon name="search" size={18} />
+          </button>
+        )}
         {org && (
           <a class="icon only-m" href={urls.find(org.id)} aria-label="Search">
             <Icon name="search" size={18} />
@@ -153,7 +173,7 @@ function Bar({ visit: { urls, person, here, query }, head, place }: Omit<FramePr
             <summary class="me" aria-label={`Signed in as ${person.name}`}>
               {initial(person.name)}
             </summary>
-            <form method="post" action={urls.signOut()}>
+            <form method="post" action={urls.signOut()} data-sign-out>
               <p>{person.name}</p>
               <a href={urls.home()}>Organisations</a>
               <a href={urls.newOrg()}>New organisation</a>
@@ -171,6 +191,21 @@ function Bar({ visit: { urls, person, here, query }, head, place }: Omit<FramePr
         )}
       </div>
     </header>
+  )
+}
+
+/** The button of the switcher. It is where pages of an organisation have their search field. */
+function SwitchField({ isShown }: { readonly isShown: boolean }) {
+  return (
+    <span class="search">
+      {isShown && (
+        <button class="find with-script" type="button" data-switch>
+          <Icon name="search" />
+          Go to a page
+          <kbd class="k">Ctrl K</kbd>
+        </button>
+      )}
+    </span>
   )
 }
 
