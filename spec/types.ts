@@ -3038,7 +3038,14 @@ export interface paths {
          */
         get: operations["listAccounts"];
         put?: never;
-        post?: never;
+        /**
+         * Create an account
+         * @description For a user who cannot sign up, also if `SIGNUP` is `closed`. The account has a random password that nobody
+         *     knows. The user sets one with the `reset_token`, which is shown only in this response and is valid for 7 days.
+         *     `POST …/reset` issues another one. The personal organisation is created with the first sign-in. `Location` is
+         *     the URL of the account.
+         */
+        post: operations["createAccount"];
         delete?: never;
         options?: never;
         head?: never;
@@ -3145,6 +3152,28 @@ export interface paths {
          *     cell is not listed as a change, so map organisations to cell names. Without cells, the list is empty.
          */
         get: operations["listPlaces"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/status": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the state of the service
+         * @description For a first look when something is wrong: the checks of `GET /readyz` and of the alerts, sizes and counts.
+         *     Counters begin with the start of each process. Organisations, nodes and storage are those of this cell.
+         *     Values that no process reports are absent. `GET /metrics` has more.
+         */
+        get: operations["getServiceStatus"];
         put?: never;
         post?: never;
         delete?: never;
@@ -3646,12 +3675,133 @@ export interface components {
             /** @description A note for administrators. Only used with `disabled: true`. */
             disabled_reason?: string;
         };
+        /** @description An account that an administrator creates for somebody. */
+        NewManagedAccount: {
+            /** @description The e-mail address, which is not verified. */
+            email: string;
+            /** @description Shown as the author in commits. Default: the part of the e-mail address before the `@`. */
+            name?: string;
+            /**
+             * @description True for an administrator of the service.
+             * @default false
+             */
+            is_admin: boolean;
+            /** @description True: Git gets another address instead of the e-mail address. Default: as the operator has configured. */
+            hide_email?: boolean;
+        };
+        /** @description A new account, and the one-time token for setting its password. */
+        CreatedAccount: {
+            account: components["schemas"]["Account"];
+            /** @description For `POST /auth/password`. It works once. */
+            reset_token: string;
+            /** @description When the token expires. */
+            expires_at: components["schemas"]["UtcTime"];
+        };
         /** @description A one-time token for setting a new password. */
         ResetToken: {
             /** @description For `POST /auth/password`. It works once. */
             reset_token: string;
             /** @description When the token expires. */
             expires_at: components["schemas"]["UtcTime"];
+        };
+        /** @description Whether a part of the service works. */
+        ServiceCheck: {
+            /**
+             * @description `accounts`: the database of accounts responds. `index`: the index responds and is complete.
+             *     `repositories`: each one can be read, indexed and written. `storage`: at least a tenth is free.
+             *     `jobs`: the background job that follows Git runs. `cell`: this cell may write.
+             * @enum {string}
+             */
+            name: "accounts" | "index" | "repositories" | "storage" | "jobs" | "cell";
+            /** @description False if somebody should act. */
+            ok: boolean;
+            /** @description The finding, and what to do. */
+            detail: string;
+        };
+        /** @description A process that answers requests. */
+        ServiceProcess: {
+            /** @description Its number, as in logs and metrics. */
+            worker: number;
+            /** @description When it started, to the second. A later time than that of the others means that it was replaced. */
+            started_at: components["schemas"]["UtcTime"];
+            /** @description Resident memory. */
+            memory_bytes: number;
+        };
+        /** @description The size of a database file and its log. */
+        DatabaseSize: {
+            /**
+             * @description Which database.
+             * @enum {string}
+             */
+            name: "credentials" | "index";
+            /** @description The database file. */
+            bytes: number;
+            /** @description Its write-ahead log. */
+            wal_bytes: number;
+        };
+        /** @description The file system of the data folder. */
+        ServiceStorage: {
+            /** @description Bytes that the service may still write. */
+            free_bytes: number;
+            /** @description Bytes in use, also by other programs. */
+            used_bytes: number;
+            /** @description The databases in the data folder. */
+            databases: components["schemas"]["DatabaseSize"][];
+        };
+        /** @description How much the service holds. */
+        ServiceCounts: {
+            /** @description Accounts, also disabled ones. */
+            accounts: number;
+            /** @description Disabled accounts. */
+            disabled_accounts: number;
+            /** @description Administrators who are not disabled. */
+            administrators: number;
+            /** @description Organisations that are indexed. */
+            orgs: number;
+            /** @description Nodes that are indexed. */
+            nodes: number;
+            /** @description Sessions that have not ended. */
+            sessions?: number;
+        };
+        /** @description Responses since the processes started. */
+        ServiceRequests: {
+            /** @description All responses. */
+            total: number;
+            /** @description Responses with a status of 500 or above. */
+            failed: number;
+            /** @description Responses with the status 429. */
+            limited: number;
+        };
+        /** @description A background job. */
+        ServiceJob: {
+            /** @description Its name, as in metrics. */
+            name: string;
+            /** @description When it last succeeded, to the second. */
+            succeeded_at: components["schemas"]["UtcTime"];
+        };
+        /** @description The state of the service. */
+        ServiceStatus: {
+            /** @description The version of Grove. */
+            version: string;
+            /** @description The version of Node. */
+            node_version: string;
+            /** @description The version of Git. */
+            git_version: string;
+            /** @description When the oldest of the processes started. Absent if none responded. */
+            started_at?: components["schemas"]["UtcTime"];
+            /** @description The name of this cell. Absent without cells. */
+            cell?: string;
+            /** @description The parts of the service, in a fixed order. */
+            checks: components["schemas"]["ServiceCheck"][];
+            /** @description The processes that responded, by number. */
+            processes: components["schemas"]["ServiceProcess"][];
+            /** @description Absent if it could not be read. */
+            storage?: components["schemas"]["ServiceStorage"];
+            /** @description Absent if a database does not respond. */
+            counts?: components["schemas"]["ServiceCounts"];
+            requests: components["schemas"]["ServiceRequests"];
+            /** @description The background jobs that have succeeded since the start, by name. */
+            jobs: components["schemas"]["ServiceJob"][];
         };
         /** @description An owner of an organisation. */
         OrgOwner: {
@@ -12683,6 +12833,52 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    createAccount: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "email": "bob@example.org",
+                 *       "name": "Bob"
+                 *     }
+                 */
+                "application/json": components["schemas"]["NewManagedAccount"];
+            };
+        };
+        responses: {
+            /** @description The account, with its one-time token. */
+            201: {
+                headers: {
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CreatedAccount"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description `email_taken`: there is an account with this e-mail address. */
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     getAccount: {
         parameters: {
             query?: never;
@@ -12924,6 +13120,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PlacePage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getServiceStatus: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The state of all processes of the service that respond within two seconds. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceStatus"];
                 };
             };
             304: components["responses"]["NotModified"];

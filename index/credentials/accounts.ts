@@ -117,6 +117,18 @@ export function countAccounts(db: CredentialsDb, filter: AccountFilter): Promise
   return totalOf(accountsThat(db, filter))
 }
 
+/** Counts all accounts, those that are disabled, and the administrators who are not. */
+export function countAccountsByState(db: CredentialsDb) {
+  return db
+    .selectFrom('account')
+    .select(({ fn }) => [
+      fn.countAll<number>().as('accounts'),
+      fn.countAll<number>().filterWhere('disabled_at', 'is not', null).as('disabled'),
+      fn.countAll<number>().filterWhere('disabled_at', 'is', null).filterWhere('is_admin', '=', 1).as('administrators'),
+    ])
+    .executeTakeFirstOrThrow()
+}
+
 function accountsThat(db: CredentialsDb, { q = '', state }: AccountFilter) {
   const all = db.selectFrom('account')
   const known = state === 'all' ? all : all.where('disabled_at', state === 'active' ? 'is' : 'is not', null)

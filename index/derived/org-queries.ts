@@ -142,6 +142,11 @@ export async function listOrgsWithOwners(db: IndexDb, { limit, offset }: Slice) 
   return { rows, owners, total: await totalOf(db.selectFrom('org')) }
 }
 
+/** Counts the organisations and nodes of this index. */
+export async function countAllRows(db: IndexDb): Promise<{ readonly orgs: number; readonly nodes: number }> {
+  return { orgs: await totalOf(db.selectFrom('org')), nodes: await totalOf(db.selectFrom('node')) }
+}
+
 /** Counts the nodes of each organisation. Organisations that are not in this index have no row. */
 export function countNodesOf(db: IndexDb, orgIds: readonly string[]): Promise<{ id: string; nodes: number | null }[]> {
   return db

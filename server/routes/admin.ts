@@ -1,13 +1,26 @@
 /** Operations for administrators of the service. Responses with tokens are never cached. */
 import * as administration from '../domain/accounts/administration.ts'
+import { readServiceStatus } from '../domain/operator/status.ts'
 import type { HandlersOf } from '../http/contract/operations.ts'
 import { noStore, withHeaders } from '../http/responses/responses.ts'
 import { accountAt } from './path-params.ts'
 
 export const adminRoutes: HandlersOf<
-  'listAccounts' | 'getAccount' | 'updateAccount' | 'deleteAccount' | 'resetAccount' | 'listAllOrgs' | 'listPlaces'
+  | 'listAccounts'
+  | 'createAccount'
+  | 'getAccount'
+  | 'updateAccount'
+  | 'deleteAccount'
+  | 'resetAccount'
+  | 'listAllOrgs'
+  | 'listPlaces'
+  | 'getServiceStatus'
 > = {
   listAccounts: (deps, actor, { query }) => administration.listManagedAccounts(deps, actor, query),
+  createAccount: async (deps, actor, { body }) => {
+    const created = await administration.createManagedAccount(deps, actor, body)
+    return withHeaders(created, { ...noStore, Location: `/admin/accounts/${created.account.id}` })
+  },
   getAccount: (deps, actor, { path }) => administration.readManagedAccount(deps, actor, accountAt(path)),
   updateAccount: (deps, actor, { path, body }) =>
     administration.changeManagedAccount(deps, actor, accountAt(path), body),
@@ -16,4 +29,5 @@ export const adminRoutes: HandlersOf<
     withHeaders(await administration.resetManagedAccount(deps, actor, accountAt(path)), noStore),
   listAllOrgs: (deps, actor, { query }) => administration.listAllOrgs(deps, actor, query),
   listPlaces: (deps, actor, { query }) => administration.listPlaces(deps, actor, query),
+  getServiceStatus: (deps, actor) => readServiceStatus(deps, actor),
 }

@@ -339,12 +339,133 @@ export interface components {
             /** @description A note for administrators. Only used with `disabled: true`. */
             readonly disabled_reason?: string;
         };
+        /** @description An account that an administrator creates for somebody. */
+        readonly NewManagedAccount: {
+            /** @description The e-mail address, which is not verified. */
+            readonly email: string;
+            /** @description Shown as the author in commits. Default: the part of the e-mail address before the `@`. */
+            readonly name?: string;
+            /**
+             * @description True for an administrator of the service.
+             * @default false
+             */
+            readonly is_admin?: boolean;
+            /** @description True: Git gets another address instead of the e-mail address. Default: as the operator has configured. */
+            readonly hide_email?: boolean;
+        };
+        /** @description A new account, and the one-time token for setting its password. */
+        readonly CreatedAccount: {
+            readonly account: components["schemas"]["Account"];
+            /** @description For `POST /auth/password`. It works once. */
+            readonly reset_token: string;
+            /** @description When the token expires. */
+            readonly expires_at: components["schemas"]["UtcTime"];
+        };
         /** @description A one-time token for setting a new password. */
         readonly ResetToken: {
             /** @description For `POST /auth/password`. It works once. */
             readonly reset_token: string;
             /** @description When the token expires. */
             readonly expires_at: components["schemas"]["UtcTime"];
+        };
+        /** @description Whether a part of the service works. */
+        readonly ServiceCheck: {
+            /**
+             * @description `accounts`: the database of accounts responds. `index`: the index responds and is complete.
+             *     `repositories`: each one can be read, indexed and written. `storage`: at least a tenth is free.
+             *     `jobs`: the background job that follows Git runs. `cell`: this cell may write.
+             * @enum {string}
+             */
+            readonly name: "accounts" | "index" | "repositories" | "storage" | "jobs" | "cell";
+            /** @description False if somebody should act. */
+            readonly ok: boolean;
+            /** @description The finding, and what to do. */
+            readonly detail: string;
+        };
+        /** @description A process that answers requests. */
+        readonly ServiceProcess: {
+            /** @description Its number, as in logs and metrics. */
+            readonly worker: number;
+            /** @description When it started, to the second. A later time than that of the others means that it was replaced. */
+            readonly started_at: components["schemas"]["UtcTime"];
+            /** @description Resident memory. */
+            readonly memory_bytes: number;
+        };
+        /** @description The size of a database file and its log. */
+        readonly DatabaseSize: {
+            /**
+             * @description Which database.
+             * @enum {string}
+             */
+            readonly name: "credentials" | "index";
+            /** @description The database file. */
+            readonly bytes: number;
+            /** @description Its write-ahead log. */
+            readonly wal_bytes: number;
+        };
+        /** @description The file system of the data folder. */
+        readonly ServiceStorage: {
+            /** @description Bytes that the service may still write. */
+            readonly free_bytes: number;
+            /** @description Bytes in use, also by other programs. */
+            readonly used_bytes: number;
+            /** @description The databases in the data folder. */
+            readonly databases: readonly components["schemas"]["DatabaseSize"][];
+        };
+        /** @description How much the service holds. */
+        readonly ServiceCounts: {
+            /** @description Accounts, also disabled ones. */
+            readonly accounts: number;
+            /** @description Disabled accounts. */
+            readonly disabled_accounts: number;
+            /** @description Administrators who are not disabled. */
+            readonly administrators: number;
+            /** @description Organisations that are indexed. */
+            readonly orgs: number;
+            /** @description Nodes that are indexed. */
+            readonly nodes: number;
+            /** @description Sessions that have not ended. */
+            readonly sessions?: number;
+        };
+        /** @description Responses since the processes started. */
+        readonly ServiceRequests: {
+            /** @description All responses. */
+            readonly total: number;
+            /** @description Responses with a status of 500 or above. */
+            readonly failed: number;
+            /** @description Responses with the status 429. */
+            readonly limited: number;
+        };
+        /** @description A background job. */
+        readonly ServiceJob: {
+            /** @description Its name, as in metrics. */
+            readonly name: string;
+            /** @description When it last succeeded, to the second. */
+            readonly succeeded_at: components["schemas"]["UtcTime"];
+        };
+        /** @description The state of the service. */
+        readonly ServiceStatus: {
+            /** @description The version of Grove. */
+            readonly version: string;
+            /** @description The version of Node. */
+            readonly node_version: string;
+            /** @description The version of Git. */
+            readonly git_version: string;
+            /** @description When the oldest of the processes started. Absent if none responded. */
+            readonly started_at?: components["schemas"]["UtcTime"];
+            /** @description The name of this cell. Absent without cells. */
+            readonly cell?: string;
+            /** @description The parts of the service, in a fixed order. */
+            readonly checks: readonly components["schemas"]["ServiceCheck"][];
+            /** @description The processes that responded, by number. */
+            readonly processes: readonly components["schemas"]["ServiceProcess"][];
+            /** @description Absent if it could not be read. */
+            readonly storage?: components["schemas"]["ServiceStorage"];
+            /** @description Absent if a database does not respond. */
+            readonly counts?: components["schemas"]["ServiceCounts"];
+            readonly requests: components["schemas"]["ServiceRequests"];
+            /** @description The background jobs that have succeeded since the start, by name. */
+            readonly jobs: readonly components["schemas"]["ServiceJob"][];
         };
         /** @description An owner of an organisation. */
         readonly OrgOwner: {
@@ -6283,6 +6404,31 @@ export interface operations {
             };
         };
     };
+    readonly createAccount: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["NewManagedAccount"];
+            };
+        };
+        readonly responses: {
+            /** @description The account, with its one-time token. */
+            readonly 201: {
+                headers: {
+                    readonly Location: components["headers"]["Location"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["CreatedAccount"];
+                };
+            };
+        };
+    };
     readonly getAccount: {
         readonly parameters: {
             readonly query?: never;
@@ -6430,6 +6576,27 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["PlacePage"];
+                };
+            };
+        };
+    };
+    readonly getServiceStatus: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The state of all processes of the service that respond within two seconds. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ServiceStatus"];
                 };
             };
         };

@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
+import { addAccount } from '../../server/domain/accounts/accounts.ts'
 import { changeManagedAccount } from '../../server/domain/accounts/administration.ts'
 import { operator } from '../../server/domain/actor.ts'
 import { git } from '../support/data-folder.ts'
@@ -137,6 +138,61 @@ describe('an administrator', () => {
     await bob.patch(at(ada), { is_admin: null, disabled: null }).then(expecting(200))
     await ada.patch(at(), { is_admin: false }).then(expecting(200))
     expect((await bob.get('/admin/accounts')).status).to.equal(403)
+  })
+
+  it('adds a person also where sign-up is closed, who sets a password and signs in', async () => {
+    const closed = await startGrove({ signup: 'closed' })
+    const token = await addAccount(closed.deps, { email: 'eve@example.org', isAdmin: true })
+    const { body: session } = await client(closed)
+      .post('/auth/password', { reset_token: token.reset_token, new_password: password })
+      .then(expecting(200))
+    const admin = client(closed, session.accessToken)
+    const { body, headers } = await admin
+      .post('/admin/accounts', { email: 'Fay@example.org', name: 'Fay', hide_email: true })
+      .then(expecting(201))
+    expect(headers['cache-control']).to.equal('no-store')
+    expect(headers.location).to.equal(`/admin/accounts/${body.account.id}`)
+    expect(await admin.get(headers.location ?? '')).to.deep.include({ status: 200, body: body.account })
+    const { id, created_at, ...rest } = body.account
+    expect(rest).to.deep.equal({ email: 'Fay@example.org', name: 'Fay', is_admin: false, hide_email: true })
+    const use = () =>
+      client(closed).post('/auth/password', { reset_token: body.reset_token, new_password: 'staple the horse' })
+    expect((await use().then(expecting(200))).body.user).to.include({ id, name: 'Fay', hide_email: true })
+    expect((await use()).body.code, 'it works once').to.equal('invalid_token')
+    expect((await admin.post('/admin/accounts', { email: 'fay@EXAMPLE.org' })).body.code).to.equal('email_taken')
+    await closed.close()
+  })
+
+  it('adds nobody by what is no e-mail address or name', async () => {
+    const { total } = (await ada.get('/admin/accounts').then(expecting(200))).body
+    const bad = [{}, { email: 'fay' }, { email: 'a@b.example', name: ' ' }, { email: 'a@b.example', name: '<>' }]
+    for (const body of bad) expect((await ada.post('/admin/accounts', body)).status, JSON.stringify(body)).to.equal(422)
+    expect((await ada.get('/admin/accounts').then(expecting(200))).body.total).to.equal(total)
+  })
+
+  it('is left when two dismiss, disable or delete each other at once', async () => {
+    const acts = [
+      (who: PersonClient, other: PersonClient) => who.patch(at(other), { is_admin: false }),
+      (who: PersonClient, other: PersonClient) => who.patch(at(other), { disabled: true }),
+      (who: PersonClient, other: PersonClient) => who.delete(at(other)),
+    ]
+    for (const one of acts)
+      for (const other of acts) {
+        const [cid, dan] = [await signUp(grove, randomUUID()), await signUp(grove, randomUUID())]
+        for (const who of [cid, dan]) await ada.patch(at(who), { is_admin: true }).then(expecting(200))
+        const answers = await Promise.all([one(cid, dan), other(dan, cid)])
+        const done = answers.map(({ status }) => status)
+        expect(
+          done.filter((status) => status === 200),
+          String(done),
+        ).to.have.length(1)
+        expect(done.find((status) => status !== 200)).to.be.oneOf([401, 403])
+        const left = await Promise.all([cid, dan].map(async (who) => (await who.get('/admin/accounts')).status))
+        expect(
+          left.filter((status) => status === 200),
+          String(left),
+        ).to.have.length(1)
+      }
   })
 
   it('deletes an account in their own name', async () => {

@@ -424,6 +424,10 @@ export const table: Readonly<Record<keyof operations, Row>> = {
   suggestTitles: { need: 'public', attempt: () => ({ query: '?q=wha' }) },
 
   listAccounts: { need: 'administrator', attempt: () => ({}) },
+  createAccount: {
+    need: 'administrator',
+    attempt: () => ({ body: { email: `${randomUUID()}@example.org` } }),
+  },
   getAccount: { need: 'administrator', attempt: onGuest },
   updateAccount: { need: 'administrator', attempt: (world) => ({ ...onGuest(world), body: { disabled: false } }) },
   deleteAccount: {
@@ -433,6 +437,7 @@ export const table: Readonly<Record<keyof operations, Row>> = {
   resetAccount: { need: 'administrator', attempt: onGuest },
   listAllOrgs: { need: 'administrator', attempt: () => ({}) },
   listPlaces: { need: 'administrator', attempt: () => ({}) },
+  getServiceStatus: { need: 'administrator', attempt: () => ({}) },
 
   getHealth: { need: 'anyone', attempt: () => ({}) },
   getReadiness: { need: 'anyone', attempt: () => ({}) },

@@ -107,16 +107,26 @@ export interface AddedAccount {
 /**
  * Creates an account with a random password that nobody knows. Its user sets one with the token.
  *
+ * @param check runs in the transaction that inserts the account
+ * @returns the id of the account, and the token
+ *
  * @throws ValidationError email, name
- * @throws AppError email_taken, rate_limited
+ * @throws AppError email_taken, rate_limited; errors of `check`
  */
-export async function addAccount(deps: Deps, added: AddedAccount): Promise<ResetToken> {
+export async function addAccount(
+  deps: Deps,
+  added: AddedAccount,
+  check?: (trx: CredentialsDb) => Promise<void>,
+): Promise<ResetToken & { readonly id: string }> {
   const { email, name, isAdmin, isHidden = deps.config.hideEmail ?? false } = added
   const account = newAccount(deps, { email, name, isHidden }, await hashRandomPassword(deps))
   const row = { ...account, is_admin: isAdmin ? (1 as const) : (0 as const) }
-  const inserted = await deps.credentials.write((trx) => insertAccount(trx, row))
+  const inserted = await deps.credentials.write(async (trx) => {
+    await check?.(trx)
+    return insertAccount(trx, row)
+  })
   if (!inserted) throw emailTakenError()
-  return issueResetToken(deps, account.id)
+  return { id: account.id, ...(await issueResetToken(deps, account.id)) }
 }
 
 interface Identity {

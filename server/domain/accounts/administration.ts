@@ -5,22 +5,25 @@ import {
   countAccounts,
   findAccountById,
   listAccounts,
+  lockAccount,
   setAccount,
 } from '../../../index/credentials/accounts.ts'
-import type { Account } from '../../../index/credentials/schema.ts'
+import type { Account, CredentialsDb } from '../../../index/credentials/schema.ts'
 import { deleteResetTokens, setSessionsRevoked } from '../../../index/credentials/sessions.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
+import { requireSignedIn } from '../access.ts'
 import type { Operator, Person } from '../actor.ts'
 import { type Page, pageOf } from '../pagination.ts'
 import type { PlaceChangesInput } from '../placement.ts'
 import type { AccountAt } from '../targets.ts'
+import { addAccount } from './accounts.ts'
 import { type Deletion, idOf, removeAccount } from './deletion.ts'
 import { requireLine } from './identity.ts'
 import { issueResetToken, type ResetToken } from './sessions.ts'
 
 /** An administrator, or the operator. */
-type Administrator = Person | Operator
+export type Administrator = Person | Operator
 
 /** An account, as administrators see it. */
 export interface ManagedAccount {
@@ -44,6 +47,19 @@ export interface AccountChange {
   readonly disabled_reason?: string
 }
 
+export interface NewManagedAccount {
+  readonly email: string
+  readonly name?: string
+  readonly is_admin?: boolean
+  /** Default: as configured. */
+  readonly hide_email?: boolean
+}
+
+/** A new account, and the one-time token for setting its password. */
+export interface CreatedAccount extends ResetToken {
+  readonly account: ManagedAccount
+}
+
 /** Characters. */
 const longestReason = 500
 
@@ -61,6 +77,26 @@ export async function listManagedAccounts(deps: Deps, actor: Administrator, inpu
 export async function readManagedAccount(deps: Deps, actor: Administrator, at: AccountAt): Promise<ManagedAccount> {
   requireAdministrator(actor)
   return toManaged(await accountAt(deps, at))
+}
+
+/**
+ * Creates an account for somebody, also if sign-up is closed.
+ *
+ * @throws ValidationError email, name
+ * @throws AppError forbidden, email_taken, rate_limited, invalid_token
+ */
+export async function createManagedAccount(
+  deps: Deps,
+  actor: Administrator,
+  { is_admin: isAdmin = false, hide_email: isHidden, ...identity }: NewManagedAccount,
+): Promise<CreatedAccount> {
+  requireAdministrator(actor)
+  const hidden = isHidden === undefined ? {} : { isHidden }
+  const { id, ...token } = await addAccount(deps, { ...identity, isAdmin, ...hidden }, (trx) =>
+    lockWithAdministrator(trx, actor),
+  )
+  deps.log.info({ account: id, by: idOf(actor), is_admin: isAdmin }, 'an account was created by an administrator')
+  return { account: await readManagedAccount(deps, actor, { accountId: id }), ...token }
 }
 
 /**
@@ -82,6 +118,7 @@ export async function changeManagedAccount(
   if (disabled_reason !== undefined) requireLine('disabled_reason', disabled_reason, longestReason)
   const now = deps.now().toISOString()
   await deps.credentials.write(async (trx) => {
+    await lockWithAdministrator(trx, actor, account.id)
     if (is_admin !== undefined) await setAccount(trx, account.id, { is_admin: is_admin ? 1 : 0 })
     if (disabled === false) await setAccount(trx, account.id, { disabled_at: null, disabled_reason: null })
     if (disabled !== true) return
@@ -102,7 +139,7 @@ export async function deleteManagedAccount(deps: Deps, actor: Administrator, at:
   requireAdministrator(actor)
   const account = await accountAt(deps, at)
   requireOther(actor, account)
-  return removeAccount(deps, actor, account.id)
+  return removeAccount(deps, actor, account.id, (trx) => lockWithAdministrator(trx, actor, account.id))
 }
 
 /** Issues a one-time token for setting a new password. @throws AppError forbidden, account_not_found */
@@ -135,9 +172,26 @@ export async function listPlaces(deps: Deps, actor: Administrator, input: PlaceC
   return deps.placement.listChanges(input)
 }
 
-function requireAdministrator(actor: Administrator): void {
+/** @throws AppError forbidden */
+export function requireAdministrator(actor: Administrator): void {
   if (actor.kind === 'person' && !actor.isAdmin)
     throw new AppError('forbidden', 'Only administrators of the service can do this')
+}
+
+/**
+ * Checks the administrator again, and locks both accounts. Another administrator may have dismissed, disabled or deleted
+ * this one since the request began. If two administrators dismiss each other, the first transaction wins, so that one
+ * stays. The order of the locks prevents a deadlock.
+ *
+ * @throws AppError invalid_token, forbidden
+ */
+async function lockWithAdministrator(trx: CredentialsDb, actor: Administrator, accountId?: string): Promise<void> {
+  if (actor.kind !== 'person') return
+  const ids = new Set([actor.id, ...(accountId === undefined ? [] : [accountId])])
+  for (const id of [...ids].sort()) await lockAccount(trx, id)
+  await requireSignedIn(trx, actor)
+  const account = await findAccountById(trx, actor.id)
+  requireAdministrator({ ...actor, isAdmin: account?.is_admin === 1 })
 }
 
 function requireOther(actor: Administrator, { id }: Pick<Account, 'id'>): void {

@@ -1,6 +1,7 @@
 /** Deletes accounts: first the memberships, then the account with its sessions and tokens. */
 
 import { deleteAccount, insertDeletedAccount, listDeletedSince } from '../../../index/credentials/accounts.ts'
+import type { CredentialsDb } from '../../../index/credentials/schema.ts'
 import { listOrgsWithOthers } from '../../../index/derived/org-queries.ts'
 import type { Role } from '../../../index/derived/schema.ts'
 import type { Deps } from '../../base/deps.ts'
@@ -44,10 +45,17 @@ export async function deleteMe(deps: Deps, actor: Person, { password, from }: Pa
  * trash. After a crash, a repetition finishes the deletion. The id is recorded in the credentials, so that a restored
  * mirror or backup does not create the account again.
  *
+ * @param check runs before each step, and in the transaction that deletes the account
+ *
  * @throws AppError last_owner, with the `orgs` whose other members would have no owner. Nothing has changed, unless an
- *   owner left or somebody joined during the deletion. Then `left` and `trashed` list the changes.
+ *   owner left or somebody joined during the deletion. Then `left` and `trashed` list the changes. Errors of `check`
  */
-export async function removeAccount(deps: Deps, by: Person | Operator, id: string): Promise<Deletion> {
+export async function removeAccount(
+  deps: Deps,
+  by: Person | Operator,
+  id: string,
+  check?: (trx: CredentialsDb) => Promise<void>,
+): Promise<Deletion> {
   const orgs = await listOrgsWithOthers(deps.index.read, id)
   // Their cells end these memberships within a minute of the deletion.
   const elsewhere = await deps.placement.listOrgsElsewhere(id)
@@ -59,12 +67,14 @@ export async function removeAccount(deps: Deps, by: Person | Operator, id: strin
   const ended: Ended = { left: [], trashed: [] }
   // Organisations that a concurrent change may make refuse the deletion come first, the trash last.
   for (const org of orgs.toSorted((a, b) => rankOf(a) - rankOf(b))) {
+    if (check !== undefined) await deps.credentials.write(check)
     const end = await endMembership(deps, by, org, { accountId: id }).catch((error: unknown) => {
       throw isLastOwner(error) ? lastOwner([nameOf(org)], ended) : error
     })
     if (end !== 'gone') ended[end].push(nameOf(org))
   }
   await deps.credentials.write(async (trx) => {
+    await check?.(trx)
     await insertDeletedAccount(trx, id, deps.now().toISOString())
     await deleteAccount(trx, id)
   })
