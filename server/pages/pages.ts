@@ -19,6 +19,9 @@ import { isFromPage, isNavigation } from './cookie-auth.ts'
 import { diagramFrame, sendDiagramFrame } from './diagram-frame.ts'
 import type { PageContext, PageResult } from './page-context.ts'
 import { showBacklinks } from './pages/backlinks.tsx'
+import { showAccount, takeAccount } from './pages/admin-account.tsx'
+import { leadToAdmin, showAccounts, showNewAccount, takeNewAccount } from './pages/admin-accounts.tsx'
+import { showHealth } from './pages/admin-health.tsx'
 import { showBlame } from './pages/blame.tsx'
 import { showCompare } from './pages/compare.tsx'
 import { showEdit, takeEdit } from './pages/edit.tsx'
@@ -41,10 +44,12 @@ import { showOrgProposals } from './pages/org-proposals.tsx'
 import { showGeneral, showNewOrg, takeGeneral, takeNewOrg } from './pages/org-settings.tsx'
 import { showPassword, takePassword } from './pages/password.tsx'
 import { showPeople } from './pages/people.tsx'
+import { showGoodbye, showProfile, takeProfile } from './pages/profile.tsx'
 import { showProposal, takeProposal } from './pages/proposal.tsx'
 import { showProposals } from './pages/proposal-list.tsx'
 import { showRename, takeRename } from './pages/rename.tsx'
 import { showRestore, takeRestore } from './pages/restore.tsx'
+import { showSessions, takeSessions } from './pages/sessions.tsx'
 import { showReset, showSignIn, showSignUp, takeReset, takeSignIn, takeSignOut, takeSignUp } from './pages/sign-in.tsx'
 import { showSubpages } from './pages/subpages.tsx'
 import { showTags } from './pages/tags.tsx'
@@ -85,6 +90,14 @@ const routes: readonly Route[] = [
   { at: '/join', show: showJoin, take: takeJoin },
   { at: '/me/invitation', show: leadToJoin },
   { at: '/me/password', show: showPassword, take: takePassword },
+  { at: '/me/profile', show: showProfile, take: takeProfile },
+  { at: '/me/sessions', show: showSessions, take: takeSessions },
+  { at: '/goodbye', show: showGoodbye },
+  { at: '/admin', show: leadToAdmin },
+  { at: '/admin/accounts', show: showAccounts },
+  { at: '/admin/accounts/new', show: showNewAccount, take: takeNewAccount },
+  { at: '/admin/accounts/{account}', show: showAccount, take: takeAccount },
+  { at: '/admin/health', show: showHealth },
   { at: '/o/{org}', show: showOrg },
   { at: '/o/{org}/example', take: takeExample },
   { at: '/o/{org}/new', show: showNew, take: takeNew, formBytes: mostTextBytes },
@@ -146,11 +159,13 @@ export function pages(parts: Parts): RequestHandler {
   }
 }
 
-/** Paths that the API also has. Only browsers get pages there. */
-const shared: ReadonlySet<string> = new Set(['/', '/join'])
+/** True for a path that the API also has. Only browsers get pages there. */
+function isShared(path: string): boolean {
+  return path === '/' || path === '/join' || (path.startsWith('/admin/') && findRoute(path) !== undefined)
+}
 
 function isPage(req: Request, path: string): boolean {
-  if (!shared.has(path)) return /^\/(o|me)\//.test(path) || routes.some(({ at }) => at === path)
+  if (!isShared(path)) return /^\/(o|me)\//.test(path) || routes.some(({ at }) => at === path)
   req.res?.vary('Accept')
   return req.accepts(['json', 'html']) === 'html'
 }

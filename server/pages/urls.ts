@@ -32,7 +32,13 @@ export class Urls {
   /** The page for joining with an invitation. */
   readonly join = () => `${this.root}/join`
   readonly newOrg = () => `${this.root}/new`
-  readonly me = (page: 'tokens' | 'password') => `${this.root}/me/${page}`
+  readonly me = (page: 'profile' | 'password' | 'tokens' | 'sessions') => `${this.root}/me/${page}`
+  /** The page after an account was deleted. */
+  readonly goodbye = () => `${this.root}/goodbye`
+  /** The pages for administrators of the service. */
+  readonly admin = (page: 'accounts' | 'health') => `${this.root}/admin/${page}`
+  readonly account = (id: string) => `${this.admin('accounts')}/${segment(id)}`
+  readonly newAccount = () => this.account('new')
   readonly org = (org: string) => `${this.root}/o/${segment(org)}`
   /** The organisation for a member who has just joined. */
   readonly welcome = (org: string) => `${this.org(org)}?welcome`

@@ -1,6 +1,9 @@
 /** Every page, in one table, over a scene that has something to show on each: a new page is a line here. */
 
+import { changeManagedAccount } from '../../server/domain/accounts/administration.ts'
+import { operator } from '../../server/domain/actor.ts'
 import { made } from '../support/cast.ts'
+import type { Grove } from '../support/grove.ts'
 import type { PersonClient } from '../support/people.ts'
 import { imported, makeHalfSentImport, zipOf } from '../support/uploads.ts'
 
@@ -12,7 +15,13 @@ export interface ShownPage {
 }
 
 /** An organisation with nodes, an edge, and three proposals: open, diverged, merged. */
-export async function listPages(grove: { readonly url: string }, ann: PersonClient): Promise<ShownPage[]> {
+export async function listPages(grove: Pick<Grove, 'url' | 'deps'>, ann: PersonClient): Promise<ShownPage[]> {
+  await changeManagedAccount(grove.deps, operator, { accountId: ann.user.id }, { is_admin: true })
+  const account = (
+    await made(ann.post('/admin/accounts', { email: 'long.name@example.org', name: 'Long '.repeat(30) }))
+  ).account.id
+  const reason = { disabled: true, disabled_reason: 'Left the company. '.repeat(20) }
+  await made(ann.patch(`/admin/accounts/${account}`, reason))
   const { id: org } = await made(
     ann.post('/orgs', { name: 'Atlas', description: 'What lives in the sea.', published: true }),
   )
@@ -114,8 +123,17 @@ export async function listPages(grove: { readonly url: string }, ann: PersonClie
     { name: 'import-running', path: `/o/${other}/import/${running}` },
     { name: 'join', path: '/join', isAnonymous: true },
     { name: 'join-signed-in', path: '/join' },
-    { name: 'tokens', path: '/me/tokens' },
+    { name: 'profile', path: '/me/profile' },
     { name: 'password', path: '/me/password' },
+    { name: 'tokens', path: '/me/tokens' },
+    { name: 'sessions', path: '/me/sessions' },
+    { name: 'goodbye', path: '/goodbye', isAnonymous: true },
+    { name: 'admin-accounts', path: '/admin/accounts' },
+    { name: 'admin-accounts-none', path: '/admin/accounts?q=nobody&state=disabled' },
+    { name: 'admin-account-new', path: '/admin/accounts/new' },
+    { name: 'admin-account', path: `/admin/accounts/${account}` },
+    { name: 'admin-account-own', path: `/admin/accounts/${ann.user.id}` },
+    { name: 'admin-health', path: '/admin/health' },
     { name: 'missing', path: '/o/none' },
   ]
 }

@@ -24,7 +24,42 @@ export async function formsOf(
   grove: { readonly url: string },
   person: PersonClient,
 ): Promise<(path: string, fields: Fields) => Promise<Answer>> {
+  return (await visitOf(grove, person)).send
+}
+
+export interface Visit {
+  /** Opens a page as a browser does. */
+  open(path: string): Promise<Answer>
+  send(path: string, fields: Fields): Promise<Answer>
+}
+
+/** Opens pages and sends forms in a new session of the person. */
+export async function visitOf(grove: { readonly url: string }, person: PersonClient): Promise<Visit> {
   const { headers: got } = await sendForm(grove, '/sign-in', { email: person.user.email, password })
   const cookie = got['set-cookie']?.split(';')[0] ?? ''
-  return (path, fields) => sendForm(grove, path, fields, { cookie })
+  return {
+    open: (path) => client(grove).get(path, { ...headers, cookie, 'content-type': '', 'sec-fetch-site': 'none' }),
+    send: (path, fields) => sendForm(grove, path, fields, { cookie }),
+  }
+}
+
+/** The main part of a page. */
+export function mainOf({ body }: Answer): string {
+  return /<main[\s\S]*<\/main>/.exec(body)?.[0] ?? ''
+}
+
+/** What the first error of the page says. */
+export function alertIn(answer: Answer): string | undefined {
+  return /role="alert">([^<]*)</.exec(mainOf(answer))?.[1]
+}
+
+/** What a field of the page has in it, as HTML. Undefined: there is no such field. */
+export function valueIn(answer: Answer, name: string): string | undefined {
+  const [input] = new RegExp(`<input(?=[^>]* name="${name}")(?:[^>"]|"[^"]*")*>`).exec(mainOf(answer)) ?? []
+  return input && (/ value="([^"]*)"/.exec(input)?.[1] ?? '')
+}
+
+/** Where an answer leads. */
+export function ledTo({ status, headers }: Answer): [number, string | undefined] {
+  return [status, headers.location]
 }

@@ -153,11 +153,12 @@ describe('pages of settings', () => {
     const [here, there] = [await newVisitor({ javaScriptEnabled: false }), await newVisitor()]
     await signIn(here, cleo)
     await signIn(there, cleo)
-    await here.open('/me/password')
+    await here.open('/me/sessions')
     await here.page.getByText('Sign out everywhere else…').click()
     await here.page.getByRole('button', { name: 'Sign out everywhere else' }).click()
     await here.page.getByText('All other sessions have ended.').waitFor()
     expect(await there.open('/me/password')).to.deep.equal({ status: 401 })
+    await here.open('/me/password')
     await here.page.getByLabel('Current password').fill('not this one')
     await here.page.getByLabel('New password').fill('staple the horse')
     await here.page.getByRole('button', { name: 'Change password' }).click()

@@ -75,11 +75,17 @@ export async function takeReset(visit: PageContext): Promise<PageResult> {
     visit,
     (trouble) => resetPage(visit, trouble),
     async () => {
-      const body = { reset_token: field(form, 'reset_token').trim(), new_password: field(form, 'new_password') }
+      const body = { reset_token: resetTokenIn(form), new_password: field(form, 'new_password') }
       await visit.signIn((await api.changePassword({ body })).accessToken)
       return urls.home()
     },
   )
+}
+
+/** Returns the token in the pasted text, which may be the token or the link. */
+function resetTokenIn(form: URLSearchParams): string {
+  const sent = field(form, 'reset_token').trim()
+  return sent.match(/grv_reset_[\w-]+/)?.[0] ?? sent
 }
 
 export async function takeSignOut(visit: PageContext): Promise<PageResult> {
@@ -132,7 +138,7 @@ export function SignInForm({ visit: { urls, form }, next, trouble }: SignInProps
             No account yet? <a href={urls.signUp(next)}>Sign up</a>.{' '}
           </>
         )}
-        Forgot your password? Ask the operator for a reset token, then <a href={urls.reset()}>set a new one</a>.
+        Forgot your password? Ask an administrator for a link to <a href={urls.reset()}>set a new one</a>.
       </p>
       {invitation !== '' && (
         <OtherWay urls={urls} invitation={invitation} act="sign-up" says="No account yet?" label="Create one" />
@@ -223,12 +229,17 @@ function OtherWay({ urls, invitation, act, says, label }: OtherWayProps) {
 function resetPage({ urls, form }: PageContext, trouble?: Trouble): Page {
   return page('Set a new password', { trouble }, () => (
     <Sheet title="Set a new password" trouble={trouble} fields={['reset_token', 'new_password']}>
-      <form method="post" action={urls.reset()} class="fields">
-        <Field label="Token" hint="from the operator; works once" name="reset_token" trouble={trouble}>
-          {(tied) => (
-            <input {...tied} required autocomplete="off" maxLength={most.token} value={field(form, 'reset_token')} />
-          )}
-        </Field>
+      <form method="post" action={urls.reset()} class="fields" data-invited>
+        <div class="field" data-by-hand>
+          <p class="notice without-script">
+            If a link led you here, copy the whole link from the address bar of your browser, and paste it here.
+          </p>
+          <Field label="Token" hint="the whole link, or the token (grv_reset_…)" name="reset_token" trouble={trouble}>
+            {(tied) => (
+              <input {...tied} required autocomplete="off" maxLength={most.token} value={field(form, 'reset_token')} />
+            )}
+          </Field>
+        </div>
         <Password label="New password" name="new_password" autocomplete="new-password" trouble={trouble} />
         <button class="btn go" type="submit">
           Set password

@@ -5,7 +5,7 @@ import type { AnswerOf } from '../../http/in-process.ts'
 import type { Page, PageContext, PageResult } from '../page-context.ts'
 import { When } from '../parts/dates.tsx'
 import { Field, field, showFormErrors, submitForm, type Trouble, TroubleOf } from '../parts/forms.tsx'
-import { MeTabs } from './password.tsx'
+import { MeTabs } from '../parts/me-tabs.tsx'
 
 type Token = AnswerOf<'listTokens'>['tokens'][number]
 type Orgs = AnswerOf<'listOrgs'>['orgs']

@@ -48,6 +48,8 @@ const refusals: Readonly<Partial<Record<AppError['code'], { readonly status: num
   org_not_found: { status: 404, field: 'org_id' },
   node_not_found: { status: 404, field: 'node_id' },
   token_not_found: { status: 404 },
+  session_not_found: { status: 404 },
+  own_account: { status: 409 },
   invalid_credentials: { status: 403 },
   invalid_token: { status: 403, field: 'reset_token' },
   email_taken: { status: 409, field: 'email' },

@@ -177,8 +177,10 @@ function Bar({ visit: { urls, person, here, query }, head, place }: Omit<FramePr
               <p>{person.name}</p>
               <a href={urls.home()}>Organisations</a>
               <a href={urls.newOrg()}>New organisation</a>
-              <a href={urls.me('tokens')}>Tokens</a>
+              <a href={urls.me('profile')}>Profile</a>
               <a href={urls.me('password')}>Password</a>
+              <a href={urls.me('tokens')}>Tokens</a>
+              {person.isAdmin && <a href={urls.admin('accounts')}>Administration</a>}
               <button class="btn" type="submit">
                 Sign out
               </button>

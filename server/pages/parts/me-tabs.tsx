@@ -1,0 +1,23 @@
+/** The tabs above the pages about the signed-in user, and above those for administrators. */
+
+import type { Urls } from '../urls.ts'
+import { Tabs } from './forms.tsx'
+
+export type MePage = 'profile' | 'password' | 'tokens' | 'sessions'
+
+export function MeTabs({ urls, here }: { readonly urls: Urls; readonly here: MePage }) {
+  const pages = { profile: 'Profile', password: 'Password', tokens: 'Tokens', sessions: 'Sessions' } as const
+  const tabs = Object.entries(pages).map(([page, title]) => ({
+    ...{ title, isHere: page === here },
+    href: urls.me(page as MePage), // the keys are the pages
+  }))
+  return <Tabs label="Your account" tabs={tabs} />
+}
+
+export function AdminTabs({ urls, here }: { readonly urls: Urls; readonly here: 'accounts' | 'health' }) {
+  const tabs = [
+    { title: 'Accounts', href: urls.admin('accounts'), isHere: here === 'accounts' },
+    { title: 'Health', href: urls.admin('health'), isHere: here === 'health' },
+  ]
+  return <Tabs label="Administration" tabs={tabs} />
+}

@@ -1,0 +1,35 @@
+/** The link with which a user sets a password. It is shown once. */
+
+import type { Urls } from '../urls.ts'
+import { When } from './dates.tsx'
+
+interface ResetLinkProps {
+  readonly urls: Urls
+  /** The user's name. */
+  readonly name: string
+  readonly token: { readonly reset_token: string; readonly expires_at: string }
+}
+
+export function ResetLink({ urls, name, token: { reset_token, expires_at } }: ResetLinkProps) {
+  return (
+    <section class="made" aria-label="Link to set a password">
+      <p>
+        Send this link to {name} now. It is shown only once, works once, and expires on{' '}
+        <When time={expires_at} as="day" />. Anyone who has it can take over the account.
+      </p>
+      <p class="copy" data-reset-link>
+        {resetUrl(urls, reset_token)}
+      </p>
+      <p>
+        <button type="button" class="btn" data-copy="[data-reset-link]" hidden>
+          Copy link
+        </button>
+      </p>
+    </section>
+  )
+}
+
+/** The token is in the fragment. Browsers do not send it, so no log has it. */
+function resetUrl(urls: Urls, token: string): string {
+  return `${urls.absolute(urls.reset())}#${token}`
+}
