@@ -1,6 +1,6 @@
 /**
  * Rules for imports, including types, which `npm run layers` checks. A new rule is one entry here and one in
- * test/layers.test.ts, which breaks each rule once. The tool parses with TypeScript 6, because version 7, which checks
+ * test/layers.tools.ts, which breaks each rule once. The tool parses with TypeScript 6, because version 7, which checks
  * the types, has no API.
  */
 const never = (name, comment, from, to) => ({

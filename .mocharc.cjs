@@ -1,6 +1,6 @@
 /**
  * Mocha's configuration. `npm test` runs every `*.test.ts`. They need Node, git and a compiler. `npm run test:load`,
- * `test:browser` and `test:postgres` run all files with these endings. If files are given, only those run.
+ * `test:browser`, `test:tools` and `test:postgres` run all files with these endings. If files are given, only those run.
  */
 const { readdirSync } = require('node:fs')
 
@@ -11,7 +11,7 @@ const files = (ending) =>
     .sort()
 
 /** The kind of tests, from the name of the npm script. */
-const kind = /^test:(load|browser|postgres)$/.exec(process.env.npm_lifecycle_event ?? '')?.[1] ?? 'test'
+const kind = /^test:(load|browser|postgres|tools)$/.exec(process.env.npm_lifecycle_event ?? '')?.[1] ?? 'test'
 
 /**
  * Files that begin with one of these also run on PostgreSQL, because credentials must behave the same on both engines.
@@ -72,5 +72,5 @@ module.exports = {
   // Twice the cores of the smallest supported machine. A fifth of a file's time is spent waiting for locks, pauses and
   // other processes.
   jobs: 4,
-  spec: process.argv.some((word) => /\.(test|load|browser|postgres)\.ts$/.test(word)) ? [] : specs(),
+  spec: process.argv.some((word) => /\.(test|load|browser|postgres|tools)\.ts$/.test(word)) ? [] : specs(),
 }

@@ -36,7 +36,7 @@ describe('search: one state, one answer', () => {
           }
         }
       }),
-      { numRuns: 200 },
+      { numRuns: 80 },
     )
   })
 
@@ -53,7 +53,7 @@ describe('search: one state, one answer', () => {
           retrieve(left, { ...question, expansion_depth: 'deep' }),
         )
       }),
-      { numRuns: 100 },
+      { numRuns: 40 },
     )
   })
 })

@@ -107,7 +107,7 @@ describe('suggestions: the order', () => {
 const parts = ['se', 'a', 'sea', 'wh', 'ale', 'é', 'ク', '水', '深', 'ab', 'X']
 
 describe('suggestions beside a search through all titles', () => {
-  for (const seed of [1, 2, 3, 4])
+  for (const seed of [1, 2])
     it(`are the same after any edits, deletions, seals and merges (seed ${seed})`, () => {
       const random = randomOf(seed)
       const index = createSearchIndex()

@@ -13,7 +13,7 @@ const orgId = 'org'
 const ids = Array.from({ length: count }, (_, n) => `n${String(n).padStart(3, '0')}`)
 
 describe('a view of some nodes as they are elsewhere', () => {
-  for (const seed of [1, 2, 3, 4])
+  for (const seed of [1, 2])
     it(`answers to the last bit as an index that is built of that state, and leaves the index as it was (seed ${seed})`, () => {
       const random = randomOf(seed)
       const nodes = new Map(ids.map((id) => [id, nodeOf(random, id)]))
