@@ -64,6 +64,8 @@ export interface Page {
   /** Default: 200. */
   readonly status?: number
   readonly head: Head
+  /** The Content-Security-Policy, if it is not that of all pages. */
+  readonly policy?: string
   readonly place: PagePlace
   /** All data that the page shows, for its ETag. The same facts make the same page. */
   readonly facts: unknown

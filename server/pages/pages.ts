@@ -24,6 +24,7 @@ import { showHealth } from './pages/admin-health.tsx'
 import { showBacklinks } from './pages/backlinks.tsx'
 import { showBlame } from './pages/blame.tsx'
 import { showCompare } from './pages/compare.tsx'
+import { showDocs } from './pages/docs.tsx'
 import { showEdit, takeEdit } from './pages/edit.tsx'
 import { showFeed, showRobots, showSitemap } from './pages/feeds.ts'
 import { showFind } from './pages/find.tsx'
@@ -87,6 +88,7 @@ const routes: readonly Route[] = [
   { at: '/robots.txt', show: showRobots },
   { at: '/new', show: showNewOrg, take: takeNewOrg },
   { at: '/me/tokens', show: showTokens, take: takeTokens },
+  { at: '/docs', show: showDocs },
   { at: '/join', show: showJoin, take: takeJoin },
   { at: '/me/invitation', show: leadToJoin },
   { at: '/me/password', show: showPassword, take: takePassword },
@@ -161,7 +163,7 @@ export function pages(parts: Parts): RequestHandler {
 
 /** True for a path that the API also has. Only browsers get pages there. */
 function isShared(path: string): boolean {
-  return path === '/' || path === '/join' || (path.startsWith('/admin/') && findRoute(path) !== undefined)
+  return ['/', '/join', '/docs'].includes(path) || (path.startsWith('/admin/') && findRoute(path) !== undefined)
 }
 
 function isPage(req: Request, path: string): boolean {

@@ -121,6 +121,8 @@ export async function listPages(grove: Pick<Grove, 'url' | 'deps'>, ann: PersonC
     { name: 'import', path: `/o/${org}/import` },
     { name: 'import-report', path: `/o/${org}/import/${report}` },
     { name: 'import-running', path: `/o/${other}/import/${running}` },
+    { name: 'docs', path: '/docs', isAnonymous: true },
+    { name: 'docs-signed-in', path: '/docs' },
     { name: 'join', path: '/join', isAnonymous: true },
     { name: 'join-signed-in', path: '/join' },
     { name: 'profile', path: '/me/profile' },

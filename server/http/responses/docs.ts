@@ -26,9 +26,20 @@ export const docsPage = `<!doctype html>
 
 /**
  * The script of the page. Operations begin folded and schemas are hidden: 92 and 156 of them are too many to scroll. Swagger UI
- * ignores `x-codeSamples`, so a plugin shows them above the responses of an operation.
+ * ignores `x-codeSamples`, so a plugin shows them above the responses of an operation. Its dark mode follows the theme of
+ * pages.
  */
-const start = `const languages = { Shell: 'bash', JavaScript: 'javascript' }
+const start = `const root = document.documentElement
+const system = matchMedia('(prefers-color-scheme: dark)')
+const applyTheme = () => {
+  const isDark = root.dataset.theme ? root.dataset.theme === 'dark' : system.matches
+  root.classList.toggle('dark-mode', isDark)
+}
+new MutationObserver(applyTheme).observe(root, { attributeFilter: ['data-theme'] })
+system.addEventListener('change', applyTheme)
+applyTheme()
+
+const languages = { Shell: 'bash', JavaScript: 'javascript' }
 
 const sampleIn = (element, Code) => ({ lang, label, source }) =>
   element(

@@ -127,7 +127,7 @@ const acts = [
   ...['[data-theme-toggle]', '[data-show-keys]'],
 ].join()
 
-/** Returns the actions that apply here. The first are those of the page, then those of organisation and account. */
+/** Returns the actions that apply here: on the page, in the organisation, in the account. */
 export function actions(orgs: readonly Searched[]): Destination[] {
   const onPage = [...document.querySelectorAll<HTMLElement>(acts)].filter((one) => !one.hidden).map(toAction)
   const inBar = new Set([...document.querySelectorAll<HTMLElement>('.top *')])
