@@ -139,7 +139,7 @@ function Facts({ account }: { readonly account: Account }) {
         </>
       )}
       <dt>Id</dt>
-      <dd class="ref">{account.id}</dd>
+      <dd>{account.id}</dd>
     </dl>
   )
 }
