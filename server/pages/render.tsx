@@ -69,7 +69,8 @@ export function pageHtml(visit: PageContext, { head, place, body }: Page): strin
 
 /** Computes the ETag. The same user, facts and assets make the same page. */
 function tagOf({ person, here, canSignIn }: PageContext, { head, place, facts }: Page): string {
-  const all = JSON.stringify([assetsVersion(), person?.id, person?.name, here, canSignIn, head, place, facts])
+  const { id, name, isAdmin } = person ?? {}
+  const all = JSON.stringify([assetsVersion(), id, name, isAdmin, here, canSignIn, head, place, facts])
   return weakTag(all)
 }
 

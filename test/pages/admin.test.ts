@@ -54,6 +54,17 @@ describe('the pages of administrators', () => {
     expect((await ada.get('/admin/accounts')).status).to.equal(200)
   })
 
+  it('leave the menu with the right, also if the browser has the page', async () => {
+    await appoint(bob)
+    const others = await visitOf(grove, bob)
+    const { headers } = await others.open('/new')
+    const again = () => others.open('/new', { 'if-none-match': headers.etag ?? '' })
+    expect((await again()).status).to.equal(304)
+    await appoint(bob, false)
+    const changed = await again()
+    expect([changed.status, changed.body.includes('Administration')]).to.deep.equal([200, false])
+  })
+
   it('leave the same paths to programs', async () => {
     const { body, headers } = await ada.get('/admin/accounts').then(expecting(200))
     expect(headers['content-type']).to.match(/^application\/json/)

@@ -29,7 +29,7 @@ export async function formsOf(
 
 export interface Visit {
   /** Opens a page as a browser does. */
-  open(path: string): Promise<Answer>
+  open(path: string, more?: Fields): Promise<Answer>
   send(path: string, fields: Fields): Promise<Answer>
 }
 
@@ -38,7 +38,8 @@ export async function visitOf(grove: { readonly url: string }, person: PersonCli
   const { headers: got } = await sendForm(grove, '/sign-in', { email: person.user.email, password })
   const cookie = got['set-cookie']?.split(';')[0] ?? ''
   return {
-    open: (path) => client(grove).get(path, { ...headers, cookie, 'content-type': '', 'sec-fetch-site': 'none' }),
+    open: (path, more = {}) =>
+      client(grove).get(path, { ...headers, cookie, 'content-type': '', 'sec-fetch-site': 'none', ...more }),
     send: (path, fields) => sendForm(grove, path, fields, { cookie }),
   }
 }
