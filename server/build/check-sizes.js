@@ -11,7 +11,7 @@ const limits = kibibytes({
   tree: 3,
   'tree-move': 2,
   shortcuts: 2,
-  cards: 2,
+  cards: 2.25,
   invitation: 1,
   copy: 1,
   times: 1,

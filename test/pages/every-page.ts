@@ -26,7 +26,7 @@ export async function listPages(grove: Pick<Grove, 'url' | 'deps'>, ann: PersonC
     ann.post('/orgs', { name: 'Atlas', description: 'What lives in the sea.', published: true }),
   )
   const nodeOf = async (title: string, text_content: string) =>
-    (await made(ann.post(`/orgs/${org}/nodes`, { title, text_content, tags: ['sea', `life/${title[0]}/${title}`] })))
+    (await made(ann.post(`/orgs/${org}/nodes`, { title, text_content, tags: ['sea', `life/${title.slice(0, 20)}`] })))
       .id as string
   const krill = await nodeOf('Krill', 'Small crustaceans.')
   const whales = await nodeOf('Whales', '# Whales\n\nLarge mammals that eat [[Krill]].\n\n## Where\n\nIn the sea.\n')

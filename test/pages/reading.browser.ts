@@ -275,4 +275,57 @@ describe('pages to read', () => {
     expect(faults).to.deep.equal([])
     await reader.context.close()
   })
+
+  it('show on a card the first picture of a page and its description', async () => {
+    const add = async (title: string, fields: object) =>
+      (await made(ann.post(`/orgs/${org}/nodes`, { title, ...fields }))).id as string
+    const text_content = '![[gone.png]] ![far](https://example.org/a.png)\n\n![[wide.svg]]\n'
+    const target = await add('Squid', { text_content, properties: { description: 'Ten <b>arms</b>.' } })
+    const svg =
+      '<svg xmlns="http://www.w3.org/2000/svg" width="608" height="200"><rect width="608" height="200"/></svg>'
+    const changes = [{ action: 'put', path: 'wide.svg', content: svg }]
+    await made(ann.post(`/orgs/${org}/nodes/${target}/tree/main/commits`, { message: 'A picture', changes }))
+    const plain = await add('No picture', { text_content: '![[gone.png]]\n' })
+    const from = await add('Links', { text_content: `[[Squid]] and [[No picture]]\n` })
+    const reader = await newVisitor()
+    const { page, open, faults } = reader
+    await open(`/o/${org}/n/${from}`)
+    const card = page.getByRole('tooltip')
+    await page.locator('.prose').getByRole('link', { name: 'Squid' }).hover()
+    await card.getByText('Ten <b>arms</b>.').waitFor()
+    const picture = card.locator('img')
+    expect(await picture.getAttribute('alt')).to.equal('')
+    expect(await picture.getAttribute('loading')).to.equal('lazy')
+    expect(await picture.getAttribute('src')).to.equal(`/orgs/${org}/nodes/${target}/tree/main/raw/wide.svg`)
+    const fits = async () => {
+      const { width = 0, height = 0 } = (await picture.boundingBox()) ?? {}
+      expect(width).to.equal(302)
+      expect(height).to.be.closeTo(100, 1)
+    }
+    await fits()
+    await page.waitForFunction('document.querySelector("#card img").complete')
+    expect(await page.evaluate('document.querySelector("#card img").naturalWidth')).to.equal(608)
+    await fits()
+    await expectSound(page)
+    await page.keyboard.press('Escape')
+    await card.waitFor({ state: 'hidden' })
+    await page.locator('.prose').getByRole('link', { name: 'No picture' }).focus()
+    await card.getByRole('heading', { name: 'No picture', includeHidden: true }).waitFor()
+    expect(await picture.count()).to.equal(0)
+    expect(await page.locator(`.prose a[href*="${plain}"]`).getAttribute('aria-describedby')).to.equal('card')
+    expect(faults).to.deep.equal([])
+    await reader.context.close()
+  })
+
+  it('do not open a card for a touch', async () => {
+    const phone = await newVisitor({ hasTouch: true, isMobile: true, viewport: { width: 390, height: 800 } })
+    const { page, open } = phone
+    await open(`/o/${org}/n/${whales}`)
+    const requests: string[] = []
+    page.on('request', (request) => requests.push(request.url()))
+    await page.locator('.prose').getByRole('link', { name: 'small things' }).tap()
+    await page.waitForURL(`${grove.url}/o/${org}/n/${krill}**`)
+    expect(requests.filter((url) => url.endsWith(`/orgs/${org}/nodes/${krill}`))).to.deep.equal([])
+    await phone.context.close()
+  })
 })

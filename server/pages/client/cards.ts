@@ -1,20 +1,24 @@
-/** A card for a link to a node: title, first words, and counts. The link works without it. */
+/** A card for a link to a node: picture, title, first words, and counts. The link works without it. */
 
 import type { Schemas } from '../../../spec/client/api.ts'
 import { excerpt } from './excerpt.ts'
-import { fetchJson } from './fetch.ts'
+import { fetchJson, rawPath } from './fetch.ts'
 
 type Node = Schemas['NodeDetails']
+type Links = Schemas['LinkList']
 
-/** Milliseconds until a card opens or closes. The pointer needs time to move from the link to the card. */
-const waits = { open: 150, close: 200 } as const
+/** Milliseconds until a card opens or closes, and for its picture. The pointer needs time to move to the card. */
+const waits = { open: 150, close: 200, picture: 600 } as const
 /** Maximum cached answers; maximum characters of the text. */
 const most = { kept: 50, text: 180 } as const
 /** Pixels between link and card, and between card and window. */
 const gap = 8
 
-/** Nodes by id; undefined if the user cannot read the node. */
-const known = new Map<string, Promise<Node | undefined>>()
+/** Pixels of a picture. */
+const box = { width: 302, height: 170 } as const
+
+/** Contents of cards by node; undefined if the user cannot read the node. */
+const known = new Map<string, Promise<HTMLElement[] | undefined>>()
 let current: HTMLAnchorElement | undefined
 let timer: ReturnType<typeof setTimeout> | undefined
 const card = document.createElement('div')
@@ -41,22 +45,44 @@ function nodeOf({ pathname }: Location | HTMLAnchorElement): string | undefined 
 }
 
 async function open(link: HTMLAnchorElement, id: string): Promise<void> {
-  const asked = known.get(id) ?? fetchJson<Node>(`nodes/${id}`)
+  const asked = known.get(id) ?? contentOf(id)
   if (known.size === most.kept) known.clear()
   known.set(id, asked)
-  const node = await asked
-  if (!node || current !== link) return
-  card.replaceChildren(...contentOf(node))
+  const content = await asked
+  if (!content || current !== link) return
+  card.replaceChildren(...content)
   card.hidden = false
   link.setAttribute('aria-describedby', card.id)
   place(link)
 }
 
-function contentOf({ title, text_content, num_children: below, num_connections: met }: Node): HTMLElement[] {
-  const said = { h2: title, p: excerpt(text_content, most.text), small: countsOf(below, met) }
-  return Object.entries(said)
-    .filter(([, text]) => text !== '')
-    .map(([name, text]) => Object.assign(document.createElement(name), { textContent: text }))
+async function contentOf(id: string): Promise<HTMLElement[] | undefined> {
+  const node = await fetchJson<Node>(`nodes/${id}`)
+  if (!node) return undefined
+  const { title, text_content: text, properties, num_children: below, num_connections: met } = node
+  const { description: lede } = properties
+  const words = typeof lede === 'string' && lede.trim() ? lede.slice(0, most.text) : excerpt(text, most.text)
+  const said = { h2: title, p: words, small: countsOf(below, met) }
+  const parts = Object.entries(said)
+    .filter(([, one]) => one !== '')
+    .map(([name, one]) => Object.assign(document.createElement(name), { textContent: one }))
+  const picture = text.includes('![') && (await pictureOf(id))
+  return picture ? [picture, ...parts] : parts
+}
+
+/** Returns the first picture of the text that is a file of the node. Without its size, the card would move. */
+async function pictureOf(id: string): Promise<HTMLElement | undefined> {
+  const late = new Promise<undefined>((done) => setTimeout(done, waits.picture))
+  const found = await Promise.race([fetchJson<Links>(`nodes/${id}/links`), late])
+  // Only pictures have a size.
+  const link = found?.links.find(({ embeds, file }) => embeds && file?.width && file.height)
+  const { path = '', width = 0, height = 0 } = link?.file ?? {}
+  if (!width) return undefined
+  const scale = Math.min(1, box.width / width, box.height / height)
+  return Object.assign(document.createElement('img'), {
+    ...{ alt: '', loading: 'lazy', width: Math.ceil(width * scale), height: Math.ceil(height * scale) },
+    src: rawPath(id, path),
+  })
 }
 
 function countsOf(below: number, met: number): string {

@@ -7,6 +7,11 @@ export function pathOf(node?: string): string {
   return `${root}/o/${org}${node === undefined ? '' : `/n/${node}`}`
 }
 
+/** Returns the path of a node's file on main. */
+export function rawPath(node: string, file: string): string {
+  return `${root}/orgs/${org}/nodes/${node}/tree/main/raw/${encodeURIComponent(file)}`
+}
+
 /** Fetches JSON; undefined if the request fails, because pages work without it. */
 export async function fetchJson<T>(path: string, init?: RequestInit): Promise<T | undefined> {
   try {
