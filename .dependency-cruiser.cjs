@@ -124,9 +124,9 @@ module.exports = {
     ),
     never(
       'domain-has-two-neighbours',
-      'From the server, the domain imports only dependencies, errors, counters, bounds, observers and Markdown.',
+      'From the server, the domain imports only dependencies, errors, counters, bounds, words of titles, observers and Markdown.',
       '^server/domain/',
-      '^server/(?!domain/|markdown/|base/(deps|errors|error-mapping|counters|json-bounds)\\.ts$|metrics/observers\\.ts$)',
+      '^server/(?!domain/|markdown/|base/(deps|errors|error-mapping|counters|json-bounds|page-segments)\\.ts$|metrics/observers\\.ts$)',
     ),
     never(
       'domain-files-know-no-folder',
@@ -220,9 +220,9 @@ module.exports = {
     ),
     never(
       'client-runs-in-browsers',
-      'Browser code may import the client, edits, properties, URLs and texts of pages, and the grammar and names of Markdown.',
+      'Browser code may import the client, edits, properties, URLs, addresses and texts of pages, and the grammar and names of Markdown.',
       '^server/pages/client/',
-      '^(server/(?!markdown/(hidden-paths|note-names|rough-grammar|wikilinks)\\.ts$|pages/(client/|(edits|linking|properties|urls)\\.ts$|text/(attached-names|broken-rules|callouts|code|colours|drawing|footnotes|inline-html|links|markdown|media|page-rules|rendering|tasks)\\.ts$))|gitstore|index|spec/(?!client/)|node:)',
+      '^(server/(?!base/page-segments\\.ts$|markdown/(hidden-paths|note-names|rough-grammar|wikilinks)\\.ts$|pages/(client/|(edits|linking|properties|urls)\\.ts$|text/(attached-names|broken-rules|callouts|code|colours|drawing|footnotes|inline-html|links|markdown|media|page-rules|rendering|tasks)\\.ts$))|gitstore|index|spec/(?!client/)|node:)',
     ),
     never(
       'pages-stay-outside',

@@ -1,7 +1,10 @@
 /** The table of page routes, and the steps that every page request goes through. */
 
 import type { Request, RequestHandler, Response } from 'express'
+import type { Api } from '../../spec/client/api.ts'
 import { AppError, ValidationError } from '../base/errors.ts'
+import { idIn } from '../base/page-segments.ts'
+import { decodePercent } from '../base/percent-encoding.ts'
 import { bearerToken, type FindCredential } from '../http/authentication.ts'
 import type { BrowserCookies } from '../http/browser-cookies.ts'
 import { baseUrl, publicPath } from '../http/connection/base-url.ts'
@@ -66,6 +69,8 @@ interface Route {
   /** Path template. */
   readonly at: string
   readonly show?: MakePage
+  /** True if the path must have the words of its titles. Without them, or with others, it redirects. */
+  readonly hasWords?: boolean
   /** Handles a form that was sent. */
   readonly take?: MakePage
   /** True if the page itself reads the form, as a stream. */
@@ -100,7 +105,7 @@ const routes: readonly Route[] = [
   { at: '/admin/accounts/new', show: showNewAccount, take: takeNewAccount },
   { at: '/admin/accounts/{account}', show: showAccount, take: takeAccount },
   { at: '/admin/health', show: showHealth },
-  { at: '/o/{org}', show: showOrg },
+  { at: '/o/{org}', show: showOrg, hasWords: true },
   { at: '/o/{org}/example', take: takeExample },
   { at: '/o/{org}/new', show: showNew, take: takeNew, formBytes: mostTextBytes },
   { at: '/o/{org}/settings/general', show: showGeneral, take: takeGeneral },
@@ -117,21 +122,20 @@ const routes: readonly Route[] = [
   { at: '/o/{org}/trash', show: showTrash, take: takeTrash },
   { at: '/o/{org}/changes.atom', show: showFeed },
   { at: '/o/{org}/sitemap.xml', show: showSitemap },
-  { at: '/o/{org}/n/{node}', show: showNode },
-  { at: '/o/{org}/n/{node}/history', show: showHistory },
-  { at: '/o/{org}/n/{node}/compare', show: showCompare },
-  { at: '/o/{org}/n/{node}/commits/{id}', show: showCommit },
-  { at: '/o/{org}/n/{node}/commits/{id}/restore', show: showRestore, take: takeRestore },
-  { at: '/o/{org}/n/{node}/blame', show: showBlame },
-  { at: '/o/{org}/n/{node}/backlinks', show: showBacklinks },
-  { at: '/o/{org}/n/{node}/edit', show: showEdit, take: takeEdit, formBytes: mostTextBytes },
-  { at: '/o/{org}/n/{node}/rename', show: showRename, take: takeRename },
-  { at: '/o/{org}/n/{node}/settings', show: showNodeSettings, take: takeNodeSettings, hasUploads: true },
-  { at: '/o/{org}/n/{node}/subpages', show: showSubpages },
-  { at: '/o/{org}/n/{node}/proposals', show: showProposals },
-  { at: '/o/{org}/n/{node}/proposals/{number}', show: showProposal, take: takeProposal, formBytes: mostTextBytes },
-  { at: '/o/{org}/n/{node}/proposals/{number}/undo', show: showUndo, take: takeUndo },
-  { at: '/o/{org}/n/{node}/{slug}', show: showNode },
+  { at: '/o/{org}/{node}', show: showNode, hasWords: true },
+  { at: '/o/{org}/{node}/history', show: showHistory },
+  { at: '/o/{org}/{node}/compare', show: showCompare },
+  { at: '/o/{org}/{node}/commits/{id}', show: showCommit },
+  { at: '/o/{org}/{node}/commits/{id}/restore', show: showRestore, take: takeRestore },
+  { at: '/o/{org}/{node}/blame', show: showBlame },
+  { at: '/o/{org}/{node}/backlinks', show: showBacklinks },
+  { at: '/o/{org}/{node}/edit', show: showEdit, take: takeEdit, formBytes: mostTextBytes },
+  { at: '/o/{org}/{node}/rename', show: showRename, take: takeRename },
+  { at: '/o/{org}/{node}/settings', show: showNodeSettings, take: takeNodeSettings, hasUploads: true },
+  { at: '/o/{org}/{node}/subpages', show: showSubpages },
+  { at: '/o/{org}/{node}/proposals', show: showProposals },
+  { at: '/o/{org}/{node}/proposals/{number}', show: showProposal, take: takeProposal, formBytes: mostTextBytes },
+  { at: '/o/{org}/{node}/proposals/{number}/undo', show: showUndo, take: takeUndo },
 ]
 
 const templates = routes.map((route) => ({ route, template: parseTemplate(route.at) }))
@@ -216,7 +220,26 @@ async function answer(parts: Parts, req: Request, res: Response, path: string): 
   const visit = visitOf(parts, { ...asking, credential }, { params: found?.params ?? {}, ...sent })
   showErrorsTo(visit, res)
   if (make === undefined) throw new AppError('not_found', 'There is no page at this URL')
-  await sendResult(req, res, visit, await make(visit).catch(asMissing))
+  const result = await make(visit).catch(asMissing)
+  const moved = isRead && found !== undefined ? newAddress(visit, found, path) : undefined
+  if (moved !== undefined && isShown(result)) res.redirect(301, moved + req.url.slice(path.length))
+  else await sendResult(req, res, visit, result)
+}
+
+/** True if the visitor may read it. Only then may a redirect show the titles. */
+function isShown(result: PageResult): boolean {
+  return result.kind === 'text' || (result.kind === 'page' && (result.status ?? 200) === 200)
+}
+
+/** Returns the path that a page has now, if the request has an old one. The visit has read the titles. */
+function newAddress({ urls }: PageContext, { route, params, isOld, rest }: Found, path: string): string | undefined {
+  const { org, node } = params
+  if (org === undefined || !(isOld || route.hasWords)) return undefined
+  const now = node === undefined ? urls.org(org) : urls.node(org, node)
+  if (isOld) return now + rest
+  // Proxies may encode a path in another way. Redirecting to the same path would not end.
+  const isSame = decodePercent(now) === decodePercent(urls.root + path)?.normalize('NFC')
+  return isSame ? undefined : now
 }
 
 /** Reads the form that was sent, or prepares it to be read by the page. */
@@ -282,15 +305,16 @@ function visitOf(
 ): PageContext {
   const { req, res, credential } = asking
   const [, query = ''] = req.url.split('?', 2)
+  const urls = new Urls(publicPath(res, ''), baseUrl(parts.deps.config.publicUrl, req))
   return {
-    api: createInProcessApi(parts, asking),
+    api: learning(createInProcessApi(parts, asking), urls),
     person: credential?.person,
     params: {},
     form: new URLSearchParams(),
     files: [],
     ...more,
     query: new URLSearchParams(query),
-    urls: new Urls(publicPath(res, ''), baseUrl(parts.deps.config.publicUrl, req)),
+    urls,
     here: publicPath(res, req.url),
     signIn: async (accessToken) => {
       await parts.cookies.set(req, res, accessToken)
@@ -301,11 +325,70 @@ function visitOf(
   }
 }
 
-function findRoute(path: string): { readonly route: Route; readonly params: Record<string, string> } | undefined {
+interface Found {
+  readonly route: Route
+  /** The decoded parameters. `org` and `node` are UUIDs. */
+  readonly params: Readonly<Record<string, string>>
+  /** True if the path is `/o/{uuid}…` or `/o/{org}/n/{node}…`, as in the first versions of Grove. */
+  readonly isOld: boolean
+  /** The part of the path after the organisation and the node, as sent. */
+  readonly rest: string
+}
+
+function findRoute(path: string): Found | undefined {
   const sent = segmentsOf(path)
+  const [o, org = '', n, node = '', ...more] = sent
+  if (o !== 'o' || n !== 'n' || idIn(decodePercent(node) ?? '') === undefined) return matchRoute(sent)
+  const place = ['o', org, node]
+  // The words of the title were the last segment.
+  const found = matchRoute([...place, ...more]) ?? (more.length === 1 ? matchRoute(place) : undefined)
+  return found && { ...found, isOld: true }
+}
+
+function matchRoute(sent: readonly string[]): Found | undefined {
   for (const { route, template } of templates) {
-    const params = matchPath(template, sent)
-    if (params !== undefined) return { route, params }
+    const values = matchPath(template, sent)
+    const params = values && withIds(values)
+    if (values === undefined || params === undefined) continue
+    const isOld = [values.org, values.node].some((one) => one !== undefined && idIn(one) === one.toLowerCase())
+    return {
+      route,
+      params,
+      isOld,
+      rest: sent
+        .slice(params.node === undefined ? 2 : 3)
+        .map((one) => `/${one}`)
+        .join(''),
+    }
   }
   return undefined
+}
+
+/** Replaces the segments of an organisation and a node by their ids. Undefined if one of them has none. */
+function withIds(values: Readonly<Record<string, string>>): Readonly<Record<string, string>> | undefined {
+  const ids: Record<string, string> = {}
+  for (const name of ['org', 'node']) {
+    const segment = values[name]
+    if (segment === undefined) continue
+    const id = idIn(segment)
+    if (id === undefined) return undefined
+    ids[name] = id
+  }
+  return { ...values, ...ids }
+}
+
+/** Lets the URLs of a visit have the names and titles that it reads. */
+function learning(api: Api, urls: Urls): Api {
+  const getOrg: Api['getOrg'] = async (input) => {
+    const org = await api.getOrg(input)
+    urls.learn(org.id, org.name)
+    return org
+  }
+  const getNode: Api['getNode'] = async (input) => {
+    const node = await api.getNode(input)
+    urls.learn(node.id, node.title)
+    return node
+  }
+  // The object with these properties inherits all other operations.
+  return Object.create(api, { getOrg: { value: getOrg }, getNode: { value: getNode } })
 }

@@ -1,21 +1,25 @@
 /** URLs of pages and the API, below the path where a proxy serves Grove. */
 
-const segment = encodeURIComponent
+import { segmentOf } from '../base/page-segments.ts'
 
-/** Path segments of a node's other pages. They cannot be slugs. */
-const pagesOfNodes: ReadonlySet<string> = new Set([
-  ...['history', 'commits', 'blame', 'backlinks', 'edit', 'rename', 'proposals', 'settings', 'subpages', 'compare'],
-])
+const segment = encodeURIComponent
 
 export class Urls {
   /** The prefix of every path; '' without a prefix. */
   readonly root: string
   /** The URL of the service, without a trailing slash. */
   readonly base: string
+  /** Names of organisations and titles of nodes, by id. */
+  private readonly known = new Map<string, string>()
 
   constructor(root: string, base: string) {
     this.root = root
     this.base = base
+  }
+
+  /** Records the name of an organisation or the title of a node. URLs that are built later have it in them. */
+  learn(id: string, title: string): void {
+    this.known.set(id, title)
   }
 
   /** Returns the absolute URL of a path that this class built. */
@@ -39,17 +43,18 @@ export class Urls {
   readonly admin = (page: 'accounts' | 'health') => `${this.root}/admin/${page}`
   readonly account = (id: string) => `${this.admin('accounts')}/${segment(id)}`
   readonly newAccount = () => this.account('new')
-  readonly org = (org: string) => `${this.root}/o/${segment(org)}`
+  /** `name`: the organisation's, if it is not recorded. Without a name, the URL has only the id, and redirects. */
+  readonly org = (org: string, name = this.known.get(org)) => `${this.root}/o/${segment(segmentOf(org, name))}`
   /** The organisation for a member who has just joined. */
-  readonly welcome = (org: string) => `${this.org(org)}?welcome`
+  readonly welcome = (org: string, name?: string) => `${this.org(org, name)}?welcome`
   /** `title`: the name in a link. `from`: the node that contains the link. */
   readonly newNode = (org: string, fields: { title?: string; parent?: string; from?: string } = {}) => {
     const query = new URLSearchParams(fields)
     return `${this.org(org)}/new${query.size > 0 ? `?${query}` : ''}`
   }
   /** The list of a node's children, or of the nodes without a parent. */
-  readonly subpages = (org: string, node?: string) =>
-    `${node === undefined ? this.org(org) : this.node(org, node)}/subpages`
+  readonly subpages = (org: string, node?: string, title?: string) =>
+    `${node === undefined ? this.org(org) : this.node(org, node, title)}/subpages`
   readonly find = (org: string) => `${this.org(org)}/find`
   readonly graph = (org: string, query: Readonly<Record<string, string>> = {}) => {
     const asked = new URLSearchParams(query).toString()
@@ -73,11 +78,16 @@ export class Urls {
   readonly example = (org: string) => `${this.org(org)}/example`
   readonly feed = (org: string) => `${this.org(org)}/changes.atom`
   readonly sitemap = (org: string) => `${this.org(org)}/sitemap.xml`
-  readonly node = (org: string, node: string, slug?: string) =>
-    `${this.org(org)}/n/${segment(node)}${slug === undefined || pagesOfNodes.has(slug) ? '' : `/${segment(slug)}`}`
+  /** `title`: as `name` for an organisation. */
+  readonly node = (org: string, node: string, title = this.known.get(node)) =>
+    `${this.org(org)}/${segment(segmentOf(node, title))}`
+  /** The id of a feed, or of a node's entry in it. Readers show an entry with another id as new, so it never changes. */
+  readonly feedId = (org: string, node?: string) =>
+    `${this.base}/o/${segment(org)}${node === undefined ? '' : `/n/${segment(node)}`}`
   /** `at`: a branch, tag or commit. */
   readonly history = (org: string, node: string, at = 'main') => `${this.node(org, node)}/history${atRevision(at)}`
-  readonly commit = (org: string, node: string, id: string) => `${this.node(org, node)}/commits/${segment(id)}`
+  readonly commit = (org: string, node: string, id: string, title?: string) =>
+    `${this.node(org, node, title)}/commits/${segment(id)}`
   /** The form that restores a commit of `branch`. */
   readonly restore = (org: string, node: string, id: string, branch = 'main') =>
     `${this.commit(org, node, id)}/restore${branch === 'main' ? '' : `?branch=${segment(branch)}`}`
@@ -97,8 +107,9 @@ export class Urls {
     `${this.node(org, node)}/settings${section === undefined ? '' : `#${section}`}`
   /** The pages that link to a node. */
   readonly backlinks = (org: string, node: string) => `${this.node(org, node)}/backlinks`
-  readonly proposals = (org: string, node: string) => `${this.node(org, node)}/proposals`
-  readonly proposal = (org: string, node: string, number: number) => `${this.proposals(org, node)}/${number}`
+  readonly proposals = (org: string, node: string, title?: string) => `${this.node(org, node, title)}/proposals`
+  readonly proposal = (org: string, node: string, number: number, title?: string) =>
+    `${this.proposals(org, node, title)}/${number}`
   readonly undo = (org: string, node: string, number: number) => `${this.proposal(org, node, number)}/undo`
   /** The raw bytes of a file. */
   readonly raw = (org: string, node: string, revision: string, path: string) =>

@@ -1,6 +1,7 @@
 /** Measures the tree: pages and levels below a folder of 2,700 nodes, next to a folder of ten. */
 
 import { randomUUID } from 'node:crypto'
+import { pageAt } from '../support/pages.ts'
 import { signUp } from '../support/people.ts'
 import { interleave, turns } from './measure.ts'
 import type { Peers } from './peers.ts'
@@ -37,7 +38,7 @@ export async function benchTree(report: Report, _peers: Peers): Promise<void> {
       const next = turns(ids.filter((_, at) => at % (size / shown) === 0))
       const level = `/orgs/${ann.org}/tree?under=${folder}&limit=101`
       works.push({
-        page: () => connection.get(`/o/${ann.org}/n/${next()}`, { accept: 'text/html' }),
+        page: () => connection.get(pageAt(ann.org, next()), { accept: 'text/html' }),
         around: () => connection.get(`${level}&around=${next()}`),
         first: () => connection.get(level),
       })

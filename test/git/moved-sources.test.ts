@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { type Desk, newDesk, remoteUrl } from '../support/desk.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
+import { pageAt } from '../support/pages.ts'
 import { type PersonClient, signUp } from '../support/people.ts'
 
 describe('git: a push to the source of an open pull request', () => {
@@ -31,7 +32,7 @@ describe('git: a push to the source of an open pull request', () => {
 
   const path = (number: number) => `${node.at}/pull-requests/${number}`
   const line = (number: number) =>
-    `remote: Pull request ${number}: ${grove.url}/o/${node.org}/n/${node.id}/proposals/${number}\n`
+    `remote: Pull request ${number}: ${grove.url}${pageAt(node.org, node.id)}/proposals/${number}\n`
   const review = async (by: PersonClient, verdict: 'approve' | 'request_changes', number = 1) => {
     const { source_commit: expected_source_commit } = await node.pull(number)
     return by.post(`${path(number)}/reviews`, { verdict, text: 'Read.', expected_source_commit }).then(expecting(201))

@@ -5,6 +5,7 @@ import { v5 as hashedId } from 'uuid'
 import type { Output } from '../../spec/client/api.ts'
 import { made } from '../support/cast.ts'
 import { newNode, type TestNode } from '../support/node.ts'
+import { pageAt } from '../support/pages.ts'
 import { type PersonClient, signUp } from '../support/people.ts'
 import { ann, connectHttp, connectStdio, factsIn, grove, type Model, parted, tokenOf, useScene } from './scene.ts'
 
@@ -48,7 +49,7 @@ describe('the discussion of a proposal', () => {
         (await made(ann.get(`${pull}/threads`))).threads
 
       it('takes comments on the whole proposal, on words, on lines and on a file, and answers', async () => {
-        const page = `${grove.url}/o/${at.org_id}/n/${at.node_id}/proposals/${at.number}`
+        const page = `${grove.url}${pageAt(at.org_id, at.node_id)}/proposals/${at.number}`
         expect(await say({ text: 'A good start.' })).to.equal(
           `Comment 1 of proposal 1 of node ${at.node_id}: ${page}\nIts thread is 1.`,
         )
@@ -163,7 +164,7 @@ describe('the discussion of a proposal', () => {
         const head = await node.commit('draft', { 'content.md': `Intro.\n\nBig.\n${lines.slice(1).join('\n')}\n` })
         const answer = await read()
         expect(parted(answer).outside.split('\n')).to.deep.equal([
-          `Proposal 1 of node ${at.node_id} is open: ${grove.url}/o/${at.org_id}/n/${at.node_id}/proposals/1`,
+          `Proposal 1 of node ${at.node_id} is open: ${grove.url}${pageAt(at.org_id, at.node_id)}/proposals/1`,
           'Comments: 4; open threads: 2. Approvals that count: 0; requests for changes: 1.',
           'Threads: 2 with the state open.',
         ])
@@ -253,7 +254,7 @@ describe('the discussion of a proposal', () => {
         const mine = factsIn(answer, 'proposals').find(({ node_id }) => node_id === at.node_id)
         expect(mine).to.deep.include({
           ...{ org_id: at.org_id, number: 1, title: 'Merge draft', author: 'Ann', status: 'open' },
-          ...{ reasons: ['review_requested'], page: `${grove.url}/o/${at.org_id}/n/${at.node_id}/proposals/1` },
+          ...{ reasons: ['review_requested'], page: `${grove.url}${pageAt(at.org_id, at.node_id)}/proposals/1` },
         })
         expect(factsIn(await bobs.ask('waiting', {}), 'proposals')).to.deep.include(mine)
         const bound = await connect(await tokenOf('read', { org_id: at.org_id }, bob))

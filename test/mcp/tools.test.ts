@@ -2,6 +2,7 @@
 
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'
+import { pageAt } from '../support/pages.ts'
 import { ann, connectHttp, connectStdio, factsIn, grove, type Model, parted, tokenOf, useScene } from './scene.ts'
 
 const reading = [
@@ -109,7 +110,7 @@ describe('the tools of /mcp', () => {
         const answer = await model.ask('read_node', { org_id, node_id: whales })
         const { outside, parts } = parted(answer)
         expect(outside.split('\n')).to.include(`Source: grove://${org_id}/${whales}@${head}`)
-        expect(outside).to.include(`${grove.url}/o/${org_id}/n/${whales}`)
+        expect(outside).to.include(`${grove.url}${pageAt(org_id, whales)}`)
         expect(parts['the text']).to.equal('Whales are mammals.\n\nThey [sing](https://example.org/song).\n')
         expect(factsIn(answer, 'node')[0]).to.deep.include({ title: 'Whales', tags: ['sea'], children: 1 })
         expect(factsIn(answer, 'links')).to.deep.equal([{ line: 3, text: 'sing', outside: 'https://example.org/song' }])
@@ -133,7 +134,7 @@ describe('the tools of /mcp', () => {
         const answer = await model.ask('list_trash', { org_id, limit: 1 })
         expect(parted(answer).outside)
           .to.match(/^Deleted nodes: \d+\. /)
-          .and.to.include(`${grove.url}/o/${org_id}/trash`)
+          .and.to.include(`${grove.url}${pageAt(org_id)}/trash`)
         expect(factsIn(answer, 'deleted nodes')[0]).to.include({ id, title: 'Gone', deleted_by: 'Ann' })
       })
 
@@ -144,7 +145,7 @@ describe('the tools of /mcp', () => {
         ]
         const input = { org_id, node_id: whales, title: 'They breathe', description: 'A book says so.', changes }
         const answer = await model.ask('propose_change', { ...input, expected_head: head })
-        const page = `/o/${org_id}/n/${whales}/proposals/1`
+        const page = `${pageAt(org_id, whales)}/proposals/1`
         expect(answer)
           .to.include(`Proposal 1 of node ${whales} is open: ${grove.url}${page}`)
           .and.to.include('can_merge: true')
@@ -188,7 +189,7 @@ describe('the tools of /mcp', () => {
         const krill = /^Node (\S+) was created/.exec(created)?.[1] ?? ''
         expect(created).to.match(new RegExp(`Source: grove://${org_id}/${krill}@[0-9a-f]{40}`))
         const proposed = await model.ask('connect', { org_id, node_id: blue, target: krill, type: 'feeds_on' })
-        expect(proposed).to.include(`/o/${org_id}/n/${blue}/proposals/1`)
+        expect(proposed).to.include(`${pageAt(org_id, blue)}/proposals/1`)
         expect((await made(ann.get(`/orgs/${org_id}/nodes/${blue}`))).num_connections).to.equal(0)
         await made(ann.post(`/orgs/${org_id}/nodes/${blue}/pull-requests/1/merge`, {}))
         const around = await model.ask('neighbours', { org_id, node_id: blue })

@@ -1,11 +1,13 @@
 /** Many readers at once: none is turned away by what others read, and a text is shown before its links are resolved. */
 import { Agent } from 'node:http'
 import { expect } from 'chai'
+import { segmentOf } from '../../server/base/page-segments.ts'
 import { connectHttp } from '../mcp/scene.ts'
 import { made } from '../support/cast.ts'
 import { type Headers, type Reply, send } from '../support/exchange.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
+import { pageAt } from '../support/pages.ts'
 import { type PersonClient, signUp } from '../support/people.ts'
 import { until } from '../support/until.ts'
 
@@ -39,15 +41,16 @@ describe('many readers of a published organisation', () => {
   afterEach(() => agent.destroy())
 
   const get = (path: string, headers: Headers = {}): Promise<Reply> => send(grove.url + path, { headers }, agent)
-  const page = (id = '') => get(`/o/${ann.org}/n/${id}`, { accept: 'text/html' })
+  const page = (n: number) =>
+    get(pageAt({ id: ann.org, name: 'Ann' }, { id: ids[n] ?? '', title: `Note ${n}` }), { accept: 'text/html' })
   const statuses = (replies: readonly Reply[]) => [...new Set(replies.map(({ status }) => status))]
 
   it('see a hundred different pages at once, each with its text and its links', async () => {
-    const pages = await Promise.all(ids.map(page))
+    const pages = await Promise.all(ids.map((_, n) => page(n)))
     expect(statuses(pages)).to.deep.equal([200])
     for (const [n, { body }] of pages.entries()) expect(body.toString()).to.contain(`This is note ${n};`)
-    const again = (await page(ids[0])).body.toString()
-    expect(again).to.match(new RegExp(`href="[^"]*${ids[1]}[^"]*"[^>]*>Note 1</a>\\.`))
+    const again = (await page(0)).body.toString()
+    expect(again).to.match(new RegExp(`href="[^"]*/${segmentOf(ids[1] ?? '', 'Note 1')}"[^>]*>Note 1</a>\\.`))
   })
 
   it('read the links, the differences and the authors of fifty nodes at once', async () => {
@@ -97,7 +100,7 @@ describe('many readers of a published organisation', () => {
   }
 
   it('see a text without resolved links while too many links are read', async () => {
-    const pages = await whileLinksAreBusy({}, () => Promise.all(ids.slice(0, 5).map(page)))
+    const pages = await whileLinksAreBusy({}, () => Promise.all([0, 1, 2, 3, 4].map(page)))
     expect(statuses(pages)).to.deep.equal([200])
     for (const [n, { body }] of pages.entries()) expect(body.toString()).to.contain(`This is note ${n};`)
   })

@@ -3,19 +3,24 @@
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
+import { pageAt } from '../support/pages.ts'
 import { client, type PersonClient, signUp } from '../support/people.ts'
 
 describe('an address of pages', () => {
   let grove: Grove
   let ann: PersonClient
   let org: string
+  /** The address of the organisation. */
+  let home: string
   const html = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
   const get = (path: string, headers: Record<string, string> = html) => client(grove).get(path, headers)
 
   before(async () => {
     grove = await startGrove()
     ann = await signUp(grove, 'Ann')
-    org = (await made(ann.post('/orgs', { name: 'Atlas', published: true }))).id
+    const atlas = await made(ann.post('/orgs', { name: 'Atlas', published: true }))
+    org = atlas.id
+    home = pageAt(atlas)
     for (const title of ['Whales', 'Krill']) await made(ann.post(`/orgs/${org}/nodes`, { title }))
   })
   after(() => grove.close())
@@ -43,15 +48,15 @@ describe('an address of pages', () => {
       const { status, headers } = await get(path)
       return [status, headers.location]
     }
-    expect(await answer(`/o/${org}/`)).to.deep.equal([301, `/o/${org}`])
-    expect(await answer(`/o/${org}/find/?q=x`)).to.deep.equal([301, `/o/${org}/find?q=x`])
+    expect(await answer(`${home}/`)).to.deep.equal([301, home])
+    expect(await answer(`${home}/find/?q=x`)).to.deep.equal([301, `${home}/find?q=x`])
     expect(await answer('/sign-in/')).to.deep.equal([301, '/sign-in'])
     expect((await answer('//example.org/'))[0]).to.equal(404)
   })
 
   it('of a feed or a list for crawlers is not sent again until it changes', async () => {
     for (const file of ['changes.atom', 'sitemap.xml']) {
-      const path = `/o/${org}/${file}`
+      const path = `${home}/${file}`
       const { status, headers } = await get(path)
       expect([status, headers.etag === undefined], file).to.deep.equal([200, false])
       const known = { 'if-none-match': headers.etag ?? '' }
@@ -62,14 +67,14 @@ describe('an address of pages', () => {
   })
 
   it('of an organisation tells crawlers what it is about, also where it says nothing of itself', async () => {
-    const said = async () => (await get(`/o/${org}`)).body.match(/<meta name="description" content="([^"]*)"/)?.[1]
+    const said = async () => (await get(home)).body.match(/<meta name="description" content="([^"]*)"/)?.[1]
     expect(await said()).to.match(/^Atlas: \d pages, among them .*Krill, Whales$/)
     await ann.patch(`/orgs/${org}`, { description: 'What lives in the sea.' })
     expect(await said()).to.equal('What lives in the sea.')
   })
 
   it('has forms of search that a button sends', async () => {
-    for (const path of [`/o/${org}`, `/o/${org}/find`, `/o/${org}/graph`]) {
+    for (const path of [home, `${home}/find`, `${home}/graph`]) {
       const forms = (await get(path)).body.match(/<form[^>]*action="[^"]*\/(find|graph)"[\s\S]*?<\/form>/g) ?? []
       expect(forms.length, path).to.be.at.least(1)
       for (const form of forms) expect(form, path).to.match(/<button[^>]* type="submit"|<button type="submit"/)

@@ -2,6 +2,7 @@
 
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'
+import { pageAt } from '../support/pages.ts'
 import { ann, newVisitor, reached, signIn, useScene } from './scene.ts'
 
 describe('lines of code', () => {
@@ -12,7 +13,7 @@ describe('lines of code', () => {
     const { id } = await made(ann.post(`/orgs/${ann.org}/nodes`, { title: 'Code', text_content }))
     const visitor = await newVisitor()
     await signIn(visitor)
-    await visitor.open(`/o/${ann.org}/n/${id}`)
+    await visitor.open(pageAt(ann.org, id))
     await reached(visitor.page, 'Code')
     const apart = await visitor.page.locator('.prose pre code').evaluate((code) => {
       const { fontSize } = getComputedStyle(code)

@@ -4,6 +4,7 @@ import { expect } from 'chai'
 import { made, prefixOf } from '../support/cast.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
+import { pageAt, readPage } from '../support/pages.ts'
 import { client, type PersonClient, password, signUp } from '../support/people.ts'
 import { formsOf, sendForm } from './forms.ts'
 
@@ -22,7 +23,7 @@ describe('pages of a contributor', () => {
   })
   beforeEach(async () => {
     node = await newNode(grove, ann, { text_content: 'Whales fear the [[Kraken]].\n' })
-    page = `/o/${node.org}/n/${node.id}`
+    page = pageAt(node.org, node.id)
   })
   after(() => grove.close())
 
@@ -31,7 +32,7 @@ describe('pages of a contributor', () => {
   async function see(person: PersonClient, path: string): Promise<{ status: number; main: string }> {
     const { headers } = await sendForm(grove, '/sign-in', { email: person.user.email, password })
     const cookie = headers['set-cookie']?.split(';')[0] ?? ''
-    const { status, body } = await client(grove).get(path, { cookie, ...headersOfVisit })
+    const { status, body } = await readPage(client(grove), path, { cookie, ...headersOfVisit })
     return { status, main: /<main[\s\S]*<\/main>/.exec(body)?.[0] ?? '' }
   }
   const buttons = (main: string) =>
@@ -58,9 +59,9 @@ describe('pages of a contributor', () => {
     expect(buttons(form.main)).to.deep.equal(['Propose changes'])
     expect(form.main).to.include('You propose changes here, and an editor merges them.')
     expect(form.main).to.include(`data-branches="${prefixOf(cy)}"`)
-    expect((await see(cy, `/o/${node.org}`)).main).to.not.include('New page')
-    expect((await see(cy, `/o/${node.org}/proposals?status=merged`)).main).to.include('edit a page and choose')
-    const made = await see(cy, `/o/${node.org}/new`)
+    expect((await see(cy, pageAt(node.org))).main).to.not.include('New page')
+    expect((await see(cy, `${pageAt(node.org)}/proposals?status=merged`)).main).to.include('edit a page and choose')
+    const made = await see(cy, `${pageAt(node.org)}/new`)
     expect([made.status, made.main.includes('You need the editor role')]).to.deep.equal([403, true])
     // Editors have all of that.
     expect((await see(ann, page)).main)
@@ -71,7 +72,7 @@ describe('pages of a contributor', () => {
 
   it('have no edit of a node without a first version', async () => {
     const empty = await newNode(grove, ann, { initialize: false })
-    const path = `/o/${empty.org}/n/${empty.id}`
+    const path = pageAt(empty.org, empty.id)
     expect((await see(cy, path)).main).to.not.include(`${path}/edit`)
     expect((await see(ann, path)).main).to.include(`${path}/edit`)
     const { status, main } = await see(cy, `${path}/edit`)
@@ -127,7 +128,7 @@ describe('pages of a contributor', () => {
   })
 
   it('are given by owners, who read what the role may', async () => {
-    const { main } = await see(ann, `/o/${ann.org}/settings/members`)
+    const { main } = await see(ann, `${pageAt(ann.org)}/settings/members`)
     const options = [...main.matchAll(/<option value="contributor"[^>]*>([^<]*)</g)].map(([, label]) => label)
     expect(options).to.have.members([
       'contributor',
@@ -138,7 +139,7 @@ describe('pages of a contributor', () => {
     const send = await formsOf(grove, ann)
     const bob = await signUp(grove, 'Bob')
     const fields = { act: 'put', adding: '1', email: 'bob@example.org', role: 'contributor' }
-    expect((await send(`/o/${ann.org}/settings/members`, fields)).status).to.equal(303)
+    expect((await send(`${pageAt(ann.org)}/settings/members`, fields)).status).to.equal(303)
     expect(await made(bob.get(`/orgs/${ann.org}`))).to.include({ role: 'contributor', branch_prefix: prefixOf(bob) })
   })
 })

@@ -2,6 +2,7 @@
 
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'
+import { pageAt } from '../support/pages.ts'
 import { ann, expectSound, grove, newVisitor, useScene, type Visitor } from './scene.ts'
 
 const marker = 'ranAnything'
@@ -38,7 +39,7 @@ describe('diagrams', () => {
   const aPage = async (title: string, text_content: string) => {
     const { id: org } = await made(ann.post('/orgs', { name: title, published: true }))
     const { id } = await made(ann.post(`/orgs/${org}/nodes`, { title, text_content }))
-    return `/o/${org}/n/${id}`
+    return pageAt(org, id)
   }
   /** Scrolls to each diagram, and waits until it is drawn or has an error. */
   const outcomes = async ({ page }: Visitor) => {

@@ -3,6 +3,7 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect } from 'chai'
+import { pageAt, withoutWords } from '../support/pages.ts'
 import { client, password, signUp } from '../support/people.ts'
 import { ann, grove, newVisitor, signIn, useScene } from './scene.ts'
 
@@ -103,7 +104,7 @@ describe('the door of browsers', () => {
 
   it('shows a page to who follows a link from anywhere', async () => {
     const cookie = await cookieOf()
-    const page = `/o/${ann.org}`
+    const page = `${pageAt(ann.org)}/find`
     for (const site of ['none', 'cross-site', 'same-origin'])
       expect((await ask(page, { cookie, 'sec-fetch-site': site, 'sec-fetch-mode': 'navigate' })).status).to.equal(200)
     expect((await ask(page, { cookie, 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'cors' })).status).to.equal(401)
@@ -201,15 +202,15 @@ describe('the door of browsers', () => {
   it('leads back to the page that asked to sign in', async () => {
     const visitor = await newVisitor()
     const { page } = visitor
-    expect(await visitor.open(`/o/${ann.org}`)).to.deep.equal({ status: 401 })
+    expect(await visitor.open(pageAt(ann.org))).to.deep.equal({ status: 401 })
     await page.getByLabel('E-mail').fill(ann.user.email)
     await page.getByLabel('Password').fill(password)
     await page.getByRole('button', { name: 'Sign in' }).click()
-    await page.waitForURL(`${grove.url}/o/${ann.org}`)
+    await page.waitForURL(({ href }) => withoutWords(href) === grove.url + pageAt(ann.org))
     await page.getByLabel('Signed in as Ann').click()
     await page.getByRole('button', { name: 'Sign out' }).click()
     await page.waitForURL(`${grove.url}/`)
-    expect(await visitor.open(`/o/${ann.org}`)).to.deep.equal({ status: 401 })
+    expect(await visitor.open(pageAt(ann.org))).to.deep.equal({ status: 401 })
     expect(visitor.faults).to.deep.equal([])
     await visitor.context.close()
   })

@@ -2,6 +2,7 @@
 
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'
+import { pageAt } from '../support/pages.ts'
 import { client, type PersonClient, signUp } from '../support/people.ts'
 import { ann, grove, newVisitor, reached, signIn, useScene, type Visitor } from './scene.ts'
 
@@ -22,7 +23,7 @@ describe('editing without script', () => {
   const whales = async (text_content = text) =>
     (await made(ann.post(`/orgs/${org}/nodes`, { title: 'Whales', text_content }))).id as string
   const read = (node: string) => made(ann.get(`/orgs/${org}/nodes/${node}`))
-  const editOf = (node: string) => `/o/${org}/n/${node}/edit`
+  const editOf = (node: string) => `${pageAt(org, node)}/edit`
   const write = (value: string) => visitor.page.getByLabel('Text', { exact: true }).fill(value)
   const press = (name: string) => visitor.page.getByRole('button', { name, exact: true }).click()
   const written = () => visitor.page.getByLabel('Text', { exact: true }).inputValue()
@@ -40,7 +41,7 @@ describe('editing without script', () => {
   it('saves text and title in one commit, and connects what new links name', async () => {
     const { page, open, faults } = visitor
     const node = await whales()
-    await open(`/o/${org}/n/${node}`)
+    await open(pageAt(org, node))
     await page.getByRole('link', { name: 'Edit', exact: true }).click()
     expect(await written()).to.equal(text)
     await page.getByLabel('Title').fill('Great whales')
@@ -48,7 +49,9 @@ describe('editing without script', () => {
     await page.getByLabel('Summary').fill('Say what they eat')
     await press('Save')
     await reached(page, 'Great whales')
-    expect(await page.locator('.prose a.node').getAttribute('href')).to.equal(`/o/${org}/n/${krill}`)
+    expect(await page.locator('.prose a.node').getAttribute('href')).to.equal(
+      pageAt({ id: org, name: 'Atlas' }, { id: krill, title: 'Krill' }),
+    )
     const after = await read(node)
     expect(after.text_content).to.equal(`${text}\nThey eat [[krill]].`)
     const { history, total } = await made(ann.get(`/orgs/${org}/nodes/${node}/tree/main/commits`))
@@ -156,7 +159,7 @@ describe('editing without script', () => {
   it('makes a node below another, and one that a link names, once', async () => {
     const { page, open } = visitor
     const node = await whales('They fear [[Kraken]].')
-    await open(`/o/${org}/n/${node}`)
+    await open(pageAt(org, node))
     await page.locator('.prose a.missing').click()
     expect(await page.getByLabel('Title').inputValue()).to.equal('Kraken')
     await write('A legend.')
@@ -168,9 +171,9 @@ describe('editing without script', () => {
     await reached(page, 'Kraken')
     expect(await page.locator('.prose').textContent()).to.equal('A very old legend.\n')
     expect((await made(ann.get(`/orgs/${org}/suggest?q=kraken`))).suggestions).to.have.length(1)
-    await open(`/o/${org}/new?title=kraken`)
+    await open(`${pageAt(org)}/new?title=kraken`)
     await page.locator('.notice').getByRole('link', { name: 'kraken' }).waitFor()
-    await open(`/o/${org}/n/${node}`)
+    await open(pageAt(org, node))
     expect(await page.locator('.prose a.node').textContent()).to.equal('Kraken')
     await page.getByRole('link', { name: 'New subpage' }).click()
     await page.getByLabel('Title').fill('Blue whale')
@@ -194,7 +197,7 @@ describe('editing without script', () => {
     const { page, open } = visitor
     const { id } = await made(ann.post('/orgs', { name: 'Strict', require_pull_requests: true }))
     const node = (await made(ann.post(`/orgs/${id}/nodes`, { title: 'Rule', text_content: 'One.' }))).id
-    await open(`/o/${id}/n/${node}/edit`)
+    await open(`${pageAt(id, node)}/edit`)
     expect(await page.locator('.editor-acts button').allTextContents()).to.deep.equal(['Propose changes'])
     await write('Two.')
     await press('Propose changes')
@@ -206,14 +209,14 @@ describe('editing without script', () => {
     const reader = await newVisitor({ javaScriptEnabled: false })
     expect((await reader.open(editOf(node))).status).to.equal(401)
     await signIn(reader, rob)
-    await reader.open(`/o/${org}/n/${node}`)
+    await reader.open(pageAt(org, node))
     expect(await reader.page.getByRole('link', { name: 'Edit', exact: true }).count()).to.equal(0)
     expect(await reader.page.locator('.prose a.missing').count()).to.equal(0)
     expect((await reader.open(editOf(node))).status).to.equal(403)
     expect(await reader.page.locator('main').textContent()).to.include('You need the contributor role')
-    expect((await reader.open(`/o/${org}/new`)).status).to.equal(403)
+    expect((await reader.open(`${pageAt(org)}/new`)).status).to.equal(403)
     await reader.context.close()
-    const { status } = await client(grove).get(`/o/${org}/new`)
+    const { status } = await client(grove).get(`${pageAt(org)}/new`)
     expect(status).to.equal(401)
   })
 })

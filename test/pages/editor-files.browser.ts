@@ -3,6 +3,7 @@
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
 import { made } from '../support/cast.ts'
+import { pageAt } from '../support/pages.ts'
 import { ann, expectSound, newVisitor, reached, signIn, useScene, type Visitor } from './scene.ts'
 
 /** A PNG of one pixel. */
@@ -21,7 +22,7 @@ describe('files and views of the editor', () => {
   const make = async (text_content = 'Whales.\n') =>
     (await made(ann.post(`/orgs/${org}/nodes`, { title: 'Whales', text_content }))).id as string
   const edit = async (node: string, { open, page } = visitor) => {
-    await open(`/o/${org}/n/${node}/edit`)
+    await open(`${pageAt(org, node)}/edit`)
     await page.getByRole('toolbar').waitFor()
     await field(page).click()
     await page.keyboard.press('Control+End')
@@ -201,7 +202,7 @@ describe('files and views of the editor', () => {
     it(`begin a new page in its title, ${javaScriptEnabled ? 'with' : 'without'} script`, async () => {
       const writer = await newVisitor({ javaScriptEnabled })
       await signIn(writer)
-      await writer.open(`/o/${org}/new`)
+      await writer.open(`${pageAt(org)}/new`)
       await writer.page.locator('input[name=title]:focus').waitFor()
       const title = javaScriptEnabled ? 'Orcas' : 'Belugas'
       await writer.page.keyboard.type(title)

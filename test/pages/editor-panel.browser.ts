@@ -1,7 +1,9 @@
 /** Tags and properties next to the text: saved in the same commit, with and without script. */
 
 import { expect } from 'chai'
+import { idIn } from '../../server/base/page-segments.ts'
 import { made } from '../support/cast.ts'
+import { pageAt } from '../support/pages.ts'
 import { ann, expectSound, newVisitor, reached, signIn, useScene } from './scene.ts'
 
 const properties = { description: 'Large mammals.', depth: 3, seen: true, since: '2025-07-15', deep: { a: [1] } }
@@ -51,7 +53,7 @@ describe('tags and properties in the editor', () => {
       it('are saved in one commit with the text and the title', async () => {
         const { page } = visitor
         const node = await make()
-        const panel = await open(visitor, `/o/${org}/n/${node}/edit`)
+        const panel = await open(visitor, `${pageAt(org, node)}/edit`)
         const tags = page.getByLabel('Tags', { exact: true })
         expect(await tags.inputValue()).to.equal('sea, "one, two"')
         await tags.fill('#sea, mammal')
@@ -78,7 +80,7 @@ describe('tags and properties in the editor', () => {
       it('stay as they are if nobody changes them', async () => {
         const { page } = visitor
         const node = await make()
-        await open(visitor, `/o/${org}/n/${node}/edit`)
+        await open(visitor, `${pageAt(org, node)}/edit`)
         await made(ann.patch(`/orgs/${org}/nodes/${node}`, { tags: ['by another'] }))
         await page.getByLabel('Title').fill('Great whales')
         await save(visitor)
@@ -94,7 +96,7 @@ describe('tags and properties in the editor', () => {
       it('say what is wrong, and keep what was typed', async () => {
         const { page } = visitor
         const node = await make()
-        const panel = await open(visitor, `/o/${org}/n/${node}/edit`)
+        const panel = await open(visitor, `${pageAt(org, node)}/edit`)
         await panel.getByRole('listitem').nth(0).getByLabel('Value').fill('deep')
         await save(visitor)
         await page.getByRole('alert').getByText('“depth” must be a number').waitFor()
@@ -109,13 +111,13 @@ describe('tags and properties in the editor', () => {
 
       it('are given to a new page', async () => {
         const { page } = visitor
-        await open(visitor, `/o/${org}/new`)
+        await open(visitor, `${pageAt(org)}/new`)
         await page.getByLabel('Title').fill(isScripted ? 'Orcas' : 'Belugas')
         await page.getByLabel('Tags', { exact: true }).fill('sea')
         await page.getByLabel('Description', { exact: true }).fill('Black and white.')
         await save(visitor)
         await reached(page, isScripted ? 'Orcas' : 'Belugas')
-        const node = new URL(page.url()).pathname.split('/')[4] ?? ''
+        const node = idIn(new URL(page.url()).pathname.split('/')[3] ?? '') ?? ''
         const { tags, properties: given } = await read(node)
         expect({ tags, given }).to.deep.equal({ tags: ['sea'], given: { description: 'Black and white.' } })
       })
@@ -124,7 +126,7 @@ describe('tags and properties in the editor', () => {
   it('offer the tags of the organisation, after # as well', async () => {
     const visitor = await enter(true)
     const { page } = visitor
-    await open(visitor, `/o/${org}/new`)
+    await open(visitor, `${pageAt(org)}/new`)
     const tags = page.getByLabel('Tags', { exact: true })
     const offered = () =>
       page.locator('#known-tags option').evaluateAll((all) => all.map((one) => one.getAttribute('value')))
@@ -147,12 +149,12 @@ describe('tags and properties in the editor', () => {
     const visitor = await enter(true)
     const { page } = visitor
     const node = await make()
-    await open(visitor, `/o/${org}/n/${node}/edit`)
+    await open(visitor, `${pageAt(org, node)}/edit`)
     await page.getByRole('button', { name: 'Add a property' }).click()
     await page.keyboard.type('weight')
     await page.getByLabel('Tags', { exact: true }).fill('draft')
     await visitor.open('/')
-    const panel = await open(visitor, `/o/${org}/n/${node}/edit`)
+    const panel = await open(visitor, `${pageAt(org, node)}/edit`)
     await page.getByRole('button', { name: 'Restore', exact: true }).click()
     expect(await page.getByLabel('Tags', { exact: true }).inputValue()).to.equal('draft')
     expect(await panel.getByLabel('Name').last().inputValue()).to.equal('weight')
@@ -165,7 +167,7 @@ describe('tags and properties in the editor', () => {
         const visitor = { ...(await newVisitor({ colorScheme, viewport: { width, height: 900 } })), isScripted: true }
         await signIn(visitor)
         const node = await make()
-        await visitor.open(`/o/${org}/n/${node}/edit`)
+        await visitor.open(`${pageAt(org, node)}/edit`)
         await visitor.page.getByRole('toolbar').waitFor()
         if (width < 1100) await visitor.page.locator('[data-panel] summary').click()
         await visitor.page.getByRole('button', { name: 'Add a property' }).waitFor()

@@ -3,6 +3,7 @@
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
 import { made } from '../support/cast.ts'
+import { pageAt } from '../support/pages.ts'
 import { ann, completion, expectSound, newVisitor, reached, signIn, useScene, type Visitor } from './scene.ts'
 
 describe('the tools of the editor', () => {
@@ -15,7 +16,7 @@ describe('the tools of the editor', () => {
   const toolbar = (page: Page) => page.getByRole('toolbar', { name: 'Formatting' })
   /** Opens an empty text, and sets the cursor into it when the tools are there. */
   const begin = async ({ open, page } = visitor) => {
-    await open(`/o/${org}/new`)
+    await open(`${pageAt(org)}/new`)
     await toolbar(page).waitFor()
     await field(page).click()
   }
@@ -224,7 +225,7 @@ describe('the tools of the editor', () => {
 
   it('do not suggest the page itself', async () => {
     const { page, open } = visitor
-    await open(`/o/${org}/n/${node}/edit`)
+    await open(`${pageAt(org, node)}/edit`)
     await toolbar(page).waitFor()
     await field(page).click()
     await page.keyboard.press('Control+End')
@@ -268,7 +269,7 @@ describe('the tools of the editor', () => {
     const { keyboard } = page
     const long = `First.\n${'Filler line.\n'.repeat(2_000)}The whale at the end.\n`
     const { id } = await made(ann.post(`/orgs/${org}/nodes`, { title: 'Long', text_content: long }))
-    await open(`/o/${org}/n/${id}/edit`)
+    await open(`${pageAt(org, id)}/edit`)
     await toolbar(page).waitFor()
     await field(page).click()
     await keyboard.press('Control+Home')
@@ -290,7 +291,7 @@ describe('the tools of the editor', () => {
 
   it('are listed by the key ?', async () => {
     const { page, open } = visitor
-    await open(`/o/${org}/n/${node}/edit`)
+    await open(`${pageAt(org, node)}/edit`)
     await toolbar(page).waitFor()
     await page.getByRole('button', { name: 'Keyboard shortcuts' }).click()
     const dialog = page.getByRole('dialog', { name: 'Keyboard shortcuts' })
@@ -307,7 +308,7 @@ describe('the tools of the editor', () => {
   it('are not there without script', async () => {
     const plain = await newVisitor({ javaScriptEnabled: false })
     await signIn(plain)
-    await plain.open(`/o/${org}/n/${node}/edit`)
+    await plain.open(`${pageAt(org, node)}/edit`)
     await reached(plain.page, 'Edit Squid')
     expect(await toolbar(plain.page).isVisible()).to.equal(false)
     await plain.context.close()

@@ -3,6 +3,7 @@
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
 import { made, prefixOf } from '../support/cast.ts'
+import { pageAt } from '../support/pages.ts'
 import { type PersonClient, password, signUp } from '../support/people.ts'
 import { ann, completion, expectSound, grove, newVisitor, reached, signIn, useScene, type Visitor } from './scene.ts'
 
@@ -26,7 +27,7 @@ describe('the editor', () => {
   const read = (node: string) => made(ann.get(`/orgs/${org}/nodes/${node}`))
   const field = (page: Page) => page.locator('.cm-content')
   const edit = async (node: string, { open, page } = visitor) => {
-    await open(`/o/${org}/n/${node}/edit`)
+    await open(`${pageAt(org, node)}/edit`)
     await field(page).click()
     await page.keyboard.press('Control+End')
   }
@@ -44,7 +45,7 @@ describe('the editor', () => {
 
   it('takes what is typed after a click far below the text', async () => {
     const { page, open } = visitor
-    await open(`/o/${org}/new`)
+    await open(`${pageAt(org)}/new`)
     await page.locator('.cm-editor').click()
     await page.keyboard.type('Here')
     expect(await field(page).textContent()).to.equal('Here')
@@ -87,7 +88,7 @@ describe('the editor', () => {
       await keyboard.press('Enter')
       await reached(page, title)
       if (title === 'Krill') {
-        await open(new URL(page.url()).pathname.replace(/\/n\/.*/, ''))
+        await open(new URL(page.url()).pathname.replace(/\/[^/]*$/, ''))
       }
     }
     expect(await page.locator('.prose').textContent()).to.equal('They eat Krill all day.\n')
@@ -109,7 +110,7 @@ describe('the editor', () => {
     const node = await whales(strict)
     const editor = await newVisitor()
     await signIn(editor, eve)
-    await editor.open(`/o/${strict}/n/${node}`)
+    await editor.open(pageAt(strict, node))
     await editor.page.keyboard.press('e')
     await field(editor.page).waitFor()
     expect(await editor.page.locator('.editor-acts button').allTextContents()).to.deep.equal(['Propose changes'])
@@ -138,7 +139,7 @@ describe('the editor', () => {
     const contributor = await newVisitor()
     const { page } = contributor
     await signIn(contributor, cora)
-    await contributor.open(`/o/${org}/n/${node}`)
+    await contributor.open(pageAt(org, node))
     await page.getByRole('link', { name: 'Propose a change' }).click()
     await field(page).press('Control+End')
     await page.keyboard.type('They sing.')
@@ -192,7 +193,7 @@ describe('the editor', () => {
     await edit(node)
     await page.keyboard.type('Not saved.')
     await open('/')
-    await open(`/o/${org}/n/${node}/edit`)
+    await open(`${pageAt(org, node)}/edit`)
     await press('Restore')
     expect(await field(page).textContent()).to.include('Not saved.')
     await context.setOffline(true)
@@ -203,7 +204,7 @@ describe('the editor', () => {
     await press('Save')
     await reached(visitor.page, 'Whales')
     expect((await read(node)).text_content).to.equal(`${text}Not saved.`)
-    await open(`/o/${org}/n/${node}/edit`)
+    await open(`${pageAt(org, node)}/edit`)
     await field(page).waitFor()
     expect(await page.getByRole('button', { name: 'Restore' }).count()).to.equal(0)
   })
@@ -297,7 +298,7 @@ describe('the editor', () => {
     await press('Preview')
     const preview = page.getByRole('region', { name: 'Preview' })
     await preview.locator('.callout').waitFor()
-    expect(await preview.getByRole('link', { name: 'Krill' }).getAttribute('href')).to.match(/\/n\//)
+    expect(await preview.getByRole('link', { name: 'Krill' }).getAttribute('href')).to.match(/\/krill-\w{22}$/)
     expect(await preview.textContent()).to.include('Krill & Kraken © &copycat;.')
     await page.keyboard.press('Escape')
     await press('Save')
@@ -323,7 +324,7 @@ describe('the editor', () => {
         await press('Save', writer)
         await writer.page.locator('#ways').waitFor()
         await expectSound(writer.page)
-        await writer.open(`/o/${org}/new`)
+        await writer.open(`${pageAt(org)}/new`)
         await field(writer.page).waitFor()
         await expectSound(writer.page)
       }

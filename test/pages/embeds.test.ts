@@ -3,6 +3,7 @@
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
+import { pageAt, readPage } from '../support/pages.ts'
 import { client, type PersonClient, signUp } from '../support/people.ts'
 
 const asPage = { accept: 'text/html', 'sec-fetch-mode': 'navigate' }
@@ -30,15 +31,14 @@ describe('a page that embeds others', () => {
       }),
     )
   const open = async (id: string, headers: object = {}) => {
-    const { headers: found } = await client(grove).get(`/o/${org}/n/${id}`, asPage)
-    return client(grove).get(found.location ?? `/o/${org}/n/${id}`, { ...asPage, ...headers })
+    return readPage(client(grove), pageAt(org, id), { ...asPage, ...headers })
   }
   const proseOf = (html: string) => /<div class="prose">([\s\S]*?)<\/div><(section|\/article|p)/.exec(html)?.[1] ?? html
   const prose = async (id: string) => proseOf((await open(id)).body)
   const card = (href: string, title: string, text: string, why = '') =>
     `<blockquote class="embed">\n<p class="embed-of"><a class="node" href="${href}">${title}</a></p>\n` +
     `<div class="embed-text">\n${text}</div>\n${why && `<p class="why">${why}</p>\n`}</blockquote>\n`
-  const url = (id: string, anchor = '') => `/o/${org}/n/${id}${anchor}`
+  const url = (id: string, anchor = '') => `${pageAt(org, id)}${anchor}`
 
   it('shows a whole text, a section up to the next of its level, and a block', async () => {
     const krill = await add(
@@ -147,7 +147,7 @@ describe('a page that embeds others', () => {
   it('shows a page of others only to those who may read it, and hostile texts as text', async () => {
     const hidden = (await made(ann.post('/orgs', { name: 'Hidden' }))).id
     const { id } = await made(ann.post(`/orgs/${hidden}/nodes`, { title: 'Secret', text_content: 'Secret text.' }))
-    const page = await prose(await add('Curious', `![[Secret]] ![x](/o/${hidden}/n/${id}) \n\n![[${id}]]`))
+    const page = await prose(await add('Curious', `![[Secret]] ![x](${pageAt(hidden, id)}) \n\n![[${id}]]`))
     expect(page).to.not.include('Secret text.')
     await add('Hostile', '<script>1</script>\n\n<p id="x" href="#y">\n\n" id="z" [a](<#"><b>)\n\n</blockquote></div>')
     const shown = await prose(await add('Of hostile', '![[Hostile]]'))

@@ -4,6 +4,7 @@ import { changeManagedAccount } from '../../server/domain/accounts/administratio
 import { operator } from '../../server/domain/actor.ts'
 import { made } from '../support/cast.ts'
 import type { Grove } from '../support/grove.ts'
+import { pageAt } from '../support/pages.ts'
 import type { PersonClient } from '../support/people.ts'
 import { imported, makeHalfSentImport, zipOf } from '../support/uploads.ts'
 
@@ -58,7 +59,7 @@ export async function listPages(grove: Pick<Grove, 'url' | 'deps'>, ann: PersonC
   await made(ann.post(`${tree}/pull-requests/3/comments`, { text: 'Only **some** of them?' }))
   const commits = (await made(ann.get(`${tree}/tree/main/commits`))).history
   const [head, first] = [commits.at(0).id, commits.at(-1).id]
-  const at = `/o/${org}/n/${whales}`
+  const at = pageAt(org, whales)
   const { id: empty } = await made(ann.post('/orgs', { name: 'Empty' }))
   const gone = await nodeOf('A whale of a title: <b>bold</b> & "quoted", '.repeat(6), 'Gone.')
   await made(ann.delete(`/orgs/${org}/nodes/${gone}`))
@@ -73,32 +74,32 @@ export async function listPages(grove: Pick<Grove, 'url' | 'deps'>, ann: PersonC
     { name: 'reset', path: '/reset', isAnonymous: true },
     { name: 'home', path: '/' },
     { name: 'new', path: '/new' },
-    { name: 'organisation', path: `/o/${org}` },
-    { name: 'organisation-public', path: `/o/${org}`, isAnonymous: true },
-    { name: 'organisation-joined', path: `/o/${org}?welcome` },
-    { name: 'organisation-empty', path: `/o/${empty}?welcome` },
-    { name: 'changes', path: `/o/${org}/changes` },
-    { name: 'changes-public', path: `/o/${org}/changes`, isAnonymous: true },
-    { name: 'people', path: `/o/${org}/members` },
-    { name: 'tags', path: `/o/${org}/tags` },
-    { name: 'tags-filtered', path: `/o/${org}/tags?filter=none`, isAnonymous: true },
-    { name: 'tag', path: `/o/${org}/tags?tag=life` },
-    { name: 'find', path: `/o/${org}/find?q=krill` },
-    { name: 'find-start', path: `/o/${org}/find` },
-    { name: 'find-none', path: `/o/${org}/find?q=zzzz&tag=sea&since=2026-01-01` },
+    { name: 'organisation', path: pageAt(org) },
+    { name: 'organisation-public', path: pageAt(org), isAnonymous: true },
+    { name: 'organisation-joined', path: `${pageAt(org)}?welcome` },
+    { name: 'organisation-empty', path: `${pageAt(empty)}?welcome` },
+    { name: 'changes', path: `${pageAt(org)}/changes` },
+    { name: 'changes-public', path: `${pageAt(org)}/changes`, isAnonymous: true },
+    { name: 'people', path: `${pageAt(org)}/members` },
+    { name: 'tags', path: `${pageAt(org)}/tags` },
+    { name: 'tags-filtered', path: `${pageAt(org)}/tags?filter=none`, isAnonymous: true },
+    { name: 'tag', path: `${pageAt(org)}/tags?tag=life` },
+    { name: 'find', path: `${pageAt(org)}/find?q=krill` },
+    { name: 'find-start', path: `${pageAt(org)}/find` },
+    { name: 'find-none', path: `${pageAt(org)}/find?q=zzzz&tag=sea&since=2026-01-01` },
     { name: 'node', path: at },
-    { name: 'node-with-media', path: `/o/${org}/n/${media}` },
+    { name: 'node-with-media', path: pageAt(org, media) },
     { name: 'node-at-commit', path: `${at}?at=${first}` },
-    { name: 'backlinks', path: `/o/${org}/n/${shrimp}/backlinks` },
-    { name: 'node-with-backlinks', path: `/o/${org}/n/${shrimp}` },
+    { name: 'backlinks', path: `${pageAt(org, shrimp)}/backlinks` },
+    { name: 'node-with-backlinks', path: pageAt(org, shrimp) },
     { name: 'subpages', path: `${at}/subpages` },
-    { name: 'subpages-filtered', path: `/o/${org}/subpages?filter=whale&open=${whales}` },
+    { name: 'subpages-filtered', path: `${pageAt(org)}/subpages?filter=whale&open=${whales}` },
     { name: 'edit', path: `${at}/edit` },
-    { name: 'new-node', path: `/o/${org}/new` },
-    { name: 'new-node-twin', path: `/o/${org}/new?title=Krill&from=${whales}` },
-    { name: 'rename', path: `/o/${org}/n/${shrimp}/rename?from=Prawns` },
-    { name: 'graph', path: `/o/${org}/graph` },
-    { name: 'org-proposals', path: `/o/${org}/proposals?status=all` },
+    { name: 'new-node', path: `${pageAt(org)}/new` },
+    { name: 'new-node-twin', path: `${pageAt(org)}/new?title=Krill&from=${whales}` },
+    { name: 'rename', path: `${pageAt(org, shrimp)}/rename?from=Prawns` },
+    { name: 'graph', path: `${pageAt(org)}/graph` },
+    { name: 'org-proposals', path: `${pageAt(org)}/proposals?status=all` },
     { name: 'history', path: `${at}/history` },
     { name: 'commit', path: `${at}/commits/${head}` },
     { name: 'commit-first', path: `${at}/commits/${first}` },
@@ -114,13 +115,13 @@ export async function listPages(grove: Pick<Grove, 'url' | 'deps'>, ann: PersonC
     { name: 'proposal-open', path: `${at}/proposals/3` },
     { name: 'proposal-conversation', path: `${at}/proposals/3?tab=conversation` },
     { name: 'proposal-commits', path: `${at}/proposals/3?tab=commits` },
-    { name: 'settings', path: `/o/${org}/settings/general` },
-    { name: 'members', path: `/o/${org}/settings/members` },
-    { name: 'trash', path: `/o/${org}/trash?deleted=${gone}` },
+    { name: 'settings', path: `${pageAt(org)}/settings/general` },
+    { name: 'members', path: `${pageAt(org)}/settings/members` },
+    { name: 'trash', path: `${pageAt(org)}/trash?deleted=${gone}` },
     { name: 'node-settings', path: `${at}/settings?parent=krill&target=krill` },
-    { name: 'import', path: `/o/${org}/import` },
-    { name: 'import-report', path: `/o/${org}/import/${report}` },
-    { name: 'import-running', path: `/o/${other}/import/${running}` },
+    { name: 'import', path: `${pageAt(org)}/import` },
+    { name: 'import-report', path: `${pageAt(org)}/import/${report}` },
+    { name: 'import-running', path: `${pageAt(other)}/import/${running}` },
     { name: 'docs', path: '/docs', isAnonymous: true },
     { name: 'docs-signed-in', path: '/docs' },
     { name: 'join', path: '/join', isAnonymous: true },

@@ -3,6 +3,7 @@
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
+import { pageAt, readPage } from '../support/pages.ts'
 import { client, type PersonClient, signUp } from '../support/people.ts'
 
 describe('the search page', () => {
@@ -30,8 +31,8 @@ describe('the search page', () => {
       .replace(/\s+/g, ' ')
       .trim()
   async function find(query: Record<string, string>, isSignedIn = false) {
-    const path = `/o/${org}/find?${new URLSearchParams(query)}`
-    const { status, body } = await (isSignedIn ? ann : client(grove)).get(path, { accept: 'text/html' })
+    const path = `${pageAt(org)}/find?${new URLSearchParams(query)}`
+    const { status, body } = await readPage(isSignedIn ? ann : client(grove), path)
     expect(status, path).to.equal(200)
     const html: string = body.replace(/[\s\S]*<main/, '<main')
     return {

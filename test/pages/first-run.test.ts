@@ -3,6 +3,7 @@
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
+import { pageAt, readPage } from '../support/pages.ts'
 import { client, type PersonClient, password, signUp } from '../support/people.ts'
 import { formsOf, sendForm } from './forms.ts'
 
@@ -80,8 +81,8 @@ describe('an organisation without pages', () => {
   })
   after(() => grove.close())
 
-  const see = async (person: PersonClient | ReturnType<typeof client>, path = `/o/${org}`) => {
-    const { status, body } = await person.get(path, asPage)
+  const see = async (person: PersonClient | ReturnType<typeof client>, path = pageAt(org)) => {
+    const { status, body } = await readPage(person, path, asPage)
     return { status, body, main: mainOf(body) }
   }
   const titles = async () =>
@@ -91,24 +92,24 @@ describe('an organisation without pages', () => {
     await made(ann.put(`/orgs/${org}/members/${person.user.email}`, { role }))
     return person
   }
-  const create = async (person: PersonClient) => (await formsOf(grove, person))(`/o/${org}/example`, {})
+  const create = async (person: PersonClient) => (await formsOf(grove, person))(`${pageAt(org)}/example`, {})
 
   it('is where a newcomer arrives after signing up, unless a page asked for it', async () => {
     const fields = { email: 'nora@example.org', name: 'Nora', password }
     const { status, headers } = await sendForm(grove, '/sign-up', { ...fields, next: '/' })
     const at = headers.location ?? ''
-    expect([status, /^\/o\/[0-9a-f-]{36}\?welcome$/.test(at)]).to.deep.equal([303, true])
+    expect([status, /^\/o\/\w{22}\?welcome$/.test(at)]).to.deep.equal([303, true])
     const cookie = headers['set-cookie']?.split(';')[0] ?? ''
-    const { body } = await client(grove).get(at, { ...asPage, cookie, 'sec-fetch-site': 'same-origin' })
+    const { body } = await readPage(client(grove), at, { ...asPage, cookie, 'sec-fetch-site': 'same-origin' })
     expect(mainOf(body)).to.include('This is your own organisation').and.include('Write the first page')
-    const other = await sendForm(grove, '/sign-up', { ...fields, email: 'olga@example.org', next: `/o/${org}` })
-    expect(other.headers.location).to.equal(`/o/${org}`)
+    const other = await sendForm(grove, '/sign-up', { ...fields, email: 'olga@example.org', next: pageAt(org) })
+    expect(other.headers.location).to.equal(pageAt(org))
   })
 
   it('offers three ways to begin to those who may create pages, and nothing else that is empty', async () => {
     const { body, main } = await see(ann)
     expect(actsIn(main)).to.deep.equal(['Write the first page', 'Import notes', 'Create the example'])
-    for (const link of [`href="/o/${org}/new"`, `href="/o/${org}/import"`, `action="/o/${org}/example"`])
+    for (const link of [`href="${pageAt(org)}/new"`, `href="${pageAt(org)}/import"`, `action="${pageAt(org)}/example"`])
       expect(main).to.include(link)
     for (const part of ['id="side"', 'class="mini"', 'Recent changes', '0 pages', 'Nothing here yet'])
       expect(body).to.not.include(part)
@@ -135,18 +136,18 @@ describe('an organisation without pages', () => {
       ['maintainer', 'You are a maintainer here.'],
     ] as const) {
       const person = await memberOf(role)
-      expect((await see(person, `/o/${org}?welcome`)).main).to.include(words)
+      expect((await see(person, `${pageAt(org)}?welcome`)).main).to.include(words)
       expect((await see(person)).main).to.not.include(words)
     }
     await made(ann.patch(`/orgs/${org}`, { published: true }))
-    expect((await see(client(grove), `/o/${org}?welcome`)).main).to.not.include('here. ')
+    expect((await see(client(grove), `${pageAt(org)}?welcome`)).main).to.not.include('here. ')
   })
 
   it('gets six linked pages by one form, and no second copy', async () => {
     const editor = await memberOf('editor')
     const send = await formsOf(grove, editor)
-    const answers = await Promise.all([1, 2, 3].map(() => send(`/o/${org}/example`, {})))
-    for (const { status, headers } of answers) expect([status, headers.location]).to.deep.equal([303, `/o/${org}`])
+    const answers = await Promise.all([1, 2, 3].map(() => send(`${pageAt(org)}/example`, {})))
+    for (const { status, headers } of answers) expect([status, headers.location]).to.deep.equal([303, pageAt(org)])
     const six = await titles()
     expect(six).to.have.length(6)
     expect((await create(editor)).status).to.equal(303)
@@ -196,8 +197,8 @@ describe('an organisation without pages', () => {
     for (const role of ['reader', 'contributor'])
       expect((await create(await memberOf(role))).status, role).to.equal(403)
     expect((await create(await signUp(grove, 'Stranger'))).status).to.equal(404)
-    expect((await sendForm(grove, `/o/${org}/example`, {})).status).to.equal(401)
-    expect((await client(grove).get(`/o/${org}/example`, asPage)).status).to.equal(405)
+    expect((await sendForm(grove, `${pageAt(org)}/example`, {})).status).to.equal(401)
+    expect((await client(grove).get(`${pageAt(org)}/example`, asPage)).status).to.equal(405)
     expect(await titles()).to.deep.equal([])
     await made(ann.post(`/orgs/${org}/nodes`, { title: 'Own' }))
     expect((await create(ann)).status).to.equal(303)

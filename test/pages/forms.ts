@@ -1,5 +1,6 @@
 /** Pages without a browser: the cookie of a person, and forms as a page sends them. */
 
+import { plain } from '../support/pages.ts'
 import { type Answer, client, type PersonClient, password } from '../support/people.ts'
 
 const headers = {
@@ -9,14 +10,14 @@ const headers = {
 
 type Fields = Readonly<Record<string, string>>
 
-/** Sends a form as a page does, in no session but that of `more`. */
-export function sendForm(
+/** Sends a form as a page does, in no session but that of `more`. Paths in the answer have no words. */
+export async function sendForm(
   grove: { readonly url: string },
   path: string,
   fields: Fields,
   more: Fields = {},
 ): Promise<Answer> {
-  return client(grove).post(path, new URLSearchParams(fields).toString(), { ...headers, ...more })
+  return plain(await client(grove).post(path, new URLSearchParams(fields).toString(), { ...headers, ...more }))
 }
 
 /** Sends forms in a new session of the person. */

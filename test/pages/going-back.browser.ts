@@ -2,6 +2,7 @@
 
 import { expect } from 'chai'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
+import { pageAt } from '../support/pages.ts'
 import { ann, expectSound, grove, newVisitor, reached, signIn, useScene, type Visitor } from './scene.ts'
 
 describe('going back in a browser', () => {
@@ -13,7 +14,7 @@ describe('going back in a browser', () => {
   before(async () => {
     const gone = await newNode(grove, ann, { title: 'Krill' })
     node = await newNode(grove, ann, { text_content: 'Whales are large.\n' })
-    at = `/o/${node.org}/n/${node.id}`
+    at = pageAt(node.org, node.id)
     const edge = JSON.stringify({ target: gone.id })
     await node.commit('main', { 'content.md': 'Whales are huge.\n', 'connections/eats.json': edge }, 'Say huge')
     await node.commit('main', { 'connections/eats.json': null }, 'Say less')

@@ -3,6 +3,7 @@
 import { expect } from 'chai'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
+import { pageAt, readPage } from '../support/pages.ts'
 import { type Answer, client, type PersonClient, password, signUp } from '../support/people.ts'
 import { sendForm } from './forms.ts'
 
@@ -26,7 +27,7 @@ describe('going back on pages', () => {
     const cookie = headers['set-cookie']?.split(';')[0] ?? ''
     const read = { cookie, accept: 'text/html', 'sec-fetch-site': 'same-origin', 'sec-fetch-mode': 'navigate' }
     return {
-      show: (path) => client(grove).get(path, read),
+      show: (path) => readPage(client(grove), path, read),
       send: (path, fields) => sendForm(grove, path, fields, { cookie }),
     }
   }
@@ -41,7 +42,7 @@ describe('going back on pages', () => {
   })
   after(() => grove.close())
 
-  const pageOf = ({ org, id }: TestNode) => `/o/${org}/n/${id}`
+  const pageOf = ({ org, id }: TestNode) => pageAt(org, id)
   const restorePage = (node: TestNode, commit: string) => `${pageOf(node)}/commits/${commit}/restore`
   const textOf = (html: string) =>
     html
@@ -79,13 +80,13 @@ describe('going back on pages', () => {
       expect(linksTo(body, '/restore')).to.deep.equal([restorePage(node, second), restorePage(node, first)])
       expect(linksTo((await readerPages.show(`${pageOf(node)}/history`)).body, '/restore')).to.deep.equal([])
       for (const [path, count] of [
-        [`commits/${first}`, 1],
-        [`commits/${third}`, 0],
-        [`whales?at=${second}`, 1],
-        [`whales?at=${third}`, 0],
+        [`/commits/${first}`, 1],
+        [`/commits/${third}`, 0],
+        [`?at=${second}`, 1],
+        [`?at=${third}`, 0],
       ] as const) {
-        expect(linksTo((await pages.show(`${pageOf(node)}/${path}`)).body, '/restore').length, path).to.equal(count)
-        expect(linksTo((await readerPages.show(`${pageOf(node)}/${path}`)).body, '/restore'), path).to.deep.equal([])
+        expect(linksTo((await pages.show(`${pageOf(node)}${path}`)).body, '/restore').length, path).to.equal(count)
+        expect(linksTo((await readerPages.show(`${pageOf(node)}${path}`)).body, '/restore'), path).to.deep.equal([])
       }
     })
 

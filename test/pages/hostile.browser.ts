@@ -2,6 +2,7 @@
 
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'
+import { pageAt } from '../support/pages.ts'
 import { ann, expectSound, newVisitor, signIn, useScene } from './scene.ts'
 
 const marker = 'ranAnything'
@@ -67,7 +68,7 @@ describe('hostile texts', () => {
           text_content: text_content.replace('\u0000', ''),
         }),
       )
-      expect(await open(`/o/${org}/n/${id}`), title).to.deep.equal({ status: 200 })
+      expect(await open(pageAt(org, id)), title).to.deep.equal({ status: 200 })
       expect(await page.locator('h1').first().textContent(), title).to.equal(name)
       expect(
         await page
@@ -89,8 +90,8 @@ describe('hostile texts', () => {
       expect(await page.evaluate(`window.${marker}`), title).to.equal(undefined)
     }
     for (const path of [
-      `/o/${org}`,
-      `/o/${org}/find?q=%22%3E%3Cscript%3E${run}%3C/script%3E`,
+      pageAt(org),
+      `${pageAt(org)}/find?q=%22%3E%3Cscript%3E${run}%3C/script%3E`,
       `/sign-in?next=%22%3E%3Cscript%3E${run}%3C/script%3E`,
     ]) {
       await open(path)
@@ -110,7 +111,7 @@ describe('hostile texts', () => {
     const visitor = await newVisitor({ viewport: { width: 390, height: 844 } })
     await signIn(visitor)
     for (const path of ['', '?welcome', '/changes', '/members', '/proposals', '/settings/general']) {
-      await visitor.open(`/o/${org}${path}`)
+      await visitor.open(`${pageAt(org)}${path}`)
       for (const summary of await visitor.page.locator('.recent summary').all()) await summary.click()
       for (const width of [320, 390, 820, 1440]) {
         await visitor.page.setViewportSize({ width, height: 844 })
@@ -135,7 +136,7 @@ describe('hostile texts', () => {
     await made(ann.post(`/orgs/${org}/nodes/${id}/tree/main/commits`, { message: 'x', changes }))
     const visitor = await newVisitor()
     const { page, open } = visitor
-    await open(`/o/${org}/n/${id}`)
+    await open(pageAt(org, id))
     for (const file of ['page.html', 'x.svg']) {
       await open(`/orgs/${org}/nodes/${id}/tree/main/raw/files/${file}`)
       expect(await page.evaluate(`window.${marker}`), file).to.equal(undefined)

@@ -8,6 +8,7 @@ import { ProposedImpact, readPullImpact } from '../../server/pages/parts/pull-im
 import { Urls } from '../../server/pages/urls.ts'
 import type { Api } from '../../spec/client/api.ts'
 import { made } from '../support/cast.ts'
+import { pageAt } from '../support/pages.ts'
 import { ann, newVisitor, signIn, useScene } from './scene.ts'
 
 describe('the impact of a proposal', () => {
@@ -36,7 +37,7 @@ describe('the impact of a proposal', () => {
     await made(ann.post(`${at}/pull-requests`, { source_branch: 'draft', title: 'To the sea' }))
     const { context, page, open, faults } = await newVisitor({ javaScriptEnabled: false })
     await signIn({ context, page, open, faults })
-    await open(`/o/${org}/n/${whales}/proposals/1`)
+    await open(`${pageAt(org, whales)}/proposals/1`)
     const told = (await page.locator('#graph').innerText()).replace(/\s+/g, ' ')
     expect(told)
       .to.include('Sea gains a subpage')

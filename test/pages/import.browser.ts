@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'
+import { pageAt } from '../support/pages.ts'
 import { zipOf } from '../support/uploads.ts'
 import { ann, newVisitor, reached, signIn, useScene, type Visitor } from './scene.ts'
 
@@ -35,7 +36,7 @@ describe('importing in a browser', () => {
     visitor = await newVisitor(options)
     await signIn(visitor)
     const { id } = await made(ann.post('/orgs', { name: 'Atlas' }))
-    await visitor.open(`/o/${id}/import`)
+    await visitor.open(`${pageAt(id)}/import`)
     return id as string
   }
   const expectReport = async (org: string) => {

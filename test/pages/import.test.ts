@@ -2,6 +2,7 @@
 
 import { expect } from 'chai'
 import { type Grove, startGrove } from '../support/grove.ts'
+import { pageAt, plain, readPage } from '../support/pages.ts'
 import { type Answer, client, type PersonClient, password, signUp } from '../support/people.ts'
 import { ended, type Files, type Import, imported, makeHalfSentImport, zipOf } from '../support/uploads.ts'
 import { contentIn } from '../uploads/scene.ts'
@@ -32,13 +33,15 @@ describe('the pages of an import', () => {
   after(() => grove.close())
 
   const newOrg = async () => (await ann.post('/orgs', { name: 'Atlas' })).body.id as string
-  const page = (path: string) => client(grove).get(path, { cookie, accept: 'text/html', 'sec-fetch-mode': 'navigate' })
-  const send = (org: string, parts: readonly Part[], more: Record<string, string> = {}): Promise<Answer> =>
-    client(grove).post(`/o/${org}/import`, multipart(parts), {
-      ...{ cookie, accept: 'text/html', 'sec-fetch-site': 'same-origin', 'sec-fetch-mode': 'navigate' },
-      'content-type': `multipart/form-data; boundary=${boundary}`,
-      ...more,
-    })
+  const page = (path: string) => readPage(client(grove), path, { cookie, 'sec-fetch-mode': 'navigate' })
+  const send = async (org: string, parts: readonly Part[], more: Record<string, string> = {}): Promise<Answer> =>
+    plain(
+      await client(grove).post(`${pageAt(org)}/import`, multipart(parts), {
+        ...{ cookie, accept: 'text/html', 'sec-fetch-site': 'same-origin', 'sec-fetch-mode': 'navigate' },
+        'content-type': `multipart/form-data; boundary=${boundary}`,
+        ...more,
+      }),
+    )
   const idIn = ({ status, headers, body }: Answer): string => {
     expect(status, String(body)).to.equal(303)
     return headers.location?.split('/').at(-1) ?? ''
@@ -84,7 +87,7 @@ describe('the pages of an import', () => {
     const zip = { name: 'zip', filename: 'Field notes.zip', content: await zipOf({ 'seals.md': '# Seals\n' }) }
     const preview = idIn(await send(org, [{ name: 'dry_run', content: 'yes' }, zip]))
     expect(await ended(ann, org, preview)).to.include({ state: 'done', dry_run: true, name: 'Field notes' })
-    const { body: shown } = await page(`/o/${org}/import/${preview}`)
+    const { body: shown } = await page(`${pageAt(org)}/import/${preview}`)
     expect(shown).to.contain('This is a preview. Nothing was changed.').and.to.contain('Seals')
     expect((await ann.get(`/orgs/${org}/nodes`)).body.total).to.equal(0)
     await ended(ann, org, idIn(await send(org, [zip])))
@@ -117,7 +120,7 @@ describe('the pages of an import', () => {
   it('refuse a form that breaks off, and leave nothing of it', async () => {
     const org = await newOrg()
     const whole = multipart([{ name: 'folder', filename: 'notes/a.md', content: 'a'.repeat(10_000) }])
-    const { status } = await client(grove).post(`/o/${org}/import`, whole.subarray(0, 5_000), {
+    const { status } = await client(grove).post(`${pageAt(org)}/import`, whole.subarray(0, 5_000), {
       ...{ cookie, accept: 'text/html', 'sec-fetch-site': 'same-origin' },
       'content-type': `multipart/form-data; boundary=${boundary}`,
     })
@@ -128,16 +131,16 @@ describe('the pages of an import', () => {
   it('show the progress of an import, which loads again without script, and cancel it', async () => {
     const org = await newOrg()
     const id = await makeHalfSentImport(grove, ann, org)
-    const { body } = await page(`/o/${org}/import/${id}`)
+    const { body } = await page(`${pageAt(org)}/import/${id}`)
     expect(body).to.contain('<noscript><meta http-equiv="refresh" content="2"/></noscript>')
     expect(body).to.contain('Receiving the files…').and.to.contain('<progress max="1" aria-label="Progress">')
-    expect((await page(`/o/${org}/import`)).body).to.contain('An import is running.')
+    expect((await page(`${pageAt(org)}/import`)).body).to.contain('An import is running.')
     const refused = await send(org, [{ name: 'folder', filename: 'notes/a.md', content: 'a' }])
     expect(refused.status).to.equal(409)
-    expect(refused.body).to.contain(`<a href="/o/${org}/import/${id}">Show that import</a>`)
-    const { status, headers } = await submit(`/o/${org}/import/${id}`, { act: 'cancel' })
-    expect({ status, to: headers.location }).to.deep.equal({ status: 303, to: `/o/${org}/import/${id}` })
-    const { body: after } = await page(`/o/${org}/import/${id}`)
+    expect(refused.body).to.contain(`<a href="${pageAt(org)}/import/${id}">Show that import</a>`)
+    const { status, headers } = await submit(`${pageAt(org)}/import/${id}`, { act: 'cancel' })
+    expect({ status, to: headers.location }).to.deep.equal({ status: 303, to: `${pageAt(org)}/import/${id}` })
+    const { body: after } = await page(`${pageAt(org)}/import/${id}`)
     expect(after).to.contain('Import: cancelled').and.to.not.contain('http-equiv="refresh"')
   })
 
@@ -147,13 +150,13 @@ describe('the pages of an import', () => {
       Array.from({ length: 600 }, (_, at) => [`notes/${at}.md`, `# Note ${at}\n\n[[Nothing ${at}]] [x](../../y.md)\n`]),
     )
     const { id, report } = await imported(ann, org, await zipOf({ ...notes, 'notes/map.canvas': '[]' }))
-    const { body } = await page(`/o/${org}/import/${id}`)
+    const { body } = await page(`${pageAt(org)}/import/${id}`)
     expect(body).to.contain('<strong>601</strong> new pages')
     expect(body).to.match(/<details class="import-list warning" open><summary><h2>Problems<\/h2>/)
     expect(body).to.match(/<details class="import-list"><summary><h2>Links to nothing<\/h2> <span class="count">1,200</)
     expect(body).to.contain('and 700 more').and.to.contain('and 101 more')
     const first = report?.created[0]
-    expect(body).to.contain(`<a href="/o/${org}/n/${first?.node_id}">${first?.title}</a>`)
+    expect(body).to.contain(`<a href="${pageAt(org, first?.node_id)}">${first?.title}</a>`)
     expect(body.length).to.be.below(400_000)
   })
 
@@ -163,7 +166,7 @@ describe('the pages of an import', () => {
     await ann.put(`/orgs/${org}/members/${bob.user.email}`, { role: 'reader' })
     const { headers } = await sendForm(grove, '/sign-in', { email: bob.user.email, password })
     const own = headers['set-cookie']?.split(';')[0] ?? ''
-    const shown = await client(grove).get(`/o/${org}/import`, {
+    const shown = await client(grove).get(`${pageAt(org)}/import`, {
       cookie: own,
       accept: 'text/html',
       'sec-fetch-mode': 'navigate',

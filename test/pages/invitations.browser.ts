@@ -2,6 +2,7 @@
 
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'
+import { pageAt } from '../support/pages.ts'
 import { password, signUp } from '../support/people.ts'
 import { ann, expectSound, grove, newVisitor, reached, signIn, useScene, type Visitor } from './scene.ts'
 
@@ -90,7 +91,7 @@ describe('who opens the link of an invitation', () => {
     const visitor = await arrive({ permissions: ['clipboard-read', 'clipboard-write'] })
     const { page } = visitor
     await signIn(visitor)
-    await visitor.open(`/o/${org}/settings/members`)
+    await visitor.open(`${pageAt(org)}/settings/members`)
     await page.getByRole('button', { name: 'Create invitation' }).click()
     await page.getByRole('button', { name: 'Copy link' }).click()
     await page.getByRole('button', { name: 'Copied' }).waitFor()

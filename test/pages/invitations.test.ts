@@ -3,6 +3,7 @@
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
+import { pageAt } from '../support/pages.ts'
 import { type Answer, client, type PersonClient, password, signUp } from '../support/people.ts'
 import { formsOf, sendForm } from './forms.ts'
 
@@ -16,7 +17,7 @@ describe('the link of an invitation', () => {
     grove = await startGrove({ logLevel: 'info' })
     ann = await signUp(grove, 'Ann')
     org = (await made(ann.post('/orgs', { name: 'Handbook' }))).id
-    inside = `/o/${org}?welcome`
+    inside = `${pageAt(org)}?welcome`
   })
   after(() => grove.close())
 

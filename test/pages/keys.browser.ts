@@ -2,6 +2,7 @@
 
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'
+import { pageAt } from '../support/pages.ts'
 import { ann, expectSound, newVisitor, reached, signIn, useScene, type Visitor } from './scene.ts'
 
 describe('keys', () => {
@@ -23,7 +24,7 @@ describe('keys', () => {
 
   it('walk through the tree from where one is, and through results', async () => {
     const { page, open } = visitor
-    await open(`/o/${org}/n/${node}`)
+    await open(pageAt(org, node))
     for (const [key, title] of [
       ['k', 'Squid'],
       ['k', 'Krill'],
@@ -35,14 +36,14 @@ describe('keys', () => {
     }
     await page.keyboard.press('Enter')
     await reached(page, 'Squid')
-    await open(`/o/${org}/find?q=ocean`)
+    await open(`${pageAt(org)}/find?q=ocean`)
     await page.keyboard.press('j')
     await page.locator('.results a.t:focus').waitFor()
   })
 
   it('keep the result that they chose when the answer for the last letter comes later', async () => {
     const { page, open } = visitor
-    await open(`/o/${org}/n/${node}`)
+    await open(pageAt(org, node))
     let answer = () => {}
     const isChosen = new Promise<void>((resolve) => {
       answer = resolve
@@ -73,7 +74,7 @@ describe('keys', () => {
 
   it('follow links: history, and editing', async () => {
     const { page, open } = visitor
-    await open(`/o/${org}/n/${node}`)
+    await open(pageAt(org, node))
     await page.keyboard.press('h')
     await page.waitForURL(/\/history$/)
     await page.goBack()
@@ -83,7 +84,7 @@ describe('keys', () => {
 
   it('type letters in fields, in the editor too', async () => {
     const { page, open } = visitor
-    await open(`/o/${org}/n/${node}/edit`)
+    await open(`${pageAt(org, node)}/edit`)
     await page.locator('.cm-content').click()
     await page.keyboard.press('Control+End')
     await page.keyboard.type(' dehn?/')
@@ -96,7 +97,7 @@ describe('keys', () => {
 
   it('are listed, and the focus returns from the list', async () => {
     const { page, open, faults } = visitor
-    await open(`/o/${org}/n/${node}`)
+    await open(pageAt(org, node))
     await page.getByRole('link', { name: 'Edit', exact: true }).focus()
     await page.keyboard.press('?')
     await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor()

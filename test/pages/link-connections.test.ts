@@ -4,6 +4,7 @@ import { expect } from 'chai'
 import { ann, folderOf, grove, importAs, nodesOf, orgIn, useService } from '../import/command.ts'
 import { made } from '../support/cast.ts'
 import { expecting } from '../support/node.ts'
+import { pageAt, readPage } from '../support/pages.ts'
 import type { Answer } from '../support/people.ts'
 import { formsOf } from './forms.ts'
 
@@ -11,7 +12,6 @@ describe('the connection of a link', () => {
   useService()
   let org: string
   let send: Awaited<ReturnType<typeof formsOf>>
-  const html = { accept: 'text/html' }
 
   before(async () => {
     org = (await made(ann.post('/orgs', { name: 'Links' }))).id
@@ -19,7 +19,7 @@ describe('the connection of a link', () => {
   })
 
   const at = (id: string, of = org) => `/orgs/${of}/nodes/${id}`
-  const page = (id: string, of = org) => `/o/${of}/n/${id}`
+  const page = (id: string, of = org) => pageAt(of, id)
   const add = async (title: string, fields: object = {}): Promise<string> =>
     (await made(ann.post(`/orgs/${org}/nodes`, { title, ...fields }))).id
   const nodeAt = async (id: string, of = org) => (await ann.get(at(id, of)).then(expecting(200))).body
@@ -94,7 +94,7 @@ describe('the connection of a link', () => {
     const number = headers.location?.split('/').at(-1)
     const impact = (await ann.get(`${at(from)}/pull-requests/${number}/impact`).then(expecting(200))).body
     expect(impact.edges_removed.map((edge: { target_title: string }) => edge.target_title)).to.deep.equal(['Fox'])
-    const shown = (await ann.get(headers.location ?? '', html).then(expecting(200))).body
+    const shown = (await readPage(ann, headers.location ?? '').then(expecting(200))).body
     expect(shown).to.match(/Links that change[\s\S]*1 link removed/)
     await ann.post(`${at(from)}/pull-requests/${number}/merge`, {}).then(expecting(200))
     expect(await held(from)).to.deep.equal(['links_to Goat'])

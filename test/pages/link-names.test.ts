@@ -3,6 +3,7 @@
 import { expect } from 'chai'
 import { ann, folderOf, grove, importAs, nodesOf, orgIn, useService } from '../import/command.ts'
 import { expecting } from '../support/node.ts'
+import { pageAt } from '../support/pages.ts'
 import { formsOf } from './forms.ts'
 
 /** As a text that was copied from a PDF has it: upper case takes the ligature apart, lower case does not. */
@@ -25,7 +26,7 @@ describe('names of links', () => {
       .body
     const fields = { head: edited.head, title: 'Edited', text: '[[Office]]\n', message: '', act: 'save' }
     const send = await formsOf(grove, ann)
-    expect((await send(`/o/${org}/n/${edited.id}/edit`, fields)).status).to.equal(303)
+    expect((await send(`${pageAt(org, edited.id)}/edit`, fields)).status).to.equal(303)
     expect(await targetsOf(edited.id)).to.deep.equal([target])
   })
 })

@@ -7,6 +7,7 @@ import { diffWords } from '../../server/pages/text/word-diff.ts'
 import type { Api } from '../../spec/client/api.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode } from '../support/node.ts'
+import { pageAt, readPage } from '../support/pages.ts'
 import { client, signUp } from '../support/people.ts'
 
 const html = { accept: 'text/html', 'sec-fetch-mode': 'navigate' }
@@ -32,7 +33,7 @@ describe('a page of long texts', () => {
     }
     commit('one')
     commit('two')
-    const page = await client(grove).get(`/o/${node.org}/n/${node.id}/commits/${node.git.head()}`, html)
+    const page = await readPage(client(grove), `${pageAt(node.org, node.id)}/commits/${node.git.head()}`, html)
     expect(page.status).to.equal(200)
     expect(page.body.match(/<h2>\d+\.md<\/h2>/g)).to.have.length(30)
     expect(page.body).to.include('99498 unchanged lines')
@@ -43,7 +44,7 @@ describe('a page of long texts', () => {
     const bob = await signUp(grove, 'Bob')
     await bob.patch(`/orgs/${bob.org}`, { published: true }).then(expecting(200))
     const node = await newNode(grove, bob, { title: 'Long', text_content: '€'.repeat(1_048_577) })
-    const page = await client(grove).get(`/o/${node.org}/n/${node.id}/long`, html)
+    const page = await readPage(client(grove), pageAt(node.org, node.id), html)
     expect(/<pre class="long"[^>]*>(€*)<\/pre>/.exec(page.body)?.[1]).to.have.length(1_048_576)
     const whole = /href="([^"]*)">read the whole text</.exec(page.body)?.[1] ?? ''
     expect((await client(grove).get(whole)).headers['content-length']).to.equal(String(3 * 1_048_577))

@@ -3,6 +3,7 @@
 import { expect } from 'chai'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode } from '../support/node.ts'
+import { pageAt } from '../support/pages.ts'
 import { type PersonClient, signUp } from '../support/people.ts'
 import { formsOf } from './forms.ts'
 
@@ -29,7 +30,7 @@ describe('a text that others changed meanwhile', () => {
     await node.commit('main', { 'content.md': lines(changed) })
     const send = await formsOf(grove, ann)
     const fields = { head, title: 'Whales', text: `${lines(0)}mine\n`, message: '', act: 'save' }
-    const { status, body } = await send(`/o/${node.org}/n/${node.id}/edit`, fields)
+    const { status, body } = await send(`${pageAt(node.org, node.id)}/edit`, fields)
     expect(status).to.equal(409)
     const text = /<textarea[^>]*name="text"[^>]*>\n?([^<]*)<\/textarea>/.exec(body)?.[1] ?? ''
     return { isMerged: body.includes('so the text above now contains both'), text }

@@ -2,6 +2,7 @@
 
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'
+import { pageAt } from '../support/pages.ts'
 import { password, signUp } from '../support/people.ts'
 import { ann, expectSound, grove, newVisitor, reached, signIn, useScene, type Visitor } from './scene.ts'
 
@@ -72,7 +73,7 @@ describe('a newcomer', () => {
   it('shares the address, which anyone reads on a telephone once it is published', async () => {
     const { page } = telephone
     expect((await page.goto(node))?.status()).to.equal(401)
-    await owner.open(`/o/${org}/settings/general`)
+    await owner.open(`${pageAt(org)}/settings/general`)
     await owner.page.getByText('Publish…').click()
     await press(owner, 'Publish')
     await owner.page.getByText('Published: anyone').waitFor()

@@ -4,6 +4,7 @@ import { expect } from 'chai'
 import { made } from '../support/cast.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
+import { pageAt, readPage } from '../support/pages.ts'
 import { type Answer, client, type PersonClient, signUp } from '../support/people.ts'
 
 describe('a page says what holds', () => {
@@ -29,12 +30,7 @@ describe('a page says what holds', () => {
         changes: [{ action: 'put', path, content }],
       }),
     )
-  const page = async (path: string): Promise<string> => {
-    const answer = await ann.get(path, { accept: 'text/html' })
-    const { body } =
-      answer.status === 301 ? await ann.get(answer.headers.location ?? '', { accept: 'text/html' }) : answer
-    return body
-  }
+  const page = async (path: string): Promise<string> => (await readPage(ann, path)).body
   const textOf = (html: string) => html.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ')
 
   it('of the file of the text: each link to it leads to one', async () => {
@@ -44,16 +40,10 @@ describe('a page says what holds', () => {
     await commit(ann, late.id, 'main', 'content.md', 'Now with text.\n')
     const readme = await add({ title: 'Read me' })
     await commit(ann, readme.id, 'main', 'README.md', 'By another name.\n')
-    const ats = [
-      `/n/${bare.id}`,
-      `/n/${bare.id}?at=${head}`,
-      `/n/${late.id}?at=${late.head}`,
-      `/n/${late.id}`,
-      `/n/${readme.id}`,
-    ]
+    const ats = [`/${bare.id}`, `/${bare.id}?at=${head}`, `/${late.id}?at=${late.head}`, `/${late.id}`, `/${readme.id}`]
     const found = await Promise.all(
       ats.map(async (at) => {
-        const links = [...(await page(`/o/${org}${at}`)).matchAll(/href="([^"]*\/raw\/(?:content|README)\.md)"/g)]
+        const links = [...(await page(`${pageAt(org)}${at}`)).matchAll(/href="([^"]*\/raw\/(?:content|README)\.md)"/g)]
         for (const [, href = ''] of links) await client(grove).get(href).then(expecting(200))
         return links.length
       }),
@@ -68,7 +58,7 @@ describe('a page says what holds', () => {
     await commit(ben, id, 'better', 'content.md', 'Three.\n')
     const meta = async (at = '') =>
       textOf(
-        (await page(`/o/${org}/n/${id}${at}`)).match(
+        (await page(`${pageAt(org, id)}${at}`)).match(
           /class="meta">([\s\S]*?)<h|class="meta">([\s\S]*?)class="prose"/,
         )?.[0] ?? '',
       )
@@ -77,30 +67,32 @@ describe('a page says what holds', () => {
     expect(await meta(`?at=${head}`))
       .to.match(/by Ann/)
       .and.not.match(/commits/)
-    const shown = await page(`/o/${org}/n/${id}?at=better`)
-    expect(shown).to.contain('You are viewing').and.contain(`/n/${id}/blame?at=better"`)
-    expect(textOf(await page(`/o/${org}/n/${id}/history?at=better`))).to.contain('3 commits on better')
-    expect(textOf(await page(`/o/${org}/n/${id}/blame?at=better`))).to.contain('Three.')
-    expect(textOf(await page(`/o/${org}/n/${id}/history`))).to.match(/2 commits(?! on)/)
+    const shown = await page(`${pageAt(org, id)}?at=better`)
+    expect(shown)
+      .to.contain('You are viewing')
+      .and.contain(`${pageAt(org, id)}/blame?at=better"`)
+    expect(textOf(await page(`${pageAt(org, id)}/history?at=better`))).to.contain('3 commits on better')
+    expect(textOf(await page(`${pageAt(org, id)}/blame?at=better`))).to.contain('Three.')
+    expect(textOf(await page(`${pageAt(org, id)}/history`))).to.match(/2 commits(?! on)/)
   })
 
   it('of proposals, also when none is open', async () => {
     const { id } = await add({ title: 'Seals', text_content: 'Seals.\n' })
-    const proposals = async () => (await page(`/o/${org}/n/${id}`)).match(/href="([^"]*\/proposals[^"]*)"/)?.[1]
+    const proposals = async () => (await page(pageAt(org, id))).match(/href="([^"]*\/proposals[^"]*)"/)?.[1]
     expect(await proposals()).to.equal(undefined)
     await made(ann.post(`/orgs/${org}/nodes/${id}/branches`, { name: 'more' }))
     await commit(ben, id, 'more', 'content.md', 'More seals.\n')
     await made(ben.post(`/orgs/${org}/nodes/${id}/pull-requests`, { source_branch: 'more', title: 'More seals' }))
-    expect(await proposals()).to.equal(`/o/${org}/n/${id}/proposals`)
+    expect(await proposals()).to.equal(`${pageAt(org, id)}/proposals`)
     await made(ann.post(`/orgs/${org}/nodes/${id}/pull-requests/1/merge`, {}))
-    expect(await proposals()).to.equal(`/o/${org}/n/${id}/proposals?status=all`)
-    expect(await page(`/o/${org}/n/${id}/proposals?status=all`)).to.contain('More seals')
+    expect(await proposals()).to.equal(`${pageAt(org, id)}/proposals?status=all`)
+    expect(await page(`${pageAt(org, id)}/proposals?status=all`)).to.contain('More seals')
   })
 
   it('of the rule of proposals: it does not hold for new nodes', async () => {
     const { id } = await made(ann.post('/orgs', { name: 'Ruled', require_pull_requests: true }))
-    expect(await page(`/o/${id}/settings/general`)).to.contain('A new page is saved directly.')
-    expect(await page(`/o/${id}/new`)).to.contain('A new page is saved directly.')
-    expect(await page(`/o/${org}/new`)).to.not.contain('A new page is saved directly.')
+    expect(await page(`${pageAt(id)}/settings/general`)).to.contain('A new page is saved directly.')
+    expect(await page(`${pageAt(id)}/new`)).to.contain('A new page is saved directly.')
+    expect(await page(`${pageAt(org)}/new`)).to.not.contain('A new page is saved directly.')
   })
 })

@@ -7,6 +7,7 @@ import fc from 'fast-check'
 import { jsonOf, rowsOf } from '../../server/pages/property-rows.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
+import { pageAt, plain, readPage } from '../support/pages.ts'
 import { type Answer, client, type PersonClient, password, signUp } from '../support/people.ts'
 import { sendForm } from './forms.ts'
 
@@ -30,19 +31,21 @@ describe('the settings of a page', () => {
     const ours = { cookie, accept: 'text/html', 'sec-fetch-site': 'same-origin', 'sec-fetch-mode': 'navigate' }
     const pairs = (fields: Fields) => Object.entries(fields).flatMap(([n, v]) => [v].flat().map((one) => [n, one]))
     return {
-      show: (path) => client(grove).get(path, ours),
-      send: (path, fields) =>
-        client(grove).post(path, new URLSearchParams(pairs(fields)).toString(), {
-          ...ours,
-          'content-type': 'application/x-www-form-urlencoded',
-        }),
+      show: (path) => readPage(client(grove), path, ours),
+      send: async (path, fields) =>
+        plain(
+          await client(grove).post(path, new URLSearchParams(pairs(fields)).toString(), {
+            ...ours,
+            'content-type': 'application/x-www-form-urlencoded',
+          }),
+        ),
       upload: async (path, fields, files) => {
         const form = new FormData()
         for (const [name = '', value = ''] of pairs(fields)) form.append(name, value)
         for (const [name, content] of files) form.append('file', new Blob([content]), name)
         const response = new Response(form)
         const type = response.headers.get('content-type') ?? ''
-        return client(grove).post(path, await response.text(), { ...ours, 'content-type': type })
+        return plain(await client(grove).post(path, await response.text(), { ...ours, 'content-type': type }))
       },
     }
   }
@@ -54,7 +57,7 @@ describe('the settings of a page', () => {
   })
   after(() => grove.close())
 
-  const pageOf = ({ org, id }: TestNode) => `/o/${org}/n/${id}`
+  const pageOf = ({ org, id }: TestNode) => pageAt(org, id)
   const settingsOf = (node: TestNode) => `${pageOf(node)}/settings`
   const make = (fields: object = {}) => newNode(grove, ann, fields)
   const read = async ({ at }: TestNode) => (await ann.get(at).then(expecting(200))).body
@@ -352,7 +355,7 @@ describe('the settings of a page', () => {
       expect((await act(node, 'tags', { tag: ['sea'] }, desk)).status).to.equal(403)
       const page = (await desk.show(pageOf(node))).body
       expect(page).to.include('More actions').and.include('/history').and.not.include('/settings#')
-      expect((await desk.show(`/o/${org}/trash`)).status).to.equal(403)
+      expect((await desk.show(`${pageAt(org)}/trash`)).status).to.equal(403)
       expect((await client(grove).get(settingsOf(node), { accept: 'text/html' })).status).to.equal(401)
     })
 
@@ -362,7 +365,7 @@ describe('the settings of a page', () => {
         ['maintainer', true],
       ] as const) {
         const { node, desk } = await member(role)
-        const { body } = await desk.show(`${pageOf(node)}/whales`)
+        const { body } = await desk.show(pageOf(node))
         expect(body).to.include('/settings#move')
         expect(body.includes('/settings#delete')).to.equal(may)
       }
@@ -381,7 +384,7 @@ describe('the settings of a page', () => {
       const copy = /name="copy" value="([^"]+)"/.exec(body)?.[1] ?? ''
       for (const _ of ['once', 'twice']) {
         const answer = await act(node, 'duplicate', { copy, title: 'Copy of Whales' })
-        expect([answer.status, answer.headers.location]).to.deep.equal([303, `/o/${node.org}/n/${copy}`])
+        expect([answer.status, answer.headers.location]).to.deep.equal([303, pageAt(node.org, copy)])
       }
       const copied = await read({ ...node, at: `/orgs/${node.org}/nodes/${copy}` })
       const { tags, properties, text_content } = fields
@@ -399,7 +402,7 @@ describe('the settings of a page', () => {
       await make({ title: 'Calf', parents: [node.id] })
       expect(textOf((await pages.show(settingsOf(node))).body)).to.include('Its subpage stays: “Calf”.')
       const deleted = await act(node, 'delete')
-      const trash = `/o/${node.org}/trash`
+      const trash = `${pageAt(node.org)}/trash`
       expect([deleted.status, deleted.headers.location]).to.deep.equal([303, `${trash}?deleted=${node.id}`])
       const { body } = await pages.show(`${trash}?deleted=${node.id}`)
       expect(body).to.include('A &lt;b>whale&lt;/b> &amp; &quot;more&quot;</strong> was deleted.')
@@ -425,7 +428,7 @@ describe('the settings of a page', () => {
       const low = await make({ title: 'Low', parents: [node.id] })
       await act(node, 'delete')
       await ann.put(`${top.at}/parents/${low.id}`, {}).then(expecting(200))
-      const trash = `/o/${node.org}/trash`
+      const trash = `${pageAt(node.org)}/trash`
       const { body } = await pages.show(trash)
       const [, deleted_at = ''] =
         new RegExp(`value="${node.id}"[^>]*>\\s*<input[^>]*name="deleted_at" value="([^"]+)"`).exec(body) ?? []

@@ -3,6 +3,7 @@
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
+import { pageAt, readPage } from '../support/pages.ts'
 import { type Answer, client, type PersonClient, signUp } from '../support/people.ts'
 
 type Visitor = Pick<PersonClient, 'get'>
@@ -25,7 +26,7 @@ describe('the pages of an organisation', () => {
   after(() => grove.close())
 
   const see = async (visitor: Visitor, path = ''): Promise<Answer & { readonly main: string }> => {
-    const answer = await visitor.get(`/o/${org}${path}`, { accept: 'text/html' })
+    const answer = await readPage(visitor, `${pageAt(org)}${path}`)
     return { ...answer, main: /<main[\s\S]*<\/main>/.exec(answer.body)?.[0] ?? '' }
   }
   const add = async (title: string, text_content = '', more: object = {}): Promise<string> =>
@@ -188,9 +189,7 @@ describe('the pages of an organisation', () => {
       const counts: number[] = []
       for (let path: string | undefined = '/changes'; path !== undefined; ) {
         const { main }: { main: string } = await see(reader, path)
-        const ids = [...main.matchAll(/<\/strong> created <a href="[^"]*\/n\/([0-9a-f-]{36})/g)].map(
-          ([, id = '']) => id,
-        )
+        const ids = [...main.matchAll(/<\/strong> created <a href="\/o\/\w+\/(\w{22})"/g)].map(([, id = '']) => id)
         seen.push(...ids)
         counts.push(ids.length)
         path = /href="\/o\/[^"/]*(\/changes\?before=[^"]*)"[^>]*rel="next"/.exec(main)?.[1]

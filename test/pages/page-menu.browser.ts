@@ -2,6 +2,7 @@
 
 import { expect } from 'chai'
 import { newNode } from '../support/node.ts'
+import { pageAt } from '../support/pages.ts'
 import { ann, expectSound, grove, newVisitor, reached, signIn, useScene } from './scene.ts'
 
 describe('the menu of a page', () => {
@@ -12,7 +13,7 @@ describe('the menu of a page', () => {
     const visitor = await newVisitor({ permissions: ['clipboard-read', 'clipboard-write'] })
     const { page, open, faults } = visitor
     await signIn(visitor)
-    await open(`/o/${node.org}/n/${node.id}`)
+    await open(pageAt(node.org, node.id))
     await reached(page, 'Whales')
     const [summary, tags] = [page.getByLabel('More actions'), page.getByRole('link', { name: 'Tags', exact: true })]
     await summary.focus()
@@ -31,7 +32,7 @@ describe('the menu of a page', () => {
     await page.getByRole('button', { name: 'Copy link' }).click()
     await page.getByRole('button', { name: 'Copied' }).waitFor()
     expect(await page.evaluate('navigator.clipboard.readText()')).to.equal(
-      `${grove.url}/o/${node.org}/n/${node.id}/whales`,
+      `${grove.url}${pageAt((await ann.get(`/orgs/${node.org}`)).body, { id: node.id, title: 'Whales' })}`,
     )
     await tags.click()
     await reached(page, 'Settings of Whales')
@@ -45,7 +46,7 @@ describe('the menu of a page', () => {
     const visitor = await newVisitor({ javaScriptEnabled: false, viewport: { width: 390, height: 800 } })
     const { page, open, faults } = visitor
     await signIn(visitor)
-    await open(`/o/${node.org}/n/${node.id}`)
+    await open(pageAt(node.org, node.id))
     await page.getByLabel('More actions').click()
     await page.getByRole('link', { name: 'Move', exact: true }).click()
     await page.getByLabel('Find a new parent').fill('sea')

@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'
+import { pageAt } from '../support/pages.ts'
 import { ann, expectSound, grove, newVisitor, useScene, type Visitor } from './scene.ts'
 
 describe('pictures and players', () => {
@@ -16,7 +17,7 @@ describe('pictures and players', () => {
       const change = { action: 'put', path, encoding: 'base64', content: bytes.toString('base64') }
       await made(ann.post(`/orgs/${org}/nodes/${id}/tree/main/commits`, { message: 'Files', changes: [change] }))
     }
-    return `/o/${org}/n/${id}`
+    return pageAt(org, id)
   }
 
   /** Encodes a picture by the browser's own encoder. */

@@ -3,6 +3,7 @@
 import { expect } from 'chai'
 import { connectHttp, tokenOf } from '../mcp/scene.ts'
 import { made } from '../support/cast.ts'
+import { pageAt } from '../support/pages.ts'
 import { client, type PersonClient, password, signUp } from '../support/people.ts'
 import { ann, expectSound, grove, newVisitor, signIn, useScene, type Visitor } from './scene.ts'
 
@@ -39,7 +40,7 @@ describe('pages of proposals', () => {
     await commit(node, 'draft', [put('content.md', text.replace('large', 'huge')), edge], 'Say how large')
     const description = 'Two readers **asked**.'
     await made(ann.post(`${at}/pull-requests`, { source_branch: 'draft', title: 'Huge', description, ...fields }))
-    return { node, page: `/o/${org}/n/${node}/proposals/1` }
+    return { node, page: `${pageAt(org, node)}/proposals/1` }
   }
 
   before(async () => {
@@ -55,7 +56,7 @@ describe('pages of proposals', () => {
   it('tell edges and words, and merge what was read', async () => {
     const { page, open, faults } = visitor
     const { node, page: path } = await proposed()
-    await open(`/o/${org}/n/${node}`)
+    await open(pageAt(org, node))
     await page.getByRole('link', { name: '1 open proposal' }).click()
     await page.getByRole('link', { name: 'Huge' }).click()
     expect(await page.locator('#graph').textContent())
@@ -82,7 +83,7 @@ describe('pages of proposals', () => {
     const changes = [{ path: 'content.md', content: text.replace('krill', 'krill, not fish') }]
     const answer = await model.ask('propose_change', { org_id: org, node_id: node, title: 'Krill alone', changes })
     const address = /is open: (\S+)/.exec(answer)?.[1] ?? ''
-    expect(address).to.equal(`${grove.url}/o/${org}/n/${node}/proposals/1`)
+    expect(address).to.equal(`${grove.url}${pageAt(org, node)}/proposals/1`)
     const { page, faults } = await newVisitor()
     await page.goto(address)
     await page.getByLabel('E-mail').fill(ann.user.email)
@@ -136,7 +137,7 @@ describe('pages of proposals', () => {
   it('of all nodes are listed by state, in pages, from the page of the organisation', async () => {
     const { page, open, faults } = visitor
     const atlas = (await made(ann.post('/orgs', { name: 'Small atlas', published: true }))).id
-    await open(`/o/${atlas}`)
+    await open(pageAt(atlas))
     await page.getByRole('link', { name: 'Proposals' }).click()
     expect(await page.locator('.empty').textContent())
       .to.include('There are no open proposals in Small atlas.')
@@ -149,7 +150,7 @@ describe('pages of proposals', () => {
       await made(ann.post(`${nodes}/${id}/pull-requests`, { source_branch: name, title: `Change ${name}` }))
     }
     await made(ann.patch(`${nodes}/${id}/pull-requests/1`, { status: 'closed' }))
-    await open(`/o/${atlas}`)
+    await open(pageAt(atlas))
     await page.getByRole('link', { name: 'Proposals 51' }).click()
     const titles = () => page.locator('.commits strong').allTextContents()
     expect(await titles()).to.deep.equal(
@@ -172,9 +173,9 @@ describe('pages of proposals', () => {
     expect(await page.locator('.card h2').textContent()).to.equal('51 open proposals')
     expect(faults).to.deep.equal([])
     const anyone = await newVisitor({ javaScriptEnabled: false })
-    await anyone.open(`/o/${atlas}`)
+    await anyone.open(pageAt(atlas))
     expect(await anyone.page.getByRole('link', { name: /proposal/i }).count()).to.equal(0)
-    expect((await anyone.open(`/o/${atlas}/proposals`)).status).to.equal(401)
+    expect((await anyone.open(`${pageAt(atlas)}/proposals`)).status).to.equal(401)
     await anyone.context.close()
   })
 
@@ -198,9 +199,9 @@ describe('pages of proposals', () => {
         await reader.page.setViewportSize({ width, height: 900 })
         for (const shown of [
           path,
-          `/o/${org}/n/${node}/proposals`,
-          `/o/${org}/n/${node}?at=draft`,
-          `/o/${org}/proposals`,
+          `${pageAt(org, node)}/proposals`,
+          `${pageAt(org, node)}?at=draft`,
+          `${pageAt(org)}/proposals`,
           '/',
         ]) {
           await reader.open(shown)

@@ -6,6 +6,7 @@
 import { readFile } from 'node:fs/promises'
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'
+import { pageAt } from '../support/pages.ts'
 import { client } from '../support/people.ts'
 import { ann, expectSound, grove, newVisitor, useScene, type Visitor } from './scene.ts'
 
@@ -34,6 +35,7 @@ describe('pages to read', () => {
   let org: string
   let whales: string
   let krill: string
+  let links: { readonly org: string; readonly whales: string; readonly krill: string }
   let visitor: Visitor
 
   before(async () => {
@@ -46,18 +48,22 @@ describe('pages to read', () => {
     const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
     const changes = [{ action: 'put', path: 'files/whale.png', content: pixel, encoding: 'base64' }]
     await made(ann.post(`${at}/tree/main/commits`, { message: 'Add a picture', changes }))
+    const atlas = { id: org, name: 'Atlas' }
+    links = {
+      org: pageAt(atlas),
+      whales: pageAt(atlas, { id: whales, title: 'Whales' }),
+      krill: pageAt(atlas, { id: krill, title: 'Krill' }),
+    }
     visitor = await newVisitor({ javaScriptEnabled: false })
   })
   after(() => visitor.context.close())
 
   it('show a node with its text, the way to it and what lies around it', async () => {
     const { page, open, faults } = visitor
-    expect(await open(`/o/${org}/n/${whales}`)).to.deep.equal({ status: 200 })
+    expect(await open(pageAt(org, whales))).to.deep.equal({ status: 200 })
     expect(await page.title()).to.equal('Whales · Atlas')
     const prose = page.locator('.prose')
-    expect(await prose.getByRole('link', { name: 'small things' }).getAttribute('href')).to.equal(
-      `/o/${org}/n/${krill}`,
-    )
+    expect(await prose.getByRole('link', { name: 'small things' }).getAttribute('href')).to.equal(links.krill)
     expect(await prose.locator('.missing').textContent()).to.equal('Kraken')
     expect(await prose.getByRole('heading', { level: 2 }).allTextContents()).to.deep.equal([
       'What they eat',
@@ -86,74 +92,74 @@ describe('pages to read', () => {
   it('show the picture of a node', async () => {
     const { page, open } = visitor
     const bytes = page.waitForResponse(/raw\/files%2Fwhale\.png$/)
-    await open(`/o/${org}/n/${whales}`)
+    await open(pageAt(org, whales))
     await page.locator('.prose img').scrollIntoViewIfNeeded()
     expect((await bytes).status()).to.be.oneOf([200, 304])
   })
 
   it('have one address: a slug that is wrong or old leads to the right one', async () => {
-    const { status, headers } = await client(grove).get(`/o/${org}/n/${whales}/fish?at=main`)
-    expect([status, headers.location]).to.deep.equal([301, `/o/${org}/n/${whales}/whales?at=main`])
-    const { body } = await client(grove).get(`/o/${org}/n/${whales}`)
-    expect(body).to.include(`<link rel="canonical" href="${grove.url}/o/${org}/n/${whales}/whales"/>`)
+    const { status, headers } = await client(grove).get(`${pageAt(org, { id: whales, title: 'Fish' })}?at=main`)
+    expect([status, headers.location]).to.deep.equal([301, `${links.whales}?at=main`])
+    const { body } = await client(grove).get(links.whales)
+    expect(body).to.include(`<link rel="canonical" href="${grove.url}${links.whales}"/>`)
     expect(body).to.include('"@type":"Article"').and.include('property="og:title" content="Whales · Atlas"')
   })
 
   it('are not sent again to who has them', async () => {
-    for (const path of [`/o/${org}`, `/o/${org}/n/${whales}`, `/o/${org}/n/${whales}/history`, '/sign-in']) {
+    for (const path of [links.org, links.whales, `${links.whales}/history`, '/sign-in']) {
       const first = await client(grove).get(path)
       const etag = first.headers.etag ?? ''
       expect((await client(grove).get(path, { 'if-none-match': etag })).status, path).to.equal(304)
     }
-    const { headers } = await client(grove).get(`/o/${org}/n/${whales}`)
+    const { headers } = await client(grove).get(links.whales)
     await made(ann.patch(`/orgs/${org}/nodes/${krill}`, { title: 'Krills' }))
-    const again = await client(grove).get(`/o/${org}/n/${whales}`, { 'if-none-match': headers.etag ?? '' })
+    const again = await client(grove).get(links.whales, { 'if-none-match': headers.etag ?? '' })
     expect(again.status).to.equal(200)
     await made(ann.patch(`/orgs/${org}/nodes/${krill}`, { title: 'Krill' }))
   })
 
   it('find by titles and by texts', async () => {
     const { page, open } = visitor
-    await open(`/o/${org}/find?q=crustaceans`)
+    await open(`${pageAt(org)}/find?q=crustaceans`)
     expect(await page.locator('.results .t').allTextContents()).to.deep.equal(['Krill'])
-    await open(`/o/${org}/find?q=tag:sea`)
+    await open(`${pageAt(org)}/find?q=tag:sea`)
     expect(await page.locator('.results .t').allTextContents()).to.deep.equal(['Whales'])
-    await open(`/o/${org}/find?q=zzzz`)
+    await open(`${pageAt(org)}/find?q=zzzz`)
     expect(await page.locator('.said').textContent()).to.equal('No results for “zzzz”.')
-    const { status, headers } = await client(grove).get(`/o/${org}/find?title=krill`)
-    expect([status, headers.location]).to.deep.equal([302, `/o/${org}/n/${krill}`])
+    const { status, headers } = await client(grove).get(`${pageAt(org)}/find?title=krill`)
+    expect([status, headers.location]).to.deep.equal([302, links.krill])
   })
 
   it('show history, one commit in words, and who wrote what', async () => {
     const at = `/orgs/${org}/nodes/${krill}`
     await made(ann.patch(at, { text_content: 'Small and tasty crustaceans.', message: 'Say how they taste' }))
     const { page, open, faults } = visitor
-    await open(`/o/${org}/n/${krill}/history`)
+    await open(`${pageAt(org, krill)}/history`)
     await page.getByRole('link', { name: 'Say how they taste' }).click()
     expect(await page.locator('.diff ins').allTextContents()).to.deep.equal(['and tasty '])
     await page.getByRole('link', { name: 'View this version' }).click()
     expect(await page.locator('.prose').textContent()).to.include('Small and tasty')
-    await open(`/o/${org}/n/${krill}/blame`)
+    await open(`${pageAt(org, krill)}/blame`)
     expect(await page.locator('.blame .who').textContent()).to.include('Ann')
     expect(faults).to.deep.equal([])
   })
 
   it('tell feeds and crawlers what is published', async () => {
-    const atom = await client(grove).get(`/o/${org}/changes.atom`)
+    const atom = await client(grove).get(`${pageAt(org)}/changes.atom`)
     expect([atom.status, atom.headers['content-type']]).to.deep.equal([200, 'application/atom+xml; charset=utf-8'])
     expect(atom.body).to.include('<title>Whales</title>')
-    const sitemap = await client(grove).get(`/o/${org}/sitemap.xml`)
-    expect(sitemap.body).to.include(`<loc>${grove.url}/o/${org}/n/${whales}/whales</loc>`)
+    const sitemap = await client(grove).get(`${pageAt(org)}/sitemap.xml`)
+    expect(sitemap.body).to.include(`<loc>${grove.url}${links.whales}</loc>`)
     expect((await client(grove).get('/robots.txt')).body).to.include('Disallow: /orgs/')
   })
 
   it('end with the publication', async () => {
     const { id } = await made(ann.post('/orgs', { name: 'Brief', published: true }))
     for (const path of ['', '/changes.atom', '/sitemap.xml', '/find?q=x'])
-      expect((await client(grove).get(`/o/${id}${path}`)).status, path).to.equal(200)
+      expect((await client(grove).get(`${pageAt({ id, name: 'Brief' })}${path}`)).status, path).to.equal(200)
     await made(ann.patch(`/orgs/${id}`, { published: false }))
     for (const path of ['', '/changes.atom', '/sitemap.xml', '/find?q=x']) {
-      const { status, body } = await client(grove).get(`/o/${id}${path}`)
+      const { status, body } = await client(grove).get(`${pageAt(id)}${path}`)
       expect(status, path).to.equal(401)
       expect(body).not.to.include('Brief')
     }
@@ -163,15 +169,15 @@ describe('pages to read', () => {
     for (const path of [
       '/o/',
       '/o/x/y',
-      `/o/${org}/n/${org}`,
-      `/o/${org}/n/${whales}/commits/1234`,
+      pageAt(org, org),
+      `${pageAt(org, whales)}/commits/1234`,
       '/me/x',
       '/assets/none.js',
       '/assets/../main.js',
       '/o/%ff',
     ])
       expect((await ann.get(path)).status, path).to.equal(404)
-    const { status, headers } = await client(grove).post(`/o/${org}`)
+    const { status, headers } = await client(grove).post(pageAt(org))
     expect([status, headers.allow]).to.deep.equal([405, 'GET, HEAD'])
   })
 
@@ -181,14 +187,14 @@ describe('pages to read', () => {
       const { page, open, faults } = reader
       for (const width of [390, 1440]) {
         await page.setViewportSize({ width, height: 900 })
-        const at = `/o/${org}/n/${whales}`
+        const at = pageAt(org, whales)
         const paths = [
           '/',
           '/sign-in',
           '/sign-up',
           '/reset',
-          `/o/${org}`,
-          `/o/${org}/find?q=krill`,
+          pageAt(org),
+          `${pageAt(org)}/find?q=krill`,
           at,
           `${at}/history`,
           `${at}/blame`,
@@ -216,7 +222,7 @@ describe('pages to read', () => {
     const shared = await Promise.all(names.map((name) => sizeOf(`/assets/${name}`)))
     const sum = shared.reduce((total, size) => total + size, 0)
     expect(Math.min(...shared)).to.be.above(0)
-    expect((await sizeOf(`/o/${org}/n/${whales}`)) + sum, 'a node, with all fonts').to.be.below(180_000)
+    expect((await sizeOf(pageAt(org, whales))) + sum, 'a node, with all fonts').to.be.below(180_000)
     const { body } = await client(grove).get('/', { accept: 'text/html' })
     const scripts = [...String(body).matchAll(/src="(\/assets\/[^"]+\.js)"/g)].map(([, src = '']) => src)
     expect(scripts).to.have.length(3)
@@ -228,7 +234,7 @@ describe('pages to read', () => {
   })
 
   it('are missing where an address cannot be one', async () => {
-    for (const path of ['/o/none', `/o/${org}/n/whales`, '/me/nothing']) {
+    for (const path of ['/o/none', `${pageAt(org)}/n/whales`, '/me/nothing']) {
       const { status, body } = await client(grove).get(path)
       expect([status, body.includes('<h1>Not found</h1>')], path).to.deep.equal([404, true])
     }
@@ -237,14 +243,14 @@ describe('pages to read', () => {
   it('show results while one types, by keys alone', async () => {
     const reader = await newVisitor()
     const { page, open, faults } = reader
-    await open(`/o/${org}`)
+    await open(pageAt(org))
     await page.keyboard.press('/')
     await page.keyboard.type('kri')
     await page.getByRole('option', { name: 'Krill' }).waitFor()
     await page.keyboard.press('ArrowDown')
     await expectSound(page)
     await page.keyboard.press('Enter')
-    await page.waitForURL(`${grove.url}/o/${org}/n/${krill}`)
+    await page.waitForURL(`${grove.url}${links.krill}`)
     await page.keyboard.press('d')
     await page.locator('html[data-theme=dark]').waitFor()
     await page.reload()
@@ -256,7 +262,7 @@ describe('pages to read', () => {
   it('tell on a card what a link leads to, for the pointer and the focus, until it is dismissed', async () => {
     const reader = await newVisitor()
     const { page, open, faults } = reader
-    await open(`/o/${org}/n/${whales}`)
+    await open(pageAt(org, whales))
     const link = page.locator('.prose').getByRole('link', { name: 'small things' })
     const card = page.getByRole('tooltip')
     await link.focus()

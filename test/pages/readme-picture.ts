@@ -4,6 +4,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { made } from '../support/cast.ts'
 import type { Grove } from '../support/grove.ts'
+import { pageAt } from '../support/pages.ts'
 import { type PersonClient, password, signUp } from '../support/people.ts'
 
 type Page = Awaited<ReturnType<Browser['newPage']>>
@@ -39,7 +40,7 @@ export async function takeReadmePicture(grove: Grove, browser: Browser, dir: str
   const ann = await signUp(grove, 'Nora')
   const bob = await signUp(grove, 'Bob')
   const { org, node } = await fieldGuide(ann, bob)
-  const paths = [`/o/${org}/n/${node}`, `/o/${org}/n/${node}/proposals/1`]
+  const paths = [pageAt(org, node), `${pageAt(org, node)}/proposals/1`]
   for (const colorScheme of ['light', 'dark'] as const) {
     const shots = await shotsOf({ grove, browser, ann, paths, colorScheme })
     const frame = await (await browser.newContext({ viewport: { width: 1480, height: 1010 } })).newPage()

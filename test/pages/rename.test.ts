@@ -5,6 +5,7 @@ import { connectionId, keyOfName } from '../../server/markdown/connection-ids.ts
 import { made } from '../support/cast.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
+import { pageAt, readPage } from '../support/pages.ts'
 import { type Answer, type PersonClient, signUp } from '../support/people.ts'
 import { formsOf } from './forms.ts'
 
@@ -30,7 +31,7 @@ describe('a page that gets another title', () => {
   })
 
   const at = (id: string) => `/orgs/${org}/nodes/${id}`
-  const page = (id: string) => `/o/${org}/n/${id}`
+  const page = (id: string) => pageAt(org, id)
   const add = async (title: string, text_content = ''): Promise<string> =>
     (await made(ann.post(`/orgs/${org}/nodes`, { title, text_content }))).id
   /** Adds a text with the connections that the editor makes of links by this name. */
@@ -45,7 +46,7 @@ describe('a page that gets another title', () => {
   const linksOf = async (id: string) => (await ann.get(`${at(id)}/links`).then(expecting(200))).body.links
   const rename = (id: string, title: string) => ann.patch(at(id), { title }).then(expecting(200))
   const offer = (id: string, from: string, person = ann): Promise<Answer> =>
-    person.get(`${page(id)}/rename?from=${encodeURIComponent(from)}`, { accept: 'text/html' })
+    readPage(person, `${page(id)}/rename?from=${encodeURIComponent(from)}`)
   const ticked = (html: string) =>
     [...html.matchAll(/name="text" value="([^"]*)" checked/g)].map(([, text = '']) => text)
   /** Sends the form of the page as it is shown. */
@@ -64,13 +65,12 @@ describe('a page that gets another title', () => {
       const answer = await send?.(`${page(otters)}/edit`, fields)
       return answer?.headers.location ?? ''
     }
-    const asked = async (location: string) =>
-      (await ann.get(location, { accept: 'text/html' }).then(expecting(303))).headers.location
+    const asked = async (location: string) => (await readPage(ann, location).then(expecting(303))).headers.location
     const unlinked = await save('River otters')
     expect(unlinked).to.equal(`${page(otters)}/rename?from=Otters`)
     expect(await asked(unlinked)).to.equal(page(otters))
     const from = await linking('Some words. See [[River otters|them]] here. More.', 'River otters', otters, 'A page')
-    const { status, body } = await ann.get(await save('Sea otters'), { accept: 'text/html' })
+    const { status, body } = await readPage(ann, await save('Sea otters'))
     expect(status).to.equal(200)
     const { head } = await nodeAt(from)
     expect(ticked(body)).to.deep.equal([`${from} ${head}`])

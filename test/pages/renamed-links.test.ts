@@ -6,7 +6,8 @@ import { connectionId } from '../../server/markdown/connection-ids.ts'
 import { made } from '../support/cast.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
-import { type Answer, type PersonClient, signUp } from '../support/people.ts'
+import { pageAt, readPage } from '../support/pages.ts'
+import { type PersonClient, signUp } from '../support/people.ts'
 import { formsOf } from './forms.ts'
 
 describe('a link that was written in the editor', () => {
@@ -22,7 +23,7 @@ describe('a link that was written in the editor', () => {
   after(() => grove.close())
 
   const at = (id: string) => `/orgs/${ann.org}/nodes/${id}`
-  const page = (id: string) => `/o/${ann.org}/n/${id}`
+  const page = (id: string) => pageAt(ann.org, id)
   const add = async (title: string, text_content = ''): Promise<string> =>
     (await made(ann.post(`/orgs/${ann.org}/nodes`, { title, text_content }))).id
   const write = async (id: string, text: string, title?: string) => {
@@ -31,10 +32,7 @@ describe('a link that was written in the editor', () => {
     expect((await send(`${page(id)}/edit`, fields)).status).to.equal(303)
   }
   const rename = (id: string, title: string) => ann.patch(at(id), { title }).then(expecting(200))
-  const shown = async (id: string): Promise<string> =>
-    (await ann.get(page(id), { accept: 'text/html' }).then(followed)).body
-  const followed = async (answer: Answer) =>
-    answer.status === 301 ? ann.get(answer.headers.location ?? '', { accept: 'text/html' }) : answer
+  const shown = async (id: string): Promise<string> => (await readPage(ann, page(id))).body
   const ledTo = async (id: string) =>
     (await ann.get(`${at(id)}/links`).then(expecting(200))).body.links.map(
       (link: { target: string; node?: { id: string } }) => [link.target, link.node?.id],
@@ -82,7 +80,7 @@ describe('a link that was written in the editor', () => {
       message: '',
       act: 'create',
     }
-    expect((await send(`/o/${ann.org}/new`, fields)).status).to.equal(303)
+    expect((await send(`${pageAt(ann.org)}/new`, fields)).status).to.equal(303)
     expect(await ledTo(from)).to.deep.equal([['Ottres', id]])
   })
 
@@ -106,25 +104,23 @@ describe('a link that was written in the editor', () => {
 
   it('does not lead to a form that makes a second page of the title by accident', async () => {
     const [from, stoat] = [await add('Old tab', '[[Stoat]]'), await add('Stoat')]
-    const form = await ann
-      .get(`/o/${ann.org}/new?title=Stoat&from=${from}`, { accept: 'text/html' })
-      .then(expecting(200))
+    const form = await readPage(ann, `${pageAt(ann.org)}/new?title=Stoat&from=${from}`).then(expecting(200))
     expect(form.body).to.contain('A page with this title already exists')
     expect(form.body).to.contain(`href="${page(stoat)}"`)
     expect(form.body).to.contain(`name="existing" value="${stoat}"`)
     const id = '01980a60-2a00-7e55-94c6-8e0f1a2b3c98'
     const fields = { id, from, named: 'Stoat', title: 'stoat', text: 'My words.', message: '' }
-    const refused = await send(`/o/${ann.org}/new`, { ...fields, act: 'create' })
+    const refused = await send(`${pageAt(ann.org)}/new`, { ...fields, act: 'create' })
     expect(refused.status).to.equal(409)
     for (const said of ['Create a second page', 'My words.', `href="${page(stoat)}"`])
       expect(refused.body).to.contain(said)
     expect(await titled('stoat')).to.deep.equal([stoat])
-    const linked = await send(`/o/${ann.org}/new`, { act: 'link', from, named: 'Stoat', existing: stoat })
+    const linked = await send(`${pageAt(ann.org)}/new`, { act: 'link', from, named: 'Stoat', existing: stoat })
     expect([linked.status, linked.headers.location]).to.deep.equal([303, page(from)])
     expect(await ledTo(from)).to.deep.equal([['Stoat', stoat]])
     // A deliberate act, which may also be sent twice.
     for (const act of ['another', 'create'])
-      expect((await send(`/o/${ann.org}/new`, { ...fields, act })).status).to.equal(303)
+      expect((await send(`${pageAt(ann.org)}/new`, { ...fields, act })).status).to.equal(303)
     expect(await titled('stoat')).to.have.members([stoat, id])
     expect(await ledTo(from)).to.deep.equal([['Stoat', stoat]])
   })

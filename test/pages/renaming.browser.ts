@@ -2,6 +2,7 @@
 
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'
+import { pageAt, withoutWords } from '../support/pages.ts'
 import { ann, newVisitor, reached, signIn, useScene } from './scene.ts'
 
 describe('in a browser', () => {
@@ -21,7 +22,7 @@ describe('in a browser', () => {
       }
       /** Waits for the editor, whose script takes the place of the field. */
       const edit = async ({ page, open }: Awaited<ReturnType<typeof visitor>>, id: string) => {
-        await open(`/o/${ann.org}/n/${id}/edit`)
+        await open(`${pageAt(ann.org, id)}/edit`)
         await page.locator(javaScriptEnabled ? '.cm-content' : 'textarea[name=text]').waitFor()
       }
 
@@ -58,12 +59,12 @@ describe('in a browser', () => {
         const whales = await add(title)
         const visit = await visitor()
         const { page, open, faults } = visit
-        await open(`/o/${ann.org}/new`)
+        await open(`${pageAt(ann.org)}/new`)
         await page.locator(javaScriptEnabled ? '.cm-content' : 'textarea[name=text]').waitFor()
         await page.getByLabel('Title', { exact: true }).fill(title)
         await page.getByRole('button', { name: 'Save' }).click()
         const link = page.getByRole('link', { name: title, exact: true })
-        expect(await link.getAttribute('href')).to.equal(`/o/${ann.org}/n/${whales}`)
+        expect(withoutWords((await link.getAttribute('href')) ?? '')).to.equal(pageAt(ann.org, whales))
         await page.getByRole('button', { name: 'Create a second page' }).click()
         await reached(page, title)
         const { nodes } = (await ann.get(`/orgs/${ann.org}/nodes?limit=200`)).body

@@ -2,6 +2,7 @@
 
 import { expect } from 'chai'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
+import { pageAt } from '../support/pages.ts'
 import { type PersonClient, signUp } from '../support/people.ts'
 import { ann, expectSound, grove, newVisitor, signIn, useScene, type Visitor } from './scene.ts'
 
@@ -40,7 +41,7 @@ describe('the conversation of a proposal in a browser', () => {
     return {
       node,
       head,
-      page: `/o/${node.org}/n/${node.id}/proposals/${number}`,
+      page: `${pageAt(node.org, node.id)}/proposals/${number}`,
       api: `${node.at}/pull-requests/${number}`,
     }
   }
@@ -201,7 +202,7 @@ describe('the conversation of a proposal in a browser', () => {
           await reader.open(shown.page + query)
           await expectSound(reader.page)
         }
-        await reader.open(`/o/${shown.node.org}/proposals?reviewer=me`)
+        await reader.open(`${pageAt(shown.node.org)}/proposals?reviewer=me`)
         await expectSound(reader.page)
       }
       expect(reader.faults).to.deep.equal([])

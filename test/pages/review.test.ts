@@ -16,11 +16,12 @@ import {
   useScene,
 } from '../review/scene.ts'
 import { expecting } from '../support/node.ts'
+import { pageAt, readPage } from '../support/pages.ts'
 import { type Answer, client, type PersonClient, password } from '../support/people.ts'
 import { formsOf, sendForm } from './forms.ts'
 
 /** The path of a proposal's page. */
-const pageOf = ({ node, number }: Proposal) => `/o/${node.org}/n/${node.id}/proposals/${number}`
+const pageOf = ({ node, number }: Proposal) => `${pageAt(node.org, node.id)}/proposals/${number}`
 
 /** A session of the user that opens pages and sends forms. */
 async function sessionOf(person: PersonClient) {
@@ -29,7 +30,7 @@ async function sessionOf(person: PersonClient) {
   const sent = { cookie, accept: 'text/html', 'sec-fetch-site': 'same-origin', 'sec-fetch-mode': 'navigate' }
   return {
     cookie,
-    open: async (path: string) => (await client(grove).get(path, sent).then(expecting(200))).body as string,
+    open: async (path: string) => (await readPage(client(grove), path, sent).then(expecting(200))).body as string,
     send: await formsOf(grove, person),
   }
 }
@@ -205,9 +206,9 @@ describe('the conversation on the page of a proposal', () => {
     expect(await owner.open(`${at}?tab=conversation`)).to.include('asked Bob for a review')
     const reader = await sessionOf(cy)
     expect(await reader.open(at)).to.not.include('name="reviewer"')
-    const list = await (await sessionOf(bob)).open(`/o/${proposal.node.org}/proposals?reviewer=me`)
+    const list = await (await sessionOf(bob)).open(`${pageAt(proposal.node.org)}/proposals?reviewer=me`)
     expect(list).to.include(pageOf(proposal))
-    const lists = `/o/${proposal.node.org}/proposals?`
+    const lists = `${pageAt(proposal.node.org)}/proposals?`
     expect(await owner.open(`${lists}author=me&under=${proposal.node.id}&status=all`))
       .to.include(pageOf(proposal))
       .and.include('Under Whales')

@@ -4,6 +4,7 @@ import { expect } from 'chai'
 import { made } from '../support/cast.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
+import { pageAt } from '../support/pages.ts'
 import { type PersonClient, signUp } from '../support/people.ts'
 import { formsOf } from './forms.ts'
 
@@ -21,7 +22,7 @@ describe('the form of an edit that is sent twice', () => {
   })
   beforeEach(async () => {
     node = await newNode(grove, ann, { text_content: 'Whales swim.\n' })
-    page = `/o/${node.org}/n/${node.id}`
+    page = pageAt(node.org, node.id)
   })
   after(() => grove.close())
 

@@ -8,6 +8,7 @@ import { promisify } from 'node:util'
 import { expect } from 'chai'
 import type { Locator } from 'playwright-core'
 import { made } from '../support/cast.ts'
+import { pageAt, withoutWords } from '../support/pages.ts'
 import { client, password, signUp } from '../support/people.ts'
 import { ann, grove, newVisitor, signIn, useScene, type Visitor } from './scene.ts'
 
@@ -45,7 +46,7 @@ describe('pages of settings', () => {
 
   it('keep what was typed, and say beside the field what is wrong', async () => {
     const { page, open } = visitor
-    await open(`/o/${org}/settings/general`)
+    await open(`${pageAt(org)}/settings/general`)
     const name = page.getByRole('textbox', { name: 'Name', exact: true })
     await name.fill('   ')
     await page.getByLabel('Description').fill('All about the sea.')
@@ -63,14 +64,14 @@ describe('pages of settings', () => {
   it('publish for anyone, and end it with the next request', async () => {
     const { page, open } = visitor
     const { id: node } = await made(ann.post(`/orgs/${org}/nodes`, { title: 'Whales' }))
-    const paths = ['', '/changes.atom', '/sitemap.xml', `/n/${node}`].map((path) => `/o/${org}${path}`)
+    const paths = [...['', '/changes.atom', '/sitemap.xml'].map((path) => pageAt(org) + path), pageAt(org, node)]
     const statuses = () => Promise.all(paths.map(async (path) => (await fetch(grove.url + path)).status))
     const closed = await statuses()
     expect(closed.every((status) => [401, 404].includes(status))).to.equal(true)
-    await open(`/o/${org}/settings/general`)
+    await open(`${pageAt(org)}/settings/general`)
     await page.getByText('Publish…').click()
     await page.getByRole('button', { name: 'Publish', exact: true }).click()
-    expect(await page.locator('.copy').textContent()).to.equal(`${grove.url}/o/${org}`)
+    expect(withoutWords((await page.locator('.copy a').textContent()) ?? '')).to.equal(`${grove.url}${pageAt(org)}`)
     expect(await statuses()).to.deep.equal(paths.map(() => 200))
     await page.getByText('Unpublish…').click()
     await page.getByRole('button', { name: 'Unpublish', exact: true }).click()
@@ -80,7 +81,7 @@ describe('pages of settings', () => {
   it('make the rule that texts change by proposals', async () => {
     const { page, open } = visitor
     for (const isOn of [true, false]) {
-      await open(`/o/${org}/settings/general`)
+      await open(`${pageAt(org)}/settings/general`)
       await page.getByLabel('Accept changes only as proposals').setChecked(isOn)
       await page.getByRole('button', { name: 'Save rule' }).click()
       expect((await made(ann.get(`/orgs/${org}`))).require_pull_requests).to.equal(isOn)
@@ -93,7 +94,7 @@ describe('pages of settings', () => {
       const { members } = await made(ann.get(`/orgs/${org}/members`))
       return members.map(({ name, role }: Record<string, string>) => `${name} ${role}`)
     }
-    await open(`/o/${org}/settings/members`)
+    await open(`${pageAt(org)}/settings/members`)
     await page.getByLabel(/^E-mail/).fill('nobody@example.org')
     await page.getByRole('button', { name: 'Add' }).click()
     await page.getByRole('alert').waitFor()
@@ -176,13 +177,13 @@ describe('pages of settings', () => {
     const invited = await newVisitor({ javaScriptEnabled: false })
     await signIn(invited, dora)
     const { page, open } = visitor
-    await open(`/o/${org}/settings/members`)
+    await open(`${pageAt(org)}/settings/members`)
     const invite = () => page.getByRole('button', { name: 'Create invitation' }).click()
     await page.locator('#invite-role').selectOption('reader')
     await invite()
     const link = (await page.locator('[data-invitation]').textContent()) ?? ''
     expect(link).to.match(/#token=grv_invite_[\w-]{43}$/)
-    await open(`/o/${org}/settings/members`)
+    await open(`${pageAt(org)}/settings/members`)
     expect(await page.content()).not.to.include('#token=')
     await invite()
     const other = (await page.locator('[data-invitation]').textContent()) ?? ''
@@ -197,7 +198,7 @@ describe('pages of settings', () => {
     }
     await typed.fill(link)
     await invited.page.getByRole('button', { name: 'Join' }).click()
-    await invited.page.waitForURL(`${grove.url}/o/${org}?welcome`)
+    await invited.page.waitForURL(({ href }) => withoutWords(href) === `${grove.url}${pageAt(org)}?welcome`)
     expect((await made(dora.get(`/orgs/${org}`))).role).to.equal('reader')
     await invited.context.close()
   })
@@ -205,7 +206,7 @@ describe('pages of settings', () => {
   it('delete an organisation whose name is repeated, and say what becomes of it', async () => {
     const { id } = await made(ann.post('/orgs', { name: 'Short-lived' }))
     const { page, open } = visitor
-    await open(`/o/${id}/settings/general`)
+    await open(`${pageAt(id)}/settings/general`)
     await page.getByText('Delete…').click()
     await page.getByText('restore the repositories from the trash').waitFor()
     const repeated = page.getByLabel('Type its name to confirm')

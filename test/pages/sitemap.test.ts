@@ -26,7 +26,7 @@ describe('the sitemap', () => {
   it('of 2,000 nodes is one list', async () => {
     expect((await ask(0)).places).to.deep.equal([''])
     const { asked, places } = await ask(2_000)
-    expect([asked, places.length, places.at(-1)]).to.deep.equal([11, 2_001, '/n/n1999/s'])
+    expect([asked, places.length, places.at(-1)]).to.deep.equal([11, 2_001, '/n1999'])
   })
 
   it('of more is in parts, with every node once, up to 50,000', async () => {
@@ -34,7 +34,7 @@ describe('the sitemap', () => {
     expect([asked, places]).to.deep.equal([1, [1, 2, 3].map((part) => `/sitemap.xml?part=${part}`)])
     const parts = await Promise.all([1, 2, 3].map((part) => ask(5_000, `part=${part}`)))
     expect(parts.map((part) => part.asked)).to.deep.equal([11, 11, 6])
-    const nodes = Array.from({ length: 5_000 }, (_, at) => `/n/n${at}/s`)
+    const nodes = Array.from({ length: 5_000 }, (_, at) => `/n${at}`)
     expect(parts.flatMap((part) => part.places)).to.deep.equal(['', ...nodes])
     expect((await ask(1_000_000)).places).to.have.length(25)
   })

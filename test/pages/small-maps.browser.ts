@@ -2,6 +2,7 @@
 
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'
+import { pageAt } from '../support/pages.ts'
 import { until } from '../support/until.ts'
 import { ann, newVisitor, signIn, useScene, type Visitor } from './scene.ts'
 
@@ -60,7 +61,7 @@ describe('a map of few nodes', () => {
       const title = (n: number) => (n === 1 ? 'A page with a title that is longer than its dot' : `Node ${n}`)
       const nodes = Array.from({ length: count }, (_, n) => ({ title: title(n) }))
       await made(ann.post(`/orgs/${org}/nodes/batch`, { nodes }))
-      await open(`/o/${org}/graph`)
+      await open(`${pageAt(org)}/graph`)
       await page.locator(`#canvas[data-drawn="${count}"]`).waitFor()
       const look = async () => drawnIn(await page.locator('#canvas').screenshot())
       await until(async () => (await look()).widest > 0)
@@ -79,7 +80,7 @@ describe('a map of few nodes', () => {
       connections: [{ target: `n${(n + 1) % 12}` }],
     }))
     await made(ann.post(`/orgs/${org}/nodes/batch`, { nodes }))
-    await open(`/o/${org}`)
+    await open(pageAt(org))
     await page.locator('.mini').waitFor()
     const boxes = async (selector: string) => {
       const found = await page.locator(selector).all()
@@ -119,7 +120,7 @@ describe('a map of few nodes', () => {
           ...(await made(ann.post(`/orgs/${org}/nodes/batch`, { nodes }))).nodes.map(({ id }: { id: string }) => id),
         )
       }
-      await open(`/o/${org}/graph`)
+      await open(`${pageAt(org)}/graph`)
       await page.locator(`#canvas[data-drawn="${ids.length}"]`).waitFor()
       const links = page.getByLabel('Links', { exact: true })
       expect(await links.isChecked()).to.equal(count < 300)

@@ -4,6 +4,7 @@ import { expect } from 'chai'
 import type { Page } from 'playwright-core'
 import { gitIn } from '../support/git.ts'
 import { newNode, type TestNode } from '../support/node.ts'
+import { pageAt } from '../support/pages.ts'
 import { ann, expectSound, grove, newVisitor, signIn, useScene } from './scene.ts'
 
 /** Commits in seconds since 1970: near midnight in several zones, and on the day when clocks change in Europe. */
@@ -54,7 +55,7 @@ describe('times on pages', () => {
     it(`group the history by the days of ${timezoneId}`, async () => {
       const visitor = await newVisitor({ timezoneId })
       await signIn(visitor)
-      await visitor.open(`/o/${node.org}/n/${node.id}/history`)
+      await visitor.open(`${pageAt(node.org, node.id)}/history`)
       const newest = expectedIn(timezoneId)[0]?.times[0] ?? ''
       await visitor.page.locator('.days time').getByText(newest, { exact: true }).first().waitFor()
       expect((await daysOf(visitor.page)).slice(0, -1)).to.deep.equal(expectedIn(timezoneId))
@@ -66,9 +67,9 @@ describe('times on pages', () => {
   it('are those of UTC without script', async () => {
     const visitor = await newVisitor({ javaScriptEnabled: false, timezoneId: 'Pacific/Honolulu' })
     await signIn(visitor)
-    await visitor.open(`/o/${node.org}/n/${node.id}/history`)
+    await visitor.open(`${pageAt(node.org, node.id)}/history`)
     expect((await daysOf(visitor.page)).slice(0, -1)).to.deep.equal(expectedIn('UTC', ' UTC'))
-    await visitor.open(`/o/${node.org}/n/${node.id}`)
+    await visitor.open(pageAt(node.org, node.id))
     const time = visitor.page.locator('.meta time').first()
     const { body } = await ann.get(node.at)
     const [day, clock] = [new Date(body.updated_at).toUTCString().slice(5, 16), body.updated_at.slice(11, 16)]
@@ -85,7 +86,7 @@ describe('times on pages', () => {
     const said: string[] = []
     for (const hours of [0, 3, 24 * 3, 24 * 6, 24 * 8]) {
       await page.clock.setFixedTime(Date.now() + hours * 3_600_000)
-      await visitor.open(`/o/${org}/n/${id}`)
+      await visitor.open(pageAt(org, id))
       await page.locator('time[title*=" at "]').first().waitFor()
       said.push((await page.locator('.meta time').first().textContent()) ?? '')
     }

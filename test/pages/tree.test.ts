@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
+import { pageAt, readPage } from '../support/pages.ts'
 import { type Client, client, type PersonClient, signUp } from '../support/people.ts'
 
 describe('the tree of pages', () => {
@@ -33,9 +34,7 @@ describe('the tree of pages', () => {
   after(() => grove.close())
 
   const show = async (path: string, who: Client = anybody) => {
-    const answer = await who.get(path, { accept: 'text/html' })
-    const { status, body } =
-      answer.status === 301 ? await who.get(answer.headers.location ?? '', { accept: 'text/html' }) : answer
+    const { status, body } = await readPage(who, path)
     expect(status, path).to.equal(200)
     return body as string
   }
@@ -51,7 +50,7 @@ describe('the tree of pages', () => {
   }
 
   it('has 50 siblings on each side of the page, and links to all', async () => {
-    const list = `/o/${org}/n/${folder}/subpages`
+    const list = `${pageAt(org, folder)}/subpages`
     for (const [at, first, last, more] of [
       [0, 1, 101, [['All 250 pages', list]]],
       [
@@ -73,7 +72,7 @@ describe('the tree of pages', () => {
         ],
       ],
     ] as const) {
-      const { tree, titles, more: shown } = treeOf(await show(`/o/${org}/n/${pages[at]}`))
+      const { tree, titles, more: shown } = treeOf(await show(pageAt(org, pages[at])))
       expect(titles).to.deep.equal([
         'Folder',
         ...Array.from({ length: last - first + 1 }, (_, n) => `Page ${first + n}`),
@@ -86,27 +85,27 @@ describe('the tree of pages', () => {
 
   it('opens and closes a level by a link', async () => {
     const hrefOf = (html: string) => /<a class="chev" href="(.*?)"/.exec(html)?.[1]?.replaceAll('&amp;', '&') ?? ''
-    const closed = await show(`/o/${org}`)
+    const closed = await show(pageAt(org))
     expect(treeOf(closed).titles).to.deep.equal(['Folder', 'Other'])
     expect(closed).to.contain('aria-expanded="false"')
     const open = await show(hrefOf(closed))
     expect(treeOf(open).titles).to.have.length(103)
     expect(open).to.contain('aria-expanded="true"')
     expect(treeOf(await show(hrefOf(open))).titles).to.deep.equal(['Folder', 'Other'])
-    const below = await show(`/o/${org}/n/${pages[0]}?at=main`)
+    const below = await show(`${pageAt(org, pages[0])}?at=main`)
     const shut = await show(hrefOf(below))
     expect(hrefOf(below)).to.match(/\?at=main&close=/)
     expect(treeOf(shut).titles).to.deep.equal(['Folder', 'Other'])
     expect(treeOf(await show(hrefOf(shut))).titles).to.have.length(103)
     expect(hrefOf(shut)).to.match(/\?at=main$/)
-    const unknown = await show(`/o/${org}?open=${randomUUID()}&open=nonsense&close=nonsense`)
+    const unknown = await show(`${pageAt(org)}?open=${randomUUID()}&open=nonsense&close=nonsense`)
     expect(treeOf(unknown).titles).to.deep.equal(['Folder', 'Other'])
   })
 
   it('shows a page however deep it is', async () => {
     const chain: string[] = []
     for (let depth = 1; depth <= 16; depth++) chain.push(...(await add([`Depth ${depth}`], chain.slice(-1))))
-    const { titles, tree } = treeOf(await show(`/o/${org}/n/${chain.at(-1)}`))
+    const { titles, tree } = treeOf(await show(pageAt(org, chain.at(-1))))
     expect(titles).to.deep.equal([
       'Depth 1',
       'Folder',
@@ -117,7 +116,7 @@ describe('the tree of pages', () => {
   })
 
   it('offers new pages and moves only to those who may make them', async () => {
-    const path = `/o/${org}/n/${pages[0]}`
+    const path = pageAt(org, pages[0])
     const ben = await signUp(grove, 'Ben')
     await made(ann.put(`/orgs/${org}/members/${ben.user.email}`, { role: 'reader' }))
     for (const who of [anybody, ben]) {
@@ -125,8 +124,8 @@ describe('the tree of pages', () => {
       expect(tree).to.not.match(/\/new\?|settings#move|data-move/)
     }
     const mine = treeOf(await show(path, ann)).tree
-    expect(mine).to.contain(`href="/o/${org}/new?parent=${pages[0]}"`)
-    expect(mine).to.contain(`href="/o/${org}/n/${pages[0]}/settings#move"`)
+    expect(mine).to.contain(`href="${pageAt(org)}/new?parent=${pages[0]}"`)
+    expect(mine).to.contain(`href="${pageAt(org, pages[0])}/settings#move"`)
     expect(mine).to.contain('data-move')
     await made(ann.patch(`/orgs/${org}`, { require_pull_requests: true }))
     const guarded = treeOf(await show(path, ann)).tree
@@ -144,7 +143,7 @@ describe('the tree of pages', () => {
       )
     const linkOf = (html: string, rel: string) =>
       new RegExp(`rel="${rel}" href="(.*?)"`).exec(html)?.[1]?.replaceAll('&amp;', '&')
-    const list = () => `/o/${org}/n/${folder}/subpages`
+    const list = () => `${pageAt(org, folder)}/subpages`
 
     it('page by page, in the order of the tree', async () => {
       const all: (string | undefined)[] = []
@@ -157,7 +156,7 @@ describe('the tree of pages', () => {
       expect(last).to.contain('201 to 250 of 250 pages')
       expect(linkOf(last, 'prev')).to.equal(`${list()}?from=100`)
       expect(listed(await show(`${list()}?from=9999`))).to.deep.equal([])
-      expect(listed(await show(`/o/${org}/subpages`))).to.include.members(['Folder', 'Other'])
+      expect(listed(await show(`${pageAt(org)}/subpages`))).to.include.members(['Folder', 'Other'])
     })
 
     it('filtered by the beginnings of words', async () => {
@@ -172,7 +171,7 @@ describe('the tree of pages', () => {
     })
 
     it('to which the page of the folder leads, with the first 100 in the same order', async () => {
-      const html = await show(`/o/${org}/n/${folder}`)
+      const html = await show(pageAt(org, folder))
       const section = /<section class="below">[\s\S]*?<\/section>/.exec(html)?.[0] ?? ''
       const titles = Array.from(section.matchAll(/<li><a [^>]*>(.*?)<\/a>/g), ([, title]) => title)
       expect(titles).to.deep.equal(Array.from({ length: 100 }, (_, n) => `Page ${n + 1}`))

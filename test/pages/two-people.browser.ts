@@ -7,6 +7,7 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'
+import { pageAt } from '../support/pages.ts'
 import { type PersonClient, signUp } from '../support/people.ts'
 import { ann, expectSound, grove, newVisitor, signIn, useScene, type Visitor } from './scene.ts'
 
@@ -52,7 +53,7 @@ describe('two people in one proposal', () => {
     await made(ann.put(`/orgs/${ann.org}/members/${bob.user.email}`, { role: 'editor' }))
     const { id } = await made(ann.post(`/orgs/${ann.org}/nodes`, { title: 'Blue whales', text_content: text }))
     at = `/orgs/${ann.org}/nodes/${id}`
-    path = `/o/${ann.org}/n/${id}/proposals/1`
+    path = `${pageAt(ann.org, id)}/proposals/1`
     anns = await newVisitor()
     bobs = await newVisitor()
     await signIn(anns, ann)

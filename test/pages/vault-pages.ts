@@ -7,6 +7,7 @@ import { basename, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { made } from '../support/cast.ts'
 import type { Grove } from '../support/grove.ts'
+import { pageAt } from '../support/pages.ts'
 import type { PersonClient } from '../support/people.ts'
 import type { ShownPage } from './every-page.ts'
 
@@ -26,18 +27,18 @@ export async function listVaultPages(grove: Grove, ann: PersonClient, vault: str
   await made(ann.post(`${at}/branches`, { name: 'more' }))
   await made(ann.post(`${at}/tree/more/commits`, { message: 'Say more', changes: [change] }))
   await made(ann.post(`${at}/pull-requests`, { source_branch: 'more', title: 'Say more' }))
-  const page = `/o/${org}/n/${node.id}`
+  const page = pageAt(org, node.id)
   const [word] = node.title.split(/\s+/)
   const paths = {
-    organisation: `/o/${org}`,
-    find: `/o/${org}/find?q=${encodeURIComponent(word)}`,
+    organisation: pageAt(org),
+    find: `${pageAt(org)}/find?q=${encodeURIComponent(word)}`,
     node: page,
     edit: `${page}/edit`,
     history: `${page}/history`,
     blame: `${page}/blame`,
     proposal: `${page}/proposals/1`,
-    graph: `/o/${org}/graph`,
-    focus: `/o/${org}/graph?focus=${node.id}`,
+    graph: `${pageAt(org)}/graph`,
+    focus: `${pageAt(org)}/graph?focus=${node.id}`,
   }
   return Object.entries(paths).map(([name, path]) => ({ name: `vault-${name}`, path }))
 }

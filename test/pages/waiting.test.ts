@@ -3,6 +3,7 @@
 import { expect } from 'chai'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode } from '../support/node.ts'
+import { pageAt, readPage } from '../support/pages.ts'
 import { client, type PersonClient, password, signUp } from '../support/people.ts'
 import { sendForm } from './forms.ts'
 
@@ -24,7 +25,7 @@ describe('the home page', () => {
     const { headers } = await sendForm(grove, '/sign-in', { email: person.user.email, password })
     const cookie = headers['set-cookie']?.split(';')[0] ?? ''
     const read = { cookie, accept: 'text/html', 'sec-fetch-site': 'same-origin', 'sec-fetch-mode': 'navigate' }
-    return String((await client(grove).get(path, read)).body)
+    return String((await readPage(client(grove), path, read)).body)
   }
 
   it('names the proposals that wait for the user, with a link, and nothing if none does', async () => {
@@ -35,13 +36,13 @@ describe('the home page', () => {
     await ann.post(`${node.at}/pull-requests/1/comments`, { text: 'See, @Bob.' }).then(expecting(201))
     const page = await homeOf(bob)
     expect(page).to.include('Waiting for you')
-    expect(page).to.include(`href="/o/${node.org}/n/${node.id}/proposals/1?tab=conversation"`)
+    expect(page).to.include(`href="${pageAt(node.org, node.id)}/proposals/1?tab=conversation"`)
     expect(page).to.include('Sing &lt;b>louder&lt;/b>')
     expect(page).to.include('asks for your review, mentions you')
     expect(await homeOf(ann)).to.include('is yours, and has open threads')
-    await pageOf(bob, `/o/${node.org}/n/${node.id}/proposals/1`)
+    await pageOf(bob, `${pageAt(node.org, node.id)}/proposals/1`)
     expect(await homeOf(bob), 'the changes were read').to.include('mentions you')
-    await pageOf(bob, `/o/${node.org}/n/${node.id}/proposals/1?tab=conversation`)
+    await pageOf(bob, `${pageAt(node.org, node.id)}/proposals/1?tab=conversation`)
     expect(await homeOf(bob), 'the conversation was read')
       .to.include('asks for your review')
       .and.not.include('mentions you')

@@ -6,6 +6,7 @@
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express'
 import { answerOf } from '../../base/error-mapping.ts'
 import { AppError, ClientDisconnectedError, ValidationError } from '../../base/errors.ts'
+import { idIn } from '../../base/page-segments.ts'
 import { decodePercent } from '../../base/percent-encoding.ts'
 import type { Cell, CellDeps } from '../../domain/cells/cell.ts'
 import { canonicalId, isId } from '../../domain/layout.ts'
@@ -74,9 +75,10 @@ function mayBeGone(meaning: ReturnType<typeof answerOf>): boolean {
  * cell answers them.
  */
 function organisationOf(req: Request): string | undefined {
-  const [, found = ''] = /^\/(?:orgs|public\/orgs|o|git)\/([^/?]+)/.exec(req.originalUrl) ?? []
+  const [, kind, found = ''] = /^\/(orgs|public\/orgs|o|git)\/([^/?]+)/.exec(req.originalUrl) ?? []
   // The router also decodes a segment.
-  const id = canonicalId(decodePercent(found) ?? found)
+  const segment = decodePercent(found) ?? found
+  const id = kind === 'o' ? (idIn(segment) ?? '') : canonicalId(segment)
   return isId(id) ? id : undefined
 }
 

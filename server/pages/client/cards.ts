@@ -1,6 +1,7 @@
 /** A card for a link to a node: picture, title, first words, and counts. The link works without it. */
 
 import type { Schemas } from '../../../spec/client/api.ts'
+import { idIn } from '../../base/page-segments.ts'
 import { excerpt } from './excerpt.ts'
 import { fetchJson, rawPath } from './fetch.ts'
 
@@ -41,7 +42,8 @@ export function cardOf(link: HTMLAnchorElement, event: Event): void {
 
 /** Returns the id of the node in the URL of a page. */
 function nodeOf({ pathname }: Location | HTMLAnchorElement): string | undefined {
-  return /\/n\/([^/]+)/.exec(pathname)?.[1]
+  const [, segment = ''] = /\/o\/[^/]+\/([^/]+)/.exec(pathname) ?? []
+  return idIn(segment)
 }
 
 async function open(link: HTMLAnchorElement, id: string): Promise<void> {

@@ -9,6 +9,7 @@ import { Drafts } from './drafts.ts'
 import { type Begun, Form } from './editor-fields.ts'
 import type { PanelForm } from './editor-panel.ts'
 import { Views } from './editor-views.ts'
+import { pathOf } from './paths.ts'
 import { type TextField, textField } from './text-field.ts'
 import { twinQuestion } from './twins.ts'
 
@@ -247,21 +248,21 @@ class Editor {
   }
 
   private askAboutTwins({ title }: Edit): Promise<Node | undefined> {
-    return twinQuestion(api, { root, org, node: this.form.node }, title, () => void this.send('another'))
+    return twinQuestion(api, { org, node: this.form.node }, title, () => void this.send('another'))
   }
 
   /** Saves the edit and returns the URL of the next page. */
   private async perform(act: string, edit: Edit): Promise<string> {
     const { form, source } = this
     const path = { org_id: org, node_id: form.node }
-    const page = `${root}/o/${org}/n/${form.node}`
+    const page = pathOf(form.node, edit.title)
     if (act === 'create' || act === 'another') {
       await createNode(api, org, { id: form.node, ...form.place(), ...edit })
       return page
     }
     const { head } = source
     if (act === 'propose' && head !== null)
-      return `${page}/proposals/${await proposeEdit(api, path, { ...source, head, slug: form.slug, branches: form.branches }, edit)}`
+      return `${pathOf(form.node, source.title)}/proposals/${await proposeEdit(api, path, { ...source, head, slug: form.slug, branches: form.branches }, edit)}`
     await saveEdit(api, path, source, edit).catch((error: unknown) => {
       if (!(error instanceof Conflict) || error.code !== 'no_changes') throw error
     })

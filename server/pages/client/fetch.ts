@@ -2,11 +2,6 @@
 
 const { root = '', org = '' } = document.body.dataset
 
-/** Returns the path of the organisation's page, or of a node's. */
-export function pathOf(node?: string): string {
-  return `${root}/o/${org}${node === undefined ? '' : `/n/${node}`}`
-}
-
 /** Returns the path of a node's file on main. */
 export function rawPath(node: string, file: string): string {
   return `${root}/orgs/${org}/nodes/${node}/tree/main/raw/${encodeURIComponent(file)}`

@@ -3,7 +3,7 @@
 import type { Schemas } from '../../../spec/client/api.ts'
 import { slotOf } from './areas.ts'
 import { excerpt } from './excerpt.ts'
-import { pathOf } from './fetch.ts'
+import { pathOf } from './paths.ts'
 
 type Node = Schemas['NodeDetails']
 
@@ -44,7 +44,7 @@ export function showNode(peek: HTMLElement, node: Node, edges: readonly Edge[], 
     const dot = make('span', 'dot')
     if (type !== '') dot.dataset.c = String(slotOf(type))
     const link = make('a', '', title)
-    link.href = pathOf(other)
+    link.href = pathOf(other, title)
     link.addEventListener('click', (event) => {
       event.preventDefault()
       event.stopPropagation()
@@ -57,7 +57,7 @@ export function showNode(peek: HTMLElement, node: Node, edges: readonly Edge[], 
   const met = node.num_parents + node.num_children + node.num_connections
   const row = make('div', 'row')
   const read = make('a', 'btn go', 'Read')
-  read.href = pathOf(node.id)
+  read.href = pathOf(node.id, node.title)
   row.append(read)
   if (around !== undefined) {
     const only = make('a', 'btn', 'Show only this area')

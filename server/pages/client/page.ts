@@ -27,6 +27,6 @@ for (const form of document.querySelectorAll<HTMLFormElement>('form[data-search]
 for (const type of ['pointerover', 'focusin'])
   document.addEventListener(type, (event) => {
     // Only elements get these events.
-    const link = (event.target as Element).closest<HTMLAnchorElement>('[data-cards] a[href*="/n/"]:not(.btn)')
+    const link = (event.target as Element).closest<HTMLAnchorElement>('[data-cards] a[href*="/o/"]:not(.btn)')
     if (link) void import('./cards.ts').then(({ cardOf }) => cardOf(link, event))
   })

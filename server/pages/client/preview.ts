@@ -45,6 +45,7 @@ export async function preview(api: Grove, { root, org, node, title, text, chosen
     }),
   )
   const urls = new Urls(root, root)
+  urls.learn(org, document.body.dataset.name ?? '')
   const asSaved = resolver(urls, { org, node, revision: 'main' }, await saved)
   const files = new Map(chosen.map((one) => [one.path, one]))
   // A node that the text embeds is a link here, because its text would be read again with each letter.
@@ -55,7 +56,7 @@ export async function preview(api: Grove, { root, org, node, title, text, chosen
     if (found !== undefined || !isWiki) return found
     const name = nameOf(target.split('#')[0] ?? '')
     const id = named.get(folded(name))
-    return id === undefined ? undefined : { kind: 'node', href: urls.node(org, id), name }
+    return id === undefined ? undefined : { kind: 'node', href: urls.node(org, id, name), name }
   }
   return renderText(text, title, resolve, await toolsFor(text)).html
 }

@@ -4,7 +4,7 @@
  */
 
 import { grove } from '../../../spec/client/client.ts'
-import { pathOf } from './fetch.ts'
+import { pathOf } from './paths.ts'
 
 interface Hit {
   readonly id: string
@@ -127,7 +127,7 @@ function option({ id, title, snippet }: Hit, name: string): HTMLAnchorElement {
   const link = document.createElement('a')
   link.role = 'option'
   link.id = name
-  link.href = pathOf(id)
+  link.href = pathOf(id, title)
   link.tabIndex = -1
   const head = document.createElement('span')
   head.className = 't'

@@ -1,7 +1,8 @@
 /** The tree at the side. Levels open in place, arrow keys move, and pages are dragged. */
 
 import type { components } from '../../../spec/client/types.ts'
-import { fetchJson, pathOf } from './fetch.ts'
+import { fetchJson } from './fetch.ts'
+import { pathOf } from './paths.ts'
 
 type Level = components['schemas']['TreePage']
 type Node = components['schemas']['TreeNode']
@@ -149,7 +150,7 @@ function itemFor(parent: HTMLElement, { id, title, num_children }: Node): HTMLEl
   if (!(row instanceof HTMLElement)) return item
   const link = row.querySelector<HTMLAnchorElement>('.t')
   if (!link) return item
-  link.href = pathOf(id)
+  link.href = pathOf(id, title)
   link.removeAttribute('aria-current')
   link.textContent = title
   row.querySelector('.move')?.remove()
@@ -165,7 +166,7 @@ function itemFor(parent: HTMLElement, { id, title, num_children }: Node): HTMLEl
   } else if (chevron && count) {
     chevron.setAttribute('aria-expanded', 'false')
     chevron.setAttribute('aria-label', `Subpages of ${title}`)
-    chevron.setAttribute('href', `${pathOf(id)}/subpages`)
+    chevron.setAttribute('href', `${pathOf(id, title)}/subpages`)
     count.textContent = num_children.toLocaleString('en')
   }
   item.append(row)

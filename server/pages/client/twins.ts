@@ -1,9 +1,9 @@
 /** Asks before a second page with the same title is created. */
 
 import type { Grove } from '../../../spec/client/client.ts'
+import { pathOf } from './paths.ts'
 
 interface Place {
-  readonly root: string
   readonly org: string
   /** The id of the new page. */
   readonly node: string
@@ -12,7 +12,7 @@ interface Place {
 /** Returns the question, if another page has this title. `create` runs if the user wants a second one. */
 export async function twinQuestion(
   api: Grove,
-  { root, org, node }: Place,
+  { org, node }: Place,
   title: string,
   create: () => void,
 ): Promise<Node | undefined> {
@@ -22,7 +22,7 @@ export async function twinQuestion(
   if (twins.length === 0 || twins.some(({ node_id }) => node_id === node)) return undefined
   const links = twins.flatMap(({ node_id, title: named }, at) => {
     const link = document.createElement('a')
-    Object.assign(link, { href: `${root}/o/${org}/n/${node_id}`, textContent: named })
+    Object.assign(link, { href: pathOf(node_id, named), textContent: named })
     return [...(at > 0 ? [', '] : []), link]
   })
   const button = document.createElement('button')

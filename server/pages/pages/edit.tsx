@@ -62,7 +62,9 @@ export async function takeEdit(visit: PageContext): Promise<PageResult> {
     if (!isSaved) return again(...problemOf(error))
   }
   const isRenamed = form.get('act') === 'save' && written.title !== start.title
-  const next = isRenamed ? urls.rename(at.org.id, at.node.id, start.title) : urls.node(at.org.id, at.node.id)
+  const next = isRenamed
+    ? urls.rename(at.org.id, at.node.id, start.title)
+    : urls.node(at.org.id, at.node.id, written.title)
   return redirect(303, next)
 }
 
@@ -143,7 +145,7 @@ function editPage(visit: PageContext, at: AtNode, { source, written, problem, wa
         <EditorForm
           {...{ written, acts, data, problem }}
           action={urls.edit(org.id, node.id)}
-          back={urls.node(org.id, node.id, node.slug)}
+          back={urls.node(org.id, node.id, node.title)}
           hidden={{ head: source.head ?? '' }}
           focus="text"
         >
@@ -168,7 +170,7 @@ function refused(visit: PageContext, at: AtNode, says: string): Page {
     ...{ kind: 'page', status: 403, facts: { at, says }, place: { org, crumb: node.title } },
     head: { title: `Edit ${node.title} · ${org.name}`, noIndex: true },
     body: () => (
-      <RefusedPage title={node.title} says={says} back={visit.urls.node(org.id, node.id, node.slug)}>
+      <RefusedPage title={node.title} says={says} back={visit.urls.node(org.id, node.id, node.title)}>
         <Above visit={visit} at={at} />
       </RefusedPage>
     ),

@@ -129,7 +129,7 @@ async function render(page: Page, { id, title, heading, block, source }: Embed):
   const { api, urls, org } = page
   const { commit, blob, links } = source
   const key = createHash('sha256')
-    .update(JSON.stringify([urls.root, org, id, title, heading, block, blob, links]))
+    .update(JSON.stringify([urls.org(org), id, title, heading, block, blob, links]))
     .digest('base64')
   const known = kept.get(key)
   if (known !== undefined) return known

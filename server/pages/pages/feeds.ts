@@ -10,10 +10,10 @@ export async function showFeed(visit: PageContext): Promise<Text> {
   const { api, urls } = visit
   const { path, org } = await publishedOrg(visit)
   const { nodes } = await api.listNodes({ path, query: { order: 'changed', limit: most.changes } })
-  const entries = nodes.map(({ id, title, slug, updated_at, created_at }) => {
-    const href = xml(urls.absolute(urls.node(org.id, id, slug)))
+  const entries = nodes.map(({ id, title, updated_at, created_at }) => {
+    const href = xml(urls.absolute(urls.node(org.id, id, title)))
     return [
-      `<entry><id>${href.replace(/\/[^/]*$/, '')}</id><title>${xml(title)}</title><link href="${href}"/>`,
+      `<entry><id>${xml(urls.feedId(org.id, id))}</id><title>${xml(title)}</title><link href="${href}"/>`,
       `<published>${created_at}</published><updated>${updated_at}</updated></entry>`,
     ].join('')
   })
@@ -21,7 +21,7 @@ export async function showFeed(visit: PageContext): Promise<Text> {
   const home = xml(urls.absolute(urls.org(org.id)))
   const lines = [
     '<?xml version="1.0" encoding="utf-8"?>',
-    `<feed xmlns="http://www.w3.org/2005/Atom"><id>${home}</id><title>${xml(org.name)}</title>`,
+    `<feed xmlns="http://www.w3.org/2005/Atom"><id>${xml(urls.feedId(org.id))}</id><title>${xml(org.name)}</title>`,
     `<link rel="self" href="${self}"/><link href="${home}"/><updated>${nodes[0]?.updated_at ?? org.updated_at}</updated>`,
     `<author><name>${xml(org.name)}</name></author>`,
     ...entries,
@@ -52,8 +52,8 @@ export async function showSitemap(visit: PageContext): Promise<Text> {
   const from = (part - 1) * most.part
   for (let offset = from; offset < Math.min(end, from + most.part); offset += most.atOnce) {
     const { nodes } = await api.listNodes({ path, query: { limit: most.atOnce, offset } })
-    for (const { id, slug, updated_at } of nodes) {
-      const href = xml(urls.absolute(urls.node(org.id, id, slug)))
+    for (const { id, title, updated_at } of nodes) {
+      const href = xml(urls.absolute(urls.node(org.id, id, title)))
       rows.push(`<url><loc>${href}</loc><lastmod>${updated_at}</lastmod></url>`)
     }
   }

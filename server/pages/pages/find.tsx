@@ -20,16 +20,17 @@ const most = { matches: 20, recent: 10, all: 1_000, titles: 5, tags: 40, places:
 export async function showFind(visit: PageContext): Promise<PageResult> {
   const { api, urls, query } = visit
   const path = { org_id: param(visit, 'org') }
+  const org = await api.getOrg({ path })
   const title = query.get('title')?.trim().slice(0, 1_000)
   if (title) {
     const { suggestions } = await api.suggestTitles({ path, query: { q: title, limit: 1 } })
     const [first] = suggestions
-    if (first?.title.toLowerCase() === title.toLowerCase()) return redirect(302, urls.node(path.org_id, first.node_id))
+    if (first?.title.toLowerCase() === title.toLowerCase())
+      return redirect(302, urls.node(org.id, first.node_id, first.title))
   }
   const sent = searchIn(query)
   const asked = { ...sent, words: sent.words === '' ? (title ?? '') : sent.words }
   const offset = Math.min(pageOffset(query.get('from')), most.all)
-  const org = await api.getOrg({ path })
   const [tree, found, { tags }] = await Promise.all([
     readTree(visit, org),
     api.searchNodes({ path, body: bodyOf(asked, offset) }),
@@ -163,7 +164,7 @@ function Results({ urls, facts: { org, asked, offset, found, titles } }: PartPro
           <ul class="results">
             {titles.map(({ node_id, title }) => (
               <li>
-                <a class="t" href={urls.node(org.id, node_id)}>
+                <a class="t" href={urls.node(org.id, node_id, title)}>
                   {title}
                 </a>
               </li>
@@ -246,7 +247,7 @@ function Match({ match, urls, org }: MatchProps) {
   const { node_id, title, snippet, passage, matched_terms, path, updated_at } = match
   return (
     <li>
-      <a class="t" href={urls.node(org, node_id)}>
+      <a class="t" href={urls.node(org, node_id, title)}>
         <span>
           <Marked text={title} terms={matched_terms} />
         </span>
@@ -260,7 +261,7 @@ function Match({ match, urls, org }: MatchProps) {
       <div class="from">
         {path.map((above) => (
           <>
-            <a href={urls.node(org, above.id)}>{above.title}</a>
+            <a href={urls.node(org, above.id, above.title)}>{above.title}</a>
             <span aria-hidden="true"> / </span>
           </>
         ))}

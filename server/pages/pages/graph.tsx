@@ -132,7 +132,7 @@ function page({ urls }: PageContext, facts: Facts): Page {
                 ))}
               </ul>
             )}
-            {under && <Inside urls={urls} org={org.id} under={under.id} level={under.inside} />}
+            {under && <Inside urls={urls} org={org.id} under={under.id} title={under.title} level={under.inside} />}
             {areas.length > 0 && <h2>Areas</h2>}
             <ul class="areas">
               {areas.map((one) => (
@@ -167,17 +167,24 @@ function AreaItem({ urls, org, area, title, slot, inside }: AtOrg & ListedArea) 
       <a href={id === undefined ? urls.org(org) : urls.graph(org, { under: id })} data-area={id ?? ''}>
         {label}
       </a>
-      {id !== undefined && inside && <Inside urls={urls} org={org} under={id} level={inside} />}
+      {id !== undefined && inside && <Inside {...{ urls, org, title }} under={id} level={inside} />}
     </li>
   )
 }
 
+interface InsideProps extends AtOrg {
+  /** The id of the node. */
+  readonly under: string
+  readonly title: string
+  readonly level: Level
+}
+
 /** Lists the children of a node. Children with their own children link to their area. */
-function Inside({ urls, org, under, level }: AtOrg & { readonly under: string; readonly level: Level }) {
+function Inside({ urls, org, under, title: area, level }: InsideProps) {
   const left = level.total - level.nodes.length
   return (
     <ul class="inside">
-      <NodeItem urls={urls} org={org} id={under} title="Read this node" />
+      <NodeItem urls={urls} org={org} id={under} title={area} label="Read this node" />
       {level.nodes.map(({ id, title, num_children }) => (
         <NodeItem urls={urls} org={org} id={id} title={title} inside={num_children} />
       ))}
@@ -193,15 +200,17 @@ function Inside({ urls, org, under, level }: AtOrg & { readonly under: string; r
 interface NodeItemProps extends AtOrg {
   readonly id: string
   readonly title: string
+  /** The words of the link. Default: the title. */
+  readonly label?: string
   /** The number of the node's children. */
   readonly inside?: number
 }
 
-function NodeItem({ urls, org, id, title, inside = 0 }: NodeItemProps) {
+function NodeItem({ urls, org, id, title, label = title, inside = 0 }: NodeItemProps) {
   return (
     <li>
-      <a href={urls.node(org, id)} data-node={id}>
-        {title}
+      <a href={urls.node(org, id, title)} data-node={id}>
+        {label}
       </a>
       {inside > 0 && (
         <a class="n" href={urls.graph(org, { under: id })} aria-label={`${plural(inside, 'page')} in ${title}`}>

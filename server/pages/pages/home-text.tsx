@@ -85,7 +85,7 @@ export async function showHome({ urls }: PageContext, org: Org, { node, version 
   const { text, title, links } = version
   const place = { org: org.id, node: node.id, revision: 'main', isEditable: mayWrite(org.role) }
   const key = createHash('sha256')
-    .update(JSON.stringify([urls.root, place, title, text, links]))
+    .update(JSON.stringify([urls.org(org.id), place, title, text, links]))
     .digest('base64')
   return (await showText({ key, text, title, resolve: resolver(urls, place, links) })).html
 }
@@ -102,7 +102,7 @@ export function HomeText({ urls, org, home: { node, isCut }, html }: HomeTextPro
     <article class="home-text" data-cards>
       <header>
         <h2>
-          <a href={urls.node(org.id, node.id, node.slug)}>{node.title}</a>
+          <a href={urls.node(org.id, node.id, node.title)}>{node.title}</a>
         </h2>
         {mayEdit(org.role, node.head) && (
           <a class="btn small" href={urls.edit(org.id, node.id)} data-key="e">
@@ -114,7 +114,7 @@ export function HomeText({ urls, org, home: { node, isCut }, html }: HomeTextPro
       <div class="prose" dangerouslySetInnerHTML={{ __html: html }} />
       {isCut && (
         <p class="why">
-          <a href={urls.node(org.id, node.id, node.slug)}>Read the whole page</a>
+          <a href={urls.node(org.id, node.id, node.title)}>Read the whole page</a>
         </p>
       )}
     </article>

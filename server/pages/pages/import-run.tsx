@@ -112,12 +112,12 @@ function ReportOf({ report, run, urls }: { report: Report; run: Import; urls: Ur
   const org = run.org_id
   const page = ({ node_id, title, path }: Report['created'][number]) => (
     <>
-      {run.dry_run ? title : <a href={urls.node(org, node_id)}>{title}</a>} <small>{path}</small>
+      {run.dry_run ? title : <a href={urls.node(org, node_id, title)}>{title}</a>} <small>{path}</small>
     </>
   )
   const existing = ({ node_id, title, path }: Report['kept'][number]) => (
     <>
-      <a href={urls.node(org, node_id)}>{title}</a> <small>{path}</small>
+      <a href={urls.node(org, node_id, title)}>{title}</a> <small>{path}</small>
     </>
   )
   return (

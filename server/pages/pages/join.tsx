@@ -24,7 +24,10 @@ export async function takeJoin(visit: PageContext): Promise<PageResult> {
   if (person !== undefined) {
     return submitForm(
       (trouble) => joinPage(visit, trouble.field === 'token' ? { ...trouble, field: 'invitation' } : trouble),
-      async () => urls.welcome((await api.acceptInvitation({ body: { token } })).id),
+      async () => {
+        const { id, name } = await api.acceptInvitation({ body: { token } })
+        return urls.welcome(id, name)
+      },
     )
   }
   return form.get('act') === 'sign-up' ? signUpPage(visit, (await api.getAuthConfig({})).signup) : signInPage(visit)

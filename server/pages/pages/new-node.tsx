@@ -67,7 +67,7 @@ export async function takeNew(visit: PageContext): Promise<PageResult> {
     const [problem, status] = problemOf(error)
     return newPage(visit, beginning, { id, named, written, problem, status })
   }
-  return redirect(303, urls.node(org.id, id))
+  return redirect(303, urls.node(org.id, id, written.title))
 }
 
 type Twins = Awaited<ReturnType<typeof nodesNamed>>
@@ -129,7 +129,7 @@ function newPage(visit: PageContext, beginning: Beginning, making: Making): Page
           {near && (
             <>
               <span aria-hidden="true">›</span>
-              <a href={urls.node(org.id, near.id)}>{near.title}</a>
+              <a href={urls.node(org.id, near.id, near.title)}>{near.title}</a>
             </>
           )}
         </nav>
@@ -143,7 +143,7 @@ function newPage(visit: PageContext, beginning: Beginning, making: Making): Page
           focus={written.title === '' ? 'title' : 'text'}
           acts={status === 409 ? [save, another] : [save]}
           action={urls.newNode(org.id)}
-          back={near ? urls.node(org.id, near.id) : urls.org(org.id)}
+          back={near ? urls.node(org.id, near.id, near.title) : urls.org(org.id)}
           hidden={{ id, parent: parent?.id ?? '', from: from?.id ?? '', named }}
           data={{
             'data-editor': '',
@@ -173,7 +173,7 @@ function Existing({ visit: { urls }, beginning: { org, from }, existing, named }
       {existing.map(({ node_id, title }, at) => (
         <>
           {at > 0 && ', '}
-          <a href={urls.node(org.id, node_id)}>{title}</a>
+          <a href={urls.node(org.id, node_id, title)}>{title}</a>
         </>
       ))}
       .

@@ -3,6 +3,7 @@
 import { AppError, ValidationError } from '../../base/errors.ts'
 import { OvertakenError, proposeUnlessSame, saveChanges } from '../node-changes.ts'
 import { type Page, type PageContext, type PageResult, redirect } from '../page-context.ts'
+import { ApiId } from '../parts/api-id.tsx'
 import { problemOf, RefusedPage } from '../parts/editor-form.tsx'
 import { NodePath, readAtNode } from '../parts/node-head.tsx'
 import { whatChanged } from '../parts/overtaken.ts'
@@ -139,7 +140,7 @@ async function settingsPage(settings: Settings): Promise<Page> {
     place: { org, node: node.id, crumb: node.title },
     head: { title: `Settings of ${node.title} · ${org.name}`, noIndex: true },
   }
-  const back = urls.node(org.id, node.id, node.slug)
+  const back = urls.node(org.id, node.id, node.title)
   const path = <NodePath visit={visit} at={at} />
   if (!mayPropose(org.role)) {
     const body = () => (
@@ -179,6 +180,7 @@ async function settingsPage(settings: Settings): Promise<Page> {
           </>
         )}
         {may.create && parts !== undefined && <DuplicateSection settings={settings} />}
+        <ApiId id={node.id} of="page" />
         {may.delete && <DeleteSection settings={settings} />}
       </main>
     ),

@@ -5,7 +5,7 @@ import type { VNode } from 'preact'
 import type { Api } from '../../../spec/client/api.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import { roughFormulas, roughMarks } from '../../markdown/rough-grammar.ts'
-import { type Page, type PageContext, type PageResult, param, redirect } from '../page-context.ts'
+import { type Page, type PageContext, type PageResult, param } from '../page-context.ts'
 import { BacklinkSection, readBacklinks } from '../parts/backlinks.tsx'
 import { plural, When } from '../parts/dates.tsx'
 import { Icon } from '../parts/icons.tsx'
@@ -38,9 +38,6 @@ export async function showNode(visit: PageContext): Promise<PageResult> {
   const { api, urls, query } = visit
   const path = { org_id: param(visit, 'org'), node_id: param(visit, 'node') }
   const node = await api.getNode({ path })
-  const { slug } = visit.params
-  if (slug !== undefined && slug !== node.slug)
-    return redirect(301, urls.node(path.org_id, node.id, node.slug) + (query.size > 0 ? `?${query}` : ''))
   const revision = query.get('at') || 'main'
   const org = await api.getOrg({ path })
   const [version, history, proposals, tree, backlinks] = await Promise.all([
@@ -56,7 +53,7 @@ export async function showNode(visit: PageContext): Promise<PageResult> {
   const restorable = await restorableAt(api, { path, org, node }, revision, history.history[0]?.id)
   const embeds = await findEmbeds(api, path, version.links)
   const facts = { rest, org, version, history, proposals, tree, revision, restorable, embeds, backlinks }
-  const canonical = urls.absolute(urls.node(org.id, node.id, node.slug))
+  const canonical = urls.absolute(urls.node(org.id, node.id, node.title))
   let shown = notShown
   return {
     kind: 'page',
@@ -158,7 +155,7 @@ async function shownOf(
   const cards = await showEmbeds({ api, urls, org: org.id }, embeds)
   const place = { org: org.id, node: node.id, revision, isEditable: revision === 'main' && mayWrite(org.role) }
   const key = createHash('sha256')
-    .update(JSON.stringify([urls.root, place, title, text, links, ...cards]))
+    .update(JSON.stringify([urls.org(org.id), place, title, text, links, ...cards]))
     .digest('base64')
   return showText({ key, text, title, resolve: resolver(urls, { ...place, cards }, links) })
 }
@@ -227,7 +224,7 @@ function Above({
       {path.map(({ id, title }) => (
         <>
           <span aria-hidden="true">›</span>
-          <a href={urls.node(org.id, id)}>{title}</a>
+          <a href={urls.node(org.id, id, title)}>{title}</a>
         </>
       ))}
     </nav>
@@ -331,7 +328,7 @@ function Below({ visit: { urls }, node, isEmpty }: { visit: PageContext; node: N
       <ul>
         {node.children.slice(0, mostChildren).map(({ id, title, label }) => (
           <li>
-            <a href={urls.node(node.org_id, id)}>{title}</a>
+            <a href={urls.node(node.org_id, id, title)}>{title}</a>
             {label && <span class="why"> {label}</span>}
           </li>
         ))}

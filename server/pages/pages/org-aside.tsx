@@ -53,7 +53,7 @@ function Proposals({ urls, org, told: { pull_requests: pulls, total } }: Proposa
         {pulls.map(({ node_id, node_title, number, title, author, created_at }) => (
           <li>
             <p>
-              <a href={urls.proposal(org.id, node_id, number)}>{title}</a>
+              <a href={urls.proposal(org.id, node_id, number, node_title)}>{title}</a>
             </p>
             <small>
               {author} for {node_title} · <When time={created_at} />
@@ -119,7 +119,7 @@ function Graph({ urls, org, tree, map }: GraphProps) {
         <ul class="areas">
           {roots.slice(0, 24).map(({ id, title, num_children }) => (
             <li>
-              <a href={urls.node(org.id, id)}>
+              <a href={urls.node(org.id, id, title)}>
                 <span class="dot" />
                 <span>{title}</span>
                 <span class="n">{num_children}</span>

@@ -174,13 +174,13 @@ interface ItemProps {
 function Item({ urls, org, pull }: ItemProps) {
   return (
     <li>
-      <a href={urls.proposal(org.id, pull.node_id, pull.number)}>
+      <a href={urls.proposal(org.id, pull.node_id, pull.number, pull.node_title)}>
         <strong>{pull.title}</strong> <span class="why">#{pull.number}</span>
       </a>
       <Pill pull={pull} />
       <small>
-        <a href={urls.node(org.id, pull.node_id)}>{pull.node_title}</a> · {pull.author}, <When time={pull.created_at} />{' '}
-        <TalkCounts pull={pull} />
+        <a href={urls.node(org.id, pull.node_id, pull.node_title)}>{pull.node_title}</a> · {pull.author},{' '}
+        <When time={pull.created_at} /> <TalkCounts pull={pull} />
       </small>
     </li>
   )

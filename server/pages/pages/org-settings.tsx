@@ -3,6 +3,7 @@
 import { AppError, invalid } from '../../base/errors.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import { type Page, type PageContext, type PageResult, param } from '../page-context.ts'
+import { ApiId } from '../parts/api-id.tsx'
 import { Field, field, submitForm, Tabs, type Trouble, TroubleOf } from '../parts/forms.tsx'
 import { countOpen, OrgTabs } from '../parts/org-tabs.tsx'
 import { mayDelete } from '../parts/rights.ts'
@@ -23,7 +24,8 @@ export async function takeNewOrg(visit: PageContext): Promise<PageResult> {
     (trouble) => newOrgPage(visit, trouble),
     async () => {
       const body = { name: field(form, 'name').trim(), description: textOf(form, 'description') }
-      return urls.org((await api.createOrg({ body })).id)
+      const { id, name } = await api.createOrg({ body })
+      return urls.org(id, name)
     },
   )
 }
@@ -162,12 +164,14 @@ async function generalPage(visit: PageContext, trouble?: Trouble): Promise<Page>
               </form>
               <Publishing org={org} urls={urls} action={action} />
               <Rules org={org} action={action} />
+              <ApiId id={org.id} of="organisation" />
               <TrashLink org={org} urls={urls} />
               <Deletion org={org} action={action} trouble={trouble} />
             </>
           ) : (
             <>
               <p>Only owners can change these settings. Your role: {org.role}.</p>
+              <ApiId id={org.id} of="organisation" />
               {mayDelete(org.role) && <TrashLink org={org} urls={urls} />}
             </>
           )}

@@ -71,9 +71,10 @@ export async function showOrg(visit: PageContext): Promise<Page> {
 /** Creates the example pages. Once the organisation has pages, it changes nothing. */
 export async function takeExample({ api, urls, params }: PageContext): Promise<PageResult> {
   const path = { org_id: params.org ?? '' }
+  const { id } = await api.getOrg({ path })
   const { total } = await api.listNodes({ path, query: { limit: 1 } })
   if (total === 0) await createExample(api, path.org_id)
-  return redirect(303, urls.org(path.org_id))
+  return redirect(303, urls.org(id))
 }
 
 function emptyPage(visit: PageContext, org: Org, open: number | undefined, isNew: boolean): Page {

@@ -142,7 +142,7 @@ function offerPage(visit: PageContext, at: AtNode, renamed: Renamed, { texts, ne
           <input type="hidden" name="from" value={from} />
           <ul class="linking">
             {texts.map((text) => (
-              <LinkingText text={text} href={urls.node(org.id, text.node_id)} />
+              <LinkingText text={text} href={urls.node(org.id, text.node_id, text.title)} />
             ))}
           </ul>
           {texts.length === 0 && <p class="why">None of these pages has the old name.</p>}
@@ -197,7 +197,7 @@ function resultPage(visit: PageContext, at: AtNode, { from, to }: Renamed, resul
   const { org, node } = at
   const of = (kind: Outcome['kind']) => results.filter(({ outcome }) => outcome.kind === kind)
   const [done, proposed, failed] = [of('done'), of('proposed'), of('failed')]
-  const page = ({ id, title }: Result) => <a href={urls.node(org.id, id)}>{title}</a>
+  const page = ({ id, title }: Result) => <a href={urls.node(org.id, id, title)}>{title}</a>
   return {
     ...{ kind: 'page', facts: { at, results }, place: { org, crumb: node.title } },
     head: { title: `Update links to ${to} · ${org.name}`, noIndex: true },

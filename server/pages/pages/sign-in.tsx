@@ -48,6 +48,7 @@ export async function takeSignUp(visit: PageContext): Promise<PageResult> {
       const { accessToken, user } = await api.signUp({ body })
       await visit.signIn(accessToken)
       const invited = user.orgs?.find(({ id }) => id !== user.org_id)
+      for (const { id, name } of user.orgs ?? []) urls.learn(id, name)
       const next = ownPath(urls, form.get('next'))
       return invited === undefined && next !== urls.home() ? next : urls.welcome(invited?.id ?? user.org_id)
     },
@@ -57,7 +58,8 @@ export async function takeSignUp(visit: PageContext): Promise<PageResult> {
 /** Accepts the invitation and returns the URL of its organisation. If it is refused, returns the join page's URL. */
 async function joined({ urls }: PageContext, signedIn: Api, token: string): Promise<string> {
   try {
-    return urls.welcome((await signedIn.acceptInvitation({ body: { token } })).id)
+    const { id, name } = await signedIn.acceptInvitation({ body: { token } })
+    return urls.welcome(id, name)
   } catch (error) {
     if (error instanceof ValidationError || (error instanceof AppError && error.code === 'invitation_not_found'))
       return `${urls.join()}?refused`

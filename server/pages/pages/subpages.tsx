@@ -51,13 +51,13 @@ export async function showSubpages(visit: PageContext): Promise<Page> {
             <ul class="level">
               {level.nodes.map(({ id, title, num_children }) => (
                 <li key={id}>
-                  <a class="t" href={urls.node(org.id, id)}>
+                  <a class="t" href={urls.node(org.id, id, title)}>
                     {title}
                   </a>
                   {num_children > 0 && (
                     <a
                       class="n"
-                      href={urls.subpages(org.id, id)}
+                      href={urls.subpages(org.id, id, title)}
                       aria-label={`${plural(num_children, 'subpage')} of ${title}`}
                     >
                       {num_children.toLocaleString('en')}

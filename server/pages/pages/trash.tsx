@@ -28,11 +28,12 @@ export async function takeTrash(visit: PageContext): Promise<PageResult> {
   const [node, deleted_at] = [field(form, 'node'), field(form, 'deleted_at')]
   if (form.get('act') !== 'restore') throw new AppError('bad_request', 'The form does not name a known action')
   try {
-    await api.restoreNode({ path: { org_id: org, node_id: node }, body: { deleted_at } })
+    const { title } = await api.restoreNode({ path: { org_id: org, node_id: node }, body: { deleted_at } })
+    const { id } = await api.getOrg({ path: { org_id: org } })
+    return redirect(303, urls.node(id, node, title))
   } catch (error) {
     return trashPage(visit, refusalOf(error, urls.node(org, node)))
   }
-  return redirect(303, urls.node(org, node))
 }
 
 interface Refusal {

@@ -22,6 +22,7 @@ export function Frame({ visit, head, place, children }: FrameProps) {
       <HeadOf head={head} urls={visit.urls} hasSide={place.hasSide} hasQuick={hasQuick} />
       <body
         data-org={place.org?.id}
+        data-name={place.org?.name}
         data-root={visit.urls.root}
         data-person={visit.person?.id}
         data-quick={hasQuick ? '' : undefined}

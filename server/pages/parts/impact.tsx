@@ -111,7 +111,7 @@ export function Impact({ urls, org, title, edges, children }: ImpactProps) {
                 <span class={`sig ${sign === '+' ? 'plus' : 'minus'}`}>{sign === '+' ? '+' : '−'}</span>
                 <div>
                   <strong>{title}</strong> <span class="type">{verbOf(type, sign)}</span>{' '}
-                  <a href={urls.node(org, id)}>
+                  <a href={urls.node(org, id, other)}>
                     <strong>{other}</strong>
                   </a>
                   {label && ` “${label}”`}

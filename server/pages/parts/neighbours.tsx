@@ -54,7 +54,7 @@ export function NeighbourList({ title, nodes, urls, org }: ListProps) {
   if (nodes.length === 0) return null
   const item = ({ id, title: name, types }: Neighbour) => (
     <li>
-      <a href={urls.node(org, id)}>
+      <a href={urls.node(org, id, name)}>
         <span class="dot" data-c={slotOf(types[0] ?? '')} />
         <span>
           {name}{' '}

@@ -27,7 +27,7 @@ interface NodeHeadProps {
 export function NodePath({ visit: { urls }, at: { org, node }, between = [] }: NodeHeadProps) {
   const steps = [
     { title: org.name, href: urls.org(org.id) },
-    { title: node.title, href: urls.node(org.id, node.id, node.slug) },
+    { title: node.title, href: urls.node(org.id, node.id, node.title) },
     ...between,
   ]
   return (

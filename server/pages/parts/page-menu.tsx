@@ -8,7 +8,13 @@ import { type SectionName, sections } from './settings-section.tsx'
 
 interface MenuProps {
   readonly visit: PageContext
-  readonly node: { readonly org_id: string; readonly id: string; readonly slug: string; readonly head?: string }
+  readonly node: {
+    readonly org_id: string
+    readonly id: string
+    readonly title: string
+    readonly slug: string
+    readonly head?: string
+  }
   readonly role: string | undefined
   /** The branch, tag or commit that is shown. */
   readonly revision: string
@@ -17,7 +23,7 @@ interface MenuProps {
 }
 
 export function PageMenu({ visit: { urls }, node, role, revision, textPath }: MenuProps) {
-  const { org_id, id, slug, head } = node
+  const { org_id, id, title, slug, head } = node
   const isMain = revision === 'main'
   const section = (name: SectionName) => <a href={urls.nodeSettings(org_id, id, name)}>{sections[name]}</a>
   return (
@@ -37,7 +43,7 @@ export function PageMenu({ visit: { urls }, node, role, revision, textPath }: Me
           </div>
         )}
         <div>
-          <button type="button" hidden data-copy-link={urls.absolute(urls.node(org_id, id, slug))}>
+          <button type="button" hidden data-copy-link={urls.absolute(urls.node(org_id, id, title))}>
             Copy link
           </button>
           {textPath !== undefined && (

@@ -105,7 +105,7 @@ function NodeLinks({ urls, org, nodes }: { urls: Urls; org: string; nodes: PullI
       {nodes.slice(0, most).map(({ node_id, title }, at) => (
         <>
           {at > 0 && ', '}
-          <a href={urls.node(org, node_id)}>{title}</a>
+          <a href={urls.node(org, node_id, title)}>{title}</a>
         </>
       ))}
       {nodes.length > most && ` and ${nodes.length - most} more`}

@@ -97,9 +97,9 @@ function Many({ urls, org, group }: { readonly urls: Urls; readonly org: string;
           {plural(total, 'page')}
         </summary>
         <ul>
-          {changes.slice(0, mostListed).map(({ node_id, title, slug }) => (
+          {changes.slice(0, mostListed).map(({ node_id, title }) => (
             <li>
-              <a href={urls.node(org, node_id, slug)}>{title}</a>
+              <a href={urls.node(org, node_id, title)}>{title}</a>
             </li>
           ))}
           {hidden > 0 && (
@@ -124,17 +124,17 @@ interface ItemProps {
 
 /** One change: who did what to which page, the summary, and when. */
 export function ChangeItem({ urls, org, change }: ItemProps) {
-  const { node_id, title, slug, commit, updated_at } = change
+  const { node_id, title, commit, updated_at } = change
   const summary = summaryOf(change)
   return (
     <>
       <p>
-        <Author name={commit?.author} /> {kindOf(change)} <a href={urls.node(org, node_id, slug)}>{title}</a>
+        <Author name={commit?.author} /> {kindOf(change)} <a href={urls.node(org, node_id, title)}>{title}</a>
       </p>
       <small>
         {summary !== '' && commit && (
           <>
-            <a href={urls.commit(org, node_id, commit.id)}>{summary}</a>
+            <a href={urls.commit(org, node_id, commit.id, title)}>{summary}</a>
             {' · '}
           </>
         )}

@@ -44,5 +44,5 @@ export async function duplicate({ visit, at }: Settings): Promise<string> {
     // The form was sent twice.
     if (!(error instanceof AppError) || error.code !== 'node_exists') throw error
   })
-  return urls.node(at.org.id, id)
+  return urls.node(at.org.id, id, title)
 }

@@ -55,7 +55,7 @@ export function LinkSection({ settings, links }: { readonly settings: Settings; 
           {to.map(({ source, source_title, type, label }) => (
             <li>
               <div>
-                <a href={settings.visit.urls.node(at.org.id, source)}>{source_title}</a>
+                <a href={settings.visit.urls.node(at.org.id, source, source_title)}>{source_title}</a>
                 <small>{asWords(type, label)}</small>
               </div>
             </li>
@@ -80,7 +80,7 @@ function Outgoing({ settings, links, from }: OutgoingProps) {
       {from.map(({ id, target, target_title, type, label }) => (
         <li>
           <div>
-            <a href={visit.urls.node(at.org.id, target)}>{target_title || 'A deleted page'}</a>
+            <a href={visit.urls.node(at.org.id, target, target_title)}>{target_title || 'A deleted page'}</a>
             <small>
               {asWords(type, label)}
               {isOfText(type) &&

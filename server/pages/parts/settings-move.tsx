@@ -25,7 +25,7 @@ export function MoveSection({ settings, found }: { readonly settings: Settings; 
             {parents.map(({ id, title }) => (
               <li>
                 <div>
-                  <a href={visit.urls.node(at.org.id, id)}>{title}</a>
+                  <a href={visit.urls.node(at.org.id, id, title)}>{title}</a>
                 </div>
                 <SettingsForm settings={settings} name="move" class="plain">
                   <input type="hidden" name="parent" value={id} />

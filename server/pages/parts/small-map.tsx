@@ -135,7 +135,7 @@ function NamedDots({ urls, org, map, fit, slotAt }: DotsProps & { readonly urls:
       {dots.map(({ id, at, title, cx, cy, r }) => {
         const name = names[at]
         return (
-          <a href={urls.node(org, id)}>
+          <a href={urls.node(org, id, title)}>
             <title>{title}</title>
             <circle cx={cx} cy={cy} r={r} class="node" data-c={slotAt(map.area[at] ?? -1)} />
             {name && (

@@ -73,7 +73,7 @@ export async function renderTexts(talk: Talk, texts: readonly Spoken[]): Promise
   const resolve = resolver(visit.urls, { org: at.path.org_id, node: at.path.node_id, revision: 'main' }, [])
   for (const { entry, text, mentions = [], edited_at } of texts) {
     if (text.trim() === '') continue
-    const key = `comment ${pr.id} ${entry} ${edited_at ?? ''} ${visit.urls.root}`
+    const key = `comment ${pr.id} ${entry} ${edited_at ?? ''} ${visit.urls.node(at.path.org_id, at.path.node_id)}`
     const names = mentions.map((id) => nameOf(talk, id))
     html.set(entry, await showComment({ key, scope: `comment-${entry}`, text, names, resolve }))
   }

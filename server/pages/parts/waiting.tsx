@@ -44,7 +44,7 @@ export function WaitingForYou({ visit: { urls }, told }: { readonly visit: PageC
       <ul class="commits">
         {waiting.map(({ org_id, org_name, node_id, node_title, number, title, author, reasons, last_activity_at }) => (
           <li>
-            <a href={linkTo(urls.proposal(org_id, node_id, number), reasons)}>
+            <a href={linkTo(urls.proposal(org_id, node_id, number, node_title), reasons)}>
               <strong>{title}</strong> <span class="why">#{number}</span>
             </a>
             <span class="reasons">{reasons.map((reason) => words[reason]).join(', ')}</span>

@@ -61,7 +61,7 @@ function targetOf(
   if (kind === 'node' && led) {
     const anchor = anchorOf(led)
     const isHere = led.id === node && anchor !== ''
-    const href = isHere && !isQuoted ? anchor : urls.node(org, led.id) + anchor
+    const href = isHere && !isQuoted ? anchor : urls.node(org, led.id, led.title) + anchor
     const card = cards?.get(cardKey(led))
     return { kind: 'node', href, name: isHere ? (led.heading ?? led.title) : led.title, ...(card && { card }) }
   }
