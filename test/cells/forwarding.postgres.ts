@@ -10,6 +10,7 @@ import { connectHttp, tokenOf } from '../mcp/scene.ts'
 import { type Desk, newDesk } from '../support/desk.ts'
 import { started } from '../support/half-sent.ts'
 import { expecting } from '../support/node.ts'
+import { pageAt } from '../support/pages.ts'
 import { client, type PersonClient, signUp } from '../support/people.ts'
 import { sendRaw } from '../support/raw.ts'
 import { until } from '../support/until.ts'
@@ -57,6 +58,8 @@ describe('a request to another cell', () => {
       `${at}/nodes/${node}/tree/main/raw/content.md`,
       `/public${at}/graph`,
       `/o/${ann.org}`,
+      pageAt({ id: ann.org, name: 'Ann' }),
+      `${pageAt(ann.org)}/changes`,
     ]) {
       const [one, other] = [await ann.get(path), await away.get(path)]
       expect([other.status, addressed(other.body)], path).to.deep.equal([one.status, one.body])
@@ -76,7 +79,7 @@ describe('a request to another cell', () => {
     expect(await imported(away, ann.org, zip)).to.include({ state: 'done', created_by: ann.user.id })
     const titles = (await ann.get(`/orgs/${ann.org}/nodes`)).body.nodes.map(({ title }: { title: string }) => title)
     expect(titles).to.include('Seals')
-    expect((await away.get(`/o/${ann.org}/import`, { accept: 'text/html' })).body).to.contain('Earlier imports')
+    expect((await away.get(`${pageAt(ann.org)}/import`, { accept: 'text/html' })).body).to.contain('Earlier imports')
   })
 
   it('names what the client reached, and keeps the id of the request', async () => {
