@@ -496,9 +496,9 @@ export interface paths {
         };
         /**
          * Export as a folder of Markdown
-         * @description Returns a tar of every node's `main`. Open it in Obsidian or any editor, or give it to `grove import`, which
-         *     restores it to the same organisation, or elsewhere with the same ids. Other branches, history and pull
-         *     requests are not included. Mirror the organisation with Git to get them.
+         * @description Returns a tar or a ZIP of every node's `main`. Open it in Obsidian or any editor, or give it to `grove import`,
+         *     which restores it to the same organisation, or elsewhere with the same ids. `startImport` takes the ZIP. Other
+         *     branches, history and pull requests are not included. Mirror the organisation with Git to get them.
          *
          *     * **Notes.** Each node is a note `<title>.md` in the folder of its first parent. The folder of the nodes below
          *       `<title>.md` is `<title>/`. An imported node is at its `source_path`. An imported folder without a note is
@@ -518,9 +518,14 @@ export interface paths {
          *       are read again. Of its connections, those that no import created are kept.
          *
          *     Notes are in the order of their paths, each followed by its files. The same state gives the same bytes: a file
-         *     has the time of its node's commit, and no owner. A node's commit is chosen when its turn comes. If a
-         *     repository is damaged, or the caller may no longer read it, the tar and the connection end early. A complete
-         *     tar ends with two blocks of zeros.
+         *     has the time of its node's commit, and no owner. The paths of all nodes are chosen at the beginning, and a
+         *     node's commit when its turn comes. So each node is consistent, but two nodes may be of different times. A node
+         *     that is deleted before its turn is left out, and one that is created later is not included.
+         *
+         *     If a repository is damaged, or the caller may no longer read it, the archive and the connection end early. A
+         *     complete tar ends with two blocks of zeros, and a complete ZIP with its directory. In a ZIP, all files are
+         *     in one folder, which `startImport` leaves out. Text is compressed there, and other files are not. Above 4 GiB or
+         *     65,534 files it uses ZIP64.
          */
         get: operations["exportOrg"];
         put?: never;
@@ -7750,7 +7755,18 @@ export interface operations {
     };
     exportOrg: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description The kind of archive. By default, it is the one that `Accept` prefers, else a tar.
+                 * @example zip
+                 */
+                format?: "tar" | "zip";
+                /**
+                 * @description Only this node and its descendants, at the paths that they have in the whole export. An unknown node is 404.
+                 * @example 01980a60-1e00-7c11-a0b2-4d6e8f0a1b04
+                 */
+                under?: components["schemas"]["AnyId"];
+            };
             header?: never;
             path: {
                 /**
@@ -7763,7 +7779,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The tar, of unknown length. */
+            /** @description The archive, of unknown length. */
             200: {
                 headers: {
                     "Content-Disposition": components["headers"]["ContentDisposition"];
@@ -7771,12 +7787,13 @@ export interface operations {
                 };
                 content: {
                     "application/x-tar": string;
+                    "application/zip": string;
                 };
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
-            /** @description `org_not_found` */
+            /** @description `org_not_found`, `node_not_found` */
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];

@@ -29,6 +29,7 @@ import { showBlame } from './pages/blame.tsx'
 import { showCompare } from './pages/compare.tsx'
 import { showDocs } from './pages/docs.tsx'
 import { showEdit, takeEdit } from './pages/edit.tsx'
+import { showExport } from './pages/export.tsx'
 import { showFeed, showRobots, showSitemap } from './pages/feeds.ts'
 import { showFind } from './pages/find.tsx'
 import { showGraph } from './pages/graph.tsx'
@@ -113,6 +114,7 @@ const routes: readonly Route[] = [
   { at: '/o/{org}/find', show: showFind },
   { at: '/o/{org}/subpages', show: showSubpages },
   { at: '/o/{org}/graph', show: showGraph },
+  { at: '/o/{org}/export', show: showExport },
   { at: '/o/{org}/import', show: showImport, take: takeImport, isStreamed: true },
   { at: '/o/{org}/import/{id}', show: showImportRun, take: takeImportRun },
   { at: '/o/{org}/proposals', show: showOrgProposals },

@@ -60,6 +60,16 @@ export class Urls {
     const asked = new URLSearchParams(query).toString()
     return `${this.org(org)}/graph${asked === '' ? '' : `?${asked}`}`
   }
+  /** The page that downloads pages. `under`: only this node and its descendants. */
+  readonly export = (org: string, under?: string) =>
+    `${this.org(org)}/export${under === undefined ? '' : `?under=${segment(under)}`}`
+  /** The archive of an export. */
+  readonly archive = (org: string, { format, under }: { format: 'zip' | 'tar'; under: string | undefined }) =>
+    `${this.root}/orgs/${segment(org)}/export?format=${format}${under === undefined ? '' : `&under=${segment(under)}`}`
+  /** The clone URLs of all repositories, as text. */
+  readonly cloneUrls = (org: string) => `${this.root}/orgs/${segment(org)}/clone-urls`
+  /** A document for programmers. */
+  readonly guide = (name: 'git') => `${this.root}/docs/${name}`
   readonly import = (org: string) => `${this.org(org)}/import`
   readonly importRun = (org: string, id: string) => `${this.import(org)}/${segment(id)}`
   readonly settings = (org: string, page: 'general' | 'members') => `${this.org(org)}/settings/${page}`

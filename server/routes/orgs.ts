@@ -40,7 +40,10 @@ export const orgRoutes: HandlersOf<
       : asLines(await repositories.listCloneUrls(deps, actor, orgAt(path), { base })),
   listCloneUrls: async (deps, actor, { path, base }) =>
     asLines(await repositories.listCloneUrls(deps, actor, orgAt(path), { base })),
-  exportOrg: async (deps, actor, { path }) => new Archive(await openExport(deps, actor, orgAt(path))),
+  exportOrg: async (deps, actor, { path, query: { format, under }, type }) => {
+    const content = await openExport(deps, actor, orgAt(path), under)
+    return new Archive(content, format ?? (type === 'application/zip' ? 'zip' : 'tar'))
+  },
   startImport: async (deps, actor, { path, query, upload }) => {
     const { name = 'Imported', dry_run: dryRun = false, base, exclude } = query
     const options = { dryRun, ...(base && { base }), ...(exclude && { exclude }) }

@@ -3737,7 +3737,12 @@ export interface operations {
     };
     readonly exportOrg: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description The kind of archive. By default, it is the one that `Accept` prefers, else a tar. */
+                readonly format?: "tar" | "zip";
+                /** @description Only this node and its descendants, at the paths that they have in the whole export. An unknown node is 404. */
+                readonly under?: components["schemas"]["AnyId"];
+            };
             readonly header?: never;
             readonly path: {
                 /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
@@ -3747,7 +3752,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The tar, of unknown length. */
+            /** @description The archive, of unknown length. */
             readonly 200: {
                 headers: {
                     readonly "Content-Disposition": components["headers"]["ContentDisposition"];
@@ -3755,6 +3760,7 @@ export interface operations {
                 };
                 content: {
                     readonly "application/x-tar": string;
+                    readonly "application/zip": string;
                 };
             };
         };

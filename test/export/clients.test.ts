@@ -4,8 +4,10 @@ import { once } from 'node:events'
 import { rm } from 'node:fs/promises'
 import { get, type IncomingMessage, ServerResponse } from 'node:http'
 import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
 import { mock } from 'node:test'
 import { expect } from 'chai'
+import { fromBufferPromise as fromBuffer } from 'yauzl'
 import { runningGits } from '../../gitstore/native.ts'
 import { gitIn } from '../support/git.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
@@ -34,9 +36,9 @@ describe('the export of an organisation', () => {
   after(() => grove.close())
 
   /** Takes nothing of the body until it is told. */
-  const open = async (exported = org): Promise<IncomingMessage> => {
+  const open = async (exported = org, format = 'tar'): Promise<IncomingMessage> => {
     const headers = { authorization: `Bearer ${ann.session.accessToken}` }
-    const request = get(`${grove.url}/orgs/${exported}/export`, { headers })
+    const request = get(`${grove.url}/orgs/${exported}/export?format=${format}`, { headers })
     const [response] = (await once(request, 'response')) as [IncomingMessage]
     return response
   }
@@ -82,17 +84,60 @@ describe('the export of an organisation', () => {
     return { damaged, blob }
   }
 
-  async function expectBreak(damaged: string): Promise<void> {
-    const response = await open(damaged)
+  async function expectBreak(damaged: string, format?: string): Promise<void> {
+    const response = await open(damaged, format)
     expect(response.statusCode).to.equal(200)
     let fault: unknown
+    const chunks: Buffer[] = []
     try {
-      for await (const _ of response);
+      for await (const chunk of response) chunks.push(chunk)
     } catch (error) {
       fault = error
     }
+    expect(Buffer.concat(chunks).includes('PK\x05\x06')).to.equal(false)
     expect(fault).to.have.property('code', 'ECONNRESET')
   }
+
+  it('as a ZIP fails visibly where a repository is damaged, and the log says why', async () => {
+    const { damaged, blob } = await newDamaged()
+    await expectBreak(damaged, 'zip')
+    await until(() => grove.logged().includes(blob))
+  })
+
+  it('as a ZIP leaves no Git process behind when its client leaves, and lets the next one in', async () => {
+    const first = await open(org, 'zip')
+    await until(() => runningGits() === 1)
+    first.destroy()
+    const response = await open(org, 'zip')
+    let bytes = 0
+    for await (const chunk of response) bytes += chunk.length
+    expect(bytes).to.be.above(20_000)
+    await until(() => runningGits() === 0)
+  })
+
+  it('takes each node as it is at its turn, and leaves out one that is deleted before', async () => {
+    const held = (await ann.post('/orgs', { name: 'Held' })).body.id
+    const nodeOf = async (title: string) =>
+      (await ann.post(`/orgs/${held}/nodes`, { title, text_content: `${title} is old.` })).body.id
+    const [first, later, gone] = [await nodeOf('A'), await nodeOf('B'), await nodeOf('C')]
+    // Not text, so it is not compressed, and the client must take it before the next node has its turn.
+    const content = Buffer.alloc(9 * 1_048_576).toString('base64')
+    const changes = [{ action: 'put', path: 'a.bin', content, encoding: 'base64' }]
+    const made = await ann.post(`/orgs/${held}/nodes/${first}/tree/main/commits`, { message: 'Large', changes })
+    expect(made.status).to.equal(201)
+    const response = await open(held, 'zip')
+    await ann.patch(`/orgs/${held}/nodes/${later}`, { text_content: 'B is new.' })
+    await ann.delete(`/orgs/${held}/nodes/${gone}`)
+    await nodeOf('D')
+    const zip = await fromBuffer(await buffer(response))
+    const texts: Record<string, string> = {}
+    for await (const entry of zip.eachEntry()) {
+      const bytes = await buffer(await zip.openReadStreamPromise(entry))
+      texts[entry.fileName] = bytes.toString().slice(-9)
+    }
+    expect(Object.keys(texts)).to.deep.equal(['Held/A.md', 'Held/a.bin', 'Held/B.md'])
+    expect(texts['Held/B.md']).to.equal('B is new.')
+  })
 
   it('ends in the middle where a repository is damaged, and the log says why', async () => {
     const { damaged, blob } = await newDamaged()

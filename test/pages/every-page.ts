@@ -119,6 +119,8 @@ export async function listPages(grove: Pick<Grove, 'url' | 'deps'>, ann: PersonC
     { name: 'members', path: `${pageAt(org)}/settings/members` },
     { name: 'trash', path: `${pageAt(org)}/trash?deleted=${gone}` },
     { name: 'node-settings', path: `${at}/settings?parent=krill&target=krill` },
+    { name: 'export', path: `${pageAt(org)}/export` },
+    { name: 'export-page', path: `${pageAt(org)}/export?under=${whales}`, isAnonymous: true },
     { name: 'import', path: `${pageAt(org)}/import` },
     { name: 'import-report', path: `${pageAt(org)}/import/${report}` },
     { name: 'import-running', path: `${pageAt(other)}/import/${running}` },

@@ -1,32 +1,47 @@
-/** Sends files as a tar, which is created while it is read. */
+/** Sends files as a tar or a ZIP, which is created while it is read. */
 
 import { Readable, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Request, Response } from 'express'
-import { type Pack, pack } from 'tar-stream'
 import type { ExportedFile } from '../../vault/write/exported-files.ts'
 import { networkOf } from '../connection/addresses.ts'
 import { readingSignal } from '../connection/slow-client.ts'
 import { stateOf } from '../request-state.ts'
 import type { Archive } from './responses.ts'
+import { writeTar } from './tar.ts'
+import { zipOf } from './zip.ts'
 
-/** The latest time, in 2038, that every reader of a tar accepts. Seconds since 1970. */
-const latestTime = 2 ** 31 - 1
+interface Writing {
+  /** The folder of all files in the archive, for formats that have one. */
+  readonly folder: string
+  readonly signal: AbortSignal
+  /** Called with the fault that ends the archive, before anything is ended because of it. */
+  readonly noteFault: (fault: unknown) => void
+}
+
+type Write = (files: AsyncIterable<ExportedFile>, sink: Writable, writing: Writing) => Promise<void>
+
+const formats: Readonly<Record<Archive['format'], { readonly type: string; readonly write: Write }>> = {
+  tar: { type: 'application/x-tar', write: writeTar },
+  zip: { type: 'application/zip', write: writeZip },
+}
 
 /**
- * Sends an archive. A fault after the first byte ends the connection in the middle of the tar.
+ * Sends an archive. A fault after the first byte ends the connection in the middle of the archive.
  *
  * @throws the errors of `content.send`, before the first byte
  */
-export async function sendArchive(req: Request, res: Response, { content }: Archive): Promise<void> {
+export async function sendArchive(req: Request, res: Response, { content, format }: Archive): Promise<void> {
+  const { type, write: writeAs } = formats[format]
+  const { name } = content
   const headers = {
-    'Content-Type': 'application/x-tar',
-    'Content-Disposition': `attachment; filename="${content.name.replace(/[^\w-]/g, '_')}.tar"; filename*=UTF-8''${encodeURIComponent(content.name)}.tar`,
+    'Content-Type': type,
+    'Content-Disposition': `attachment; filename="${name.replace(/[^\w-]/g, '_')}.${format}"; filename*=UTF-8''${encodeURIComponent(name)}.${format}`,
   }
-  // Compressing it here would take a core for minutes.
+  // A tar is not compressed, because that would take a core for minutes.
   stateOf(req).isPacked = true
   if (req.method === 'HEAD') {
-    for (const [name, value] of Object.entries(headers)) res.setHeader(name, value)
+    for (const [header, value] of Object.entries(headers)) res.setHeader(header, value)
     res.status(200).end()
     return
   }
@@ -39,9 +54,9 @@ export async function sendArchive(req: Request, res: Response, { content }: Arch
   const write = async (files: AsyncGenerator<ExportedFile>) => {
     try {
       const first = await files.next()
-      for (const [name, value] of Object.entries(headers)) res.setHeader(name, value)
+      for (const [header, value] of Object.entries(headers)) res.setHeader(header, value)
       res.status(200)
-      await writeTar(first, files, res, { signal: gone, noteFault })
+      await writeAs(continued(first, files), res, { folder: content.folder, signal: gone, noteFault })
     } finally {
       await files.return(undefined)
     }
@@ -54,36 +69,27 @@ export async function sendArchive(req: Request, res: Response, { content }: Arch
   }
 }
 
-interface TarOptions {
-  readonly signal: AbortSignal
-  /** Called with the fault that ends the tar, before anything is ended because of it. */
-  readonly noteFault: (fault: unknown) => void
-}
-
-/** Writes a tar. The same files give the same bytes, because owner, group and mode are constant. */
-async function writeTar(
+async function* continued(
   first: IteratorResult<ExportedFile, void>,
   files: AsyncGenerator<ExportedFile>,
-  sink: Writable,
-  { signal, noteFault }: TarOptions,
-): Promise<void> {
-  const tar = pack()
-  const fill = async () => {
+): AsyncGenerator<ExportedFile> {
+  if (first.done) return
+  yield first.value
+  yield* files
+}
+
+/** Writes a ZIP. Its only folder keeps the files together, and an import leaves it out. */
+async function writeZip(files: AsyncIterable<ExportedFile>, sink: Writable, { folder, signal, noteFault }: Writing) {
+  const foldered = async function* () {
+    for await (const file of files) yield { ...file, path: `${folder}/${file.path}` }
+  }
+  const noting = async function* () {
     try {
-      for (let next = first; !next.done; next = await files.next()) await addFile(tar, next.value)
-      tar.finalize()
+      yield* zipOf(foldered())
     } catch (error) {
       noteFault(error)
-      tar.destroy(error instanceof Error ? error : new Error(String(error)))
       throw error
     }
   }
-  const [filled, sent] = await Promise.allSettled([fill(), pipeline(tar, sink, { signal })])
-  if (filled.status === 'rejected') throw filled.reason
-  if (sent.status === 'rejected') throw sent.reason
-}
-
-async function addFile(tar: Pack, { path, size, time, read }: ExportedFile): Promise<void> {
-  const mtime = new Date(Math.min(Math.max(time, 0), latestTime) * 1_000)
-  await pipeline(Readable.from(read()), tar.entry({ name: path, size, mode: 0o644, mtime, uid: 0, gid: 0 }))
+  await pipeline(Readable.from(noting(), { objectMode: false }), sink, { signal })
 }

@@ -42,12 +42,14 @@ export class Download {
   }
 }
 
-/** Files that are streamed as a tar. */
+/** Files that are streamed as a tar or a ZIP. */
 export class Archive {
   readonly content: OrgExport
+  readonly format: 'tar' | 'zip'
 
-  constructor(content: OrgExport) {
+  constructor(content: OrgExport, format: 'tar' | 'zip') {
     this.content = content
+    this.format = format
   }
 }
 

@@ -165,6 +165,7 @@ async function generalPage(visit: PageContext, trouble?: Trouble): Promise<Page>
               <Publishing org={org} urls={urls} action={action} />
               <Rules org={org} action={action} />
               <ApiId id={org.id} of="organisation" />
+              <ExportLink org={org} urls={urls} />
               <TrashLink org={org} urls={urls} />
               <Deletion org={org} action={action} trouble={trouble} />
             </>
@@ -172,6 +173,7 @@ async function generalPage(visit: PageContext, trouble?: Trouble): Promise<Page>
             <>
               <p>Only owners can change these settings. Your role: {org.role}.</p>
               <ApiId id={org.id} of="organisation" />
+              <ExportLink org={org} urls={urls} />
               {mayDelete(org.role) && <TrashLink org={org} urls={urls} />}
             </>
           )}
@@ -238,6 +240,20 @@ function Rules({ org, action }: { readonly org: Org; readonly action: string }) 
           Save rule
         </button>
       </form>
+    </section>
+  )
+}
+
+function ExportLink({ org, urls }: { readonly org: Org; readonly urls: Urls }) {
+  return (
+    <section>
+      <h2>Export</h2>
+      <p>Download all pages as a folder of Markdown.</p>
+      <p>
+        <a class="btn" href={urls.export(org.id)}>
+          Export
+        </a>
+      </p>
     </section>
   )
 }

@@ -17,7 +17,8 @@ interface OrgTabsProps {
   readonly org: Org
   /** The number of open proposals; undefined if the visitor may not see them. */
   readonly open: number | undefined
-  readonly here: 'overview' | 'proposals' | 'changes' | 'tags' | 'members' | 'settings'
+  /** Undefined for a page below no tab. */
+  readonly here: 'overview' | 'proposals' | 'changes' | 'tags' | 'members' | 'settings' | undefined
 }
 
 /** Visitors who are not members see only the tabs that are open to them. */

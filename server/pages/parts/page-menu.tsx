@@ -51,6 +51,7 @@ export function PageMenu({ visit: { urls }, node, role, revision, textPath }: Me
               Download Markdown
             </a>
           )}
+          {isMain && <a href={urls.export(org_id, id)}>Download with subpages</a>}
           {head !== undefined && <a href={urls.history(org_id, id, revision)}>History</a>}
         </div>
         {isMain && mayDelete(role) && <div>{section('delete')}</div>}

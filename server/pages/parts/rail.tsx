@@ -74,6 +74,18 @@ export function Rail({
               </a>
             </li>
           )}
+          <li>
+            <a href={urls.export(org_id, id)}>
+              <Icon name="down" size={15} />
+              With subpages
+            </a>
+          </li>
+          <li>
+            <a href={urls.export(org_id)}>
+              <Icon name="down" size={15} />
+              All pages
+            </a>
+          </li>
           <li class="clone">
             <code>git clone {node.clone_url}</code>
           </li>

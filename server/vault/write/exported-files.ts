@@ -10,6 +10,7 @@ import { findEntry, listFiles } from '../../../gitstore/objects/trees.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { listExportRows } from '../../../index/derived/export-queries.ts'
+import { openSubtree } from '../../../index/derived/subtrees.ts'
 import type { Deps } from '../../base/deps.ts'
 import { jsonLimit, type NodeContent, readContent, readText } from '../../domain/format/node-format.ts'
 import { edgeIdAt, nodeFile, textFile } from '../../domain/format/paths.ts'
@@ -43,6 +44,8 @@ export interface ExportOptions {
    * Without it, the fault ends the export.
    */
   readonly onFault?: (path: string, fault: GitError) => void
+  /** The id of a node. Only this node and its descendants are exported, with their paths in the whole export. */
+  readonly under?: string
   /** Called before each node. */
   readonly onProgress?: (done: number, total: number) => void
 }
@@ -67,7 +70,9 @@ export async function* exportFiles(deps: Deps, { orgId }: OrgAt, options: Export
   const { signal } = options
   const nodes = await nodesOf(deps, orgId, signal)
   const taken = new TakenPaths()
-  const placed = [...(await layOut([...nodes.values()], taken))]
+  const all = await layOut([...nodes.values()], taken)
+  const chosen = options.under === undefined ? all : await belowIn(deps, orgId, options.under, all.keys())
+  const placed = [...all].filter(([id]) => chosen.has(id))
   placed.sort(([, a], [, b]) => (a < b ? -1 : 1))
   for (const [done, [id, path]] of placed.entries()) {
     signal.throwIfAborted()
@@ -85,6 +90,10 @@ export async function* exportFiles(deps: Deps, { orgId }: OrgAt, options: Export
     }
   }
   options.onProgress?.(placed.length, placed.length)
+}
+
+function belowIn({ index }: Deps, orgId: string, under: string, ids: Iterable<string>): Promise<ReadonlySet<string>> {
+  return openSubtree(index.read, orgId, under).select(ids)
 }
 
 type ExportedNode = LaidNode & { readonly createdAt: string }

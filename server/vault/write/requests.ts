@@ -1,10 +1,11 @@
 /** Limits the exports that a service streams, and checks access. */
 import type { Deps } from '../../base/deps.ts'
-import { authorizeOrg } from '../../domain/access.ts'
+import { authorizeNodeInOrg, authorizeOrg } from '../../domain/access.ts'
 import { type Actor, callerOf } from '../../domain/actor.ts'
 import { createCallerSemaphore } from '../../domain/caller-semaphore.ts'
 import { slugOf } from '../../domain/format/slug.ts'
 import type { OrgAt } from '../../domain/targets.ts'
+import { noteName } from '../../markdown/vault-paths.ts'
 import { type ExportedFile, exportFiles } from './exported-files.ts'
 
 /** Limits simultaneous exports of this process. A slow client occupies its slot. */
@@ -19,6 +20,8 @@ const semaphore = createCallerSemaphore({
 export interface OrgExport {
   /** The name of the organisation, as a readable slug. */
   readonly name: string
+  /** The name as that of a folder. */
+  readonly folder: string
   /**
    * Streams the export. `by` has the caller's IP address, and the signal that ends the export.
    *
@@ -30,14 +33,22 @@ export interface OrgExport {
   ): Promise<void>
 }
 
-/** Opens an export of the organisation. @throws AppError as authorizeOrg */
-export async function openExport(deps: Deps, actor: Actor, at: OrgAt): Promise<OrgExport> {
-  const { org } = await authorizeOrg(deps, actor, at, 'public')
+/**
+ * Opens an export of the organisation.
+ *
+ * @param under the id of a node, for an export of it and its descendants
+ * @throws AppError as authorizeOrg and authorizeNodeInOrg
+ */
+export async function openExport(deps: Deps, actor: Actor, at: OrgAt, under?: string): Promise<OrgExport> {
+  const access = await authorizeOrg(deps, actor, at, 'public')
+  const { org } = access
+  const top = under === undefined ? undefined : (await authorizeNodeInOrg(deps, access, under, 'public')).node
   const checkAccess = async () => void (await authorizeOrg(deps, actor, at, 'public'))
   return {
-    name: slugOf(org.name),
+    name: slugOf(top?.title ?? org.name),
+    folder: noteName(top?.title ?? org.name),
     send: (write, { signal, from }) => {
-      const send = () => write(exportFiles(deps, at, { signal, checkAccess }))
+      const send = () => write(exportFiles(deps, at, { signal, checkAccess, ...(top && { under: top.id }) }))
       return semaphore.run({ caller: callerOf({ actor, from }), signal }, send)
     },
   }
