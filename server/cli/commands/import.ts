@@ -14,6 +14,7 @@ import { type Target, UnknownVaultError } from '../../vault/apply/target.ts'
 import { OnlyReaderError, SeveralOrganisationsError } from '../../vault/plan/organisation.ts'
 import { changesOf } from '../../vault/plan/summary.ts'
 import { UnreadableExclusionsError } from '../../vault/read/exclusions.ts'
+import { NoHistoryError } from '../../vault/read/git-history.ts'
 import { DamagedVaultFileError } from '../../vault/read/vault-file.ts'
 import { whenChanged } from '../../vault/read/watch.ts'
 import { addressOf, connectTo, RemoteError, RemoteRefusalError, readToken } from '../../vault/remote/client.ts'
@@ -51,7 +52,18 @@ async function elsewhere({ signal }: Call, to: string, tokenFile: string): Promi
 }
 
 /** @throws UsageError */
-function requireFitting({ prune, watch, dryRun, base, name, org, as, to, tokenFile }: ImportOptions): void {
+function requireFitting({
+  prune,
+  watch,
+  dryRun,
+  base,
+  name,
+  org,
+  as,
+  to,
+  tokenFile,
+  withHistory,
+}: ImportOptions): void {
   if (to === undefined && as === undefined)
     throw new UsageError(
       'Use --as to import into the local data folder, or --to and --token-file to import into a remote Grove',
@@ -59,6 +71,10 @@ function requireFitting({ prune, watch, dryRun, base, name, org, as, to, tokenFi
   if ((to === undefined) !== (tokenFile === undefined)) throw new UsageError('Use --to and --token-file together')
   if (to !== undefined && as !== undefined)
     throw new UsageError('--as and --to cannot be combined: with --to, the token identifies the user')
+  if (withHistory && to !== undefined)
+    throw new UsageError(
+      '--with-history cannot be combined with --to, because only the local data folder takes commits of other authors',
+    )
   if (watch && (prune || dryRun))
     throw new UsageError(
       '--watch cannot be combined with --dry-run or --prune, because a file is briefly missing while it is saved',
@@ -75,6 +91,7 @@ function sync(run: Sync, known?: Target): Promise<Synced> {
 /** Turns errors that the caller can correct into UsageError. @throws the error */
 function refuse(error: unknown): never {
   const kinds = [
+    NoHistoryError,
     UnreadableExclusionsError,
     DamagedVaultFileError,
     UnknownVaultError,

@@ -95,6 +95,8 @@ interface NodeSeed {
   readonly title: string
   /** Builds the tree of the first commit. Absent: the node has no commit. */
   readonly build?: (draft: ObjectDraft) => Promise<Oid>
+  /** Builds earlier commits instead of one, and returns the last of them with its tree. */
+  readonly commits?: (draft: ObjectDraft) => Promise<{ readonly tree: Oid; readonly head: Oid }>
   /** True if the tree may have parents. */
   readonly hasParents: boolean
   readonly message: string
@@ -114,7 +116,9 @@ export async function createNodeFrom(
     const created_at = deps.now().toISOString()
     await createRepo(nodeRepo(deps.store, orgId, id).dir, async (draft) => {
       const refs = new Map<string, Oid>()
-      if (seed.build) {
+      const earlier = await seed.commits?.(draft)
+      if (earlier) refs.set(main, earlier.head)
+      else if (seed.build) {
         const tree = await seed.build(draft)
         const node = { id } as NodeRow // problemsOf reads only the id
         refuseProblems(await problemsOf(deps, { org, node }, draft.repo, main, null, tree), seed.locate)

@@ -8,7 +8,7 @@ import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { type NodeRow, readMainTrees } from '../../../index/derived/node-queries.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError, ValidationError } from '../../base/errors.ts'
-import { authorizeOrg } from '../../domain/access.ts'
+import { authorizeOrg, type OrgAccess } from '../../domain/access.ts'
 import type { Person } from '../../domain/actor.ts'
 import { readTree } from '../../domain/branches/revisions.ts'
 import type { PathProblem } from '../../domain/format/path-problem.ts'
@@ -21,6 +21,8 @@ import { withKnownJson } from '../../domain/nodes/same-json.ts'
 import type { OrgAt } from '../../domain/targets.ts'
 import type { PlannedNode } from '../plan/plan.ts'
 import type { Imported } from '../plan/summary.ts'
+import { type GitHistory, NoHistoryError } from '../read/git-history.ts'
+import { createWithHistory } from './history.ts'
 
 /** A planned node to write. The paths are for messages, and `files` includes the edges. */
 export interface ImportedNode extends Readonly<Omit<PlannedNode, 'files' | 'parents'>> {
@@ -35,6 +37,8 @@ export interface ImportInput {
   /** Changes nothing and returns the changes that would be made. Refusals are not predicted. */
   readonly dryRun?: boolean
   readonly onProgress: (done: number, total: number) => void
+  /** The history of the files, for nodes that are created. */
+  readonly history?: GitHistory
 }
 
 /** The outcome of each node, by id; absent if the node was refused. */
@@ -51,18 +55,20 @@ export type Statuses = ReadonlyMap<string, BatchOutcome['status']>
 export async function applyImport(deps: Deps, actor: Person, at: OrgAt, input: ImportInput): Promise<Imported> {
   const { orgId } = at
   const { nodes, removed, dryRun = false, onProgress } = input
-  await authorizeOrg(deps, actor, at, removed.length > 0 ? 'maintainer' : 'editor')
+  const access = await authorizeOrg(deps, actor, at, removed.length > 0 ? 'maintainer' : 'editor')
   const problems: PathProblem[] = []
   const steps = nodes.length + removed.length
   const { statuses, edited, changed } = await compare(deps, orgId, nodes)
   if (!dryRun) {
     const before = nodes.length - changed.length
+    const fresh = changed.filter(({ id }) => statuses.get(id) === 'created')
+    const born = await createFrom(input.history, { deps, actor, access, nodes: fresh, problems })
     const written = await write(deps, actor, at, {
       ...{ nodes: changed, problems },
       onProgress: (done) => onProgress(before + done, steps),
     })
     for (const { id } of changed) statuses.delete(id)
-    for (const [id, status] of written) statuses.set(id, status)
+    for (const [id, status] of written) statuses.set(id, born.has(id) ? 'created' : status)
   }
   const gone: string[] = []
   for (const [n, { id, path }] of removed.entries()) {
@@ -76,6 +82,41 @@ export async function applyImport(deps: Deps, actor: Person, at: OrgAt, input: I
     onProgress(nodes.length + n + 1, steps)
   }
   return { ...toSummaryNames(nodes, statuses, edited), removed: gone, problems }
+}
+
+interface Creating {
+  readonly deps: Deps
+  readonly actor: Person
+  readonly access: OrgAccess
+  readonly nodes: readonly ImportedNode[]
+  readonly problems: PathProblem[]
+}
+
+/** Creates the nodes that have a history. Returns their ids. The import then writes what the history lacks. */
+async function createFrom(
+  history: GitHistory | undefined,
+  { deps, actor, access, nodes, problems }: Creating,
+): Promise<ReadonlySet<string>> {
+  const born = new Set<string>()
+  if (history === undefined) return born
+  if (access.org.require_pull_requests)
+    throw new NoHistoryError(
+      'In this organisation, main changes only by pull requests, so the history cannot be imported; switch the rule off during the import',
+    )
+  for (const node of nodes) {
+    deps.draining.throwIfAborted()
+    try {
+      const imported = await createWithHistory(deps, actor, access, node, history)
+      const all = history.counts.get(node.path) ?? 0
+      if (imported > 0) born.add(node.id)
+      if (imported < all)
+        problems.push({ path: node.path, reason: `only the latest ${imported} of its ${all} commits are imported` })
+    } catch (error) {
+      // The import writes the node without history, or reports why it cannot.
+      problems.push({ path: node.path, reason: `imported without its history: ${reasonOf(error)}` })
+    }
+  }
+  return born
 }
 
 /** Groups the paths of the nodes by outcome. */

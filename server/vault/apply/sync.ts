@@ -5,12 +5,15 @@ import { type Plan, planImport } from '../plan/plan.ts'
 import { changesOf, type Imported, summaryOf } from '../plan/summary.ts'
 import { type Folder, listFolder } from '../read/folder.ts'
 import { folderState } from '../read/folder-state.ts'
+import { readGitHistory } from '../read/git-history.ts'
 import type { Destination } from './destination.ts'
 import { type Target, type TargetOptions, targetOf } from './target.ts'
 
 export interface SyncOptions extends TargetOptions {
   readonly base?: string
   readonly exclude?: readonly string[]
+  /** True if new nodes get the commits of their files in the Git work tree. */
+  readonly withHistory?: boolean
 }
 
 export interface Sync {
@@ -77,7 +80,18 @@ export async function syncFolder(sync: Sync, known?: Target): Promise<Synced> {
   const isWhole = listed.lost.length === 0
   const removed = prune && isWhole ? plan.gone.map(({ id, path = '' }) => ({ id, path })) : []
   const writing = known || dryRun ? undefined : sync.progressFor('Writing')
-  const input = { nodes: plan.nodes, removed, dryRun, onProgress: (n: number, all: number) => writing?.at(n, all) }
+  const history =
+    options.withHistory && !known
+      ? await readGitHistory(
+          listed.dir,
+          plan.nodes.map(({ path }) => path),
+          signal,
+        )
+      : undefined
+  const input = {
+    ...{ nodes: plan.nodes, removed, dryRun, onProgress: (n: number, all: number) => writing?.at(n, all) },
+    ...(history && { history }),
+  }
   const done = isMade ? await to.write(target.id, input) : allCreated(plan)
   writing?.end()
   const pruning = prune && !isWhole ? 'unread' : sync.pruningCommand(target.id)
