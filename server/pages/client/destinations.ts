@@ -1,6 +1,7 @@
 /** Places and actions that the switcher offers. They are recent pages, titles, organisations, and acts of this page. */
 
 import { type Grove, GroveError, grove } from '../../../spec/client/client.ts'
+import { segmentOf } from '../../base/page-segments.ts'
 import { recentPages } from './recents.ts'
 
 export interface Destination {
@@ -53,11 +54,11 @@ export async function listOrgs(signal: AbortSignal): Promise<Searched[]> {
 }
 
 export function orgPlaces(orgs: readonly Searched[]): Destination[] {
-  return orgs.map(({ id, name }) => ({ key: `org ${id}`, label: name, href: orgPath(id) }))
+  return orgs.map((org) => ({ key: `org ${org.id}`, label: org.name, href: orgPath(org) }))
 }
 
-function orgPath(id: string): string {
-  return `${root}/o/${encodeURIComponent(id)}`
+function orgPath({ id, name }: Searched): string {
+  return `${root}/o/${encodeURIComponent(segmentOf(id, name))}`
 }
 
 /**
@@ -93,12 +94,13 @@ export async function searchTitles(
   return problems
 }
 
-async function titlesIn({ id, name }: Searched, words: string, signal: AbortSignal): Promise<Destination[]> {
+async function titlesIn(org: Searched, words: string, signal: AbortSignal): Promise<Destination[]> {
+  const { id, name } = org
   const query = { q: words.slice(0, most.words), limit: id === here ? most.here : most.elsewhere }
   const { suggestions } = await api.suggestTitles({ path: { org_id: id }, query, signal })
   return suggestions.map(({ node_id, title }) => ({
     ...{ key: `${id}/${node_id}`, label: title, note: name },
-    href: `${orgPath(id)}/n/${encodeURIComponent(node_id)}`,
+    href: `${orgPath(org)}/${encodeURIComponent(segmentOf(node_id, title))}`,
   }))
 }
 
@@ -157,7 +159,7 @@ function orgActions(orgs: readonly Searched[]): Destination[] {
   ]
   return places.map(([label = '', page = '']) => {
     // The same form as the links of the page, so that each is listed once.
-    const { href } = new URL(`${orgPath(id)}/${page}`, location.href)
+    const { href } = new URL(`${orgPath(currentOrg)}/${page}`, location.href)
     return { key: href, label, href }
   })
 }
@@ -165,7 +167,7 @@ function orgActions(orgs: readonly Searched[]): Destination[] {
 /** The search of the current organisation for these words. */
 export function fullSearch(words: string): Destination[] {
   if (!currentOrg || words === '') return []
-  const href = `${orgPath(currentOrg.id)}/find?q=${encodeURIComponent(words)}`
+  const href = `${orgPath(currentOrg)}/find?q=${encodeURIComponent(words)}`
   return [{ key: 'find', label: `Search ${currentOrg.name} for “${words}”`, href }]
 }
 
