@@ -2,7 +2,8 @@
  * Writes files as a ZIP, which is created while it is read. Source: APPNOTE.TXT 6.3.10.
  *
  * No library is used, because each writes the directory in one turn of the event loop: 0.3 s for 100,000 files. For these,
- * yazl 3 takes 84 s of CPU time. zip-stream 7 takes 12 s, but keeps all stored files in memory if the reader is slow.
+ * the library yazl takes 84 s of CPU time. The library zip-stream takes 12 s, but keeps all stored files in memory if the
+ * reader is slow.
  */
 
 import { Readable } from 'node:stream'
