@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { fitted } from '../../server/pages/parts/backlinks.tsx'
 import { made } from '../support/cast.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
+import { pageAt, readPage } from '../support/pages.ts'
 import { type PersonClient, signUp } from '../support/people.ts'
 
 describe('backlinks on pages', () => {
@@ -30,7 +31,7 @@ describe('backlinks on pages', () => {
     return id as string
   }
   const see = async (path = '') => {
-    const { status, body } = await ann.get(`/o/${org}/n/${krill}${path}`, { accept: 'text/html' })
+    const { status, body } = await readPage(ann, `/o/${org}/n/${krill}${path}`)
     const part =
       path === '' ? /<section class="below backlinks"[\s\S]*?<\/section>/ : /<div class="wide backlinks"[\s\S]*<\/main>/
     const html: string = part.exec(body)?.[0] ?? ''
@@ -64,7 +65,7 @@ describe('backlinks on pages', () => {
 
   it('follow the text that links', async () => {
     const id = await link('Whales', 'Old [[Krill]].\n')
-    const etag = async () => (await ann.get(`/o/${org}/n/${krill}`, { accept: 'text/html' })).headers.etag
+    const etag = async () => (await readPage(ann, `/o/${org}/n/${krill}`)).headers.etag
     const before = await etag()
     await made(ann.patch(`/orgs/${org}/nodes/${id}`, { text_content: 'New [[Krill]].\n' }))
     expect((await see()).items).to.deep.equal(['Whales: New <mark>Krill</mark>.'])
@@ -83,7 +84,7 @@ describe('backlinks on pages', () => {
   it('show 20, and all on pages of their own', async () => {
     for (let n = 0; n < 27; n++) await link(`Page ${n}`, `See [[Krill]]. Again, [[Krill|n${n}]].\n`)
     const { items, buttons } = await see()
-    expect([items.length, buttons]).to.deep.equal([20, [[`/o/${org}/n/${krill}/backlinks`, 'All 27 backlinks']]])
+    expect([items.length, buttons]).to.deep.equal([20, [[`${pageAt(org, krill)}/backlinks`, 'All 27 backlinks']]])
     const first = await see('/backlinks')
     expect(first.html).to.contain('1 to 25 of 27 backlinks')
     expect(first.items[0]).to.match(/^Page \d+: See <mark>Krill<\/mark>\.Again, <mark>n\d+<\/mark>\.$/)
