@@ -52,6 +52,11 @@ export function addAccountCommands(program: Command, run: Run): void {
       run.ends(await addAccountFor(run.call(), email, options))
     })
 
+  addChangeCommands(account, run)
+}
+
+/** Adds the commands that change an account. */
+function addChangeCommands(account: Command, run: Run): void {
   account
     .command('disable')
     .description('End all sessions and tokens of an account, and prevent sign-in; memberships stay')

@@ -71,51 +71,56 @@ function jobsOf(report: Report, more: readonly Job[]): readonly Job[] {
       failed: 'the repositories could not be indexed',
     },
     ...more,
-    {
-      chore: 'members',
-      everyMs: minuteMs,
-      work: updateMembersBehind,
-      failed: 'member files could not be brought up to date',
-    },
-    {
-      chore: 'departures',
-      everyMs: minuteMs,
-      work: removeDeletedMembers,
-      failed: 'memberships of deleted accounts could not be ended',
-    },
-    {
-      chore: 'memberships',
-      everyMs: minuteMs,
-      work: completeMemberships,
-      failed: 'pending memberships could not be committed',
-    },
-    {
-      chore: 'invitations',
-      everyMs: 60 * minuteMs,
-      work: forgetInvitations,
-      failed: 'expired invitations could not be removed',
-    },
-    {
-      chore: 'read marks',
-      everyMs: 60 * minuteMs,
-      work: forgetReadMarks,
-      failed: 'old read marks could not be removed',
-    },
-    {
-      chore: 'histories',
-      everyMs: minuteMs,
-      work: forgetGone,
-      failed: 'histories of deleted nodes could not be removed',
-    },
-    {
-      chore: 'search',
-      everyMs: 60 * minuteMs,
-      work: ({ store }) =>
-        removeUnusedSegments(searchFolder(store.root), async (id) => isId(id) && exists(orgFolder(store, id))),
-      failed: 'unused files of search indexes could not be removed',
-    },
+    ...lateJobs,
   ]
 }
+
+/** The jobs after those of the caller: members, and rows and files that nobody needs. */
+const lateJobs: readonly Job[] = [
+  {
+    chore: 'members',
+    everyMs: minuteMs,
+    work: updateMembersBehind,
+    failed: 'member files could not be brought up to date',
+  },
+  {
+    chore: 'departures',
+    everyMs: minuteMs,
+    work: removeDeletedMembers,
+    failed: 'memberships of deleted accounts could not be ended',
+  },
+  {
+    chore: 'memberships',
+    everyMs: minuteMs,
+    work: completeMemberships,
+    failed: 'pending memberships could not be committed',
+  },
+  {
+    chore: 'invitations',
+    everyMs: 60 * minuteMs,
+    work: forgetInvitations,
+    failed: 'expired invitations could not be removed',
+  },
+  {
+    chore: 'read marks',
+    everyMs: 60 * minuteMs,
+    work: forgetReadMarks,
+    failed: 'old read marks could not be removed',
+  },
+  {
+    chore: 'histories',
+    everyMs: minuteMs,
+    work: forgetGone,
+    failed: 'histories of deleted nodes could not be removed',
+  },
+  {
+    chore: 'search',
+    everyMs: 60 * minuteMs,
+    work: ({ store }) =>
+      removeUnusedSegments(searchFolder(store.root), async (id) => isId(id) && exists(orgFolder(store, id))),
+    failed: 'unused files of search indexes could not be removed',
+  },
+]
 
 /** Milliseconds between two checks whether a cell has its lease again. */
 const leaseLookMs = 1_000

@@ -8,6 +8,7 @@ import { Field, field, showFormErrors, type Trouble, TroubleOf } from '../parts/
 import { AdminTabs } from '../parts/me-tabs.tsx'
 import { Pages, pageOffset } from '../parts/paging.tsx'
 import { ResetLink } from '../parts/reset-link.tsx'
+import type { Urls } from '../urls.ts'
 
 /** Accounts on a page. */
 const size = 50
@@ -19,6 +20,13 @@ type State = keyof typeof states
 
 export async function leadToAdmin({ urls }: PageContext): Promise<PageResult> {
   return redirect(303, urls.admin('accounts'))
+}
+
+type Accounts = AnswerOf<'listAccounts'>
+
+interface Filter {
+  readonly q: string
+  readonly state: State
 }
 
 export async function showAccounts({ api, urls, query }: PageContext): Promise<Page> {
@@ -41,26 +49,7 @@ export async function showAccounts({ api, urls, query }: PageContext): Promise<P
           </a>
         </header>
         <AdminTabs urls={urls} here="accounts" />
-        <form class="admin-filter" action={base}>
-          <input
-            type="search"
-            name="q"
-            value={q}
-            maxLength={most.email}
-            placeholder="Name or e-mail"
-            aria-label="Name or e-mail"
-          />
-          <select name="state" aria-label="State">
-            {Object.entries(states).map(([value, title]) => (
-              <option value={value} selected={value === state}>
-                {title}
-              </option>
-            ))}
-          </select>
-          <button class="btn" type="submit">
-            Filter
-          </button>
-        </form>
+        <FilterForm action={base} q={q} state={state} />
         <p class="why">
           {plural(list.total, isFiltered ? 'matching account' : 'account')}
           {isFiltered && (
@@ -70,23 +59,7 @@ export async function showAccounts({ api, urls, query }: PageContext): Promise<P
             </>
           )}
         </p>
-        {list.accounts.length > 0 && (
-          <ul class="rows">
-            {list.accounts.map((account) => (
-              <li>
-                <div>
-                  <strong>
-                    <a href={urls.account(account.id)}>{account.name}</a>
-                  </strong>{' '}
-                  <AccountMarks account={account} />
-                  <small>
-                    {account.email} · <LastSeen account={account} />
-                  </small>
-                </div>
-              </li>
-            ))}
-          </ul>
-        )}
+        {list.accounts.length > 0 && <AccountRows urls={urls} accounts={list.accounts} />}
         <Pages
           base={filter.size > 0 ? `${base}?${filter}` : base}
           {...{ offset, size, total: list.total }}
@@ -95,6 +68,51 @@ export async function showAccounts({ api, urls, query }: PageContext): Promise<P
       </main>
     ),
   }
+}
+
+function FilterForm({ action, q, state }: Filter & { readonly action: string }) {
+  return (
+    <form class="admin-filter" action={action}>
+      <input
+        type="search"
+        name="q"
+        value={q}
+        maxLength={most.email}
+        placeholder="Name or e-mail"
+        aria-label="Name or e-mail"
+      />
+      <select name="state" aria-label="State">
+        {Object.entries(states).map(([value, title]) => (
+          <option value={value} selected={value === state}>
+            {title}
+          </option>
+        ))}
+      </select>
+      <button class="btn" type="submit">
+        Filter
+      </button>
+    </form>
+  )
+}
+
+function AccountRows({ urls, accounts }: { readonly urls: Urls; readonly accounts: Accounts['accounts'] }) {
+  return (
+    <ul class="rows">
+      {accounts.map((account) => (
+        <li>
+          <div>
+            <strong>
+              <a href={urls.account(account.id)}>{account.name}</a>
+            </strong>{' '}
+            <AccountMarks account={account} />
+            <small>
+              {account.email} · <LastSeen account={account} />
+            </small>
+          </div>
+        </li>
+      ))}
+    </ul>
+  )
 }
 
 type Created = AnswerOf<'createAccount'>
@@ -133,15 +151,7 @@ function newAccountPage(
       <main id="main" class="page settings admin">
         <h1>Add an account</h1>
         <AdminTabs urls={urls} here="accounts" />
-        {made && (
-          <>
-            <p class="notice" role="status">
-              <a href={urls.account(made.account.id)}>{made.account.name}</a> has an account, with {made.account.email}.
-            </p>
-            <ResetLink urls={urls} name={made.account.name} token={made} />
-            <h2>Add another account</h2>
-          </>
-        )}
+        {made && <CreatedAccount urls={urls} made={made} />}
         <p class="why">
           The user sets a password with a link that you send. This also works if sign-up is closed. To add somebody to
           an organisation, its owners invite them.
@@ -183,4 +193,17 @@ function newAccountPage(
       </main>
     ),
   }
+}
+
+/** The account that was just created, with the link for its user. */
+function CreatedAccount({ urls, made }: { readonly urls: Urls; readonly made: Created }) {
+  return (
+    <>
+      <p class="notice" role="status">
+        <a href={urls.account(made.account.id)}>{made.account.name}</a> has an account, with {made.account.email}.
+      </p>
+      <ResetLink urls={urls} name={made.account.name} token={made} />
+      <h2>Add another account</h2>
+    </>
+  )
 }

@@ -75,7 +75,7 @@ async function readAreas({ api, params: { org = '' } }: PageContext): Promise<Li
 }
 
 function page({ urls }: PageContext, facts: Facts): Page {
-  const { org, total, under, areas, words, found } = facts
+  const { org, total, under, words, found } = facts
   const title = under === undefined ? org.name : under.title
   return {
     ...{ kind: 'page', facts, place: { org, crumb: 'Graph' } },
@@ -95,23 +95,7 @@ function page({ urls }: PageContext, facts: Facts): Page {
               </>
             )}
           </p>
-          <form action={urls.graph(org.id)}>
-            {under && <input type="hidden" name="under" value={under.id} />}
-            <label class="vh" for="mq">
-              Highlight pages
-            </label>
-            <input
-              id="mq"
-              type="search"
-              name="q"
-              value={words}
-              placeholder="Highlight pages"
-              maxLength={longestQuery}
-            />
-            <button class="btn small without-script" type="submit">
-              Highlight
-            </button>
-          </form>
+          <Highlighter urls={urls} facts={facts} />
           <p class="sub told" role="status">
             {words !== '' && plural(found.length, 'page')}
           </p>
@@ -124,28 +108,56 @@ function page({ urls }: PageContext, facts: Facts): Page {
               <legend class="vh">Types of links</legend>
             </fieldset>
           </div>
-          <div class="fold">
-            {found.length > 0 && (
-              <ul class="areas inside">
-                {found.map(({ node_id, title: name }) => (
-                  <NodeItem urls={urls} org={org.id} id={node_id} title={name} />
-                ))}
-              </ul>
-            )}
-            {under && <Inside urls={urls} org={org.id} under={under.id} title={under.title} level={under.inside} />}
-            {areas.length > 0 && <h2>Areas</h2>}
-            <ul class="areas">
-              {areas.map((one) => (
-                <AreaItem {...{ urls, ...one }} key={one.area.node_id} org={org.id} />
-              ))}
-            </ul>
-            {total === 0 && <p class="sub">There are no pages yet.</p>}
-          </div>
+          <Listed urls={urls} facts={facts} />
         </section>
         <section class="peek" id="peek" aria-label="Selected node" aria-live="polite" hidden />
       </main>
     ),
   }
+}
+
+interface PartProps {
+  readonly urls: Urls
+  readonly facts: Facts
+}
+
+/** The form whose words highlight pages. */
+function Highlighter({ urls, facts: { org, under, words } }: PartProps) {
+  return (
+    <form action={urls.graph(org.id)}>
+      {under && <input type="hidden" name="under" value={under.id} />}
+      <label class="vh" for="mq">
+        Highlight pages
+      </label>
+      <input id="mq" type="search" name="q" value={words} placeholder="Highlight pages" maxLength={longestQuery} />
+      <button class="btn small without-script" type="submit">
+        Highlight
+      </button>
+    </form>
+  )
+}
+
+/** The pages that were found, the children of the page at the centre, and the areas. */
+function Listed({ urls, facts: { org, total, under, areas, found } }: PartProps) {
+  return (
+    <div class="fold">
+      {found.length > 0 && (
+        <ul class="areas inside">
+          {found.map(({ node_id, title: name }) => (
+            <NodeItem urls={urls} org={org.id} id={node_id} title={name} />
+          ))}
+        </ul>
+      )}
+      {under && <Inside urls={urls} org={org.id} under={under.id} title={under.title} level={under.inside} />}
+      {areas.length > 0 && <h2>Areas</h2>}
+      <ul class="areas">
+        {areas.map((one) => (
+          <AreaItem {...{ urls, ...one }} key={one.area.node_id} org={org.id} />
+        ))}
+      </ul>
+      {total === 0 && <p class="sub">There are no pages yet.</p>}
+    </div>
+  )
 }
 
 interface AtOrg {

@@ -51,89 +51,109 @@ export function Invitations({ visit: { form }, action, open, made, trouble }: In
     <section>
       <h2>Invite people</h2>
       <p class="why">People join with a link. They do not need an account yet.</p>
-      {made && (
-        <section class="made" aria-label="New invitation">
-          <p>
-            Send this link now. It is shown only once, and expires on <When time={made.expires_at} as="day" />.
-          </p>
-          <p class="copy" data-invitation>
-            {made.url}
-          </p>
-          <p>
-            <button type="button" class="btn" data-copy="[data-invitation]" hidden>
-              Copy link
-            </button>
-          </p>
-        </section>
-      )}
-      {open.length > 0 && (
-        <ul class="rows">
-          {open.map((one) => (
-            <li>
-              <div>
-                <strong>{one.email ?? 'Anyone with the link'}</strong>
-                <small>
-                  {one.role} · for {plural(one.uses_left, 'more person', 'more people')} · expires{' '}
-                  <When time={one.expires_at} />
-                </small>
-              </div>
-              <form method="post" action={action}>
-                <input type="hidden" name="invitation" value={one.id} />
-                <button type="submit" class="btn" name="act" value="revoke">
-                  Revoke
-                </button>
-              </form>
-            </li>
-          ))}
-        </ul>
-      )}
-      <form method="post" action={action} class="fields">
-        <input type="hidden" name="act" value="invite" />
-        <Field
-          label="Only for"
-          hint="one e-mail address; leave empty for anyone with the link"
-          name="email"
-          of="invite"
-          trouble={trouble}
-        >
-          {(tied) => (
-            <input {...tied} type="email" autocomplete="off" maxLength={most.email} value={field(sent, 'email')} />
-          )}
-        </Field>
-        <Field label="Their role" name="role" of="invite">
-          {(tied) => (
-            <select {...tied}>
-              <RoleOptions chosen={sent.get('role') ?? 'editor'} />
-            </select>
-          )}
-        </Field>
-        <Field label="Number of people" name="uses" of="invite">
-          {(tied) => (
-            <select {...tied}>
-              {uses.map((count) => (
-                <option value={count} selected={String(count) === sent.get('uses')}>
-                  {plural(count, 'person', 'people')}
-                </option>
-              ))}
-            </select>
-          )}
-        </Field>
-        <Field label="Expires" name="days" of="invite">
-          {(tied) => (
-            <select {...tied}>
-              {lifetimes.map((days) => (
-                <option value={days} selected={String(days) === (sent.get('days') ?? '7')}>
-                  in {plural(days, 'day')}
-                </option>
-              ))}
-            </select>
-          )}
-        </Field>
-        <button class="btn go" type="submit">
-          Create invitation
-        </button>
-      </form>
+      {made && <NewInvitation made={made} />}
+      {open.length > 0 && <OpenInvitations action={action} open={open} />}
+      <InvitationForm action={action} sent={sent} trouble={trouble} />
     </section>
+  )
+}
+
+/** The link of an invitation that was just created. */
+function NewInvitation({ made }: { readonly made: MadeInvitation }) {
+  return (
+    <section class="made" aria-label="New invitation">
+      <p>
+        Send this link now. It is shown only once, and expires on <When time={made.expires_at} as="day" />.
+      </p>
+      <p class="copy" data-invitation>
+        {made.url}
+      </p>
+      <p>
+        <button type="button" class="btn" data-copy="[data-invitation]" hidden>
+          Copy link
+        </button>
+      </p>
+    </section>
+  )
+}
+
+function OpenInvitations({ action, open }: Pick<InvitationsProps, 'action' | 'open'>) {
+  return (
+    <ul class="rows">
+      {open.map((one) => (
+        <li>
+          <div>
+            <strong>{one.email ?? 'Anyone with the link'}</strong>
+            <small>
+              {one.role} · for {plural(one.uses_left, 'more person', 'more people')} · expires{' '}
+              <When time={one.expires_at} />
+            </small>
+          </div>
+          <form method="post" action={action}>
+            <input type="hidden" name="invitation" value={one.id} />
+            <button type="submit" class="btn" name="act" value="revoke">
+              Revoke
+            </button>
+          </form>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+interface FormProps extends Pick<InvitationsProps, 'action' | 'trouble'> {
+  /** The fields that were sent and refused. */
+  readonly sent: URLSearchParams
+}
+
+function InvitationForm({ action, sent, trouble }: FormProps) {
+  return (
+    <form method="post" action={action} class="fields">
+      <input type="hidden" name="act" value="invite" />
+      <Field
+        label="Only for"
+        hint="one e-mail address; leave empty for anyone with the link"
+        name="email"
+        of="invite"
+        trouble={trouble}
+      >
+        {(tied) => (
+          <input {...tied} type="email" autocomplete="off" maxLength={most.email} value={field(sent, 'email')} />
+        )}
+      </Field>
+      <Field label="Their role" name="role" of="invite">
+        {(tied) => (
+          <select {...tied}>
+            <RoleOptions chosen={sent.get('role') ?? 'editor'} />
+          </select>
+        )}
+      </Field>
+      <Field label="Number of people" name="uses" of="invite">
+        {(tied) => (
+          <select {...tied}>
+            {uses.map((count) => (
+              <option value={count} selected={String(count) === sent.get('uses')}>
+                {plural(count, 'person', 'people')}
+              </option>
+            ))}
+          </select>
+        )}
+      </Field>
+      <Field label="Expires" name="days" of="invite">
+        {(tied) => (
+          <select {...tied}>
+            {lifetimes.map((days) => (
+              <option value={days} selected={String(days) === (sent.get('days') ?? '7')}>
+                in {plural(days, 'day')}
+              </option>
+            ))}
+          </select>
+        )}
+      </Field>
+      <button class="btn go" type="submit">
+        Create invitation
+      </button>
+    </form>
   )
 }
 

@@ -56,23 +56,14 @@ interface More {
 }
 
 async function membersPage(visit: PageContext, { trouble, made }: More = {}): Promise<Page> {
-  const { api, urls, person, form, query } = visit
-  const org = await readAsMember(visit)
-  const open = await countOpen(visit, org)
-  const offset = pageOf(query) * pageMembers
-  const { members, total } = await api.listMembers({ path: { org_id: org.id }, query: { limit: pageMembers, offset } })
-  const isOwner = org.role === 'owner'
-  const invitations = isOwner ? await readInvitations(visit, org.id) : []
+  const read = await readMembers(visit)
+  const { org, open, invitations, isOwner } = read
+  const { urls, form } = visit
   const action = urls.settings(org.id, 'members')
   const isAdding = form.has('adding')
   const isInviting = form.get('act') === 'invite'
-  const added = isAdding ? trouble : undefined
   return {
-    ...{
-      kind: 'page',
-      place: { org, crumb: 'Settings' },
-      facts: { org, open, members, total, invitations, trouble, made: made?.id },
-    },
+    ...{ kind: 'page', place: { org, crumb: 'Settings' }, facts: { ...read, trouble, made: made?.id } },
     head: { title: `Members · ${org.name}`, noIndex: true },
     body: () => (
       <>
@@ -81,68 +72,121 @@ async function membersPage(visit: PageContext, { trouble, made }: More = {}): Pr
           <h1>Members</h1>
           <SettingsTabs urls={urls} org={org.id} here="members" />
           <TroubleOf trouble={trouble} fields={isAdding || isInviting ? ['email'] : []} />
-          <p class="why">{plural(total, 'member')}</p>
-          <ul class="rows">
-            {members.map((member) => (
-              <li>
-                <div>
-                  <strong>{member.name}</strong>
-                  <small>
-                    {member.email} · since <When time={member.created_at} as="day" />
-                  </small>
-                </div>
-                {isOwner ? <RoleForm member={member} action={action} /> : <span>{member.role}</span>}
-                {(isOwner || member.email === person?.email) && (
-                  <Removal member={member} action={action} isMe={member.email === person?.email} />
-                )}
-              </li>
-            ))}
-          </ul>
-          {offset + members.length < total && (
-            <p>
-              <a class="btn" href={`${action}?page=${offset / pageMembers + 2}`}>
-                Show more members
-              </a>
-            </p>
-          )}
+          <MemberList visit={visit} read={read} action={action} />
           {isOwner && (
             <Invitations {...{ visit, action, made }} open={invitations} trouble={isInviting ? trouble : undefined} />
           )}
-          {isOwner && (
-            <section>
-              <h2>Add a member</h2>
-              <form method="post" action={action} class="fields">
-                <input type="hidden" name="act" value="put" />
-                <input type="hidden" name="adding" value="1" />
-                <Field label="E-mail" hint="of a user who has signed up here" name="email" trouble={added}>
-                  {(tied) => (
-                    <input
-                      {...tied}
-                      type="email"
-                      required
-                      autocomplete="off"
-                      maxLength={mostEmail}
-                      value={isAdding ? field(form, 'email') : ''}
-                    />
-                  )}
-                </Field>
-                <Field label="Role" name="role">
-                  {(tied) => (
-                    <select {...tied}>
-                      <RoleOptions chosen={isAdding ? form.get('role') : 'editor'} />
-                    </select>
-                  )}
-                </Field>
-                <button class="btn go" type="submit">
-                  Add member
-                </button>
-              </form>
-            </section>
-          )}
+          {isOwner && <Addition form={form} action={action} isAgain={isAdding} trouble={trouble} />}
         </main>
       </>
     ),
   }
+}
+
+type Read = Awaited<ReturnType<typeof readMembers>>
+
+async function readMembers(visit: PageContext) {
+  const { api, query } = visit
+  const org = await readAsMember(visit)
+  const open = await countOpen(visit, org)
+  const offset = pageOf(query) * pageMembers
+  const { members, total } = await api.listMembers({ path: { org_id: org.id }, query: { limit: pageMembers, offset } })
+  const isOwner = org.role === 'owner'
+  return {
+    org,
+    open,
+    members,
+    total,
+    offset,
+    isOwner,
+    invitations: isOwner ? await readInvitations(visit, org.id) : [],
+  }
+}
+
+interface MemberListProps {
+  readonly visit: PageContext
+  readonly read: Read
+  readonly action: string
+}
+
+function MemberList({ visit: { person }, read, action }: MemberListProps) {
+  const { members, total, offset, isOwner } = read
+  return (
+    <>
+      <p class="why">{plural(total, 'member')}</p>
+      <ul class="rows">
+        {members.map((member) => (
+          <li>
+            <div>
+              <strong>{member.name}</strong>
+              <small>
+                {member.email} · since <When time={member.created_at} as="day" />
+              </small>
+            </div>
+            {isOwner ? <RoleForm member={member} action={action} /> : <span>{member.role}</span>}
+            {(isOwner || member.email === person?.email) && (
+              <Removal member={member} action={action} isMe={member.email === person?.email} />
+            )}
+          </li>
+        ))}
+      </ul>
+      {offset + members.length < total && (
+        <p>
+          <a class="btn" href={`${action}?page=${offset / pageMembers + 2}`}>
+            Show more members
+          </a>
+        </p>
+      )}
+    </>
+  )
+}
+
+interface AdditionProps {
+  readonly form: URLSearchParams
+  readonly action: string
+  /** True if this form was sent and refused. */
+  readonly isAgain: boolean
+  readonly trouble: Trouble | undefined
+}
+
+/** The form that adds a user to the organisation. */
+function Addition({ form, action, isAgain, trouble }: AdditionProps) {
+  return (
+    <section>
+      <h2>Add a member</h2>
+      <form method="post" action={action} class="fields">
+        <input type="hidden" name="act" value="put" />
+        <input type="hidden" name="adding" value="1" />
+        <Field
+          label="E-mail"
+          hint="of a user who has signed up here"
+          name="email"
+          trouble={isAgain ? trouble : undefined}
+        >
+          {(tied) => (
+            <input
+              {...tied}
+              type="email"
+              required
+              autocomplete="off"
+              maxLength={mostEmail}
+              value={isAgain ? field(form, 'email') : ''}
+            />
+          )}
+        </Field>
+        <Field label="Role" name="role">
+          {(tied) => (
+            <select {...tied}>
+              <RoleOptions chosen={isAgain ? form.get('role') : 'editor'} />
+            </select>
+          )}
+        </Field>
+        <button class="btn go" type="submit">
+          Add member
+        </button>
+      </form>
+    </section>
+  )
 }
 
 /** Returns the page number in the query, from 0. */

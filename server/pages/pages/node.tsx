@@ -19,8 +19,8 @@ import { mayEdit, mayWrite } from '../parts/rights.ts'
 import { readTree, TreeSide } from '../parts/tree.tsx'
 import { resolver } from '../text/links.ts'
 import { type ShownText, showText } from '../text/texts.ts'
-import { type Embed, findEmbeds, showEmbeds } from './embedding.ts'
-import { readVersion, type Version } from './version.ts'
+import { findEmbeds, showEmbeds } from './embedding.ts'
+import { readVersion } from './version.ts'
 
 type Node = AnswerOf<'getNode'>
 type Org = AnswerOf<'getOrg'>
@@ -35,7 +35,43 @@ const mostTags = 6
 const mostChildren = 100
 
 export async function showNode(visit: PageContext): Promise<PageResult> {
-  const { api, urls, query } = visit
+  const read = await readNode(visit)
+  const { node, org, revision, tree } = read
+  const { text_content: _, ...rest } = node
+  let shown = notShown
+  return {
+    kind: 'page',
+    head: headOf(visit, read),
+    place: { org, node: node.id, ...(tree.path[0] && { crumb: tree.path[0].title }), hasSide: true },
+    facts: { ...read, node: rest },
+    prepare: async () => {
+      shown = await shownOf(visit, read)
+    },
+    body: () => (
+      <div class="cols">
+        <TreeSide tree={tree} urls={visit.urls} org={org.id} />
+        <main id="main" data-cards>
+          <Article visit={visit} read={read} html={shown.html} />
+        </main>
+        <Rail
+          visit={visit}
+          node={node}
+          neighbours={neighboursOf(node.id, node.connections)}
+          headings={shown.headings}
+          files={read.version.files}
+          revision={revision}
+          textPath={read.version.textPath}
+        />
+      </div>
+    ),
+  }
+}
+
+/** All that the page shows, before its text is rendered. */
+type Read = Awaited<ReturnType<typeof readNode>>
+
+async function readNode(visit: PageContext) {
+  const { api, query } = visit
   const path = { org_id: param(visit, 'org'), node_id: param(visit, 'node') }
   const node = await api.getNode({ path })
   const revision = query.get('at') || 'main'
@@ -49,66 +85,51 @@ export async function showNode(visit: PageContext): Promise<PageResult> {
     readTree(visit, org, node),
     revision === 'main' ? readBacklinks(api, path) : undefined,
   ])
-  const { text_content: _, ...rest } = node
   const restorable = await restorableAt(api, { path, org, node }, revision, history.history[0]?.id)
   const embeds = await findEmbeds(api, path, version.links)
-  const facts = { rest, org, version, history, proposals, tree, revision, restorable, embeds, backlinks }
-  const canonical = urls.absolute(urls.node(org.id, node.id, node.title))
-  let shown = notShown
-  return {
-    kind: 'page',
-    head: headOf(visit, { node, org, canonical, revision, version }),
-    place: { org, node: node.id, ...(tree.path[0] && { crumb: tree.path[0].title }), hasSide: true },
-    facts,
-    prepare: async () => {
-      shown = await shownOf(visit, { org, node, revision, version, embeds })
-    },
-    body: () => {
-      const neighbours = neighboursOf(node.id, node.connections)
-      return (
-        <div class="cols">
-          <TreeSide tree={tree} urls={urls} org={org.id} />
-          <main id="main" data-cards>
-            <article class="page">
-              <Above visit={visit} org={org} path={tree.path} />
-              <h1 data-recent={revision === 'main' ? node.id : undefined}>{version.title}</h1>
-              {description(node) && <p class="lede">{description(node)}</p>}
-              <Meta
-                visit={visit}
-                may={{ edit: mayEdit(org.role, node.head), write: mayWrite(org.role) }}
-                node={node}
-                revision={revision}
-                commits={history.total}
-                latest={history.history[0]}
-                time={revision === 'main' ? node.updated_at : history.history[0]?.created_at}
-                proposals={proposals}
-                menu={<PageMenu {...{ visit, node, revision }} role={org.role} textPath={version.textPath} />}
-              />
-              {revision !== 'main' && <AsItWas visit={visit} node={node} revision={revision} restorable={restorable} />}
-              <Prose urls={urls} html={shown.html} />
-              {version.wholeText !== undefined && (
-                <p class="why">
-                  This text is too long to show in full:{' '}
-                  <a href={urls.raw(org.id, node.id, revision, version.wholeText)}>read the whole text</a>
-                </p>
-              )}
-              <Below visit={visit} node={node} isEmpty={version.text.trim() === ''} />
-              <BacklinkSection urls={urls} org={org.id} node={node.id} backlinks={backlinks} />
-            </article>
-          </main>
-          <Rail
-            visit={visit}
-            node={node}
-            neighbours={neighbours}
-            headings={shown.headings}
-            files={version.files}
-            revision={revision}
-            textPath={version.textPath}
-          />
-        </div>
-      )
-    },
-  }
+  return { node, org, revision, version, history, proposals, tree, backlinks, restorable, embeds }
+}
+
+interface ArticleProps {
+  readonly visit: PageContext
+  readonly read: Read
+  /** The rendered text. */
+  readonly html: string
+}
+
+function Article({ visit, read, html }: ArticleProps) {
+  const { urls } = visit
+  const { node, org, revision, version, history, tree, restorable } = read
+  const isMain = revision === 'main'
+  const latest = history.history[0]
+  return (
+    <article class="page">
+      <Above visit={visit} org={org} path={tree.path} />
+      <h1 data-recent={isMain ? node.id : undefined}>{version.title}</h1>
+      {description(node) && <p class="lede">{description(node)}</p>}
+      <Meta
+        visit={visit}
+        may={{ edit: mayEdit(org.role, node.head), write: mayWrite(org.role) }}
+        node={node}
+        revision={revision}
+        commits={history.total}
+        latest={latest}
+        time={isMain ? node.updated_at : latest?.created_at}
+        proposals={read.proposals}
+        menu={<PageMenu {...{ visit, node, revision }} role={org.role} textPath={version.textPath} />}
+      />
+      {!isMain && <AsItWas visit={visit} node={node} revision={revision} restorable={restorable} />}
+      <Prose urls={urls} html={html} />
+      {version.wholeText !== undefined && (
+        <p class="why">
+          This text is too long to show in full:{' '}
+          <a href={urls.raw(org.id, node.id, revision, version.wholeText)}>read the whole text</a>
+        </p>
+      )}
+      <Below visit={visit} node={node} isEmpty={version.text.trim() === ''} />
+      <BacklinkSection urls={urls} org={org.id} node={node.id} backlinks={read.backlinks} />
+    </article>
+  )
 }
 
 /** Returns the commit that is shown, if the visitor may restore it on main. */
@@ -137,20 +158,9 @@ async function countProposals(api: Api, path: NodePath): Promise<Proposals> {
   return { open: open ?? 0, all: all ?? 0 }
 }
 
-interface Versioned {
-  readonly org: Org
-  readonly node: Node
-  readonly revision: string
-  readonly version: Version
-  readonly embeds: readonly Embed[]
-}
-
 const notShown: ShownText = { html: '', headings: [], summary: '' }
 
-async function shownOf(
-  { api, urls }: PageContext,
-  { org, node, revision, version, embeds }: Versioned,
-): Promise<ShownText> {
+async function shownOf({ api, urls }: PageContext, { org, node, revision, version, embeds }: Read): Promise<ShownText> {
   const { text, links, title } = version
   const cards = await showEmbeds({ api, urls, org: org.id }, embeds)
   const place = { org: org.id, node: node.id, revision, isEditable: revision === 'main' && mayWrite(org.role) }
@@ -165,15 +175,8 @@ function description({ properties }: Node): string | undefined {
   return typeof said === 'string' && said.trim() !== '' ? said : undefined
 }
 
-interface HeadOf {
-  readonly node: Node
-  readonly org: Org
-  readonly canonical: string
-  readonly revision: string
-  readonly version: Version
-}
-
-function headOf({ urls }: PageContext, { node, org, canonical, revision, version }: HeadOf): Page['head'] {
+function headOf({ urls }: PageContext, { node, org, revision, version }: Read): Page['head'] {
+  const canonical = urls.absolute(urls.node(org.id, node.id, node.title))
   const { text, textPath } = version
   const title = `${node.title} · ${org.name}`
   const said = description(node) ?? beginning(text)

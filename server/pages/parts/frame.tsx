@@ -98,102 +98,130 @@ function asData(data: object): string {
   return JSON.stringify(data).replaceAll('<', '\\u003c')
 }
 
-function Bar({ visit: { urls, person, here, query }, head, place }: Omit<FrameProps, 'children'>) {
-  const { org, node, crumb, hasSide = false } = place
+type BarProps = Omit<FrameProps, 'children'>
+
+function Bar({ visit, head, place }: BarProps) {
+  const { urls, person, query } = visit
+  const { org } = place
   return (
     <header class="top">
-      <nav class="crumbs" aria-label="Breadcrumb">
-        {hasSide && (
-          <a class="icon only-m" href="#side" aria-label="Contents">
-            <Icon name="menu" size={18} />
-          </a>
-        )}
-        <a class="logo" href={urls.home()} aria-label="Grove" data-key={org ? undefined : 'h'} data-key-name="Home">
-          <Icon name="leaf" size={19} />
-          {!org && <span>Grove</span>}
-        </a>
-        {org && (
-          <a class="logo name" href={urls.org(org.id)}>
-            {org.name}
-          </a>
-        )}
-        {crumb && (
-          <span class="sep wide-only" aria-hidden="true">
-            /
-          </span>
-        )}
-        {crumb && <span class="wide-only crumb">{crumb}</span>}
-      </nav>
+      <Crumbs urls={urls} place={place} />
       {org ? (
         <Search urls={urls} org={org} words={query.get('q') ?? ''} />
       ) : (
         <SwitchField isShown={person !== undefined} />
       )}
-      <div class="tools">
-        {!org && person && (
-          <button class="icon only-m with-script" type="button" aria-label="Go to a page" data-switch>
-            <Icon name="search" size={18} />
-          </button>
-        )}
-        {org && (
-          <a class="icon only-m" href={urls.find(org.id)} aria-label="Search">
-            <Icon name="search" size={18} />
-          </a>
-        )}
-        {org && (
-          <a
-            class="icon"
-            href={urls.graph(org.id, node === undefined ? {} : { focus: node })}
-            aria-label="Graph"
-            title="Graph (g)"
-            data-key="g"
-          >
-            <Icon name="graph" size={18} />
-          </a>
-        )}
-        <button
-          class="icon"
-          type="button"
-          aria-label="Switch between light and dark"
-          title="Switch between light and dark (d)"
-          data-theme-toggle
-        >
-          <Icon name="moon" size={17} />
-        </button>
-        <button
-          class="icon wide-only"
-          type="button"
-          aria-label="Keyboard shortcuts"
-          title="Keyboard shortcuts (?)"
-          data-show-keys
-        >
-          ?
-        </button>
-        {person ? (
-          <details class="menu">
-            <summary class="me" aria-label={`Signed in as ${person.name}`}>
-              {initial(person.name)}
-            </summary>
-            <form method="post" action={urls.signOut()} data-sign-out>
-              <p>{person.name}</p>
-              <a href={urls.home()}>Organisations</a>
-              <a href={urls.newOrg()}>New organisation</a>
-              <a href={urls.me('profile')}>Profile</a>
-              <a href={urls.me('password')}>Password</a>
-              <a href={urls.me('tokens')}>Tokens</a>
-              {person.isAdmin && <a href={urls.admin('accounts')}>Administration</a>}
-              <button class="btn" type="submit">
-                Sign out
-              </button>
-            </form>
-          </details>
-        ) : (
-          <a class="btn quiet" href={urls.signIn(head.noIndex && !org ? undefined : here)}>
-            Sign in
-          </a>
-        )}
-      </div>
+      <Tools visit={visit} head={head} place={place} />
     </header>
+  )
+}
+
+function Crumbs({ urls, place }: { readonly urls: Urls; readonly place: PagePlace }) {
+  const { org, crumb, hasSide = false } = place
+  return (
+    <nav class="crumbs" aria-label="Breadcrumb">
+      {hasSide && (
+        <a class="icon only-m" href="#side" aria-label="Contents">
+          <Icon name="menu" size={18} />
+        </a>
+      )}
+      <a class="logo" href={urls.home()} aria-label="Grove" data-key={org ? undefined : 'h'} data-key-name="Home">
+        <Icon name="leaf" size={19} />
+        {!org && <span>Grove</span>}
+      </a>
+      {org && (
+        <a class="logo name" href={urls.org(org.id)}>
+          {org.name}
+        </a>
+      )}
+      {crumb && (
+        <span class="sep wide-only" aria-hidden="true">
+          /
+        </span>
+      )}
+      {crumb && <span class="wide-only crumb">{crumb}</span>}
+    </nav>
+  )
+}
+
+/** The buttons at the end of the top bar. */
+function Tools({ visit: { urls, person, here }, head, place: { org, node } }: BarProps) {
+  return (
+    <div class="tools">
+      {!org && person && (
+        <button class="icon only-m with-script" type="button" aria-label="Go to a page" data-switch>
+          <Icon name="search" size={18} />
+        </button>
+      )}
+      {org && (
+        <a class="icon only-m" href={urls.find(org.id)} aria-label="Search">
+          <Icon name="search" size={18} />
+        </a>
+      )}
+      {org && (
+        <a
+          class="icon"
+          href={urls.graph(org.id, node === undefined ? {} : { focus: node })}
+          aria-label="Graph"
+          title="Graph (g)"
+          data-key="g"
+        >
+          <Icon name="graph" size={18} />
+        </a>
+      )}
+      <button
+        class="icon"
+        type="button"
+        aria-label="Switch between light and dark"
+        title="Switch between light and dark (d)"
+        data-theme-toggle
+      >
+        <Icon name="moon" size={17} />
+      </button>
+      <button
+        class="icon wide-only"
+        type="button"
+        aria-label="Keyboard shortcuts"
+        title="Keyboard shortcuts (?)"
+        data-show-keys
+      >
+        ?
+      </button>
+      {person ? (
+        <PersonMenu urls={urls} person={person} />
+      ) : (
+        <a class="btn quiet" href={urls.signIn(head.noIndex && !org ? undefined : here)}>
+          Sign in
+        </a>
+      )}
+    </div>
+  )
+}
+
+interface PersonMenuProps {
+  readonly urls: Urls
+  readonly person: NonNullable<PageContext['person']>
+}
+
+function PersonMenu({ urls, person }: PersonMenuProps) {
+  return (
+    <details class="menu">
+      <summary class="me" aria-label={`Signed in as ${person.name}`}>
+        {initial(person.name)}
+      </summary>
+      <form method="post" action={urls.signOut()} data-sign-out>
+        <p>{person.name}</p>
+        <a href={urls.home()}>Organisations</a>
+        <a href={urls.newOrg()}>New organisation</a>
+        <a href={urls.me('profile')}>Profile</a>
+        <a href={urls.me('password')}>Password</a>
+        <a href={urls.me('tokens')}>Tokens</a>
+        {person.isAdmin && <a href={urls.admin('accounts')}>Administration</a>}
+        <button class="btn" type="submit">
+          Sign out
+        </button>
+      </form>
+    </details>
   )
 }
 
