@@ -4,6 +4,7 @@ import { expect } from 'chai'
 import { made } from '../support/cast.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
+import { pageAt, readPage } from '../support/pages.ts'
 import { client, type PersonClient, signUp } from '../support/people.ts'
 
 describe('comparing two versions on pages', () => {
@@ -20,10 +21,10 @@ describe('comparing two versions on pages', () => {
   after(() => grove.close())
 
   const html = { accept: 'text/html' }
-  const pageOf = ({ org, id }: TestNode) => `/o/${org}/n/${id}`
+  const pageOf = ({ org, id }: TestNode) => pageAt(org, id)
   const query = (fields: Readonly<Record<string, string>>) => new URLSearchParams(fields).toString()
   const compare = (node: TestNode, from: string, to: string, who = ann) =>
-    who.get(`${pageOf(node)}/compare?${query({ from, to })}`, html)
+    readPage(who, `${pageOf(node)}/compare?${query({ from, to })}`)
   const textOf = (body: string) => body.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ')
   const noticeOf = (body: string) => textOf(/class="notice">(.*?)<\/p>/s.exec(body)?.[1] ?? '').trim()
   const wrongs = (body: string) => [...body.matchAll(/class="wrong"[^>]*>([^<]*)</g)].map(([, says]) => says)
@@ -60,7 +61,7 @@ describe('comparing two versions on pages', () => {
 
   it('begins in the history: two columns, the first and the last version chosen, sent by a form', async () => {
     const { node, first, second, third } = await aHistory()
-    const { body } = await ann.get(`${pageOf(node)}/history`, html)
+    const { body } = await readPage(ann, `${pageOf(node)}/history`)
     const form = /<form class="picking" action="([^"]*)"/.exec(body)
     expect(form?.[1]).to.equal(`${pageOf(node)}/compare`)
     const radios = [...body.matchAll(/<input type="radio" name="(\w+)" value="(\w+)"([^>]*)>/g)]
@@ -80,7 +81,7 @@ describe('comparing two versions on pages', () => {
 
   it('is not offered in a history of one version', async () => {
     const node = await newNode(grove, ann, { text_content: 'Once.\n' })
-    const { body } = await ann.get(`${pageOf(node)}/history`, html)
+    const { body } = await readPage(ann, `${pageOf(node)}/history`)
     expect(body).to.not.include('type="radio"').and.not.include('class="picking"')
   })
 
@@ -175,16 +176,16 @@ describe('comparing two versions on pages', () => {
 
   it('asks for both names if it has none, and takes the current version for the second', async () => {
     const { node, first } = await aHistory()
-    const empty = await ann.get(`${pageOf(node)}/compare`, html)
+    const empty = await readPage(ann, `${pageOf(node)}/compare`)
     expect([empty.status, valuesOf(empty.body), wrongs(empty.body)]).to.deep.equal([200, { from: '', to: '' }, []])
-    const half = await ann.get(`${pageOf(node)}/compare?from=${first}`, html)
+    const half = await readPage(ann, `${pageOf(node)}/compare?from=${first}`)
     expect(valuesOf(half.body)).to.deep.equal({ from: first, to: 'main' })
   })
 
   it('is linked where an old version is read', async () => {
     const { node, first, third } = await aHistory()
     const link = `${pageOf(node)}/compare?${query({ from: first, to: 'main' })}`
-    const linksOn = async (path: string) => hrefs((await ann.get(path, html)).body, /\/compare/)
+    const linksOn = async (path: string) => hrefs((await readPage(ann, path)).body, /\/compare/)
     expect(await linksOn(`${pageOf(node)}/commits/${first}`)).to.deep.equal([link])
     expect(await linksOn(`${pageOf(node)}?at=${first}`)).to.deep.equal([link])
     expect(await linksOn(`${pageOf(node)}/commits/${third}`)).to.deep.equal([])
@@ -203,7 +204,7 @@ describe('comparing two versions on pages', () => {
   it('is 304 for a browser that has it, until a branch moves', async () => {
     const { node, first } = await aHistory()
     const path = `${pageOf(node)}/compare?${query({ from: first, to: 'main' })}`
-    const { headers } = await ann.get(path, html)
+    const { headers } = await readPage(ann, path)
     const again = () => ann.get(path, { ...html, 'if-none-match': headers.etag ?? '' })
     expect((await again()).status).to.equal(304)
     await node.commit('main', { 'content.md': 'Whales are endless.\n' })

@@ -3,6 +3,7 @@
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
+import { pageAt, readPage } from '../support/pages.ts'
 import { client, type PersonClient, password, signUp } from '../support/people.ts'
 import { sendForm } from './forms.ts'
 
@@ -24,8 +25,7 @@ describe('the page of an export', () => {
   after(() => grove.close())
 
   const open = (path: string, sent: object = { cookie }) =>
-    client(grove).get(path, {
-      accept: 'text/html',
+    readPage(client(grove), path, {
       'sec-fetch-mode': 'navigate',
       'sec-fetch-site': 'same-origin',
       ...sent,
@@ -37,8 +37,8 @@ describe('the page of an export', () => {
 
   it('downloads all pages, or one with its subpages, with the cookie of the browser', async () => {
     for (const [path, name] of [
-      [`/o/${org}/export`, 'atlas'],
-      [`/o/${org}/export?under=${whales}`, 'whales-b'],
+      [`${pageAt(org)}/export`, 'atlas'],
+      [`${pageAt(org)}/export?under=${whales}`, 'whales-b'],
     ]) {
       const { status, body } = await open(path ?? '')
       expect(status).to.equal(200)
@@ -53,25 +53,25 @@ describe('the page of an export', () => {
   })
 
   it('is linked from the settings, and from the menu and the side of a page', async () => {
-    expect(linksIn((await open(`/o/${org}/settings/general`)).body, /^\s*Export\s*$/)).to.deep.equal([
-      `/o/${org}/export`,
+    expect(linksIn((await open(`${pageAt(org)}/settings/general`)).body, /^\s*Export\s*$/)).to.deep.equal([
+      `${pageAt(org)}/export`,
     ])
-    const { body } = await open(`/o/${org}/n/${whales}`)
-    expect(linksIn(body, /All pages/)).to.deep.equal([`/o/${org}/export`])
+    const { body } = await open(pageAt(org, whales))
+    expect(linksIn(body, /All pages/)).to.deep.equal([`${pageAt(org)}/export`])
     expect(linksIn(body, /[Ww]ith subpages/)).to.deep.equal(
-      ['menu', 'side'].map(() => `/o/${org}/export?under=${whales}`),
+      ['menu', 'side'].map(() => `${pageAt(org)}/export?under=${whales}`),
     )
   })
 
   it('is open to anyone if the organisation is published, and hidden if it is not', async () => {
-    expect((await open(`/o/${org}/export`, {})).status).to.equal(401)
+    expect((await open(`${pageAt(org)}/export`, {})).status).to.equal(401)
     const bob = await signUp(grove, 'Bob')
     const signedIn = await sendForm(grove, '/sign-in', { email: bob.user.email, password })
     const his = { cookie: signedIn.headers['set-cookie']?.split(';')[0] ?? '' }
-    expect((await open(`/o/${org}/export`, his)).status).to.equal(404)
+    expect((await open(`${pageAt(org)}/export`, his)).status).to.equal(404)
     await ann.patch(`/orgs/${org}`, { published: true })
     for (const who of [{}, his]) {
-      const { status, body } = await open(`/o/${org}/export`, who)
+      const { status, body } = await open(`${pageAt(org)}/export`, who)
       expect(status).to.equal(200)
       expect(body).to.include(`/orgs/${org}/clone-urls | xargs`).and.not.include('import the folder')
     }
@@ -80,10 +80,10 @@ describe('the page of an export', () => {
 
   it('says so if there is nothing to export, and is missing for an unknown page', async () => {
     const empty = (await made(ann.post('/orgs', { name: 'Empty' }))).id
-    expect((await open(`/o/${empty}/export`)).body)
+    expect((await open(`${pageAt(empty)}/export`)).body)
       .to.include('no pages to export')
       .and.not.include('Download')
     for (const under of [empty, 'x', '', '../x'])
-      expect((await open(`/o/${org}/export?under=${under}`)).status, under).to.equal(404)
+      expect((await open(`${pageAt(org)}/export?under=${under}`)).status, under).to.equal(404)
   })
 })

@@ -91,7 +91,7 @@ describe('the search page', () => {
     const { titles, html } = await find({})
     expect(titles).to.have.length(10)
     expect(html)
-      .to.match(/href="[^"]*\/find\?tag=Mammal"/)
+      .to.match(/href="[^"]*\/tags\?tag=Mammal"/)
       .and.to.match(/<input id="q"[^>]* autofocus/)
     expect((await find({ q: 'krill' })).html).to.not.match(/ autofocus/)
   })

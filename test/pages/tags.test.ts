@@ -3,6 +3,7 @@
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
+import { pageAt, readPage } from '../support/pages.ts'
 import { client, type PersonClient, signUp } from '../support/people.ts'
 
 describe('the pages of tags', () => {
@@ -27,7 +28,7 @@ describe('the pages of tags', () => {
       .trim()
   const all = (html: string, pattern: RegExp) => [...html.matchAll(pattern)].map(([, found = '']) => textOf(found))
   async function see(query: Record<string, string> = {}, who: Pick<PersonClient, 'get'> = ann) {
-    const { status, body } = await who.get(`/o/${org}/tags?${new URLSearchParams(query)}`, { accept: 'text/html' })
+    const { status, body } = await readPage(who, `${pageAt(org)}/tags?${new URLSearchParams(query)}`)
     expect(status).to.equal(200)
     const html = /<main[\s\S]*<\/main>/.exec(body)?.[0] ?? ''
     return {
@@ -56,7 +57,7 @@ describe('the pages of tags', () => {
       'math/algebra/groups 1',
       'sea 1',
     ])
-    expect(html).to.contain(`href="/o/${org}/tags?tag=math%2Falgebra"`)
+    expect(html).to.contain(`href="${pageAt(org)}/tags?tag=math%2Falgebra"`)
   })
 
   it('filter tags by a part, and say if none has it', async () => {
@@ -116,11 +117,11 @@ describe('the pages of tags', () => {
 
   it('are where the tags of a page and the tabs lead, and open to anyone if the organisation is published', async () => {
     const [{ id }] = (await add([{ title: 'Whales', tags: ['big sea'] }])).nodes
-    const { body } = await ann.get(`/o/${org}/n/${id}`, { accept: 'text/html' })
-    expect(body).to.contain(`<a class="tag" href="/o/${org}/tags?tag=big%20sea">`)
-    expect((await ann.get(`/o/${org}`, { accept: 'text/html' })).body).to.contain(`href="/o/${org}/tags"`)
+    const { body } = await readPage(ann, pageAt(org, id))
+    expect(body).to.contain(`<a class="tag" href="${pageAt(org)}/tags?tag=big%20sea">`)
+    expect((await readPage(ann, pageAt(org))).body).to.contain(`href="${pageAt(org)}/tags"`)
     const anyone = client(grove)
-    expect((await anyone.get(`/o/${org}/tags`, { accept: 'text/html' })).status).to.not.equal(200)
+    expect((await readPage(anyone, `${pageAt(org)}/tags`)).status).to.not.equal(200)
     await made(ann.patch(`/orgs/${org}`, { published: true }))
     expect((await see({ tag: 'big sea' }, anyone)).titles).to.deep.equal(['Whales'])
   })
