@@ -3,6 +3,7 @@
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
 import { made } from '../support/cast.ts'
+import { pageAt } from '../support/pages.ts'
 import { type PersonClient, signUp } from '../support/people.ts'
 import { until } from '../support/until.ts'
 import { ann, expectSound, grove, newVisitor, reached, signIn, useScene, type Visitor } from './scene.ts'
@@ -42,7 +43,7 @@ describe('the quick switcher', () => {
 
   it('opens in every field but the text of the editor, closes, and gives the focus back', async () => {
     const { page, open, faults } = visitor
-    await open(`/o/${atlas}/n/${krill}`)
+    await open(pageAt(atlas, krill))
     await page.getByRole('combobox', { name: 'Search Atlas' }).or(page.getByRole('searchbox')).first().focus()
     const input = await openSwitcher(page)
     expect(await input.evaluate((element) => element === document.activeElement)).to.equal(true)
@@ -52,7 +53,7 @@ describe('the quick switcher', () => {
     await openSwitcher(page)
     await page.keyboard.press('Control+k')
     await dialog(page).waitFor({ state: 'detached' })
-    await open(`/o/${atlas}/n/${krill}/edit`)
+    await open(`${pageAt(atlas, krill)}/edit`)
     await page.locator('.cm-content').click()
     await page.keyboard.press('Control+a')
     await page.keyboard.press('Control+k')
@@ -63,7 +64,7 @@ describe('the quick switcher', () => {
 
   it('offers what applies here, and acts', async () => {
     const { page, open } = visitor
-    await open(`/o/${atlas}/n/${krill}`)
+    await open(pageAt(atlas, krill))
     const input = await openSwitcher(page)
     await options(page, 'Actions').filter({ hasText: 'New page' }).waitFor()
     const offered = await labels(page, 'Actions')
@@ -125,7 +126,7 @@ describe('the quick switcher', () => {
     await open(`/o/${atlas}`)
     await (await openSwitcher(page)).fill('bay')
     await options(page, 'Organisations').filter({ hasText: 'Bays' }).click()
-    await page.waitForURL(new RegExp(`/o/${bays}$`))
+    await page.waitForURL(new RegExp(`${pageAt({ id: bays, name: 'Bays' })}$`))
     await (await openSwitcher(page)).fill('tidal & "calm"')
     await options(page, 'Actions').filter({ hasText: 'Search Bays for' }).waitFor()
     await page.keyboard.press('Enter')
@@ -208,8 +209,8 @@ describe('the quick switcher', () => {
     const { page, open } = reader
     const ids: string[] = []
     for (let n = 1; n <= 22; n++) ids.push(await add(ben.org, `Page ${n}`, ben))
-    for (const id of ids) await open(`/o/${ben.org}/n/${id}`)
-    await open(`/o/${ben.org}/n/${ids[20]}`)
+    for (const id of ids) await open(pageAt(ben.org, id))
+    await open(pageAt(ben.org, ids[20]))
     const stored = () => page.evaluate(() => JSON.parse(localStorage.recents ?? 'null'))
     await until(async () => (await stored()).pages[0].title === 'Page 21')
     const titles = (await stored()).pages.map(({ title }: { title: string }) => title)
@@ -261,7 +262,7 @@ describe('the quick switcher', () => {
   it('searches a published organisation for anonymous visitors, and asks nothing that needs a session', async () => {
     const guest = await newVisitor({ colorScheme: 'dark' })
     const { page, open, faults } = guest
-    await open(`/o/${atlas}/n/${krill}`)
+    await open(pageAt(atlas, krill))
     const input = await openSwitcher(page)
     await input.fill('whale')
     await options(page, 'Pages').filter({ hasText: 'Whale songs' }).waitFor()
