@@ -72,7 +72,7 @@ export interface Pair {
 /** The buttons that choose a commit as one of two versions. */
 export function PickVersion({ id, title, first }: PickProps) {
   return (
-    <span class="pick">
+    <span class="version-choice">
       {(['from', 'to'] as const).map((side) => (
         <label>
           <input
@@ -91,7 +91,7 @@ export function PickVersion({ id, title, first }: PickProps) {
 /** The headings of the two columns. */
 export function PickHead() {
   return (
-    <span class="pick" aria-hidden="true">
+    <span class="version-choice" aria-hidden="true">
       <span>From</span>
       <span>To</span>
     </span>
