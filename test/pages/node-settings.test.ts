@@ -279,7 +279,7 @@ describe('the settings of a page', () => {
       const { connections } = await read(node)
       expect(connections).to.have.length(2)
       const { body } = await pages.show(settingsOf(node))
-      expect(textOf(body)).to.include('feeds on · mostly "small" ones').and.include('links to · the text has this link')
+      expect(textOf(body)).to.include('feeds on · mostly "small" ones').and.include('links to · in the text')
       const link = connections.find(({ type }: { type: string }) => type === 'feeds_on').id
       expectSaved(await act(node, 'remove-link', { link }), node, 'links')
       expect((await read(node)).connections).to.have.length(1)

@@ -144,7 +144,8 @@ describe('the client of a worker thread', () => {
   it('ends a thread that does not answer in time', async () => {
     const client = open({ timeoutMs: 200 })
     const error = await errorOf(client.ask('hold', 'a'))
-    expect(error.message).to.equal('The test thread ended with code 1')
+    // A thread that is ended while it starts has code 0.
+    expect(error.message).to.match(/^The test thread ended with code [01]$/)
     expect(ends).to.deep.equal(['The test thread ended'])
   })
 

@@ -152,6 +152,7 @@ function orgActions(orgs: readonly Searched[]): Destination[] {
   const mayWrite = role !== undefined && role !== 'reader' && role !== 'contributor'
   const places = [
     ...(mayWrite ? [['New page', 'new']] : []),
+    ...(mayWrite ? [['Import a folder', 'import']] : []),
     [`Recent changes in ${name}`, 'changes'],
     ...(role === undefined ? [] : [[`Proposals in ${name}`, 'proposals']]),
     ...(role === undefined ? [] : [[`Members of ${name}`, 'members']]),

@@ -95,6 +95,11 @@ function Ended({ run, org, urls }: Shown) {
       )}
       {state === 'done' && report === undefined && <p class="notice">The report of this import is gone.</p>}
       {report && <ReportOf report={report} run={run} urls={urls} />}
+      {run.dry_run && state === 'done' && (
+        <p class="why">
+          The service keeps no files of a preview. To import them, choose the same folder or .zip again.
+        </p>
+      )}
       <p class="import-acts">
         <a class="btn go" href={urls.org(org.id)}>
           View {org.name}
@@ -141,7 +146,11 @@ function ReportOf({ report, run, urls }: { report: Report; run: Import; urls: Ur
       <LinksToNothing unresolved={unresolved} total={counts.unresolved} run={run} urls={urls} />
       <Listed
         title="Edited in Grove since the last import"
-        why="The file replaced the edit, which stays in the page's history."
+        why={
+          run.dry_run
+            ? 'The file would replace the edit, which would stay in the history of its page.'
+            : "The file replaced the edit, which stays in the page's history."
+        }
         total={counts.overwritten}
         isWarning
       >

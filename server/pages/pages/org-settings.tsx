@@ -6,7 +6,7 @@ import { type Page, type PageContext, type PageResult, param } from '../page-con
 import { ApiId } from '../parts/api-id.tsx'
 import { Field, field, submitForm, Tabs, type Trouble, TroubleOf } from '../parts/forms.tsx'
 import { countOpen, OrgTabs } from '../parts/org-tabs.tsx'
-import { mayDelete } from '../parts/rights.ts'
+import { mayDelete, mayWrite } from '../parts/rights.ts'
 import type { Urls } from '../urls.ts'
 
 type Org = AnswerOf<'getOrg'>
@@ -165,7 +165,7 @@ async function generalPage(visit: PageContext, trouble?: Trouble): Promise<Page>
               <Publishing org={org} urls={urls} action={action} />
               <Rules org={org} action={action} />
               <ApiId id={org.id} of="organisation" />
-              <ExportLink org={org} urls={urls} />
+              <FolderLinks org={org} urls={urls} />
               <TrashLink org={org} urls={urls} />
               <Deletion org={org} action={action} trouble={trouble} />
             </>
@@ -173,7 +173,7 @@ async function generalPage(visit: PageContext, trouble?: Trouble): Promise<Page>
             <>
               <p>Only owners can change these settings. Your role: {org.role}.</p>
               <ApiId id={org.id} of="organisation" />
-              <ExportLink org={org} urls={urls} />
+              <FolderLinks org={org} urls={urls} />
               {mayDelete(org.role) && <TrashLink org={org} urls={urls} />}
             </>
           )}
@@ -244,12 +244,17 @@ function Rules({ org, action }: { readonly org: Org; readonly action: string }) 
   )
 }
 
-function ExportLink({ org, urls }: { readonly org: Org; readonly urls: Urls }) {
+function FolderLinks({ org, urls }: { readonly org: Org; readonly urls: Urls }) {
   return (
     <section>
-      <h2>Export</h2>
-      <p>Download all pages as a folder of Markdown.</p>
-      <p>
+      <h2>Import and export</h2>
+      <p>Download all pages as a folder of Markdown. A folder or .zip of Markdown can be imported at any time.</p>
+      <p class="import-acts">
+        {mayWrite(org.role) && (
+          <a class="btn" href={urls.import(org.id)}>
+            Import
+          </a>
+        )}
         <a class="btn" href={urls.export(org.id)}>
           Export
         </a>

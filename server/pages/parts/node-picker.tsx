@@ -71,7 +71,13 @@ export function NodeChoices({ found, name, legend, chosen, notes }: ChoiceProps)
       <input type="hidden" name={`${name}_words`} value={found.words} />
       {found.nodes.map(({ node_id, title }) => (
         <label class="check">
-          <input type="radio" name={name} value={node_id} required checked={node_id === chosen} />
+          <input
+            type="radio"
+            name={name}
+            value={node_id}
+            required
+            checked={node_id === chosen || found.nodes.length === 1}
+          />
           <span>
             {title} {notes?.has(node_id) && <small>{notes.get(node_id)}</small>}
           </span>

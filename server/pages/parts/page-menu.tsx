@@ -34,6 +34,7 @@ export function PageMenu({ visit: { urls }, node, role, revision, textPath }: Me
       <div class="menu-items">
         {isMain && mayEdit(role, head) && head !== undefined && (
           <div>
+            <a href={urls.edit(org_id, id)}>Rename</a>
             {section('move')}
             {section('tags')}
             {section('properties')}

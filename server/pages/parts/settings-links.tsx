@@ -83,8 +83,7 @@ function Outgoing({ settings, links, from }: OutgoingProps) {
             <a href={visit.urls.node(at.org.id, target, target_title)}>{target_title || 'A deleted page'}</a>
             <small>
               {asWords(type, label)}
-              {isOfText(type) &&
-                (links.linked.includes(target) ? ' · the text has this link' : ' · the text no longer has this link')}
+              {isOfText(type) && (links.linked.includes(target) ? ' · in the text' : ' · not in the text')}
             </small>
           </div>
           <SettingsForm settings={settings} name="links" class="plain">
