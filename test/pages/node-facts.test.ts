@@ -76,6 +76,35 @@ describe('a page says what holds', () => {
     expect(textOf(await page(`${pageAt(org, id)}/history`))).to.match(/2 commits(?! on)/)
   })
 
+  it('of a missing text: those who may write one get a link to the editor', async () => {
+    const cy = await signUp(grove, 'Cy')
+    await made(ann.put(`/orgs/${org}/members/${cy.user.email}`, { role: 'reader' }))
+    const empty = await add({ title: 'Empty' })
+    const folder = await add({ title: 'Folder' })
+    await add({ title: 'In it', parents: [folder.id] })
+    const full = await add({ title: 'Full', text_content: 'Words.\n' })
+    const seen = async (who: Pick<PersonClient, 'get'>, id: string, query = '') => {
+      const { body } = await readPage(who, `${pageAt(org, id)}${query}`)
+      const note = /<p class="why">This page has no text yet\.[\s\S]*?<\/p>/.exec(body)?.[0]
+      return note && { note: textOf(note).trim(), to: /href="([^"]*)"/.exec(note)?.[1] }
+    }
+    const offer = (id: string) => ({
+      note: 'This page has no text yet. Write something',
+      to: `${pageAt(org, id)}/edit`,
+    })
+    const only = { note: 'This page has no text yet.', to: undefined }
+    for (const who of [ann, ben])
+      expect([await seen(who, empty.id), await seen(who, folder.id), await seen(who, full.id)]).to.deep.equal([
+        offer(empty.id),
+        offer(folder.id),
+        undefined,
+      ])
+    for (const who of [cy, client(grove)])
+      expect([await seen(who, empty.id), await seen(who, folder.id)]).to.deep.equal([only, undefined])
+    expect(await seen(ann, empty.id, `?at=${empty.head}`)).to.deep.equal(only)
+    expect((await page(`${pageAt(org, empty.id)}/edit`)).match(/<h1[^>]*>/g)).to.have.length(1)
+  })
+
   it('of proposals, also when none is open', async () => {
     const { id } = await add({ title: 'Seals', text_content: 'Seals.\n' })
     const proposals = async () => (await page(pageAt(org, id))).match(/href="([^"]*\/proposals[^"]*)"/)?.[1]

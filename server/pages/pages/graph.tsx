@@ -137,7 +137,7 @@ function Highlighter({ urls, facts: { org, under, words } }: PartProps) {
   )
 }
 
-/** The pages that were found, the children of the page at the centre, and the areas. */
+/** The pages found, the children of the page at the centre, and the areas. */
 function Listed({ urls, facts: { org, total, under, areas, found } }: PartProps) {
   return (
     <div class="fold">

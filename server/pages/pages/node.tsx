@@ -126,7 +126,10 @@ function Article({ visit, read, html }: ArticleProps) {
           <a href={urls.raw(org.id, node.id, revision, version.wholeText)}>read the whole text</a>
         </p>
       )}
-      <Below visit={visit} node={node} isEmpty={version.text.trim() === ''} />
+      {version.text.trim() === '' && (
+        <Empty visit={visit} node={node} mayWriteIt={isMain && mayEdit(org.role, node.head)} />
+      )}
+      <Below visit={visit} node={node} />
       <BacklinkSection urls={urls} org={org.id} node={node.id} backlinks={read.backlinks} />
     </article>
   )
@@ -322,9 +325,26 @@ function AsItWas({ visit: { urls }, node, revision, restorable }: AsItWasProps) 
   )
 }
 
-/** Shows the children below the text, or a note if the node is empty. */
-function Below({ visit: { urls }, node, isEmpty }: { visit: PageContext; node: Node; isEmpty: boolean }) {
-  if (node.children.length === 0) return isEmpty ? <p class="why">This page has no text yet.</p> : null
+interface EmptyProps {
+  readonly visit: PageContext
+  readonly node: Node
+  /** True if the visitor may write or propose a text. */
+  readonly mayWriteIt: boolean
+}
+
+/** Says that the page has no text. If it only groups subpages, readers need no such note. */
+function Empty({ visit: { urls }, node, mayWriteIt }: EmptyProps) {
+  if (!mayWriteIt) return node.children.length === 0 ? <p class="why">This page has no text yet.</p> : null
+  return (
+    <p class="why">
+      This page has no text yet. <a href={urls.edit(node.org_id, node.id)}>Write something</a>
+    </p>
+  )
+}
+
+/** Shows the children below the text. */
+function Below({ visit: { urls }, node }: { visit: PageContext; node: Node }) {
+  if (node.children.length === 0) return null
   return (
     <section class="below">
       <h2>Subpages</h2>
