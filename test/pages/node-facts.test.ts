@@ -62,10 +62,10 @@ describe('a page says what holds', () => {
           /class="meta">([\s\S]*?)<h|class="meta">([\s\S]*?)class="prose"/,
         )?.[0] ?? '',
       )
-    expect(await meta()).to.match(/by Ann 2 commits/)
-    expect(await meta('?at=better')).to.match(/by Ben 3 commits/)
+    expect(await meta()).to.match(/Ann edited this on \d{1,2} [A-Z][a-z]+ \d{4} 2 commits/)
+    expect(await meta('?at=better')).to.match(/Ben edited this on [\w ]+ 3 commits/)
     expect(await meta(`?at=${head}`))
-      .to.match(/by Ann/)
+      .to.match(/Ann edited this/)
       .and.not.match(/commits/)
     const shown = await page(`${pageAt(org, id)}?at=better`)
     expect(shown)

@@ -73,29 +73,31 @@ describe('times on pages', () => {
     const time = visitor.page.locator('.meta time').first()
     const { body } = await ann.get(node.at)
     const [day, clock] = [new Date(body.updated_at).toUTCString().slice(5, 16), body.updated_at.slice(11, 16)]
-    expect(await time.textContent()).to.equal(day.replace(/^0/, ''))
+    expect(await time.textContent()).to.equal(`on ${day.replace(/^0/, '')}`)
     expect(await time.getAttribute('title')).to.equal(`${day.replace(/^0/, '')}, ${clock} UTC`)
     await visitor.context.close()
   })
 
   it('say how long ago a change was, and the date after a week', async () => {
     const { org, id } = await newNode(grove, ann, { text_content: 'Krill.\n' })
+    const { body } = await ann.get(`/orgs/${org}/nodes/${id}`)
     const visitor = await newVisitor({ timezoneId: 'Asia/Kathmandu' })
     const { page, context } = visitor
     await signIn(visitor)
     const said: string[] = []
-    for (const hours of [0, 3, 24 * 3, 24 * 6, 24 * 8]) {
-      await page.clock.setFixedTime(Date.now() + hours * 3_600_000)
+    const hour = 60
+    for (const minutes of [0, 5, 3 * hour, 24 * 3 * hour, 24 * 6 * hour, 24 * 8 * hour]) {
+      await page.clock.setFixedTime(Date.parse(body.updated_at) + minutes * 60_000)
       await visitor.open(pageAt(org, id))
       await page.locator('time[title*=" at "]').first().waitFor()
-      said.push((await page.locator('.meta time').first().textContent()) ?? '')
+      said.push((await page.locator('.meta').getByRole('link', { name: 'edited this' }).textContent()) ?? '')
     }
-    const { body } = await ann.get(`/orgs/${org}/nodes/${id}`)
     const date = new Intl.DateTimeFormat('en-GB', {
       timeZone: 'Asia/Kathmandu',
       ...({ day: 'numeric', month: 'short', year: 'numeric' } as const),
     }).format(Date.parse(body.updated_at))
-    expect(said).to.deep.equal(['now', '3 hours ago', '3 days ago', '6 days ago', date])
+    const times = ['just now', '5 minutes ago', '3 hours ago', '3 days ago', '6 days ago', `on ${date}`]
+    expect(said).to.deep.equal(times.map((time) => `Ann edited this ${time}`))
     await context.close()
   })
 })

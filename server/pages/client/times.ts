@@ -30,14 +30,14 @@ function showAll(): void {
 
 function textOf(time: Date, as: string | undefined): string {
   if (as === 'clock') return clock.format(time)
-  return (as === 'ago' ? distanceOf(time, new Date()) : undefined) ?? day.format(time)
+  return (as === 'day' ? undefined : distanceOf(time, new Date())) ?? (as === 'on' ? 'on ' : '') + day.format(time)
 }
 
 /** Returns the distance in words; undefined if it is a week or more. */
 function distanceOf(time: Date, now: Date): string | undefined {
   const distance = time.getTime() - now.getTime()
   const size = Math.abs(distance)
-  if (size < minute) return relative.format(0, 'second')
+  if (size < minute) return 'just now'
   if (size < hour) return relative.format(Math.trunc(distance / minute), 'minute')
   if (size < oneDay) return relative.format(Math.trunc(distance / hour), 'hour')
   // Calendar days, so that "yesterday" is the day before. Rounding allows for a change of the clocks.

@@ -259,7 +259,7 @@ function Meta({ visit: { urls }, node, may, revision, commits, latest, time, pro
         <a href={urls.history(org_id, id, revision)} data-key="h" data-key-name="History">
           <Icon name="clock" size={14} />
           <span>
-            Changed <When time={time} /> by {latest.author}
+            {latest.author} edited this <When time={time} as="on" />
           </span>
         </a>
       )}

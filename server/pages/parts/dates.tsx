@@ -8,8 +8,11 @@ const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-dig
 interface WhenProps {
   /** ISO 8601. */
   readonly time: string
-  /** `ago`: with script, how long ago it was, for a week. `day`: always the date. `clock`: the time of day. */
-  readonly as?: 'ago' | 'day' | 'clock'
+  /**
+   * `ago`: with script, how long ago it was, for a week. `on`: the same within a sentence, in which a date is "on 1 May
+   * 2026". `day`: always the date. `clock`: the time of day.
+   */
+  readonly as?: 'ago' | 'on' | 'day' | 'clock'
 }
 
 /** Shows a time. Its title is the exact time. */
@@ -17,7 +20,7 @@ export function When({ time, as = 'ago' }: WhenProps) {
   const atClock = `${clockOf(time)} UTC`
   return (
     <time datetime={time} title={`${dayOf(time)}, ${atClock}`} data-as={as}>
-      {as === 'clock' ? atClock : dayOf(time)}
+      {as === 'clock' ? atClock : `${as === 'on' ? 'on ' : ''}${dayOf(time)}`}
     </time>
   )
 }
