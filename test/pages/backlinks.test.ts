@@ -52,10 +52,41 @@ describe('backlinks on pages', () => {
     await link('By hand', 'No link here.\n')
     const { items } = await see()
     expect(items).to.deep.equal([
-      'By hand: ',
+      'By hand: Linked outside its text',
       'Whales 2: Food: <mark>Krill</mark>.',
       'Whales 10: Whales eat much <mark>small krill</mark> every day.',
     ])
+  })
+
+  it('say what connections outside a text mean, on both pages', async () => {
+    const { id } = await made(ann.post(`/orgs/${org}/nodes`, { title: 'Whales' }))
+    const types = [{ type: 'depends_on' }, { type: 'supports', label: 'a <b>' }, { type: 'links_to' }]
+    for (const one of types) await made(ann.post(`/orgs/${org}/nodes/${id}/connections`, { target: krill, ...one }))
+    for (const path of ['', '/backlinks']) {
+      const { items } = await see(path)
+      expect(items).to.have.length(1)
+      expect(items[0]?.split(': ').slice(0, 2)).to.deep.equal(['Whales', 'Linked outside its text'])
+      expect(new Set(items[0]?.split(': ')[2]?.split('; '))).to.deep.equal(
+        new Set(['depends on', 'supports · a &lt;b>']),
+      )
+    }
+  })
+
+  it('are one link in the column next to the text', async () => {
+    const column = async (at = '') => {
+      const { body } = await readPage(ann, `${pageAt(org, krill)}${at}`)
+      const [rail = ''] = /<aside class="rail[\s\S]*?<\/aside>/.exec(body) ?? []
+      return {
+        leads: rail.includes('<a href="#backlinks">2 backlinks</a>'),
+        titles: [...rail.matchAll(/<span>(Seals|Whales) /g)].map(([, title]) => title),
+      }
+    }
+    await link('Whales', 'They eat [[Krill]].\n')
+    await link('Seals', 'They eat [[Krill]].\n')
+    const { body } = await ann.get(`/orgs/${org}/nodes/${krill}`)
+    expect(await column()).to.deep.equal({ leads: true, titles: [] })
+    expect((await see()).html).to.contain('<h2 id="backlinks">')
+    expect(await column(`?at=${body.head}`)).to.deep.equal({ leads: false, titles: ['Seals', 'Whales'] })
   })
 
   it('are absent without any', async () => {

@@ -26,7 +26,7 @@ export async function showBacklinks(visit: PageContext): Promise<Page | Redirect
     kind: 'page',
     head: { title: `${title} · ${org.name}`, noIndex: true },
     place: { org, node: node.id, crumb: node.title, hasSide: true },
-    facts: { org, node: { id: node.id, title: node.title, slug: node.slug }, found, tree },
+    facts: { org, node: { id: node.id, title: node.title, slug: node.slug }, links: node.connections, found, tree },
     body: () => (
       <div class="cols two">
         <TreeSide tree={tree} urls={urls} org={org.id} />
@@ -35,7 +35,11 @@ export async function showBacklinks(visit: PageContext): Promise<Page | Redirect
             <NodePath visit={visit} at={at} />
             <h1>{title}</h1>
             <p class="why said">{saidOf(found)}</p>
-            <BacklinkList urls={urls} org={org.id} backlinks={found} sentences={most.sentences} />
+            <BacklinkList
+              {...{ urls, backlinks: found, connections: node.connections }}
+              org={org.id}
+              sentences={most.sentences}
+            />
             <Pages base={base} offset={offset} size={most.pages} total={found.total} names={['Previous', 'Next']} />
           </div>
         </main>

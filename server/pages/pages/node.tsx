@@ -58,6 +58,7 @@ export async function showNode(visit: PageContext): Promise<PageResult> {
           node={node}
           neighbours={neighboursOf(node.id, node.connections)}
           headings={shown.headings}
+          backlinks={read.backlinks?.total}
           files={read.version.files}
           revision={revision}
           textPath={read.version.textPath}
@@ -130,7 +131,11 @@ function Article({ visit, read, html }: ArticleProps) {
         <Empty visit={visit} node={node} mayWriteIt={isMain && mayEdit(org.role, node.head)} />
       )}
       <Below visit={visit} node={node} />
-      <BacklinkSection urls={urls} org={org.id} node={node.id} backlinks={read.backlinks} />
+      <BacklinkSection
+        {...{ urls, backlinks: read.backlinks, connections: node.connections }}
+        org={org.id}
+        node={node.id}
+      />
     </article>
   )
 }

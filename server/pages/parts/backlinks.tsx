@@ -5,9 +5,11 @@ import type { AnswerOf } from '../../http/in-process.ts'
 import type { Urls } from '../urls.ts'
 import { plural } from './dates.tsx'
 import { unlessBusy } from './degraded.ts'
+import { isPlain, words } from './neighbours.tsx'
 
 export type Backlinks = AnswerOf<'listBacklinks'>
 type Backlink = Backlinks['backlinks'][number]
+type Connection = AnswerOf<'getNode'>['connections'][number]
 type Sentence = Pick<Backlink['links'][number], 'before' | 'text' | 'target' | 'after'>
 
 /** `pages`: with sentences below a text. `sentences`: of each. `ms`: that the text waits for them. */
@@ -25,22 +27,23 @@ export async function readBacklinks(
   return found && found.total > 0 ? found : undefined
 }
 
-interface SectionProps {
-  readonly urls: Urls
-  readonly org: string
+/** The id of the section's heading. */
+export const backlinksId = 'backlinks'
+
+interface SectionProps extends Pick<ListProps, 'urls' | 'org' | 'connections'> {
   readonly node: string
   readonly backlinks: Backlinks | undefined
 }
 
 /** The section below the text of a page. */
-export function BacklinkSection({ urls, org, node, backlinks }: SectionProps) {
+export function BacklinkSection({ urls, org, node, backlinks, connections }: SectionProps) {
   if (backlinks === undefined) return null
   const { total } = backlinks
   const hasMore = total > backlinks.backlinks.length || backlinks.backlinks.some(({ links }) => links.length > 1)
   return (
-    <section class="below backlinks" aria-labelledby="backlinks">
-      <h2 id="backlinks">Backlinks</h2>
-      <BacklinkList urls={urls} org={org} backlinks={backlinks} sentences={most.sentences} />
+    <section class="below backlinks" aria-labelledby={backlinksId}>
+      <h2 id={backlinksId}>Backlinks</h2>
+      <BacklinkList {...{ urls, org, backlinks, connections }} sentences={most.sentences} />
       {hasMore && (
         <p class="more">
           <a class="btn" href={urls.backlinks(org, node)}>
@@ -56,11 +59,13 @@ interface ListProps {
   readonly urls: Urls
   readonly org: string
   readonly backlinks: Backlinks
+  /** The first connections of the page, which say what a link outside a text means. */
+  readonly connections: readonly Connection[]
   /** Maximum sentences of each page. */
   readonly sentences: number
 }
 
-export function BacklinkList({ urls, org, backlinks: { backlinks, total }, sentences }: ListProps) {
+export function BacklinkList({ urls, org, backlinks: { backlinks, total }, connections, sentences }: ListProps) {
   // The pages of a long list are in the order of ids.
   const isWhole = total <= backlinks.length
   const shown = isWhole ? [...backlinks].sort(byTitle) : backlinks
@@ -74,11 +79,23 @@ export function BacklinkList({ urls, org, backlinks: { backlinks, total }, sente
           {links.slice(0, sentences).map((link) => (
             <SentenceLine sentence={link} />
           ))}
+          {links.length === 0 && !truncated && (
+            <p>{outsideText(connections.filter(({ source }) => source === node_id))}</p>
+          )}
           {truncated && sentences > 1 && <p class="why">Other links of this text are not shown.</p>}
         </li>
       ))}
     </ul>
   )
+}
+
+/** Says what the connections of a page mean whose text has no link. */
+function outsideText(connections: readonly Connection[]): string {
+  const meanings = connections.map(({ type, label }) =>
+    [isPlain(type) ? '' : words(type), label].filter((part) => part !== '').join(' · '),
+  )
+  const said = [...new Set(meanings)].filter((meaning) => meaning !== '').join('; ')
+  return `Linked outside its text${said && `: ${said}`}`
 }
 
 function byTitle(a: Backlink, b: Backlink): number {

@@ -84,11 +84,12 @@ export function NeighbourList({ title, nodes, urls, org }: ListProps) {
 }
 
 /** True for the types of plain links, whose type is not shown. */
-function isPlain(type: string): boolean {
+export function isPlain(type: string): boolean {
   return type === 'links_to' || type === 'related_to'
 }
 
-function words(type: string): string {
+/** Returns a type in words. */
+export function words(type: string): string {
   return type.replaceAll('_', ' ')
 }
 
