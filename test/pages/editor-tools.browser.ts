@@ -107,6 +107,50 @@ describe('the tools of the editor', () => {
     await expectText('word')
   })
 
+  it('end bold, italic and code by the key that began them', async () => {
+    const { page } = visitor
+    const { keyboard } = page
+    for (const [key, mark] of [
+      ['b', '**'],
+      ['i', '*'],
+      ['e', '`'],
+    ] as const) {
+      await begin()
+      await keyboard.type('A ')
+      await keyboard.press(`Control+${key}`)
+      await keyboard.type('whale')
+      await keyboard.press(`Control+${key}`)
+      await keyboard.type(' swims')
+      await expectText(`A ${mark}whale${mark} swims`)
+      for (let count = 0; count < 6; count++) await keyboard.press('ArrowLeft')
+      await keyboard.press(`Control+${key}`)
+      await keyboard.type('s')
+      await expectText(`A ${mark}whales${mark} swims`)
+      for (let count = 0; count < 3; count++) await keyboard.press('ArrowLeft')
+      await keyboard.press(`Control+${key}`)
+      await expectText('A whales swims')
+    }
+  })
+
+  it('end bold after a space, and one of two marks at a time', async () => {
+    const { page } = visitor
+    const { keyboard } = page
+    await begin()
+    await keyboard.press('Control+b')
+    await keyboard.type('big ')
+    await keyboard.press('Control+b')
+    await keyboard.type('whale ')
+    await expectText('**big** whale ')
+    await keyboard.press('Control+b')
+    await keyboard.press('Control+i')
+    await keyboard.type('a')
+    await keyboard.press('Control+i')
+    await keyboard.type(' b')
+    await keyboard.press('Control+b')
+    await keyboard.type(' c')
+    await expectText('**big** whale ***a* b** c')
+  })
+
   it('are reached by the keyboard: one stop for Tab, arrows between buttons', async () => {
     const { page } = visitor
     const { keyboard } = page

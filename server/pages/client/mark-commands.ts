@@ -48,7 +48,9 @@ function toggle(kind: Kind): StateCommand {
     if (state.readOnly) return false
     const spec = state.changeByRange((range) => {
       const { changes, range: next } =
-        removal(state, range, kind) ?? (range.empty ? atCursor(state, range, kind) : around(state, range, kind))
+        step(state, range, kind) ??
+        removal(state, range, kind) ??
+        (range.empty ? atCursor(state, range, kind) : around(state, range, kind))
       return { changes: [...changes], range: next }
     })
     dispatch(state.update(spec, { scrollIntoView: true, userEvent: 'input' }))
@@ -66,6 +68,42 @@ function* nodesAround(state: EditorState, { from, to }: SelectionRange): Generat
       seen.add(node.from * 31 + node.to)
       yield node
     }
+}
+
+/** Steps over the closing mark at the cursor, out or back in. Undefined if there is none. */
+function step(state: EditorState, range: SelectionRange, kind: Kind): Changed | undefined {
+  const { mark, name } = kinds[kind]
+  const { head } = range
+  if (!range.empty) return undefined
+  for (const node of nodesAround(state, range)) {
+    const { firstChild: first, lastChild: last } = node
+    if (node.name !== name || !first || !last || first.to >= last.from || head <= first.to) continue
+    if (head === last.from || head === last.to)
+      return { changes: [], range: EditorSelection.cursor(head === last.from ? last.to : last.from) }
+    // The marks of bold and italic words are one run, which closes either of them first.
+    if (/^\*+$/.test(state.sliceDoc(head, last.to)))
+      return { changes: [], range: EditorSelection.cursor(head + mark.length) }
+  }
+  return stepFromSpace(state, head, kind)
+}
+
+/** Moves the space before a closing mark behind it. A mark after a space does not close. */
+function stepFromSpace(state: EditorState, head: number, kind: Kind): Changed | undefined {
+  const { mark } = kinds[kind]
+  const line = state.doc.lineAt(head)
+  const before = state.sliceDoc(line.from, head)
+  const space = /\S([ \t]+)$/.exec(before)?.[1] ?? ''
+  const runs = before.match(/\*+|`/g) ?? []
+  const opened = runs.filter((run) => (mark === '`' ? run === mark : run !== '`' && (run === mark || run === '***')))
+  if (space === '' || opened.length % 2 === 0 || marksAfter(state, head, mark) < mark.length) return undefined
+  const end = head + mark.length
+  return {
+    changes: [
+      { from: head - space.length, to: head },
+      { from: end, insert: space },
+    ],
+    range: EditorSelection.cursor(end),
+  }
 }
 
 /** Removes the marks around the selection; undefined if there are none. */
