@@ -151,6 +151,59 @@ describe('the tools of the editor', () => {
     await expectText('**big** whale ***a* b** c')
   })
 
+  it('fill a table by Tab and Enter, and end it', async () => {
+    const { page } = visitor
+    const { keyboard } = page
+    await begin()
+    await keyboard.type('/tab')
+    await completion(page, 'Table | |').waitFor()
+    await keyboard.press('Enter')
+    for (const cell of ['Name', 'Depth', 'Krill', '10', 'Squid']) {
+      await keyboard.type(cell)
+      await keyboard.press('Tab')
+    }
+    await keyboard.type('a\\|b')
+    const filled = '| Name | Depth |\n| --- | --- |\n| Krill | 10 |\n| Squid | a\\|b |'
+    await expectText(filled)
+    await keyboard.press('Enter')
+    await expectText(`${filled}\n|  |  |`)
+    await keyboard.press('Enter')
+    await keyboard.type('After')
+    await expectText(`${filled}\n\nAfter`)
+    for (let count = 0; count < 3; count++) await keyboard.press('ArrowUp')
+    await keyboard.press('Control+ArrowRight')
+    await keyboard.press('Shift+Tab')
+    await keyboard.press('Shift+Tab')
+    await keyboard.press('Shift+Tab')
+    await keyboard.press('Shift+Tab')
+    await keyboard.type('Animal')
+    await expectText(`${filled.replace('Name', 'Animal')}\n\nAfter`)
+    expect(await inText(page)).to.equal(true)
+    await keyboard.press('Escape')
+    await keyboard.press('Tab')
+    expect(await inText(page), 'after Escape').to.equal(false)
+  })
+
+  it('go through tables in quotes, and add a row to titles', async () => {
+    const { page } = visitor
+    const { keyboard } = page
+    await begin()
+    await keyboard.insertText('> | A | B |\n> | :-- | --- |')
+    await keyboard.press('Enter')
+    await keyboard.type('one')
+    await expectText('> | A | B |\n> | :-- | --- |\n> | one |  |')
+    await keyboard.press('ArrowUp')
+    await keyboard.press('ArrowUp')
+    await keyboard.press('End')
+    await keyboard.press('Enter')
+    await keyboard.type('zero')
+    await keyboard.press('Tab')
+    await keyboard.press('Tab')
+    await keyboard.press('Tab')
+    await keyboard.type('two')
+    await expectText('> | A | B |\n> | :-- | --- |\n> | zero |  |\n> | one | two |')
+  })
+
   it('are reached by the keyboard: one stop for Tab, arrows between buttons', async () => {
     const { page } = visitor
     const { keyboard } = page

@@ -5,6 +5,7 @@ import { type Command, EditorView, keymap } from '@codemirror/view'
 import { insertBlock, toggleLines } from './block-commands.ts'
 import { continueMarks, deleteMarks, indentItems, outdentItems } from './list-commands.ts'
 import { kindsAt, pastedLink, toggleBold, toggleCode, toggleItalic, toggleLink } from './mark-commands.ts'
+import { nextCell, nextRow, previousCell } from './table-commands.ts'
 
 const commands: Readonly<Record<string, Command>> = {
   heading: toggleLines('heading'),
@@ -30,6 +31,8 @@ export function editorKeys(): Extension {
   return [
     Prec.high(
       keymap.of([
+        { key: 'Enter', run: nextRow },
+        { key: 'Tab', run: nextCell, shift: previousCell },
         { key: 'Enter', run: continueMarks },
         { key: 'Backspace', run: deleteMarks },
         { key: 'Tab', run: indentItems, shift: outdentItems },

@@ -48,7 +48,8 @@ export function textField({ field, onChange, onFiles }: Options): TextField {
         EditorView.lineWrapping,
         EditorView.contentAttributes.of({
           ...{ 'aria-label': 'Text', spellcheck: 'true', autocapitalize: 'sentences' },
-          'aria-description': 'Tab indents an item of a list. To leave the text, press Escape, then Tab.',
+          'aria-description':
+            'Tab indents an item of a list, or goes to the next cell of a table. To leave the text, press Escape, then Tab.',
         }),
         markdownLook(),
         keymap.of([...defaultKeymap, ...historyKeymap]),

@@ -67,7 +67,7 @@ export const editorKeys = JSON.stringify({
   'Ctrl+Z': 'Undo',
   '[[': 'Link to a page',
   '/ after a space': 'Insert a heading, list, table or other block',
-  Enter: 'Continue a list or quote. On an empty item, end it',
-  'Tab, Shift+Tab': 'Move an item of a list right or left',
+  Enter: 'Continue a list, quote or table. On an empty item or row, end it',
+  'Tab, Shift+Tab': 'Move an item of a list right or left. In a table, go to the next or previous cell',
   'Escape, then Tab': 'Leave the text',
 })
