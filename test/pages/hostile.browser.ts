@@ -48,6 +48,16 @@ const zoo: Readonly<Record<string, string>> = {
   'YAML that does not end': '---\na: 1\n'.repeat(500),
 }
 
+/** The element that ends furthest to the right, if the page scrolls sideways. */
+const widestElement = `(() => {
+  if (document.documentElement.scrollWidth <= innerWidth) return ''
+  const all = [...document.body.querySelectorAll('*')].map((one) => [one.getBoundingClientRect().right, one])
+  const [, widest] = all.reduce((a, b) => (b[0] >= a[0] ? b : a))
+  return [widest.parentElement.parentElement, widest.parentElement, widest]
+    .map(({ localName, className }) => localName + '.' + className)
+    .join(' > ')
+})()`
+
 describe('hostile texts', () => {
   useScene()
 
@@ -118,6 +128,53 @@ describe('hostile texts', () => {
         await expectSound(visitor.page, ['aria-allowed-attr'])
       }
     }
+    expect(visitor.faults).to.deep.equal([])
+    await visitor.context.close()
+  })
+
+  it('widen no page with a title, a tag or a name that is one long word', async () => {
+    const word = 'Donaudampfschifffahrtsgesellschaft'.repeat(6).slice(0, 180)
+    const { id: org } = await made(ann.post('/orgs', { name: word.slice(0, 90), published: true }))
+    const nodes = `/orgs/${org}/nodes`
+    const properties = { [word.slice(0, 60)]: word, source: `https://example.org/${word}` }
+    const of = { text_content: `[[${word}]] ${word}\n`, tags: [word.slice(0, 90)], properties }
+    const { id, head: first } = await made(ann.post(nodes, { title: word, ...of }))
+    const { id: child } = await made(
+      ann.post(nodes, { title: `${word}2`, text_content: `[[${word}]]`, tags: ['a'], parents: [id] }),
+    )
+    const connection = { id: 'one', target: id, type: 'links_to', label: word.slice(0, 60) }
+    await made(ann.post(`${nodes}/${child}/connections`, connection))
+    const { head } = await made(ann.patch(`${nodes}/${id}`, { text_content: `${word}\n`, message: word }))
+    await made(ann.post(`${nodes}/${id}/branches`, { name: 'b' }))
+    const changes = [{ action: 'put', path: `${word}.md`, content: word }]
+    await made(ann.post(`${nodes}/${id}/tree/b/commits`, { message: word, changes }))
+    await made(ann.post(`${nodes}/${id}/pull-requests`, { source_branch: 'b', title: word }))
+    const { id: gone } = await made(ann.post(nodes, { title: `${word}3`, text_content: 'x' }))
+    await made(ann.delete(`${nodes}/${gone}`))
+    const [orgAt, at] = [pageAt(org), pageAt(org, id)]
+    const orgPages = ['', '/changes', '/proposals', '/members', '/tags', '/subpages', '/trash', '/export', '/import']
+    const nodePages = ['', '/history', '/edit', '/proposals', '/settings', '/backlinks', '/blame', '/subpages']
+    const paths = [
+      ...orgPages.map((path) => `${orgAt}${path}`),
+      ...nodePages.map((path) => `${at}${path}`),
+      ...[`${orgAt}/settings/general`, `${orgAt}/settings/members`, `${orgAt}/graph`, `${orgAt}/trash?deleted=${gone}`],
+      ...[`${orgAt}/tags?tag=${word.slice(0, 90)}`, `${orgAt}/find?q=${word}`, `${orgAt}/new?title=${word}&from=${id}`],
+      ...[`${at}/compare?from=${first}&to=main`, `${at}/commits/${head}`, `${at}/commits/${head}/restore`],
+      ...['', '?tab=conversation', '?tab=commits'].map((tab) => `${at}/proposals/1${tab}`),
+      ...[`${pageAt(org, child)}`, `${at}/rename?from=${word}`, '/'],
+    ]
+    const visitor = await newVisitor()
+    await signIn(visitor)
+    const wide: string[] = []
+    for (const path of paths) {
+      await visitor.open(path)
+      for (const width of [390, 1440]) {
+        await visitor.page.setViewportSize({ width, height: 844 })
+        const beyond = await visitor.page.evaluate(widestElement)
+        if (beyond !== '') wide.push(`${path.slice(-60)} at ${width} px: ${beyond}`)
+      }
+    }
+    expect(wide).to.deep.equal([])
     expect(visitor.faults).to.deep.equal([])
     await visitor.context.close()
   })
