@@ -56,11 +56,17 @@ const most = { letters: 8 } as const
 /** Maximum length in characters of a node's or a proposal's title. */
 export const longestTitle = 500
 
-/** Makes one commit on main. @throws head_moved, no_changes, pull_request_required and other errors of createCommit */
-export async function saveEdit(api: Api, path: NodePath, source: Source, edit: Edit): Promise<void> {
+/** Makes one commit. @throws head_moved, no_changes, pull_request_required and other errors of createCommit */
+export async function saveEdit(
+  api: Api,
+  path: NodePath,
+  source: Source,
+  edit: Edit,
+  branch: string | undefined = 'main',
+): Promise<void> {
   const changes = await changesOf(api, path, source, edit)
   const body = { message: messageOf(edit), changes, expected_head: source.head }
-  await api.createCommit({ path: { ...path, branch: 'main' }, body })
+  await api.createCommit({ path: { ...path, branch }, body })
 }
 
 /**

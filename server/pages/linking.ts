@@ -60,12 +60,18 @@ export async function linkChanges(api: Api, path: NodePath, edit: TextEdit): Pro
   const leading = resolved.links.filter(({ target }) => target !== path.node_id)
   const added = new Map<string, MadeConnection>()
   for (const link of leading) {
-    if (link.name === undefined || isCovered(link, held, before.targets)) continue
+    if (link.name === undefined) continue
+    const covering = coveringOf(link, held, before.targets)
+    // A link that returns to the text may have lost its connection on this branch.
+    if (covering.length > 0 && (before.targets.has(link.written) || (await isSomeAt(api, path, edit.head, covering))))
+      continue
     const connection = connectionOf(link.name, link.type, link.target)
     added.set(connection.id, connection)
   }
   const isWhole = now.isWhole && before.isWhole && resolved.isWhole
-  const gone = isWhole ? goneOf(held, before.links, leading, [...added.values()]) : []
+  const gone = isWhole
+    ? [...goneOf(held, before.links, leading, [...added.values()]), ...goneWithout(held, before.links, leading)]
+    : []
   const removed = await Promise.all(gone.map((one) => isAt(api, path, edit.head, one)))
   return { added: [...added.values()], removed: gone.filter((_, at) => removed[at]).map(({ id }) => id) }
 }
@@ -149,12 +155,15 @@ async function resolveLinks(
   return { links: leading, isWhole: asked.length === unknown.size }
 }
 
-/** True if the link, or another one in an import, has a connection. */
-function isCovered(link: LeadingLink, held: readonly Connection[], before: LinksBefore['targets']): boolean {
+/** Returns the connections of the link, or of another one in an import. */
+function coveringOf(
+  link: LeadingLink,
+  held: readonly Connection[],
+  before: LinksBefore['targets'],
+): readonly Connection[] {
   const { type, target, name = '' } = link
-  const ofType = held.filter((one) => one.type === type && isMade(one))
-  if (ofType.some((one) => isOf(one, name))) return true
-  return before.get(link.written) === target && ofType.some((one) => one.target === target)
+  const isLed = before.get(link.written) === target
+  return held.filter((one) => one.type === type && isMade(one) && (isOf(one, name) || (isLed && one.target === target)))
 }
 
 /** True if a connection was made from a link of this name. An import names it by a path. */
@@ -191,8 +200,37 @@ function goneOf(
   })
 }
 
+/** Returns connections of this branch that main lacks, and whose links have left the text. */
+function goneWithout(
+  held: readonly Connection[],
+  before: readonly LeadingLink[],
+  now: readonly LeadingLink[],
+): readonly MadeConnection[] {
+  const kept = new Set(now.map(({ type, target }) => `${type} ${target}`))
+  const ids = new Set(held.map(({ id }) => id))
+  const made = before.flatMap(({ name, type, target }) =>
+    name === undefined || kept.has(`${type} ${target}`) ? [] : [connectionOf(name, type, target)],
+  )
+  return [...new Map(made.map((one) => [one.id, one])).values()].filter(({ id }) => !ids.has(id))
+}
+
+async function isSomeAt(
+  api: Api,
+  path: NodePath,
+  head: string | null,
+  connections: readonly Connection[],
+): Promise<boolean> {
+  const found = await Promise.all(connections.map((one) => isAt(api, path, head, one)))
+  return found.includes(true)
+}
+
 /** True if the commit has this connection. The head of main may be newer. */
-async function isAt(api: Api, path: NodePath, head: string | null, { id, type, target }: Connection): Promise<boolean> {
+async function isAt(
+  api: Api,
+  path: NodePath,
+  head: string | null,
+  { id, type, target }: Pick<Connection, 'id' | 'type' | 'target'>,
+): Promise<boolean> {
   if (head === null) return false
   const at = { ...path, branch: head, path: `connections/${id}.json` }
   const file = await api.getFile({ path: at }).catch((error: unknown) => {

@@ -111,7 +111,9 @@ export class Urls {
   /** The offer to write the new title in links. `from`: the title before. */
   readonly rename = (org: string, node: string, from: string, offset = 0) =>
     `${this.node(org, node)}/rename?from=${segment(from)}${offset > 0 ? `&offset=${offset}` : ''}`
-  readonly edit = (org: string, node: string) => `${this.node(org, node)}/edit`
+  /** `branch`: of an open proposal. */
+  readonly edit = (org: string, node: string, branch = 'main') =>
+    `${this.node(org, node)}/edit${branch === 'main' ? '' : `?branch=${segment(branch)}`}`
   /** The settings of one node. `section`: the anchor in the page. */
   readonly nodeSettings = (org: string, node: string, section?: string) =>
     `${this.node(org, node)}/settings${section === undefined ? '' : `#${section}`}`

@@ -1,4 +1,4 @@
-/** Unsaved drafts in the browser's storage, by user and node. `head`: the commit they began at. */
+/** Unsaved drafts in the browser's storage, by user, node and branch. `head`: the commit they began at. */
 
 interface Draft {
   readonly head: string | null

@@ -57,6 +57,16 @@ export class Form {
     return this.element.dataset.branches ?? ''
   }
 
+  /** The branch of the proposal that is edited; undefined: main. */
+  get branch(): string | undefined {
+    return this.element.dataset.branch
+  }
+
+  /** The URL after saving to a proposal. */
+  get next(): string | undefined {
+    return this.element.dataset.next
+  }
+
   /** Reads the node from the form that the service sent. After a conflict, that is their version. */
   source(): Begun {
     const { title = '', path = 'content.md', lines } = this.element.dataset

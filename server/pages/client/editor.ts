@@ -179,7 +179,10 @@ class Editor {
     if (form.preview.hidden) return
     const { followText, preview } = await import('./preview.ts')
     const chosen = [...this.files.values()]
-    form.preview.innerHTML = await preview(api, { root, org, node: form.node, ...this.written(), chosen })
+    form.preview.innerHTML = await preview(api, {
+      ...{ root, org, node: form.node, revision: form.branch },
+      ...{ ...this.written(), chosen },
+    })
     followText(form.preview, form.pane)
     if (form.preview.querySelector('[data-diagram]'))
       void import('./diagrams.ts').then(({ drawDiagrams }) => drawDiagrams(form.preview))
@@ -263,9 +266,10 @@ class Editor {
     const { head } = source
     if (act === 'propose' && head !== null)
       return `${pathOf(form.node, source.title)}/proposals/${await proposeEdit(api, path, { ...source, head, slug: form.slug, branches: form.branches }, edit)}`
-    await saveEdit(api, path, source, edit).catch((error: unknown) => {
+    await saveEdit(api, path, source, edit, form.branch).catch((error: unknown) => {
       if (!(error instanceof Conflict) || error.code !== 'no_changes') throw error
     })
+    if (form.next !== undefined) return form.next
     const isRenamed = head !== null && edit.title !== source.title
     return isRenamed ? `${page}/rename?from=${encodeURIComponent(source.title)}` : page
   }

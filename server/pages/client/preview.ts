@@ -15,6 +15,8 @@ interface Shown {
   readonly root: string
   readonly org: string
   readonly node: string
+  /** The branch of the files and links that are saved; undefined: main. */
+  readonly revision: string | undefined
   readonly title: string
   readonly text: string
   /** Files that are not saved yet. */
@@ -31,9 +33,10 @@ const named = new Map<string, string | undefined>()
 let saved: Promise<Output<'listLinks'>['links']> | undefined
 
 /** Returns the HTML of a text. */
-export async function preview(api: Grove, { root, org, node, title, text, chosen }: Shown): Promise<string> {
+export async function preview(api: Grove, shown: Shown): Promise<string> {
+  const { root, org, node, revision = 'main', title, text, chosen } = shown
   // A new node has no links yet. Without an answer, links are resolved only by title.
-  saved ??= api.listLinks({ path: { org_id: org, node_id: node } }).then(
+  saved ??= api.listLinks({ path: { org_id: org, node_id: node }, query: { revision } }).then(
     ({ links }) => links,
     () => [],
   )
@@ -46,7 +49,7 @@ export async function preview(api: Grove, { root, org, node, title, text, chosen
   )
   const urls = new Urls(root, root)
   urls.learn(org, document.body.dataset.name ?? '')
-  const asSaved = resolver(urls, { org, node, revision: 'main' }, await saved)
+  const asSaved = resolver(urls, { org, node, revision }, await saved)
   const files = new Map(chosen.map((one) => [one.path, one]))
   // A node that the text embeds is a link here, because its text would be read again with each letter.
   const resolve: Resolve = (target, isWiki, isEmbed) => {

@@ -6,6 +6,14 @@ import { hasDosLines, type NodePath, proposeEdit, type Source, saveEdit, withLin
 import { type Page, type PageContext, type PageResult, param, redirect } from '../page-context.ts'
 import { type Conflict, ConflictView, readConflict } from '../parts/conflict-view.tsx'
 import {
+  branchIn,
+  type EditedBranch,
+  EditedProposal,
+  OwnProposals,
+  type Refused,
+  readEditedBranch,
+} from '../parts/edited-branch.tsx'
+import {
   type Act,
   changedFields,
   EditorForm,
@@ -17,8 +25,9 @@ import {
 } from '../parts/editor-form.tsx'
 import { editorKeys } from '../parts/editor-toolbar.tsx'
 import { NodePath as Above, type AtNode, readAtNode } from '../parts/node-head.tsx'
+import { findOwnPulls, type Pull } from '../parts/open-pulls.ts'
 import { mayEdit, mayPropose, mayWrite } from '../parts/rights.ts'
-import { panelKey, panelOf } from '../properties.ts'
+import { panelKey } from '../properties.ts'
 import { readTitle } from './version.ts'
 
 export async function showEdit(visit: PageContext): Promise<Page> {
@@ -28,10 +37,13 @@ export async function showEdit(visit: PageContext): Promise<Page> {
     return refused(visit, at, 'You need the contributor role to propose changes of this page.')
   if (!mayEdit(at.org.role, at.node.head))
     return refused(visit, at, 'This page has no commits yet. You need the editor role to save a first version.')
-  const source = await sourceAt(visit.api, at, at.node.head ?? null)
+  const branch = await readEditedBranch(visit, at)
+  if ('says' in branch) return refused(visit, at, branch.says, branch.status)
+  const source = await sourceAt(visit.api, at, branch.head)
   if (source === undefined)
     return refused(visit, at, 'This text is not UTF-8, or is too long to edit here. Edit it in a clone.')
-  return editPage(visit, at, { source, written: { ...source, message: '', panel: panelOf(at.node) } })
+  const own = branch.pull === undefined ? await findOwnPulls(visit, at) : []
+  return editPage(visit, at, { branch, own, source, written: { ...source, message: '', panel: branch.panel } })
 }
 
 export async function takeEdit(visit: PageContext): Promise<PageResult> {
@@ -39,15 +51,18 @@ export async function takeEdit(visit: PageContext): Promise<PageResult> {
   const sent = writtenIn(visit)
   if (visit.person === undefined) return signedOutPage(visit, sent)
   const at = await readAtNode(visit)
+  const branch = await readEditedBranch(visit, at)
+  if ('says' in branch) return keptPage(visit, sent, { ...branch, says: `${branch.says} Your text is still here.` })
   const head = headIn(form.get('head') ?? '')
   const start = await sourceAt(api, at, head)
   if (start === undefined)
     return refused(visit, at, 'This text is not UTF-8, or is too long to edit here. Edit it in a clone.')
   const written = { ...sent, text: asBegun(sent.text, start.text) }
-  const again = (problem: string, status: number) => editPage(visit, at, { source: start, written, problem, status })
+  const again = (problem: string, status: number) =>
+    editPage(visit, at, { branch, source: start, written, problem, status })
   try {
     const edit = { ...written, files: [], fields: changedFields(written) }
-    if (form.get('act') === 'propose') {
+    if (form.get('act') === 'propose' && branch.pull === undefined) {
       if (head === null)
         return again('This page has no commits yet. Save a first version instead of proposing one.', 409)
       const from = { ...start, head, slug: at.node.slug, branches: at.org.branch_prefix }
@@ -55,12 +70,13 @@ export async function takeEdit(visit: PageContext): Promise<PageResult> {
       return redirect(303, urls.proposal(at.org.id, at.node.id, number))
     }
     if (form.get('act') === 'compare') throw new AppError('head_moved', 'This page has changed since you opened it')
-    await saveEdit(api, at.path, start, edit)
+    await saveEdit(api, at.path, start, edit, branch.name)
   } catch (error) {
     if (error instanceof AppError && error.code === 'head_moved') return comparedPage(visit, { start, written })
     const isSaved = error instanceof AppError && error.code === 'no_changes' && form.get('act') === 'save'
     if (!isSaved) return again(...problemOf(error))
   }
+  if (branch.pull) return redirect(303, urls.proposal(at.org.id, at.node.id, branch.pull.number, at.node.title))
   const isRenamed = form.get('act') === 'save' && written.title !== start.title
   const next = isRenamed
     ? urls.rename(at.org.id, at.node.id, start.title)
@@ -87,9 +103,11 @@ async function comparedPage(
   visit: PageContext,
   { start, written }: { start: Source; written: Written },
 ): Promise<PageResult> {
-  const { api, form, urls } = visit
+  const { api, form } = visit
   const at = await readAtNode(visit)
-  const theirs = await sourceAt(api, at, at.node.head ?? null)
+  const branch = await readEditedBranch(visit, at)
+  if ('says' in branch) return keptPage(visit, written, { ...branch, says: `${branch.says} Your text is still here.` })
+  const theirs = await sourceAt(api, at, branch.head)
   if (theirs === undefined)
     return refused(visit, at, 'This text is no longer UTF-8, or has become too long to edit here.')
   // The form was sent twice, and the first request has saved it.
@@ -97,15 +115,25 @@ async function comparedPage(
   const isSaved =
     theirs.text === written.text &&
     theirs.title === written.title &&
-    (sent === undefined || (written.panel && panelKey(written.panel) === panelKey(panelOf(at.node))))
-  if (isSaved && form.get('act') === 'save') return redirect(303, urls.node(at.org.id, at.node.id))
+    (sent === undefined || (written.panel && panelKey(written.panel) === panelKey(branch.panel)))
+  if (isSaved && form.get('act') === 'save') return redirect(303, backOf(visit, at, branch))
   // Tags and properties that the user did not change are those of the current version.
-  const fields = sent === undefined ? { panel: panelOf(at.node), panelBase: undefined } : {}
+  const fields = sent === undefined ? { panel: branch.panel, panelBase: undefined } : {}
   const ways = readConflict(start, theirs, { ...written, ...fields })
-  return editPage(visit, at, { source: theirs, written: ways.next, ways, status: 409 })
+  return editPage(visit, at, { branch, source: theirs, written: ways.next, ways, status: 409 })
+}
+
+/** Returns the URL of the page, or of the proposal, that is edited. */
+function backOf({ urls }: PageContext, { org, node }: AtNode, { pull }: EditedBranch): string {
+  return pull === undefined
+    ? urls.node(org.id, node.id, node.title)
+    : urls.proposal(org.id, node.id, pull.number, node.title)
 }
 
 interface Editing {
+  readonly branch: EditedBranch
+  /** Open proposals of the visitor, which they may edit instead. */
+  readonly own?: readonly Pull[]
   /** The version that the edit is based on. */
   readonly source: Source
   readonly written: Written
@@ -114,38 +142,31 @@ interface Editing {
   readonly status?: number
 }
 
-function editPage(visit: PageContext, at: AtNode, { source, written, problem, ways, status = 200 }: Editing): Page {
-  const { urls, person } = visit
+function editPage(visit: PageContext, at: AtNode, editing: Editing): Page {
+  const { branch, own = [], source, written, problem, ways, status = 200 } = editing
+  const { urls } = visit
   const { org, node } = at
-  const acts = actsOf(org, source.head)
-  const data = {
-    ...{
-      'data-editor': '',
-      'data-node': node.id,
-      'data-slug': node.slug,
-      'data-branches': org.branch_prefix ?? '',
-      'data-title': source.title,
-      'data-path': source.textPath,
-    },
-    ...{ 'data-lines': hasDosLines(source.text) ? 'dos' : 'unix', 'data-draft': `${person?.id} ${node.id}` },
-  }
+  const acts = branch.pull ? [saveTo(branch.pull)] : actsOf(org, source.head)
+  const data = dataOf(visit, at, editing)
   return {
-    ...{ kind: 'page', status, facts: { at, source, written, problem, ways } },
+    ...{ kind: 'page', status, facts: { at, branch, own, source, written, problem, ways } },
     place: { org, crumb: node.title },
     head: { title: `Edit ${node.title} · ${org.name}`, noIndex: true },
     body: () => (
       <main id="main" class="wide editing" data-keys={editorKeys}>
         <Above visit={visit} at={at} />
         <h1>Edit {node.title}</h1>
-        {acts.every(({ name }) => name === 'propose') && (
+        {branch.pull === undefined && acts.every(({ name }) => name === 'propose') && (
           <p class="why">
             You propose changes here, and {org.require_pull_requests ? 'a maintainer' : 'an editor'} merges them.
           </p>
         )}
+        {branch.pull && <EditedProposal visit={visit} at={at} pull={branch.pull} />}
+        <OwnProposals visit={visit} at={at} own={own} />
         <EditorForm
           {...{ written, acts, data, problem }}
-          action={urls.edit(org.id, node.id)}
-          back={urls.node(org.id, node.id, node.title)}
+          action={urls.edit(org.id, node.id, branch.name)}
+          back={backOf(visit, at, branch)}
           hidden={{ head: source.head ?? '' }}
           focus="text"
         >
@@ -156,6 +177,27 @@ function editPage(visit: PageContext, at: AtNode, { source, written, problem, wa
   }
 }
 
+/** Returns what the script needs to know. */
+function dataOf(visit: PageContext, at: AtNode, { branch, source }: Editing): Record<string, string> {
+  const { org, node } = at
+  const place = branch.pull && { 'data-branch': branch.name, 'data-next': backOf(visit, at, branch) }
+  return {
+    'data-editor': '',
+    'data-node': node.id,
+    'data-slug': node.slug,
+    'data-branches': org.branch_prefix ?? '',
+    'data-title': source.title,
+    'data-path': source.textPath,
+    'data-lines': hasDosLines(source.text) ? 'dos' : 'unix',
+    'data-draft': `${visit.person?.id} ${node.id}${branch.pull ? ` ${branch.name}` : ''}`,
+    ...place,
+  }
+}
+
+function saveTo({ number }: Pull): Act {
+  return { name: 'save', label: `Save to proposal #${number}` }
+}
+
 /** Returns the buttons of the form. Enter in a field presses the first one. */
 function actsOf({ require_pull_requests, role }: AtNode['org'], head: string | null): readonly Act[] {
   const save = { name: 'save', label: 'Save' } as const
@@ -164,10 +206,10 @@ function actsOf({ require_pull_requests, role }: AtNode['org'], head: string | n
   return require_pull_requests || !mayWrite(role) ? [propose] : [save, propose]
 }
 
-function refused(visit: PageContext, at: AtNode, says: string): Page {
+function refused(visit: PageContext, at: AtNode, says: string, status = 403): Page {
   const { org, node } = at
   return {
-    ...{ kind: 'page', status: 403, facts: { at, says }, place: { org, crumb: node.title } },
+    ...{ kind: 'page', status, facts: { at, says }, place: { org, crumb: node.title } },
     head: { title: `Edit ${node.title} · ${org.name}`, noIndex: true },
     body: () => (
       <RefusedPage title={node.title} says={says} back={visit.urls.node(org.id, node.id, node.title)}>
@@ -179,12 +221,18 @@ function refused(visit: PageContext, at: AtNode, says: string): Page {
 
 /** Keeps the text of a user whose session ended while they were writing. */
 function signedOutPage(visit: PageContext, written: Written): Page {
+  const says =
+    'Your session has ended. Sign in again in another tab, then submit this form again. Your text is still here.'
+  return keptPage(visit, written, { says, status: 401 })
+}
+
+/** Keeps a text that cannot be saved now. */
+function keptPage(visit: PageContext, written: Written, { says: problem, status }: Refused): Page {
   const { urls, form } = visit
   const [org, node] = [param(visit, 'org'), param(visit, 'node')]
-  const problem =
-    'Your session has ended. Sign in again in another tab, then submit this form again. Your text is still here.'
+  const branch = branchIn(visit)
   return {
-    ...{ kind: 'page', status: 401, facts: undefined, place: {} },
+    ...{ kind: 'page', status, facts: undefined, place: {} },
     head: { title: 'Edit', noIndex: true },
     body: () => (
       <main id="main" class="wide editing">
@@ -194,9 +242,9 @@ function signedOutPage(visit: PageContext, written: Written): Page {
           acts={[
             form.get('act') === 'propose'
               ? { name: 'propose', label: 'Propose changes' }
-              : { name: 'save', label: 'Save' },
+              : { name: 'save', label: branch === 'main' ? 'Save' : 'Save to the proposal' },
           ]}
-          action={urls.edit(org, node)}
+          action={urls.edit(org, node, branch)}
           back={urls.node(org, node)}
           hidden={{ head: form.get('head') ?? '' }}
         />

@@ -1,7 +1,7 @@
 /** One node: text, path and neighbours. `?at=` selects a branch, tag or commit. */
 
 import { createHash } from 'node:crypto'
-import type { VNode } from 'preact'
+import type { ComponentChildren, VNode } from 'preact'
 import type { Api } from '../../../spec/client/api.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import { roughFormulas, roughMarks } from '../../markdown/rough-grammar.ts'
@@ -11,11 +11,12 @@ import { plural, When } from '../parts/dates.tsx'
 import { Icon } from '../parts/icons.tsx'
 import { neighboursOf } from '../parts/neighbours.tsx'
 import type { AtNode } from '../parts/node-head.tsx'
+import { findOpenPull, type Pull } from '../parts/open-pulls.ts'
 import { PageMenu } from '../parts/page-menu.tsx'
 import { Prose } from '../parts/prose.tsx'
 import { Rail } from '../parts/rail.tsx'
 import { findOnMain } from '../parts/restore-link.tsx'
-import { mayEdit, mayWrite } from '../parts/rights.ts'
+import { isEditable, mayEdit, mayWrite } from '../parts/rights.ts'
 import { readTree, TreeSide } from '../parts/tree.tsx'
 import { resolver } from '../text/links.ts'
 import { type ShownText, showText } from '../text/texts.ts'
@@ -77,7 +78,7 @@ async function readNode(visit: PageContext) {
   const node = await api.getNode({ path })
   const revision = query.get('at') || 'main'
   const org = await api.getOrg({ path })
-  const [version, history, proposals, tree, backlinks] = await Promise.all([
+  const [version, history, proposals, tree, backlinks, proposed] = await Promise.all([
     readVersion(api, path, node, revision),
     node.head === undefined
       ? { total: 0, history: [] }
@@ -85,10 +86,11 @@ async function readNode(visit: PageContext) {
     org.role === undefined ? { open: 0, all: 0 } : countProposals(api, path),
     readTree(visit, org, node),
     revision === 'main' ? readBacklinks(api, path) : undefined,
+    org.role === undefined || !isBranch(revision) ? undefined : findOpenPull(api, path, revision),
   ])
   const restorable = await restorableAt(api, { path, org, node }, revision, history.history[0]?.id)
   const embeds = await findEmbeds(api, path, version.links)
-  return { node, org, revision, version, history, proposals, tree, backlinks, restorable, embeds }
+  return { node, org, revision, version, history, proposals, tree, backlinks, proposed, restorable, embeds }
 }
 
 interface ArticleProps {
@@ -119,7 +121,11 @@ function Article({ visit, read, html }: ArticleProps) {
         proposals={read.proposals}
         menu={<PageMenu {...{ visit, node, revision }} role={org.role} textPath={version.textPath} />}
       />
-      {!isMain && <AsItWas visit={visit} node={node} revision={revision} restorable={restorable} />}
+      {!isMain && (
+        <AsItWas visit={visit} node={node} revision={revision} restorable={restorable}>
+          {read.proposed && <AsProposed visit={visit} org={org} pull={read.proposed} />}
+        </AsItWas>
+      )}
       <Prose urls={urls} html={html} />
       {version.wholeText !== undefined && (
         <p class="why">
@@ -305,10 +311,20 @@ interface AsItWasProps {
   readonly revision: string
   /** The commit, if the visitor may restore it. */
   readonly restorable: string | undefined
+  readonly children: ComponentChildren
 }
 
-function AsItWas({ visit: { urls }, node, revision, restorable }: AsItWasProps) {
-  const isCommit = /^[0-9a-f]{40}$/.test(revision)
+/** True if the revision may be the branch of a proposal. */
+function isBranch(revision: string): boolean {
+  return revision !== 'main' && !isCommitId(revision)
+}
+
+function isCommitId(revision: string): boolean {
+  return /^[0-9a-f]{40}$/.test(revision)
+}
+
+function AsItWas({ visit: { urls }, node, revision, restorable, children }: AsItWasProps) {
+  const isCommit = isCommitId(revision)
   return (
     <p class="notice">
       {isCommit ? 'You are viewing commit ' : 'You are viewing '}
@@ -326,7 +342,33 @@ function AsItWas({ visit: { urls }, node, revision, restorable }: AsItWasProps) 
           <a href={urls.restore(node.org_id, node.id, restorable)}>restore this version</a>
         </>
       )}
+      {children}
     </p>
+  )
+}
+
+interface AsProposedProps {
+  readonly visit: PageContext
+  readonly org: Org
+  readonly pull: Pull
+}
+
+/** Leads from the text of a proposal to the proposal and its editor. */
+function AsProposed({ visit: { urls, person }, org, pull }: AsProposedProps) {
+  const { node_id, number, source_branch } = pull
+  return (
+    <>
+      {'. It belongs to '}
+      <a href={urls.proposal(org.id, node_id, number)}>proposal #{number}</a>.
+      {isEditable(pull, org, person) && (
+        <>
+          {' '}
+          <a href={urls.edit(org.id, node_id, source_branch)} data-key="e">
+            Edit this proposal
+          </a>
+        </>
+      )}
+    </>
   )
 }
 

@@ -5,7 +5,7 @@ import type { AnswerOf } from '../../http/in-process.ts'
 import type { PageContext } from '../page-context.ts'
 import { plural } from './dates.tsx'
 import { Icon } from './icons.tsx'
-import { rightsOn } from './rights.ts'
+import { isEditable, rightsOn } from './rights.ts'
 
 type Pull = AnswerOf<'getPull'>['pr']
 type Org = AnswerOf<'getOrg'>
@@ -56,6 +56,11 @@ export function MergeBox({ visit, org, pr, problem, children }: BoxProps) {
             ? 'You need the maintainer role to merge this.'
             : 'You need the editor role to do this.'}
         </p>
+      )}
+      {isEditable(pr, org, visit.person) && (
+        <a class="btn" href={visit.urls.edit(org.id, pr.node_id, pr.source_branch)} data-key="e">
+          Edit this proposal
+        </a>
       )}
       {pr.status === 'open' && rights.change && (
         <Act visit={visit} pr={pr} act="close">

@@ -5,6 +5,7 @@ import type { PageContext } from '../page-context.ts'
 
 type Org = Pick<AnswerOf<'getOrg'>, 'role' | 'branch_prefix' | 'require_pull_requests'>
 type Pull = Pick<AnswerOf<'getPull'>['pr'], 'source_branch' | 'target_branch' | 'author_email'>
+type OpenPull = Pull & Pick<AnswerOf<'getPull'>['pr'], 'status' | 'merge_reasons'>
 
 /** True if a member with this role may change nodes. */
 export function mayWrite(role: string | undefined): boolean {
@@ -36,4 +37,11 @@ export function rightsOn(pull: Pull, org: Org, person: PageContext['person']) {
     update: mayWrite(role) || (prefix !== undefined && pull.source_branch.startsWith(prefix)),
     change: mayWrite(role) || (role === 'contributor' && pull.author_email === person?.email),
   }
+}
+
+/** True if the visitor may edit the proposal in the editor. If its source is `main`, they edit the page. */
+export function isEditable(pull: OpenPull, org: Org, person: PageContext['person']): boolean {
+  const { status, source_branch, merge_reasons } = pull
+  if (status !== 'open' || source_branch === 'main' || merge_reasons.includes('source_branch_missing')) return false
+  return rightsOn(pull, org, person).update
 }

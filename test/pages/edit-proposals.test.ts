@@ -1,0 +1,190 @@
+/** Editing an open proposal by forms: its branch is shown, saved to and returned from, with the rights of REST. */
+
+import { expect } from 'chai'
+import { made } from '../support/cast.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
+import { newNode, type TestNode } from '../support/node.ts'
+import { pageAt, plain } from '../support/pages.ts'
+import { type Answer, type PersonClient, signUp } from '../support/people.ts'
+import { ledTo, mainOf, type Visit, valueIn, visitOf } from './forms.ts'
+
+const text = 'Whales sing.\n\nThey swim.\n'
+
+describe('editing a proposal', () => {
+  let grove: Grove
+  let [ann, cy, eve]: PersonClient[] = []
+  let visits: Record<'ann' | 'cy' | 'eve', Visit>
+  let node: TestNode
+  let page: string
+  let branch: string
+
+  before(async () => {
+    grove = await startGrove()
+    ann = await signUp(grove, 'Ann')
+    cy = await signUp(grove, 'Cy')
+    eve = await signUp(grove, 'Eve')
+    await made(ann.patch(`/orgs/${ann.org}`, { require_pull_requests: true }))
+    for (const [name, role] of [
+      ['cy', 'contributor'],
+      ['eve', 'contributor'],
+    ])
+      await made(ann.put(`/orgs/${ann.org}/members/${name}@example.org`, { role }))
+    visits = { ann: await visitOf(grove, ann), cy: await visitOf(grove, cy), eve: await visitOf(grove, eve) }
+  })
+  after(() => grove.close())
+  beforeEach(async () => {
+    if (!ann) throw new Error('Nobody has signed up')
+    node = await newNode(grove, ann, { text_content: text, tags: ['sea'], properties: { depth: 3 } })
+    page = pageAt(node.org, node.id)
+    const fields = { head: node.git.head(), title: 'Whales', text: text.replace('sing', 'hum'), message: 'Say hum' }
+    expect(ledTo(await visits.cy.send(`${page}/edit`, { ...fields, act: 'propose' }))[0]).to.equal(303)
+    branch = (await node.pull(1)).source_branch
+  })
+
+  const editOf = (name = branch) => `${page}/edit?branch=${encodeURIComponent(name)}`
+  const open = async (who: keyof typeof visits, path: string): Promise<Answer> => {
+    const answer = await visits[who].open(path)
+    return plain(answer.status === 301 ? await visits[who].open(answer.headers.location ?? '') : answer)
+  }
+  const textIn = (answer: Answer) => /<textarea[^>]*name="text"[^>]*>\n?([^<]*)</.exec(answer.body)?.[1]
+  const headOf = () => node.git.say('rev-parse', branch)
+  const acts = (answer: Answer) =>
+    [...mainOf(answer).matchAll(/name="act" value="(\w+)"[^>]*>([^<]*)</g)].map(([, ...act]) => act)
+  const edit = (more: object = {}) => ({
+    ...{ head: headOf(), title: 'Whales', text: text.replace('sing', 'whistle'), message: '', act: 'save' },
+    ...more,
+  })
+
+  it('is offered to those who may write its branch, on its page and on the page as proposed', async () => {
+    const link = `href="${editOf()}"`
+    for (const path of [`${page}/proposals/1`, `${page}?at=${encodeURIComponent(branch)}`]) {
+      expect((await open('cy', path)).body, path)
+        .to.include(link)
+        .and.to.include('Edit this proposal')
+      expect((await open('ann', path)).body, path).to.include(link)
+      expect((await open('eve', path)).body, path).not.to.include(link)
+    }
+    expect((await open('eve', `${page}?at=${encodeURIComponent(branch)}`)).body).to.include('>proposal #1<')
+    await made(ann?.patch(`${node.at}/pull-requests/1`, { status: 'closed' }) ?? Promise.reject())
+    expect((await open('cy', `${page}/proposals/1`)).body).not.to.include('Edit this proposal')
+    expect((await open('cy', `${page}?at=${encodeURIComponent(branch)}`)).body).not.to.include('Edit this proposal')
+  })
+
+  it('shows the text, tags and properties of the branch', async () => {
+    const json = JSON.stringify({ title: 'Cetacea', tags: ['sea', 'song'], properties: { depth: 4 } })
+    await node.commit(branch, { 'node.json': json })
+    const form = await open('cy', editOf())
+    expect(form.status).to.equal(200)
+    expect(textIn(form)).to.equal(text.replace('sing', 'hum'))
+    expect([valueIn(form, 'title'), valueIn(form, 'tags')]).to.deep.equal(['Cetacea', 'sea, song'])
+    expect(mainOf(form)).to.match(/name="property-value"[^>]*>\s*4</)
+    expect(acts(form)).to.deep.equal([['save', 'Save to proposal #1']])
+    expect(mainOf(form)).to.include('You are editing the proposal')
+  })
+
+  it('saves text, tags and title as one commit on the branch, and returns to the proposal', async () => {
+    const [before, main] = [headOf(), node.git.head()]
+    const form = await open('cy', editOf())
+    const fields = {
+      ...edit({ title: 'Singers' }),
+      panel: valueIn(form, 'panel') ?? '',
+      tags: 'sea, song',
+      ...{ 'property-name': 'depth', 'property-kind': 'number', 'property-value': '3' },
+      description: '',
+    }
+    expect(ledTo(await visits.cy.send(editOf(), fields))).to.deep.equal([303, `${page}/proposals/1`])
+    expect([node.git.say('rev-parse', `${branch}^`), node.git.head()]).to.deep.equal([before, main])
+    expect(node.git.say('show', `${branch}:content.md`)).to.equal(text.replace('sing', 'whistle').trim())
+    expect(JSON.parse(node.git.say('show', `${branch}:node.json`))).to.deep.include({
+      ...{ title: 'Singers', tags: ['sea', 'song'], properties: { depth: 3 } },
+    })
+    expect(await node.pull(1)).to.include({ commits_ahead: 2, can_merge: true })
+    // Sent twice, it is saved once.
+    expect(ledTo(await visits.cy.send(editOf(), fields))).to.deep.equal([303, `${page}/proposals/1`])
+    expect((await node.pull(1)).commits_ahead).to.equal(2)
+  })
+
+  it('shows both sides where the branch was faster, and saves on top of it', async () => {
+    const head = headOf()
+    await node.commit(branch, { 'content.md': text.replace('swim', 'dive') })
+    const lost = await visits.cy.send(
+      editOf(),
+      edit({ head, text: text.replace('sing', 'hum').replace('They', 'Whales') }),
+    )
+    expect(lost.status).to.equal(409)
+    expect(mainOf(lost)).to.include('id="ways"').and.to.include('They dive.')
+    expect(acts(lost)).to.deep.equal([['save', 'Save to proposal #1']])
+    expect(valueIn(lost, 'head')).to.equal(headOf())
+    expect(ledTo(await visits.cy.send(editOf(), edit({ head: headOf() })))).to.deep.equal([303, `${page}/proposals/1`])
+    expect(node.git.say('show', `${branch}:content.md`)).to.include('whistle')
+  })
+
+  it('is refused to contributors who did not make the branch, with their text', async () => {
+    expect((await open('eve', editOf())).status).to.equal(403)
+    const before = headOf()
+    const { status, body } = await visits.eve.send(editOf(), edit())
+    expect([status, textIn({ status, body, headers: {} })]).to.deep.equal([403, text.replace('sing', 'whistle')])
+    expect(headOf()).to.equal(before)
+  })
+
+  it('keeps a text if the proposal was merged since, and says that a branch has no proposal', async () => {
+    if (!ann) throw new Error('Nobody has signed up')
+    const sent = edit()
+    await made(ann.post(`${node.at}/pull-requests/1/merge`, {}))
+    const merged = await visits.cy.send(editOf(), sent)
+    expect(merged.status).to.equal(409)
+    expect(mainOf(merged)).to.include('no open proposal from the branch').and.include('Your text is still here')
+    expect(textIn(merged)).to.equal(text.replace('sing', 'whistle'))
+    const gone = await open('cy', editOf('users/none'))
+    expect([gone.status, mainOf(gone).includes('no open proposal from the branch users/none')]).to.deep.equal([
+      409,
+      true,
+    ])
+  })
+
+  it('keeps a text whose session has ended', async () => {
+    const anonymous = await visitOf(grove, { user: { email: 'nobody@example.org' } } as PersonClient)
+    const { status, body } = await anonymous.send(editOf(), edit())
+    expect(status).to.equal(401)
+    expect(body).to.include('Save to the proposal').and.to.include('whistle')
+    expect(body).to.include(`action="${editOf()}"`)
+  })
+
+  it('is named by the editor of the page to the author of an open proposal', async () => {
+    const mine = await open('cy', `${page}/edit`)
+    expect(mainOf(mine))
+      .to.include('You have an open proposal, ')
+      .and.to.include(`href="${editOf()}">Edit it instead</a>`)
+    expect(mainOf(await open('eve', `${page}/edit`))).not.to.include('You have an open proposal')
+    const second = { ...edit({ head: node.git.head() }), act: 'propose' }
+    expect((await visits.cy.send(`${page}/edit`, second)).status).to.equal(303)
+    expect(mainOf(await open('cy', `${page}/edit`))).to.match(
+      /Edit one of them instead: <a[^>]*>#2 Edit Whales<\/a>, <a[^>]*>#1 Say hum<\/a>/,
+    )
+    await made(ann?.patch(`${node.at}/pull-requests/2`, { status: 'closed' }) ?? Promise.reject())
+    await made(ann?.patch(`${node.at}/pull-requests/1`, { status: 'closed' }) ?? Promise.reject())
+    expect(mainOf(await open('cy', `${page}/edit`))).not.to.include('open proposal')
+  })
+
+  it('connects and disconnects the links of the branch', async () => {
+    if (!ann) throw new Error('Nobody has signed up')
+    const { id } = await made(ann.post(`/orgs/${node.org}/nodes`, { title: 'Krill' }))
+    const connections = () => node.git.say('ls-tree', '-r', '--name-only', branch, 'connections/')
+    const save = async (to: string) => expect((await visits.cy.send(editOf(), edit({ text: to }))).status).to.equal(303)
+    await save(`${text}They eat [[Krill]].\n`)
+    const made1 = connections()
+    expect(made1).to.match(/^connections\/\S+\.json$/)
+    expect(JSON.parse(node.git.say('show', `${branch}:${made1}`)).target).to.equal(id)
+    await save(text)
+    expect(connections()).to.equal('')
+    // A link that returns on a branch which has removed its connection from main.
+    await save(`${text}They eat [[Krill]].\n`)
+    await made(ann.post(`${node.at}/pull-requests/1/merge`, {}))
+    const fields = { ...edit({ head: node.git.head(), text }), act: 'propose' }
+    expect((await visits.cy.send(`${page}/edit`, fields)).status).to.equal(303)
+    branch = (await node.pull(2)).source_branch
+    expect(connections()).to.equal('')
+    await save(`${text}They eat [[Krill]].\n`)
+    expect(connections()).to.equal(made1)
+  })
+})
