@@ -114,6 +114,8 @@ export class Urls {
   /** `branch`: of an open proposal. */
   readonly edit = (org: string, node: string, branch = 'main') =>
     `${this.node(org, node)}/edit${branch === 'main' ? '' : `?branch=${segment(branch)}`}`
+  /** The form that proposes the changes of an open proposal again. `branch`: its source. */
+  readonly redo = (org: string, node: string, branch: string) => `${this.node(org, node)}/edit?redo=${segment(branch)}`
   /** The settings of one node. `section`: the anchor in the page. */
   readonly nodeSettings = (org: string, node: string, section?: string) =>
     `${this.node(org, node)}/settings${section === undefined ? '' : `#${section}`}`

@@ -187,4 +187,40 @@ describe('editing a proposal', () => {
     await save(`${text}They eat [[Krill]].\n`)
     expect(connections()).to.equal(made1)
   })
+
+  it('leads from a conflict to a new proposal with both versions', async () => {
+    if (!ann) throw new Error('Nobody has signed up')
+    await made(ann.patch(`/orgs/${ann.org}`, { require_pull_requests: false }))
+    const main = await node.commit('main', { 'content.md': text.replace('sing', 'roar') })
+    await node.commit('main', { 'node.json': JSON.stringify({ title: 'Whales', tags: ['roar'] }) })
+    await made(ann.patch(`/orgs/${ann.org}`, { require_pull_requests: true }))
+    const refused = await visits.cy.send(`${page}/proposals/1`, { act: 'update' })
+    expect(refused.status).to.equal(409)
+    const redo = `${page}/edit?redo=${encodeURIComponent(branch)}`
+    expect(mainOf(refused)).to.include('Conflicting files: content.md.').and.include(`href="${redo}"`)
+    const form = await open('cy', redo)
+    expect([form.status, textIn(form)]).to.deep.equal([200, text.replace('sing', 'hum')])
+    expect(mainOf(form)).to.include('This page has changed since proposal #1 began').and.include('roar')
+    expect([acts(form), valueIn(form, 'tags'), valueIn(form, 'message')]).to.deep.equal([
+      [['propose', 'Propose changes']],
+      'roar',
+      'Say hum',
+    ])
+    const head = valueIn(form, 'head') ?? ''
+    expect([head, node.git.say('rev-parse', `${head}^`)]).to.deep.equal([node.git.head(), main])
+    const fields = edit({ head, text: text.replace('sing', 'hum and roar'), act: 'propose' })
+    expect(ledTo(await visits.cy.send(`${page}/edit`, fields))).to.deep.equal([303, `${page}/proposals/2`])
+    expect(await node.pull(2)).to.include({ can_merge: true })
+    expect((await open('cy', `${page}/edit?redo=none`)).status).to.equal(409)
+  })
+
+  it('says to merge with Git where other files conflict', async () => {
+    if (!ann) throw new Error('Nobody has signed up')
+    await made(ann.patch(`/orgs/${ann.org}`, { require_pull_requests: false }))
+    await node.commit(branch, { 'data.csv': 'a' })
+    await node.commit('main', { 'data.csv': 'b' })
+    await made(ann.patch(`/orgs/${ann.org}`, { require_pull_requests: true }))
+    const refused = await visits.cy.send(`${page}/proposals/1`, { act: 'update' })
+    expect(mainOf(refused)).to.include(`Merge main into ${branch} with Git`).and.not.include('redo=')
+  })
 })

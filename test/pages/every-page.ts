@@ -96,6 +96,7 @@ export async function listPages(grove: Pick<Grove, 'url' | 'deps'>, ann: PersonC
     { name: 'subpages-filtered', path: `${pageAt(org)}/subpages?filter=whale&open=${whales}` },
     { name: 'edit', path: `${at}/edit` },
     { name: 'edit-proposal', path: `${at}/edit?branch=open` },
+    { name: 'edit-redo', path: `${at}/edit?redo=diverged` },
     { name: 'node-as-proposed', path: `${at}?at=open` },
     { name: 'new-node', path: `${pageAt(org)}/new` },
     { name: 'new-node-twin', path: `${pageAt(org)}/new?title=Krill&from=${whales}` },

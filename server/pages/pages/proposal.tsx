@@ -38,6 +38,8 @@ type Tab = (typeof tabs)[number]
 interface More {
   /** Why the proposal was not merged, closed or updated. */
   readonly problem?: string
+  /** The paths that conflict. */
+  readonly conflicts?: readonly string[] | undefined
   readonly refusal?: Refusal
 }
 
@@ -52,7 +54,7 @@ export function showProposal(visit: PageContext): Promise<Page> {
   return proposalPage(visit)
 }
 
-async function proposalPage(visit: PageContext, { problem, refusal }: More = {}): Promise<Page> {
+async function proposalPage(visit: PageContext, { problem, conflicts, refusal }: More = {}): Promise<Page> {
   const { api } = visit
   const at = await readAtNode(visit)
   const path = { ...at.path, number: numberOf(visit) }
@@ -70,14 +72,14 @@ async function proposalPage(visit: PageContext, { problem, refusal }: More = {})
   let description = ''
   return {
     ...{ kind: 'page', place: { org: at.org, crumb: at.node.title } },
-    facts: { at, pr, between, total, names, problem, refusal, view: view.facts },
+    facts: { at, pr, between, total, names, problem, conflicts, refusal, view: view.facts },
     head: { title: `${pr.title} · ${at.node.title}`, noIndex: true },
     prepare: async () => {
       description = await descriptionOf(talk)
       await renderTexts(talk, view.texts ?? [])
     },
     body: () => (
-      <Frame talk={talk} tab={tab} counts={countsOf(pr, changes, total)} more={{ problem, refusal }}>
+      <Frame talk={talk} tab={tab} counts={countsOf(pr, changes, total)} more={{ problem, conflicts, refusal }}>
         {view.body(description)}
       </Frame>
     ),
@@ -190,11 +192,15 @@ interface FrameProps {
   readonly talk: Talk
   readonly tab: Tab
   readonly counts: Readonly<Record<Tab, number>>
-  readonly more: { readonly problem: string | undefined; readonly refusal: Refusal | undefined }
+  readonly more: {
+    readonly problem: string | undefined
+    readonly conflicts: readonly string[] | undefined
+    readonly refusal: Refusal | undefined
+  }
   readonly children: VNode
 }
 
-function Frame({ talk, tab, counts, more: { problem, refusal }, children }: FrameProps) {
+function Frame({ talk, tab, counts, more: { problem, conflicts, refusal }, children }: FrameProps) {
   const { visit, at, pr } = talk
   const { urls } = visit
   const { org, node } = at
@@ -224,7 +230,7 @@ function Frame({ talk, tab, counts, more: { problem, refusal }, children }: Fram
           {children}
         </div>
         <aside class="aside" aria-label="Actions">
-          <MergeBox visit={visit} org={org} pr={pr} problem={problem}>
+          <MergeBox visit={visit} org={org} pr={pr} problem={problem} conflicts={conflicts}>
             {pr.status === 'merged' && mayWrite(org.role) && <UndoButton urls={urls} org={org.id} pr={pr} />}
           </MergeBox>
           <ConsentBox talk={talk} />
@@ -294,8 +300,11 @@ export async function takeProposal(visit: PageContext): Promise<PageResult> {
     await actOnProposal(visit, path)
   } catch (error) {
     if (!(error instanceof AppError) || !toldRefusals.has(error.code)) throw error
-    const paths = Array.isArray(error.facts.paths) ? ` Conflicting files: ${error.facts.paths.join(', ')}.` : ''
-    return { ...(await proposalPage(visit, { problem: `${asSentence(error.message)}${paths}` })), status: 409 }
+    const { paths } = error.facts
+    const conflicts = error.code === 'merge_conflict' && Array.isArray(paths) ? paths.map(String) : undefined
+    const listed = conflicts ? ` Conflicting files: ${conflicts.join(', ')}.` : ''
+    const problem = `${asSentence(error.message)}${listed}`
+    return { ...(await proposalPage(visit, { problem, conflicts })), status: 409 }
   }
   const query = viewLink(visit.query).replace(/^\?$/, '')
   return redirect(303, urls.proposal(path.org_id, path.node_id, path.number) + query)

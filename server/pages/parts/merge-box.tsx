@@ -5,7 +5,7 @@ import type { AnswerOf } from '../../http/in-process.ts'
 import type { PageContext } from '../page-context.ts'
 import { plural } from './dates.tsx'
 import { Icon } from './icons.tsx'
-import { isEditable, rightsOn } from './rights.ts'
+import { isEditable, mayPropose, rightsOn } from './rights.ts'
 
 type Pull = AnswerOf<'getPull'>['pr']
 type Org = AnswerOf<'getOrg'>
@@ -15,12 +15,14 @@ interface BoxProps {
   readonly org: Org
   readonly pr: Pull
   readonly problem: string | undefined
+  /** The paths that conflict with the target, after an update was refused. */
+  readonly conflicts: readonly string[] | undefined
   /** Actions on a merged proposal. */
   readonly children?: ComponentChildren
 }
 
 /** Shows why the proposal can or cannot be merged, and the possible actions. */
-export function MergeBox({ visit, org, pr, problem, children }: BoxProps) {
+export function MergeBox({ visit, org, pr, problem, conflicts, children }: BoxProps) {
   const { title, says, act } = stateOf(pr)
   const { needsMaintainer, ...rights } = rightsOn(pr, org, visit.person)
   const may = act && rights[act === 'ready' ? 'change' : act]
@@ -31,22 +33,9 @@ export function MergeBox({ visit, org, pr, problem, children }: BoxProps) {
         {title}
       </h2>
       <p>{says}</p>
-      {problem && (
-        <p class="problem" role="alert">
-          {problem}
-        </p>
-      )}
-      {pr.merge_problems.length > 0 && (
-        <ul class="problems">
-          {pr.merge_problems.map(({ path, reason }) => (
-            <li>
-              <span class="ref">{path}</span> {reason}
-            </li>
-          ))}
-        </ul>
-      )}
+      <Trouble {...{ visit, org, pr, problem, conflicts }} />
       {act && may && (
-        <Act visit={visit} pr={pr} act={act} isMain>
+        <Act visit={visit} pr={pr} act={act} isMain={conflicts === undefined}>
           {acts[act].replace('{target}', pr.target_branch)}
         </Act>
       )}
@@ -80,6 +69,62 @@ export function MergeBox({ visit, org, pr, problem, children }: BoxProps) {
         <dd>{plural(pr.commits_behind, 'commit')}</dd>
       </dl>
     </section>
+  )
+}
+
+/** Says why an act was refused, and what is wrong with the files. */
+function Trouble({ visit, org, pr, problem, conflicts }: Omit<BoxProps, 'children'>) {
+  return (
+    <>
+      {problem && (
+        <p class="problem" role="alert">
+          {problem}
+        </p>
+      )}
+      {conflicts && <Resolving visit={visit} org={org} pr={pr} conflicts={conflicts} />}
+      {pr.merge_problems.length > 0 && (
+        <ul class="problems">
+          {pr.merge_problems.map(({ path, reason }) => (
+            <li>
+              <span class="ref">{path}</span> {reason}
+            </li>
+          ))}
+        </ul>
+      )}
+    </>
+  )
+}
+
+/** Files that the editor can combine. */
+const edited: ReadonlySet<string> = new Set(['content.md', 'README.md', 'node.json'])
+
+interface ResolvingProps {
+  readonly visit: PageContext
+  readonly org: Org
+  readonly pr: Pull
+  readonly conflicts: readonly string[]
+}
+
+/** Says how to continue after a conflict. */
+function Resolving({ visit: { urls }, org, pr, conflicts }: ResolvingProps) {
+  const { source_branch, target_branch, node_id } = pr
+  const isEdited = target_branch === 'main' && conflicts.every((path) => edited.has(path))
+  if (!isEdited || !mayPropose(org.role))
+    return (
+      <p>
+        Merge {target_branch} into {source_branch} with Git, resolve the conflict in these files, and push.
+      </p>
+    )
+  return (
+    <>
+      <p>
+        See both versions in the editor, and propose the result on the current version of the page. Then close this
+        proposal.
+      </p>
+      <a class="btn go" href={urls.redo(org.id, node_id, source_branch)}>
+        Resolve in a new proposal
+      </a>
+    </>
   )
 }
 
