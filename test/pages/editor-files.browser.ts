@@ -208,7 +208,13 @@ describe('files and views of the editor', () => {
       await writer.page.keyboard.type(title)
       if (javaScriptEnabled) await writer.page.getByPlaceholder('Create Orcas').waitFor()
       await writer.page.keyboard.press('Enter')
+      if (javaScriptEnabled) {
+        await writer.page.locator('.cm-content:focus').waitFor()
+        await writer.page.keyboard.type('Black and white.')
+        await writer.page.keyboard.press('Control+Enter')
+      }
       await reached(writer.page, title)
+      if (javaScriptEnabled) expect(await writer.page.locator('.prose').textContent()).to.equal('Black and white.\n')
       await writer.context.close()
     })
 })

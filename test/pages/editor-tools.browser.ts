@@ -221,10 +221,14 @@ describe('the tools of the editor', () => {
     await keyboard.press('ArrowLeft')
     await keyboard.press('ArrowLeft')
     expect(await focusedName(page)).to.equal('Table')
+    await page.getByLabel('Title').focus()
     await keyboard.press('Tab')
-    expect(await inText(page)).to.equal(true)
-    await keyboard.press('Shift+Tab')
+    expect(await inText(page), 'after the title').to.equal(true)
+    await keyboard.press('Tab')
     expect(await focusedName(page)).to.equal('Table')
+    await keyboard.press('Shift+Tab')
+    expect(await inText(page)).to.equal(true)
+    await keyboard.press('Tab')
     await keyboard.press('Space')
     await expectText('## Whales\n\n| Column | Column |\n| --- | --- |\n|  |  |')
   })
@@ -394,8 +398,10 @@ describe('the tools of the editor', () => {
     const dialog = page.getByRole('dialog', { name: 'Keyboard shortcuts' })
     await dialog.getByText('Escape, then Tab').waitFor()
     expect(await dialog.locator('dt').allTextContents()).to.include.members([
-      'Ctrl+S',
+      'Ctrl+S, Ctrl+Enter',
       'Ctrl+B',
+      'Ctrl+I',
+      'Ctrl+K in the text',
       '[[',
       '/ after a space',
     ])

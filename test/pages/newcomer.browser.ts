@@ -146,7 +146,7 @@ describe('a newcomer who begins with nothing', () => {
     await reached(page, 'New page')
     await page.locator('.cm-content').waitFor()
     await page.keyboard.type('Roses')
-    await page.keyboard.press('Enter')
+    await page.keyboard.press('Control+Enter')
     await reached(page, 'Roses')
     expect(faults).to.deep.equal([])
   })

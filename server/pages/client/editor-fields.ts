@@ -39,7 +39,7 @@ export class Form {
     this.acts = [...element.querySelectorAll<HTMLButtonElement>('[name=act]')]
   }
 
-  /** The act of Enter in a field, and of Ctrl+S. */
+  /** The act of Enter in a field, Ctrl+S and Ctrl+Enter. */
   get firstAct(): string {
     return this.acts[0]?.value ?? ''
   }

@@ -71,12 +71,7 @@ class Editor {
       const { submitter } = event
       void this.send(submitter instanceof HTMLButtonElement ? submitter.value : form.firstAct)
     })
-    form.element.addEventListener('keydown', (event) => {
-      if (!(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey || event.key.toLowerCase() !== 's') return
-      // Otherwise the browser opens its own dialog, also for a key that is held down.
-      event.preventDefault()
-      if (!event.repeat) void this.send(form.firstAct)
-    })
+    form.element.addEventListener('keydown', (event) => this.press(event), true)
     form.open()
     void this.addTools()
     this.panelReady = this.openPanel()
@@ -84,6 +79,21 @@ class Editor {
     const { activeElement } = document
     if (form.title.defaultValue !== '' && (activeElement === document.body || activeElement === form.text))
       field.focus()
+  }
+
+  /** Handles the keys that save from every field, and Enter in the title. */
+  private press(event: KeyboardEvent): void {
+    const { key, ctrlKey, metaKey, altKey, shiftKey } = event
+    if (altKey || shiftKey || event.isComposing) return
+    const isCtrl = ctrlKey || metaKey
+    // Ctrl+Enter on a link opens it in another tab.
+    const isSave = isCtrl && (key.toLowerCase() === 's' || (key === 'Enter' && !(event.target as Element).closest('a')))
+    if (!isSave && (isCtrl || key !== 'Enter' || event.target !== this.form.title)) return
+    // Otherwise the browser opens its own dialog, also for a key that is held down.
+    event.preventDefault()
+    event.stopPropagation()
+    if (!isSave) this.field.focus()
+    else if (!event.repeat) void this.send(this.form.firstAct)
   }
 
   /** Adds the toolbar, the keys and the lists, which are loaded after the editor. */

@@ -88,9 +88,8 @@ function Writing({ text, isFocused }: { readonly text: string; readonly isFocuse
         <span class="why" data-hint>
           Markdown
         </span>
-        <ViewSwitch />
       </div>
-      <EditorToolbar />
+      {/* Tab reaches the text before the tools, which are above it. */}
       <div class="panes">
         <div class="pane" data-pane id="pane-write">
           {/* HTML parsers drop a newline at the start of a textarea. */}
@@ -98,6 +97,8 @@ function Writing({ text, isFocused }: { readonly text: string; readonly isFocuse
         </div>
         <section class="pane prose" data-preview id="pane-preview" aria-label="Preview" hidden />
       </div>
+      <EditorToolbar />
+      <ViewSwitch />
       <section class="attached" id="attached" data-attached aria-label="Files to upload" hidden />
     </div>
   )

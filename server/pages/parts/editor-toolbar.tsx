@@ -58,10 +58,10 @@ export function EditorToolbar() {
 
 /** The keys of the editor, for the list that `?` shows. */
 export const editorKeys = JSON.stringify({
-  'Ctrl+S': 'Save, from every field',
+  'Ctrl+S, Ctrl+Enter': 'Save, from every field',
   'Ctrl+B': 'Bold',
   'Ctrl+I': 'Italic',
-  'Ctrl+K': 'Link',
+  'Ctrl+K in the text': 'Link',
   'Ctrl+E': 'Code',
   'Ctrl+F': 'Find and replace in the text',
   'Ctrl+Z': 'Undo',
