@@ -49,10 +49,13 @@ export function panelOf({
   return {
     tags: tagsText(tags),
     description: isApart ? description : '',
-    rows: isHeld
-      ? rows?.map((row) => (row.kind === 'text' && day.test(row.value) ? { ...row, kind: 'date' } : row))
-      : undefined,
+    rows: isHeld ? rows?.map(formRow) : undefined,
   }
+}
+
+/** Returns a row as a form shows it. A text that is a day becomes a date. */
+export function formRow(row: Row): FormRow {
+  return row.kind === 'text' && day.test(row.value) ? { ...row, kind: 'date' } : row
 }
 
 interface SentForm {
@@ -78,7 +81,7 @@ export function panelIn(form: SentForm): Panel | undefined {
   }
 }
 
-function isKind(kind: string): kind is FormKind {
+export function isKind(kind: string): kind is FormKind {
   return Object.hasOwn(formKinds, kind)
 }
 
@@ -97,7 +100,8 @@ export function fieldsOf({ tags, description, rows }: Panel): Fields {
   return { tags: tagsIn(tags), description: said, properties: rows && jsonOf(rows.map(storedRow)) }
 }
 
-function storedRow({ name, kind, value }: FormRow): Row {
+/** Returns a row as it is stored. @throws RowError a date is not a day */
+export function storedRow({ name, kind, value }: FormRow): Row {
   if (kind !== 'date') return { name, kind: kind satisfies Kind, value }
   if (!day.test(value.trim())) throw new RowError(`“${name.slice(0, 40)}” must be a date, such as 2025-07-15.`)
   return { name, kind: 'text', value: value.trim() }

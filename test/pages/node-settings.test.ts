@@ -166,6 +166,7 @@ describe('the settings of a page', () => {
         ['alive', 'yes-no', 'Yes'],
         ['aliases', 'list', 'Cetacea\r\n\r\nCete'],
         ['depth', 'json', '{"max": 3000}'],
+        ['seen', 'date', '2025-07-15'],
         ['__proto__', 'text', 'x'],
         ['', 'text', ''],
       ]
@@ -173,9 +174,11 @@ describe('the settings of a page', () => {
       const fields = { name: column(0), kind: column(1), value: column(2) }
       expectSaved(await act(node, 'properties', fields), node, 'properties')
       const expected =
-        '{"a \\"name\\"":"Two\\nlines","species":90,"alive":true,"aliases":["Cetacea","Cete"],"depth":{"max":3000},"__proto__":"x"}'
+        '{"a \\"name\\"":"Two\\nlines","species":90,"alive":true,"aliases":["Cetacea","Cete"],"depth":{"max":3000},"seen":"2025-07-15","__proto__":"x"}'
       expect(JSON.stringify((await read(node)).properties)).to.equal(expected)
       expect((await read(node)).title).to.equal('Whales')
+      const { body } = await pages.show(settingsOf(node))
+      expect(body).to.match(/<option(?=[^>]* selected)(?=[^>]*value="date")[^>]*>Date</)
     })
 
     it('refuse wrong values in words, and keep what was typed', async () => {
@@ -189,6 +192,7 @@ describe('the settings of a page', () => {
       }
       await wrong(['n', 'number', '1,5'], '“n” must be a number, such as 12 or 0.5.')
       await wrong(['b', 'yes-no', 'maybe'], '“b” must be yes or no.')
+      await wrong(['d', 'date', '2025-13-01'], '“d” must be a date, such as 2025-07-15.')
       await wrong(['j', 'json', '{"a":'], /“j” must be valid JSON/)
       await wrong(['', 'text', 'alone'], /has no name/)
       await wrong(['n', 'number', '12345678901234567890'], /exactly/)

@@ -1,7 +1,8 @@
 /** The properties of a node: a row for each, or JSON for all of them. */
 
 import { nodeJson } from '../edits.ts'
-import { jsonObject, jsonOf, type Kind, kinds, type Row, RowError, rowsOf } from '../property-rows.ts'
+import { type FormRow, formKinds, formRow, isKind, storedRow } from '../properties.ts'
+import { jsonObject, jsonOf, RowError, rowsOf } from '../property-rows.ts'
 import {
   ActButton,
   type BuildChange,
@@ -20,7 +21,7 @@ const longestName = 1_000
 export function PropertySection({ settings }: { readonly settings: Settings }) {
   const typed = typedIn(settings, 'properties')
   const { properties } = settings.at.node
-  const rows = typed?.has('json') ? undefined : typed ? typedRows(typed) : rowsOf(properties)
+  const rows = typed?.has('json') ? undefined : typed ? typedRows(typed) : rowsOf(properties)?.map(formRow)
   return (
     <Section settings={settings} name="properties">
       <p class="why">
@@ -35,7 +36,7 @@ export function PropertySection({ settings }: { readonly settings: Settings }) {
             </textarea>
           </label>
         ) : (
-          <Rows rows={[...rows, ...Array<Row>(emptyRows).fill({ name: '', kind: 'text', value: '' })]} />
+          <Rows rows={[...rows, ...Array<FormRow>(emptyRows).fill({ name: '', kind: 'text', value: '' })]} />
         )}
         <ActButton settings={settings} act="properties" label="Save properties" isMain />
       </SettingsForm>
@@ -43,7 +44,7 @@ export function PropertySection({ settings }: { readonly settings: Settings }) {
   )
 }
 
-function Rows({ rows }: { readonly rows: readonly Row[] }) {
+function Rows({ rows }: { readonly rows: readonly FormRow[] }) {
   return (
     <ul class="property-rows">
       {rows.map(({ name, kind, value }, at) => {
@@ -59,7 +60,7 @@ function Rows({ rows }: { readonly rows: readonly Row[] }) {
               aria-label={name === '' ? `Name of new property ${at + 1}` : `Name of ${of}`}
             />
             <select name="kind" aria-label={`Kind of ${of} ${at + 1}`}>
-              {Object.entries(kinds).map(([value, label]) => (
+              {Object.entries(formKinds).map(([value, label]) => (
                 <option value={value} selected={value === kind}>
                   {label}
                 </option>
@@ -81,11 +82,11 @@ function Rows({ rows }: { readonly rows: readonly Row[] }) {
   )
 }
 
-function typedRows(form: URLSearchParams): Row[] {
+function typedRows(form: URLSearchParams): FormRow[] {
   const [names, kindsSent, values] = [form.getAll('name'), form.getAll('kind'), form.getAll('value')]
   return names.flatMap((name, at) => {
     const [kind = 'text', value = ''] = [kindsSent[at], values[at]]
-    const row = { name, kind: kind in kinds ? (kind as Kind) : 'text', value: value.replaceAll('\r\n', '\n') } as const
+    const row = { name, kind: isKind(kind) ? kind : 'text', value: value.replaceAll('\r\n', '\n') } as const
     return name.trim() === '' && value.trim() === '' ? [] : [row]
   })
 }
@@ -94,7 +95,7 @@ export const changeProperties: BuildChange = async ({ visit: { api, form }, at: 
   const known = new Set(Object.keys(node.properties))
   const rows = typedRows(form).map((row) => (known.has(row.name) ? row : { ...row, name: row.name.trim() }))
   try {
-    const json = form.has('json') ? jsonObject(form.get('json') ?? '') : jsonOf(rows)
+    const json = form.has('json') ? jsonObject(form.get('json') ?? '') : jsonOf(rows.map(storedRow))
     const content = withProperties(await nodeJson(api, path, head, { properties: {} }), json)
     return { changes: [{ action: 'put', path: 'node.json', content }], message: 'Edit properties' }
   } catch (error) {
