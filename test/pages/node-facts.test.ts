@@ -124,4 +124,48 @@ describe('a page says what holds', () => {
     expect(await page(`${pageAt(id)}/new`)).to.contain('A new page is saved directly.')
     expect(await page(`${pageAt(org)}/new`)).to.not.contain('A new page is saved directly.')
   })
+
+  it('of its properties, in their order, and hostile ones as text', async () => {
+    const properties = {
+      ...{ description: 'Shown as such.', source_path: 'A/b.md', status: 'draft', depth: 12.5, done: true },
+      ...{ site: 'https://example.org/a?b=1', list: ['a', 'https://example.org/c'], nested: { a: [1] } },
+      ...{ '<script>1</script>': '"><img src=x onerror=1>', run: 'javascript:alert(1)', void: null, none: [] },
+    }
+    const { id } = await add({ title: 'Properties', properties })
+    const html = await page(pageAt(org, id))
+    const shown = /<section class="properties"[\s\S]*?<\/section>/.exec(html)?.[0] ?? ''
+    const rows = [...shown.matchAll(/<dt>([\s\S]*?)<\/dt>\s*<dd>([\s\S]*?)<\/dd>/g)]
+    expect(rows.map(([, name = '', value = '']) => [name, textOf(value).trim()])).to.deep.equal([
+      ['status', 'draft'],
+      ['depth', '12.5'],
+      ['done', 'yes'],
+      ['site', 'https://example.org/a?b=1'],
+      ['list', 'a , https://example.org/c'],
+      ['nested', '{&quot;a&quot;:[1]}'],
+      ['&lt;script>1&lt;/script>', '&quot;>&lt;img src=x onerror=1>'],
+      ['run', 'javascript:alert(1)'],
+      ['void', 'null'],
+      ['none', '[]'],
+    ])
+    expect([...shown.matchAll(/href="([^"]*)"/g)].map(([, href]) => href)).to.deep.equal([
+      'https://example.org/a?b=1',
+      'https://example.org/c',
+    ])
+    expect(shown).to.contain('and 6 more').and.contain('rel="noopener nofollow"')
+    const plain = await add({ title: 'None', properties: { description: 'Only this.' } })
+    expect(await page(pageAt(org, plain.id))).to.not.contain('class="properties"')
+  })
+
+  it('of many and long properties, within bounds', async () => {
+    const names = Array.from({ length: 150 }, (_, at) => `name ${at}`)
+    const properties = { long: 'x'.repeat(5_000), ...Object.fromEntries(names.map((name) => [name, 'y'])) }
+    const { id } = await add({ title: 'Many', properties })
+    const html = await page(pageAt(org, id))
+    const shown = /<section class="properties"[\s\S]*?<\/section>/.exec(html)?.[0] ?? ''
+    expect(shown.match(/<dt>/g)).to.have.length(100)
+    expect(shown)
+      .to.contain(`${'x'.repeat(299)}…`)
+      .and.contain('and 147 more')
+      .and.contain('The page shows 100 of 151 properties.')
+  })
 })

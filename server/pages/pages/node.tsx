@@ -13,6 +13,7 @@ import { neighboursOf } from '../parts/neighbours.tsx'
 import type { AtNode } from '../parts/node-head.tsx'
 import { findOpenPull, type Pull } from '../parts/open-pulls.ts'
 import { PageMenu } from '../parts/page-menu.tsx'
+import { PropertyList } from '../parts/property-list.tsx'
 import { Prose } from '../parts/prose.tsx'
 import { Rail } from '../parts/rail.tsx'
 import { findOnMain } from '../parts/restore-link.tsx'
@@ -121,6 +122,7 @@ function Article({ visit, read, html }: ArticleProps) {
         proposals={read.proposals}
         menu={<PageMenu {...{ visit, node, revision }} role={org.role} textPath={version.textPath} />}
       />
+      {isMain && <PropertyList properties={node.properties} />}
       {!isMain && (
         <AsItWas visit={visit} node={node} revision={revision} restorable={restorable}>
           {read.proposed && <AsProposed visit={visit} org={org} pull={read.proposed} />}

@@ -1,0 +1,97 @@
+/** The properties of a page, below its title. */
+
+import type { AnswerOf } from '../../http/in-process.ts'
+
+type Properties = AnswerOf<'getNode'>['properties']
+
+/** `first`: not folded away. `all`: properties shown. `items`: of a list. `name`, `value`: UTF-16 units. */
+const most = { first: 4, all: 100, items: 20, name: 100, value: 300 } as const
+
+/** Shown elsewhere on the page, or only the bookkeeping of an import. */
+const apart = ['description', 'source_path'] as const
+
+/** Lists properties in their order. The first ones are always visible. */
+export function PropertyList({ properties }: { readonly properties: Properties }) {
+  const shown = Object.entries(properties).filter(
+    ([name, value]) => !(apart as readonly string[]).includes(name) || typeof value !== 'string',
+  )
+  if (shown.length === 0) return null
+  const rest = shown.slice(most.first)
+  const hidden = shown.length - most.all
+  return (
+    <section class="properties" aria-label="Properties">
+      <Rows of={shown.slice(0, most.first)} />
+      {rest.length > 0 && (
+        <details>
+          <summary>and {rest.length.toLocaleString('en')} more</summary>
+          <Rows of={rest.slice(0, most.all - most.first)} />
+          {hidden > 0 && (
+            <p class="why">
+              The page shows {most.all} of {shown.length.toLocaleString('en')} properties.
+            </p>
+          )}
+        </details>
+      )}
+    </section>
+  )
+}
+
+function Rows({ of }: { readonly of: readonly (readonly [string, unknown])[] }) {
+  return (
+    <dl>
+      {of.map(([name, value]) => (
+        <div>
+          <dt>{cut(name, most.name)}</dt>
+          <dd>
+            <Value value={value} />
+          </dd>
+        </div>
+      ))}
+    </dl>
+  )
+}
+
+/** Shows texts, numbers and lists of them in words, and other values as JSON. */
+function Value({ value }: { readonly value: unknown }) {
+  if (Array.isArray(value) && value.length > 0 && value.every(isPlain))
+    return (
+      <>
+        {value.slice(0, most.items).map((item, at) => (
+          <>
+            {at > 0 && ', '}
+            <Plain value={item} />
+          </>
+        ))}
+        {value.length > most.items && ` and ${(value.length - most.items).toLocaleString('en')} more`}
+      </>
+    )
+  if (isPlain(value)) return <Plain value={value} />
+  return <code>{cut(JSON.stringify(value), most.value)}</code>
+}
+
+type PlainValue = string | number | boolean
+
+function isPlain(value: unknown): value is PlainValue {
+  return ['string', 'number', 'boolean'].includes(typeof value)
+}
+
+function Plain({ value }: { readonly value: PlainValue }) {
+  if (typeof value === 'boolean') return <>{value ? 'yes' : 'no'}</>
+  const text = String(value)
+  if (!isWebUrl(text)) return <bdi>{cut(text, most.value)}</bdi>
+  return (
+    <a href={text} rel="noopener nofollow">
+      {cut(text, most.value)}
+    </a>
+  )
+}
+
+/** True if the whole text is a URL of the web. Other schemes stay text. */
+function isWebUrl(text: string): boolean {
+  return text.length <= 2_000 && /^https?:\/\/[^\s<>"]+$/i.test(text) && URL.canParse(text)
+}
+
+function cut(text: string, length: number): string {
+  if (text.length <= length) return text
+  return `${text.slice(0, length - 1).replace(/[\ud800-\udbff]$/, '')}…`
+}
