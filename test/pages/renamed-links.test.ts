@@ -124,6 +124,25 @@ describe('a link that was written in the editor', () => {
     expect(await titled('stoat')).to.have.members([stoat, id])
     expect(await ledTo(from)).to.deep.equal([['Stoat', stoat]])
   })
+
+  it('leads to a form that says where the new page will be, and offers the other place', async () => {
+    const from = await add('Rivers & lakes', '[[Weasel]]')
+    const at = `${pageAt(ann.org)}/new?title=Weasel&from=${from}`
+    const pathIn = (html: string) => /<nav class="path"[\s\S]*?<\/nav>/.exec(html)?.[0] ?? ''
+    const top = await readPage(ann, at).then(expecting(200))
+    expect(pathIn(top.body)).to.not.contain(page(from))
+    expect(top.body).to.contain('links to this page, which will be at the top of')
+    expect(top.body).to.contain(`${at.replaceAll('&', '&amp;')}&amp;parent=${from}"`)
+    const below = await readPage(ann, `${at}&parent=${from}`).then(expecting(200))
+    expect(pathIn(below.body)).to.contain(`href="${page(from)}"`)
+    expect(below.body).to.contain('New page under Rivers &amp; lakes').and.not.contain('which will be at the top of')
+    const id = '01980a60-2a00-7e55-94c6-8e0f1a2b3ca7'
+    const fields = { id, from, parent: from, named: 'Weasel', title: 'Weasel', text: 'Small.', message: '' }
+    expect((await send(`${pageAt(ann.org)}/new`, { ...fields, act: 'create' })).status).to.equal(303)
+    const { parents } = (await ann.get(`/orgs/${ann.org}/nodes/${id}`).then(expecting(200))).body
+    expect(parents.map((parent: { id: string }) => parent.id)).to.deep.equal([from])
+    expect(await ledTo(from)).to.deep.equal([['Weasel', id]])
+  })
   const titled = async (title: string): Promise<string[]> =>
     (await ann.get(`/orgs/${ann.org}/nodes?limit=200`)).body.nodes
       .filter((node: { title: string }) => node.title.toLowerCase() === title)

@@ -19,6 +19,7 @@ import {
 import { editorKeys } from '../parts/editor-toolbar.tsx'
 import { mayWrite } from '../parts/rights.ts'
 import { panelOf } from '../properties.ts'
+import type { Urls } from '../urls.ts'
 
 type Org = AnswerOf<'getOrg'>
 
@@ -126,14 +127,15 @@ function newPage(visit: PageContext, beginning: Beginning, making: Making): Page
       <main id="main" class="wide editing" data-keys={editorKeys}>
         <nav class="path" aria-label="Path to this page">
           <a href={urls.org(org.id)}>{org.name}</a>
-          {near && (
+          {parent && (
             <>
               <span aria-hidden="true">›</span>
-              <a href={urls.node(org.id, near.id, near.title)}>{near.title}</a>
+              <a href={urls.node(org.id, parent.id, parent.title)}>{parent.title}</a>
             </>
           )}
         </nav>
         <h1>{parent ? `New page under ${parent.title}` : 'New page'}</h1>
+        {from && !parent && <AtTop urls={urls} org={org} from={from} title={named || written.title} />}
         {org.require_pull_requests && (
           <p class="why">A new page is saved directly. You propose later changes, and a maintainer merges them.</p>
         )}
@@ -155,6 +157,24 @@ function newPage(visit: PageContext, beginning: Beginning, making: Making): Page
       </main>
     ),
   }
+}
+
+interface AtTopProps {
+  readonly urls: Urls
+  readonly org: Org
+  readonly from: NonNullable<Beginning['from']>
+  readonly title: string
+}
+
+/** Says where a page from a link will be, and offers the other place. */
+function AtTop({ urls, org, from, title }: AtTopProps) {
+  return (
+    <p class="why">
+      <a href={urls.node(org.id, from.id, from.title)}>{from.title}</a> links to this page, which will be at the top of{' '}
+      {org.name}.{' '}
+      <a href={urls.newNode(org.id, { title, from: from.id, parent: from.id })}>Put it under {from.title}</a>
+    </p>
+  )
 }
 
 interface ExistingProps {
