@@ -1,6 +1,7 @@
 /** "Waiting for you" on the home page. */
 
 import { expect } from 'chai'
+import { made } from '../support/cast.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode } from '../support/node.ts'
 import { pageAt, readPage } from '../support/pages.ts'
@@ -38,13 +39,35 @@ describe('the home page', () => {
     expect(page).to.include('Waiting for you')
     expect(page).to.include(`href="${pageAt(node.org, node.id)}/proposals/1?tab=conversation"`)
     expect(page).to.include('Sing &lt;b>louder&lt;/b>')
-    expect(page).to.include('asks for your review, mentions you')
-    expect(await homeOf(ann)).to.include('is yours, and has open threads')
+    expect(page).to.include('asks for your review and mentions you')
+    expect(await homeOf(ann)).to.include('is yours and has open threads')
     await pageOf(bob, `${pageAt(node.org, node.id)}/proposals/1`)
     expect(await homeOf(bob), 'the changes were read').to.include('mentions you')
     await pageOf(bob, `${pageAt(node.org, node.id)}/proposals/1?tab=conversation`)
     expect(await homeOf(bob), 'the conversation was read')
       .to.include('asks for your review')
       .and.not.include('mentions you')
+  })
+
+  it('counts the open proposals of organisations where the user may merge', async () => {
+    const nina = await signUp(grove, 'Nina')
+    const { id: org } = await made(ann.post('/orgs', { name: 'Handbook & more' }))
+    const { id } = await made(ann.post(`/orgs/${org}/nodes`, { title: 'Leave' }))
+    for (const name of ['one', 'two']) {
+      await ann.post(`/orgs/${org}/nodes/${id}/branches`, { name }).then(expecting(201))
+      const body = { source_branch: name, title: name }
+      await ann.post(`/orgs/${org}/nodes/${id}/pull-requests`, body).then(expecting(201))
+    }
+    const said = /<strong>2 open proposals<\/strong> in Handbook &amp; more/
+    const seenAs = async (role: string): Promise<boolean> => {
+      await ann.put(`/orgs/${org}/members/${nina.user.email}`, { role }).then(expecting(200))
+      const page = await homeOf(nina)
+      expect(page.includes(`href="${pageAt(org)}/proposals"`), role).to.equal(said.test(page))
+      return said.test(page)
+    }
+    expect(await seenAs('editor')).to.equal(true)
+    expect([await seenAs('reader'), await seenAs('contributor')]).to.deep.equal([false, false])
+    await ann.patch(`/orgs/${org}`, { require_pull_requests: true }).then(expecting(200))
+    expect([await seenAs('editor'), await seenAs('maintainer')]).to.deep.equal([false, true])
   })
 })

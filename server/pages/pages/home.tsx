@@ -16,7 +16,7 @@ async function mine(visit: PageContext): Promise<Page> {
   const { api, urls, person } = visit
   const { orgs, total } = await api.listOrgs({ query: { limit: mostOrgs } })
   for (const { id, name } of orgs) urls.learn(id, name)
-  const waiting = await readWaiting(visit)
+  const waiting = await readWaiting(visit, orgs)
   return {
     ...{ kind: 'page', head: { title: 'Grove', noIndex: true }, place: {}, facts: { orgs, total, waiting } },
     body: () => (

@@ -27,6 +27,11 @@ export function mayEdit(role: string | undefined, head: string | undefined): boo
   return head === undefined ? mayWrite(role) : mayPropose(role)
 }
 
+/** True if a member with this role may merge proposals into `main`. */
+export function mayMerge({ role, require_pull_requests }: Pick<Org, 'role' | 'require_pull_requests'>): boolean {
+  return require_pull_requests ? mayDelete(role) : mayWrite(role)
+}
+
 /** Returns which actions on a proposal the visitor may take. `change`: edit, close or reopen it. */
 export function rightsOn(pull: Pull, org: Org, person: PageContext['person']) {
   const { role, branch_prefix: prefix } = org

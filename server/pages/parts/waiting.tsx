@@ -2,10 +2,25 @@
 
 import type { AnswerOf } from '../../http/in-process.ts'
 import type { PageContext } from '../page-context.ts'
-import { When } from './dates.tsx'
+import { plural, When } from './dates.tsx'
+import { unlessBusy } from './degraded.ts'
+import { countOpen } from './org-tabs.tsx'
+import { mayMerge } from './rights.ts'
 
 type Waiting = Pick<AnswerOf<'listWaiting'>, 'waiting' | 'total' | 'elsewhere'>
 type Reason = Waiting['waiting'][number]['reasons'][number]
+
+type Org = AnswerOf<'listOrgs'>['orgs'][number]
+
+/** Organisations whose open proposals are counted, at most. */
+const mostCounted = 20
+
+/** Open proposals of an organisation, which the user may merge. */
+interface Mergeable {
+  readonly id: string
+  readonly name: string
+  readonly open: number
+}
 
 /** Maximum proposals of the list. */
 const mostWaiting = 20
@@ -14,9 +29,20 @@ const words: Readonly<Record<Reason, string>> = {
   review_requested: 'asks for your review',
   mentioned: 'mentions you',
   answered: 'has an answer for you',
-  changes_requested: 'is yours, and changes are asked for',
-  open_threads: 'is yours, and has open threads',
-  ready_to_merge: 'is yours, and ready to merge',
+  changes_requested: 'needs changes',
+  open_threads: 'has open threads',
+  ready_to_merge: 'is ready to merge',
+}
+
+/** Reasons that only the author's own proposals have. */
+const own: readonly Reason[] = ['changes_requested', 'open_threads', 'ready_to_merge']
+const list = new Intl.ListFormat('en-GB')
+
+/** Says in one phrase why a proposal waits. */
+function wordsOf(reasons: readonly Reason[]): string {
+  const [mine, others] = [reasons.filter((one) => own.includes(one)), reasons.filter((one) => !own.includes(one))]
+  const said = (some: readonly Reason[]) => some.map((reason) => words[reason])
+  return list.format([...said(others), ...(mine.length > 0 ? ['is yours'] : []), ...said(mine)])
 }
 
 /** Mentions and answers lead to the conversation, which marks them as read. */
@@ -25,32 +51,52 @@ function linkTo(proposal: string, reasons: readonly Reason[]): string {
   return isTalk ? `${proposal}?tab=conversation` : proposal
 }
 
-export function readWaiting({ api }: PageContext): Promise<Waiting> {
-  return api.listWaiting({ query: { limit: mostWaiting } })
+interface Told extends Waiting {
+  readonly mergeable: readonly Mergeable[]
+}
+
+/** Reads what waits for the user. Counts the open proposals of organisations where they may merge. */
+export async function readWaiting(visit: PageContext, orgs: readonly Org[]): Promise<Told> {
+  const told = await visit.api.listWaiting({ query: { limit: mostWaiting } })
+  const count = async (org: Org) => ({
+    ...{ id: org.id, name: org.name },
+    open: (await unlessBusy<number | undefined>(countOpen(visit, org), 0, ['org_not_found', 'forbidden'])) ?? 0,
+  })
+  const counted = await Promise.all(orgs.filter(mayMerge).slice(0, mostCounted).map(count))
+  const listed = ({ id }: Mergeable) => told.waiting.filter(({ org_id }) => org_id === id).length
+  return { ...told, mergeable: counted.filter((org) => org.open > listed(org)) }
 }
 
 /** Shows nothing if nothing waits. */
-export function WaitingForYou({ visit: { urls }, told }: { readonly visit: PageContext; readonly told: Waiting }) {
-  const { waiting, total, elsewhere } = told
+export function WaitingForYou({ visit: { urls }, told }: { readonly visit: PageContext; readonly told: Told }) {
+  const { waiting, total, elsewhere, mergeable } = told
   const others = Object.entries(elsewhere)
-  if (total === 0 && others.length === 0) return undefined
+  if (total + others.length + mergeable.length === 0) return undefined
   return (
     <section class="card waiting" aria-labelledby="waiting">
       <header>
         <h2 id="waiting">Waiting for you</h2>
-        <span class="r">{total}</span>
+        {total > 0 && <span class="r">{total}</span>}
       </header>
-      {total === 0 && <p class="empty">Nothing waits for you here.</p>}
+      {total + mergeable.length === 0 && <p class="empty">Nothing waits for you here.</p>}
       <ul class="commits">
         {waiting.map(({ org_id, org_name, node_id, node_title, number, title, author, reasons, last_activity_at }) => (
           <li>
             <a href={linkTo(urls.proposal(org_id, node_id, number, node_title), reasons)}>
               <strong>{title}</strong> <span class="why">#{number}</span>
             </a>
-            <span class="reasons">{reasons.map((reason) => words[reason]).join(', ')}</span>
+            <span class="reasons">{wordsOf(reasons)}</span>
             <small>
               {node_title} in {org_name} · {author} · <When time={last_activity_at} />
             </small>
+          </li>
+        ))}
+        {mergeable.map(({ id, name, open }) => (
+          <li>
+            <a href={urls.orgProposals(id)}>
+              <strong>{plural(open, 'open proposal')}</strong> in {name}
+            </a>
+            <small>You may merge {open === 1 ? 'it' : 'them'}</small>
           </li>
         ))}
       </ul>
