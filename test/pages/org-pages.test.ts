@@ -107,6 +107,53 @@ describe('the pages of an organisation', () => {
     })
   })
 
+  describe('offer and explain a home page', () => {
+    it('to those who may write one', async () => {
+      const [zebras] = [await add('Zebras', 'Striped.'), await add('Ants', 'Small.')]
+      const offer = `href="${pageAt(org)}/new?title=Home"`
+      expect((await see(ann)).main).to.contain(offer)
+      expect((await see(reader)).main).to.not.contain('Write a home page')
+      const blank = await add('Home')
+      expect((await see(ann)).main)
+        .to.contain(`href="${pageAt(org, blank)}/edit"`)
+        .and.not.contain(offer)
+      expect((await see(ann, `/${blank}/settings`)).main).to.contain('because it is at the top and is called Home')
+      await made(ann.patch(`/orgs/${org}/nodes/${blank}`, { text_content: 'Welcome.' }))
+      expect((await see(ann)).main).to.not.contain('Write a home page')
+      expect((await see(ann, `/${zebras}/settings`)).main).to.not.contain('This is the home page')
+      for (const visitor of [ann, reader])
+        expect((await see(visitor, '/settings/general')).main).to.contain('else the one called Home, README or Index')
+    })
+
+    it('with the reason', async () => {
+      const root = await add('Anything', 'It begins.')
+      expect((await see(ann, `/${root}/settings`)).main).to.contain('because it is the only page at the top')
+      const named = await add('ATLAS', 'It begins.')
+      expect((await see(ann, `/${named}/settings`)).main).to.contain('because it has the name of the organisation')
+    })
+  })
+
+  describe('say what a commit was about', () => {
+    it('with the titles of pages, and never with ids', async () => {
+      const [whales, krill] = [await add('Whales', 'Big.'), await add('Krill <b>', 'Small.')]
+      const node = `/orgs/${org}/nodes/${whales}`
+      const { id } = await made(ann.post(`${node}/connections`, { target: krill, type: 'eats' }))
+      await made(ann.put(`${node}/parents/${krill}`, {}))
+      const shown = ['Link to Krill &lt;b>', 'Add the parent Krill &lt;b>']
+      const { main } = await see(reader, `/${whales}/history`)
+      for (const one of shown) expect(main).to.contain(`>${one}</a>`)
+      for (const path of ['', '/changes']) expect((await see(reader, path)).main).to.contain(`>${shown[1]}</a>`)
+      const [commit] = (await made(ann.get(`${node}/tree/main/commits`))).history
+      expect((await see(reader, `/${whales}/commits/${commit.id}`)).main).to.contain(`<h1>${shown[1]}</h1>`)
+      await made(ann.delete(`${node}/connections/${id}`))
+      expect((await see(reader, '/changes')).main).to.contain('>Remove a link</a>')
+      await made(ann.delete(`/orgs/${org}/nodes/${krill}`))
+      const after = (await see(reader, `/${whales}/history`)).main
+      expect(after).to.contain('>Link to a page</a>').and.contain('>Add a parent</a>')
+      expect(after.replace(/<[^>]*>/g, '')).to.not.contain(krill)
+    })
+  })
+
   describe('have tabs', () => {
     const tabsOf = async (visitor: Visitor, path = '') => {
       const { body } = await see(visitor, path)

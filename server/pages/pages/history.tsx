@@ -2,6 +2,7 @@
 
 import type { AnswerOf } from '../../http/in-process.ts'
 import { type Page, type PageContext, param } from '../page-context.ts'
+import { messageLine, readTitles, type Titles } from '../parts/commit-words.ts'
 import { type Pair, PickHead, PickVersion } from '../parts/compare-form.tsx'
 import { byDay, plural, When } from '../parts/dates.tsx'
 import { Impact, readImpact } from '../parts/impact.tsx'
@@ -32,8 +33,10 @@ export async function showHistory(visit: PageContext): Promise<Page> {
   const { history, total } = told
   const { org, node } = at
   const restorable = await findRestorable(visit, at, revision)
+  const messages = history.map(({ message }) => message)
+  const titles = await readTitles(api, org.id, messages)
   return {
-    ...{ kind: 'page', place: { org, crumb: node.title }, facts: { at, told, restorable } },
+    ...{ kind: 'page', place: { org, crumb: node.title }, facts: { at, told, restorable, titles } },
     head: { title: `History of ${node.title} · ${org.name}`, noIndex: true },
     body: () => (
       <main id="main" class="wide">
@@ -46,7 +49,7 @@ export async function showHistory(visit: PageContext): Promise<Page> {
           </span>
           <a href={urls.blame(org.id, node.id, revision)}>Authors</a>
         </div>
-        <CommitDays urls={urls} at={at} commits={history} restorable={restorable} />
+        <CommitDays {...{ urls, at, restorable, titles }} commits={history} />
         <Pages base={urls.history(org.id, node.id, revision)} offset={offset} size={pageSize} total={total} />
       </main>
     ),
@@ -58,10 +61,11 @@ interface DaysProps {
   readonly at: AtNode
   readonly commits: readonly Commit[]
   readonly restorable: Restorable | undefined
+  readonly titles: Titles
 }
 
 /** The commits by day. If there are several, two of them can be chosen to be compared. */
-function CommitDays({ urls, at: { org, node }, commits, restorable }: DaysProps) {
+function CommitDays({ urls, at: { org, node }, commits, restorable, titles }: DaysProps) {
   const [newest, oldest] = [commits[0], commits.at(-1)]
   const first = commits.length > 1 && newest && oldest ? { from: oldest.id, to: newest.id } : undefined
   const days = (
@@ -72,7 +76,7 @@ function CommitDays({ urls, at: { org, node }, commits, restorable }: DaysProps)
             {first && <PickHead />}
             <h2>{day}</h2>
           </header>
-          <CommitList {...{ urls, restorable, first }} org={org.id} commits={ofDay} timesAs="clock" />
+          <CommitList {...{ urls, restorable, first, titles }} org={org.id} commits={ofDay} timesAs="clock" />
         </section>
       ))}
     </div>
@@ -100,21 +104,26 @@ interface CommitListProps {
   readonly timesAs?: 'ago' | 'clock'
   /** The versions that are chosen first, if two can be chosen to be compared. */
   readonly first?: Pair | undefined
+  /** Titles of pages that messages name by their ids. */
+  readonly titles?: Titles
 }
 
-export function CommitList({ urls, org, commits, restorable, timesAs = 'ago', first }: CommitListProps) {
+const noTitles: Titles = {}
+
+export function CommitList(props: CommitListProps) {
+  const { urls, org, commits, restorable, timesAs = 'ago', first, titles = noTitles } = props
   return (
     <ul class="commits">
       {commits.map(({ id, node_id, message, author, created_at }) => (
         <li>
-          {first && <PickVersion id={id} title={firstLine(message)} first={first} />}
-          <a href={urls.commit(org, node_id, id)}>{firstLine(message)}</a>
+          {first && <PickVersion id={id} title={firstLine(message, titles)} first={first} />}
+          <a href={urls.commit(org, node_id, id)}>{firstLine(message, titles)}</a>
           <span class="sha">{id.slice(0, 8)}</span>
           <small>
             {author}, <When time={created_at} as={timesAs} />
           </small>
           {restorable && restorable.head !== id && (
-            <RestoreLink href={urls.restore(org, node_id, id, restorable.branch)} of={firstLine(message)} />
+            <RestoreLink href={urls.restore(org, node_id, id, restorable.branch)} of={firstLine(message, titles)} />
           )}
         </li>
       ))}
@@ -122,8 +131,8 @@ export function CommitList({ urls, org, commits, restorable, timesAs = 'ago', fi
   )
 }
 
-export function firstLine(message: string): string {
-  return message.split('\n', 1)[0]?.trim().slice(0, 200) || 'No message'
+export function firstLine(message: string, titles = noTitles): string {
+  return messageLine(message, titles).slice(0, 200) || 'No message'
 }
 
 export async function showCommit(visit: PageContext): Promise<Page> {
@@ -137,18 +146,20 @@ export async function showCommit(visit: PageContext): Promise<Page> {
     readImpact(api, at.path, commit.changes),
   ])
   const { org, node } = at
+  const titles = await readTitles(api, org.id, [commit.message])
+  const line = firstLine(commit.message, titles)
   const isRestorable = onMain !== undefined && commit.id !== node.head && mayWrite(org.role)
   // The changes of a commit never change, so the ETag does not need them.
   const { changes: _, ...whole } = commit
   const fields = { ...whole, message: commit.message.slice(0, longestMessage) }
   const [, ...rest] = fields.message.split('\n')
   return {
-    ...{ kind: 'page', place: { org, crumb: node.title }, facts: { at, fields, edges, isRestorable } },
-    head: { title: `${firstLine(commit.message)} · ${node.title}`, noIndex: true },
+    ...{ kind: 'page', place: { org, crumb: node.title }, facts: { at, fields, edges, isRestorable, titles } },
+    head: { title: `${line} · ${node.title}`, noIndex: true },
     body: () => (
       <main id="main" class="wide">
         <NodePath visit={visit} at={at} between={[{ title: 'History', href: urls.history(org.id, node.id) }]} />
-        <h1>{firstLine(commit.message)}</h1>
+        <h1>{line}</h1>
         <div class="meta">
           <span>
             {commit.author}, <When time={commit.created_at} />

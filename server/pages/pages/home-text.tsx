@@ -32,17 +32,30 @@ export interface Home {
   readonly isCut: boolean
 }
 
+/** The result of a search for the home page. */
+export interface HomeFound {
+  /** Undefined if there is no home page, or it has no text. */
+  readonly home?: Home
+  /** True if the organisation has no home text. False if the search took too long. */
+  readonly isMissing: boolean
+  /** The id of a home page without text. */
+  readonly blank?: string
+}
+
 /**
  * Reads the home page. It is the only root. If there are several, it is the one with the organisation's name, else `Home`,
- * `README` or `Index`, in any case of letters. Undefined without one, or if it has no text.
+ * `README` or `Index`, in any case of letters.
  */
-export async function readHome({ api }: PageContext, org: Org, tree: Tree): Promise<Home | undefined> {
+export async function readHome({ api }: PageContext, org: Org, tree: Tree): Promise<HomeFound> {
   try {
-    const id = await unlessBusy(findHome(api, org, tree), undefined)
-    if (id === undefined) return undefined
+    const { id, isLate = false } = await unlessBusy<{ id?: string | undefined; isLate?: boolean }>(
+      findHome(api, org, tree).then((found) => ({ id: found })),
+      { isLate: true },
+    )
+    if (id === undefined) return { isMissing: !isLate }
     const path = { org_id: org.id, node_id: id }
     const { title, slug, head, ...node } = await api.getNode({ path })
-    if (node.text_content.trim() === '') return undefined
+    if (node.text_content.trim() === '') return { isMissing: true, blank: id }
     const text = beginningOf(node.text_content)
     const isCut = text.length < node.text_content.length
     const version = await readVersion(
@@ -51,15 +64,15 @@ export async function readHome({ api }: PageContext, org: Org, tree: Tree): Prom
       { ...node, title, slug, ...(head && { head }), text_content: text },
       'main',
     )
-    return { node: { id, title, slug, ...(head && { head }) }, version, isCut }
+    return { isMissing: false, home: { node: { id, title, slug, ...(head && { head }) }, version, isCut } }
   } catch (error) {
     // It may have been deleted since the tree was read.
-    if (error instanceof AppError && error.code === 'node_not_found') return undefined
+    if (error instanceof AppError && error.code === 'node_not_found') return { isMissing: false }
     throw error
   }
 }
 
-async function findHome(api: Api, org: Org, { levels }: Tree): Promise<string | undefined> {
+async function findHome(api: Api, org: Org, { levels }: Pick<Tree, 'levels'>): Promise<string | undefined> {
   const { nodes = [], total = 0 } = levels[''] ?? {}
   if (total === 1) return nodes[0]?.id
   for (const name of [org.name, ...names]) {
@@ -71,6 +84,59 @@ async function findHome(api: Api, org: Org, { levels }: Tree): Promise<string | 
     if (found !== undefined) return found
   }
   return undefined
+}
+
+/** Says to editors that a page is the home page. */
+export function HomeNotice({ org, why }: { readonly org: Org; readonly why: string | undefined }) {
+  if (why === undefined) return null
+  return (
+    <p class="why">
+      This is the home page of {org.name}, because {why}. The overview shows its text.
+    </p>
+  )
+}
+
+/** Maximum roots that are read to find the home page. */
+const mostRoots = 100
+
+/** Says why a page is the home page. Undefined if it is not, or if that takes too long to find. */
+export async function whyHome(api: Api, org: Org, node: Pick<Node, 'id' | 'title'>): Promise<string | undefined> {
+  const find = async () => {
+    const level = await api.listTree({ path: { org_id: org.id }, query: { limit: mostRoots } })
+    const id = await findHome(api, org, { levels: { '': level } })
+    return id === node.id ? level.total : undefined
+  }
+  const roots = await unlessBusy<number | undefined>(find(), undefined)
+  if (roots === undefined) return undefined
+  if (roots === 1) return 'it is the only page at the top'
+  return folded(node.title) === folded(org.name)
+    ? 'it has the name of the organisation'
+    : `it is at the top and is called ${node.title}`
+}
+
+/** Offers to write a home page. */
+export function NoHome({ urls, org, blank }: { readonly urls: Urls; readonly org: Org; readonly blank?: string }) {
+  return (
+    <p class="no-home why">
+      This overview can begin with a text of yours.{' '}
+      <a href={blank === undefined ? urls.newNode(org.id, { title: 'Home' }) : urls.edit(org.id, blank)}>
+        Write a home page
+      </a>
+    </p>
+  )
+}
+
+/** The rule by which a page is the home page, for the settings. */
+export function HomeRule() {
+  return (
+    <section>
+      <h2>Home page</h2>
+      <p>
+        The overview begins with the text of the home page. That is the only page at the top. If there are several, it
+        is the one with the name of the organisation, else the one called Home, README or Index.
+      </p>
+    </section>
+  )
 }
 
 /** Returns the text up to a blank line, if it is too long. */

@@ -24,6 +24,7 @@ import {
 } from '../parts/settings-section.tsx'
 import { changeTags, readSuggestedTags, TagSection } from '../parts/settings-tags.tsx'
 import { asSentence } from '../text/broken-rules.ts'
+import { HomeNotice, whyHome } from './home-text.tsx'
 
 interface Act {
   readonly section: SectionName
@@ -151,14 +152,16 @@ async function settingsPage(settings: Settings): Promise<Page> {
     return { ...shown, status: 403, facts: { at }, body }
   }
   const parts = node.head === undefined ? undefined : await readSections(settings)
+  const isHome = await whyHome(visit.api, org, node)
   return {
     ...shown,
     status: refusal?.status ?? 200,
-    facts: { at, may, refusal, parts },
+    facts: { at, may, refusal, parts, isHome },
     body: () => (
       <main id="main" class="page settings node-settings">
         {path}
         <h1>Settings of {node.title}</h1>
+        <HomeNotice org={org} why={isHome} />
         <SectionLinks may={may} hasContent={parts !== undefined} />
         {!may.save && (
           <p class="notice">

@@ -2,6 +2,7 @@
 
 import type { AnswerOf } from '../../http/in-process.ts'
 import { type Page, type PageContext, param } from '../page-context.ts'
+import { readTitles, type Titles } from '../parts/commit-words.ts'
 import { byDay } from '../parts/dates.tsx'
 import { countOpen, OrgTabs } from '../parts/org-tabs.tsx'
 import { type Change, ChangeItem } from '../parts/recent-changes.tsx'
@@ -21,9 +22,11 @@ export async function showOrgChanges(visit: PageContext): Promise<Page> {
     api.listChanges({ path, query: { limit: pageSize, ...(before !== undefined && { before }) } }),
     countOpen(visit, org),
   ])
+  const messages = told.changes.flatMap(({ commit }) => commit?.message ?? [])
+  const titles = await readTitles(api, org.id, messages)
   const feed = { type: 'application/atom+xml', title: `Changes in ${org.name}`, href: urls.feed(org.id) }
   return {
-    ...{ kind: 'page', place: { org, crumb: 'Changes' }, facts: { org, told, open } },
+    ...{ kind: 'page', place: { org, crumb: 'Changes' }, facts: { org, told, open, titles } },
     head: { title: `Recent changes · ${org.name}`, noIndex: true, ...(org.published && { alternates: [feed] }) },
     body: () => (
       <>
@@ -41,7 +44,7 @@ export async function showOrgChanges(visit: PageContext): Promise<Page> {
           {told.changes.length === 0 && (
             <p class="empty">{before === undefined ? 'Nothing here yet.' : 'There are no older changes.'}</p>
           )}
-          <Days urls={urls} org={org} changes={told.changes} />
+          <Days {...{ urls, org, titles }} changes={told.changes} />
           {(before !== undefined || told.next !== undefined) && (
             <p class="acts">
               {before !== undefined && (
@@ -72,9 +75,10 @@ interface DaysProps {
   readonly urls: Urls
   readonly org: Org
   readonly changes: readonly Change[]
+  readonly titles: Titles
 }
 
-function Days({ urls, org, changes }: DaysProps) {
+function Days({ urls, org, changes, titles }: DaysProps) {
   return (
     <>
       {byDay(changes, ({ updated_at }) => updated_at).map(([day, some]) => (
@@ -85,7 +89,7 @@ function Days({ urls, org, changes }: DaysProps) {
           <ul class="recent">
             {some.map((change) => (
               <li>
-                <ChangeItem urls={urls} org={org.id} change={change} />
+                <ChangeItem {...{ urls, change, titles }} org={org.id} />
               </li>
             ))}
           </ul>

@@ -8,6 +8,7 @@ import { Field, field, submitForm, Tabs, type Trouble, TroubleOf } from '../part
 import { countOpen, OrgTabs } from '../parts/org-tabs.tsx'
 import { mayDelete, mayWrite } from '../parts/rights.ts'
 import type { Urls } from '../urls.ts'
+import { HomeRule } from './home-text.tsx'
 
 type Org = AnswerOf<'getOrg'>
 
@@ -164,6 +165,7 @@ async function generalPage(visit: PageContext, trouble?: Trouble): Promise<Page>
               </form>
               <Publishing org={org} urls={urls} action={action} />
               <Rules org={org} action={action} />
+              <HomeRule />
               <ApiId id={org.id} of="organisation" />
               <FolderLinks org={org} urls={urls} />
               <TrashLink org={org} urls={urls} />
@@ -172,6 +174,7 @@ async function generalPage(visit: PageContext, trouble?: Trouble): Promise<Page>
           ) : (
             <>
               <p>Only owners can change these settings. Your role: {org.role}.</p>
+              <HomeRule />
               <ApiId id={org.id} of="organisation" />
               <FolderLinks org={org} urls={urls} />
               {mayDelete(org.role) && <TrashLink org={org} urls={urls} />}
@@ -288,7 +291,7 @@ function Deletion({ org, action, trouble }: DeletionProps) {
     <section>
       <h2>Delete this organisation</h2>
       <details open={trouble?.field === 'repeated'}>
-        <summary class="btn">Delete…</summary>
+        <summary class="btn stop">Delete…</summary>
         <form method="post" action={action} class="fields">
           <p>
             Everyone, including members, loses access immediately. The operator can restore the repositories from the

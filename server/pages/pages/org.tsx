@@ -3,6 +3,7 @@
 import type { AnswerOf } from '../../http/in-process.ts'
 import { createExample } from '../example.ts'
 import { type Page, type PageContext, type PageResult, param, redirect } from '../page-context.ts'
+import { readTitles, type Titles } from '../parts/commit-words.ts'
 import { plural } from '../parts/dates.tsx'
 import { unlessBusy } from '../parts/degraded.ts'
 import { Icon } from '../parts/icons.tsx'
@@ -15,7 +16,7 @@ import { countOf, mostDots, type SmallMapFacts } from '../parts/small-map.tsx'
 import { readTree, TreeSide } from '../parts/tree.tsx'
 import type { Urls } from '../urls.ts'
 import { EmptyOrg, JoinedNotice } from './empty-org.tsx'
-import { HomeText, readHome, showHome } from './home-text.tsx'
+import { HomeText, NoHome, readHome, showHome } from './home-text.tsx'
 import { type Aside, OrgAside } from './org-aside.tsx'
 
 type Org = AnswerOf<'getOrg'>
@@ -35,13 +36,15 @@ export async function showOrg(visit: PageContext): Promise<Page> {
   const isNew = query.has('welcome') && org.role !== undefined
   if (latest.total === 0) return emptyPage(visit, org, aside.proposals?.total, isNew)
   const [tree, groups, map] = await Promise.all([readTree(visit, org), readGroups(visit), readMap(visit)])
-  const home = await readHome(visit, org, tree)
+  const { home, isMissing, blank } = await readHome(visit, org, tree)
+  const hasNoHome = isMissing && mayWrite(org.role)
+  const titles = await readTitles(api, org.id, messagesOf(groups))
   let html = ''
   return {
     kind: 'page',
     head: headOf(visit, org, latest),
     place: { org, hasSide: true },
-    facts: { org, nodes: latest.total, aside, tree, groups, map, home },
+    facts: { org, nodes: latest.total, aside, tree, groups, map, home, blank, hasNoHome, titles },
     prepare: async () => {
       if (home !== undefined) html = await showHome(visit, org, home)
     },
@@ -55,9 +58,10 @@ export async function showOrg(visit: PageContext): Promise<Page> {
               <Hero urls={urls} org={org} nodes={latest.total} />
               {isNew && <JoinedNotice org={org} isEmpty={false} />}
               <BigSearch urls={urls} org={org} />
+              {hasNoHome && <NoHome {...{ urls, org }} {...(blank !== undefined && { blank })} />}
               <div class={home === undefined ? 'org-grid plain' : 'org-grid'}>
                 {home !== undefined && <HomeText {...{ urls, org, home, html }} />}
-                <Changes urls={urls} org={org} groups={groups} />
+                <Changes {...{ urls, org, groups, titles }} />
                 <OrgAside {...{ urls, org, aside, tree, map }} />
               </div>
             </div>
@@ -145,6 +149,11 @@ async function readGroups(visit: PageContext): Promise<Group[]> {
   return groups
 }
 
+/** The messages that are shown: those of groups of one change. */
+function messagesOf(groups: readonly Group[]): string[] {
+  return groups.flatMap(({ changes }) => (changes.length === 1 ? (changes[0].commit?.message ?? []) : []))
+}
+
 /** The number up to which `listChanges` counts. */
 const mostCounted = 10_000
 /** An id that sorts after all others. */
@@ -223,9 +232,10 @@ interface ChangesProps {
   readonly urls: Urls
   readonly org: Org
   readonly groups: readonly Group[]
+  readonly titles: Titles
 }
 
-function Changes({ urls, org, groups }: ChangesProps) {
+function Changes({ urls, org, groups, titles }: ChangesProps) {
   return (
     <section class="card org-changes">
       <header>
@@ -235,7 +245,7 @@ function Changes({ urls, org, groups }: ChangesProps) {
           <a href={urls.changes(org.id)}>All changes</a>
         </span>
       </header>
-      <ChangeGroups urls={urls} org={org.id} groups={groups} />
+      <ChangeGroups {...{ urls, groups, titles }} org={org.id} />
     </section>
   )
 }

@@ -2,6 +2,7 @@
 
 import type { AnswerOf } from '../../http/in-process.ts'
 import type { Urls } from '../urls.ts'
+import { messageLine, type Titles } from './commit-words.ts'
 import { plural, When } from './dates.tsx'
 
 export type Change = AnswerOf<'listChanges'>['changes'][number]
@@ -65,9 +66,10 @@ interface GroupsProps {
   readonly urls: Urls
   readonly org: string
   readonly groups: readonly Group[]
+  readonly titles: Titles
 }
 
-export function ChangeGroups({ urls, org, groups }: GroupsProps) {
+export function ChangeGroups({ urls, org, groups, titles }: GroupsProps) {
   return (
     <ul class="recent">
       {groups.map((group) => {
@@ -75,7 +77,7 @@ export function ChangeGroups({ urls, org, groups }: GroupsProps) {
         return (
           <li>
             {others.length === 0 ? (
-              <ChangeItem urls={urls} org={org} change={first} />
+              <ChangeItem {...{ urls, org, titles }} change={first} />
             ) : (
               <Many urls={urls} org={org} group={group} />
             )}
@@ -120,12 +122,14 @@ interface ItemProps {
   readonly urls: Urls
   readonly org: string
   readonly change: Change
+  /** Titles of pages that messages name by their ids. */
+  readonly titles: Titles
 }
 
 /** One change: who did what to which page, the summary, and when. */
-export function ChangeItem({ urls, org, change }: ItemProps) {
+export function ChangeItem({ urls, org, change, titles }: ItemProps) {
   const { node_id, title, commit, updated_at } = change
-  const summary = summaryOf(change)
+  const summary = summaryOf(change, titles)
   return (
     <>
       <p>
@@ -152,9 +156,9 @@ function Author({ name }: { readonly name: string | undefined }) {
 const longestSummary = 200
 
 /** Returns the first line of the commit's message; '' if it only repeats what happened. */
-function summaryOf(change: Change): string {
+function summaryOf(change: Change, titles: Titles): string {
   const { commit, title } = change
-  const [line = ''] = commit?.message.trim().split('\n', 1) ?? []
+  const line = messageLine(commit?.message ?? '', titles)
   const isPlain =
     ['Create node', 'Edit node', `Edit ${title}`, `Create ${title}`].includes(line) || kindOf(change) === 'imported'
   return isPlain ? '' : [...line].slice(0, longestSummary).join('')
