@@ -125,4 +125,11 @@ describe('the pages of tags', () => {
     await made(ann.patch(`/orgs/${org}`, { published: true }))
     expect((await see({ tag: 'big sea' }, anyone)).titles).to.deep.equal(['Whales'])
   })
+
+  it('offer the pages with exactly a tag only if there are any', async () => {
+    await add([{ title: 'Rings', tags: ['math/algebra'] }])
+    expect((await see({ tag: 'math' })).said).to.equal('1 page with this tag or a nested one.')
+    await add([{ title: 'Numbers', tags: ['math'] }])
+    expect((await see({ tag: 'math' })).said).to.contain('Show only the 1 page with exactly this tag')
+  })
 })

@@ -5,7 +5,7 @@ import type { NodeHoverDrawingFunction } from 'sigma/rendering'
 import { type Area, nameOfArea, partOfEach, partsOf } from './areas.ts'
 import { type Dots, pixelsOfUnit } from './map-dots.ts'
 import { type Box, DotGrid } from './map-grid.ts'
-import { longest, NameWriter } from './map-text.ts'
+import { directionOf, longest, NameWriter } from './map-text.ts'
 
 /**
  * Pixels. `named`, `inside`: smallest radius of a dot with a name, and with its name inside. `below`: from the rim to the
@@ -137,6 +137,7 @@ export function hoverName(
     context.stroke()
     context.globalAlpha = 1
     context.fillStyle = ink
+    context.direction = directionOf(text)
     context.fillText(text, middle, top + 15)
   }
 }
@@ -184,6 +185,7 @@ function areaNames(sigma: Sigma, canvas: HTMLElement, areas: readonly Area[]): (
       taken.push(box)
       named.add(area.node_id ?? '')
       span.textContent = name
+      span.dir = 'auto'
       span.className = area.within < 0 || r > 110 ? 'l1' : 'l2'
       span.hidden = false
       span.style.maxWidth = whole > half ? `${2 * half}px` : ''

@@ -48,6 +48,7 @@ export class NameWriter {
   write({ lines }: WrappedName, x: number, y: number): void {
     for (const [at, text] of lines.entries()) {
       const base = y + 4 + (at - (lines.length - 1) / 2) * line.height
+      this.context.direction = directionOf(text)
       this.context.strokeText(text, x, base)
       this.context.fillText(text, x, base)
     }
@@ -66,6 +67,11 @@ export class NameWriter {
     this.known.set(key, name)
     return name
   }
+}
+
+/** Returns the direction of a line, by its first letter. It decides on which side the ellipsis is. */
+export function directionOf(text: string): 'rtl' | 'ltr' {
+  return /^\P{L}*[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}]/u.test(text) ? 'rtl' : 'ltr'
 }
 
 /** Wraps words into at most `most` lines and shortens the last one. */

@@ -24,7 +24,7 @@ export async function showBlame(visit: PageContext): Promise<Page> {
         <h1>Authors</h1>
         <div class="meta">
           <a href={urls.history(org.id, node.id, revision)}>History</a>
-          <a href={urls.node(org.id, node.id, node.title)}>View the node</a>
+          <a href={urls.node(org.id, node.id, node.title)}>View the page</a>
         </div>
         {blame === undefined && <p class="why">This page has no text yet.</p>}
         <ol class="blame">

@@ -237,9 +237,8 @@ function Which({ urls, org, tag, tagged: { nodes, total, offset, num_nodes, num_
       {num_nodes !== num_nodes_within && (
         <>
           {exact ? ' with exactly this tag. ' : ' with this tag or a nested one. '}
-          {exact ? (
-            <a href={here}>Show all {plural(num_nodes_within, 'page')}</a>
-          ) : (
+          {exact && <a href={here}>Show all {plural(num_nodes_within, 'page')}</a>}
+          {!exact && num_nodes > 0 && (
             <a href={`${here}&exact`}>Show only the {plural(num_nodes, 'page')} with exactly this tag</a>
           )}
         </>
