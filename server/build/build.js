@@ -38,6 +38,8 @@ function isBuilt() {
 }
 
 async function buildAll() {
+  // On a slow machine, this takes up to a minute.
+  process.stderr.write('Building the pages and the service (only after an update) …\n')
   const began = Date.now()
   const { buildDist } = await import('./build-dist.js')
   const { made, inputs } = await buildDist()

@@ -22,13 +22,14 @@ describe('npm run build', () => {
 
   it('makes nothing where the sources are those of the last build', async () => {
     const before = await made('dist/cli.cjs')
-    await build()
+    expect(await build()).to.include({ stdout: '', stderr: '' })
     expect(await made('dist/cli.cjs')).to.equal(before)
   })
 
   it('makes all where a source has changed', async () => {
     await appendFile(join(clone, 'server/cli/cli.ts'), "\nprocess.stderr.write('changed')\n")
-    await build()
+    const { stdout, stderr } = await build()
+    expect([stdout, stderr]).to.deep.equal(['', 'Building the pages and the service (only after an update) …\n'])
     expect((await version()).stderr).to.equal('changed')
     const before = await made('dist/cli.cjs')
     await build()
