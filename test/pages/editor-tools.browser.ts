@@ -1,7 +1,7 @@
 /** The toolbar, the keys and the lists of the editor: by keyboard, by touch, and against a hostile clipboard. */
 
 import { expect } from 'chai'
-import type { Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 import { made } from '../support/cast.ts'
 import { pageAt } from '../support/pages.ts'
 import { ann, completion, expectSound, newVisitor, reached, signIn, useScene, type Visitor } from './scene.ts'
@@ -281,6 +281,34 @@ describe('the tools of the editor', () => {
     await completion(page, 'Tasks - [ ]').waitFor()
     await keyboard.press('Tab')
     await expectText('> [!note] Mind\n> - [ ] Deep. ')
+  })
+
+  it('keep the cursor and the list clear of each other and of the bars', async () => {
+    const phone = await newVisitor({ viewport: { width: 390, height: 700 } })
+    const { page, open } = phone
+    await signIn(phone)
+    const text = 'A line.\n\n'.repeat(40)
+    const other = (await made(ann.post('/orgs', { name: 'Other' }))).id
+    const { id } = await made(ann.post(`/orgs/${other}/nodes`, { title: 'Lines', text_content: text }))
+    await open(`${pageAt(other, id)}/edit`)
+    await toolbar(page).waitFor()
+    await page.keyboard.press('Control+Home')
+    for (let lines = 0; lines < 21; lines++) await page.keyboard.press('ArrowDown')
+    await page.keyboard.type('/')
+    await completion(page, 'Heading ##').waitFor()
+    const boxOf = async (one: Locator) => {
+      const { y = 0, height = 0 } = (await one.boundingBox()) ?? {}
+      return { top: y, bottom: y + height }
+    }
+    const line = await boxOf(page.locator('.cm-line', { hasText: /^\/$/ }))
+    const list = await boxOf(page.locator('.cm-tooltip-autocomplete'))
+    const bar = await boxOf(page.locator('.editor-acts'))
+    const tools = await boxOf(toolbar(page))
+    const places = JSON.stringify({ line, list, bar, tools })
+    expect(line.bottom <= bar.top, places).to.equal(true)
+    expect(list.bottom <= line.top + 8 || list.top >= line.bottom - 8, places).to.equal(true)
+    expect(list.top >= tools.bottom - 1 && list.bottom <= bar.top + 1, places).to.equal(true)
+    await phone.context.close()
   })
 
   it('leave a / alone within words, paths and code', async () => {

@@ -3,6 +3,7 @@
 import { type Extension, Prec } from '@codemirror/state'
 import { type Command, EditorView, keymap } from '@codemirror/view'
 import { insertBlock, toggleLines } from './block-commands.ts'
+import { roomBetween } from './editor-room.ts'
 import { continueMarks, deleteMarks, indentItems, outdentItems } from './list-commands.ts'
 import { kindsAt, pastedLink, toggleBold, toggleCode, toggleItalic, toggleLink } from './mark-commands.ts'
 import { nextCell, nextRow, previousCell } from './table-commands.ts'
@@ -100,9 +101,10 @@ export function openToolbar(toolbar: HTMLElement, view: EditorView, chooseFiles:
   })
   focus(0)
   toolbar.hidden = false
-  return EditorView.updateListener.of(({ state, docChanged, selectionSet }) => {
+  const show = EditorView.updateListener.of(({ state, docChanged, selectionSet }) => {
     if (docChanged || selectionSet) showKinds(buttons, kindsAt(state))
   })
+  return [show, roomBetween(toolbar)]
 }
 
 function showKinds(buttons: readonly HTMLButtonElement[], kinds: ReadonlySet<string>): void {

@@ -60,6 +60,8 @@ const look = EditorView.theme({
     boxShadow: 'var(--shadow)',
     overflow: 'hidden',
   },
+  // With little room, the list gets lower and scrolls.
+  '.cm-tooltip.cm-tooltip-autocomplete': { display: 'flex', flexDirection: 'column' },
   '.cm-tooltip.cm-tooltip-autocomplete > ul': { fontFamily: 'var(--sans)', fontSize: '0.9rem', maxHeight: '19rem' },
   '.cm-tooltip.cm-tooltip-autocomplete > ul > li': { padding: '0.35rem 0.8rem', color: 'var(--ink)' },
   '.cm-tooltip-autocomplete ul li[aria-selected]': { background: 'var(--accent-soft)', color: 'var(--ink)' },

@@ -70,7 +70,7 @@ export function textField({ field, onChange, onFiles }: Options): TextField {
     view,
     text: () => view.state.doc.toString(),
     setText: (text) => view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text } }),
-    insert: (text) => view.dispatch(view.state.replaceSelection(text)),
+    insert: (text) => view.dispatch(view.state.replaceSelection(text), { scrollIntoView: true }),
     remove: (text) => view.dispatch({ changes: placesOf(view.state.doc.toString(), text) }),
     focus: () => view.focus(),
     extend: (extension) => view.dispatch({ effects: StateEffect.appendConfig.of(extension) }),
