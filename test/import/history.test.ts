@@ -51,6 +51,12 @@ describe('import with the history of a Git work tree', () => {
     commit('No thorns')
     await write('thorn.md', `${lines('Sharper', 9)}\n`)
     commit('Thorns again')
+    await write('moss.md', `# Old moss\n\n${lines('Green', 12)}\n`)
+    commit('Moss')
+    await rename(join(folder, 'moss.md'), join(folder, 'plants/moss.md'))
+    commit('Move moss')
+    await write('moss.md', `# New moss\n\n${lines('Something quite unlike it', 12)}\n`)
+    commit('Another moss by the old name')
     git('checkout', '-qb', 'side')
     await write('side.md', '# Side\n')
     commit('On the side')
@@ -71,7 +77,8 @@ describe('import with the history of a Git work tree', () => {
     expect(done.code, done.stderr).to.equal(0)
     expect(done.stdout).to.include('created').and.to.include('0 updated')
     const org = orgIn(done)
-    const sources = { Rose: 'plants/rose.md', Thorn: 'thorn.md', Side: 'side.md' }
+    const mosses = { 'Old moss': 'plants/moss.md', 'New moss': 'moss.md' }
+    const sources = { Rose: 'plants/rose.md', Thorn: 'thorn.md', Side: 'side.md', ...mosses }
     for (const [title, path] of Object.entries(sources)) {
       const own = await nodeGit(org, title)
       expect(own.say('log', '--skip=1', format, 'main'), title).to.equal(git(...follow, path).trimEnd())

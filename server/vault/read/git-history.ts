@@ -1,8 +1,9 @@
 /**
  * Reads the history of files in a Git work tree that is not ours. Nothing of that repository is run.
  *
- * One `git log --raw` follows all files at once, as `git log --follow` follows one: through renames from 50 %
- * similarity. Merge commits are left out, and the commits of merged branches come in the order of `git log`.
+ * One `git log --raw` follows all files at once, through renames from 50 % similarity. `git log --follow` of one file also
+ * follows copies. For all files that takes 40 times as long as the whole log. Merge commits are left out, and the commits
+ * of merged branches come in the order of `git log`.
  */
 
 import { lstatSync } from 'node:fs'
@@ -183,6 +184,8 @@ class Follower {
     const isRename = status.startsWith('R')
     if (isRename && second === undefined) return
     this.#change = []
+    // A later file has the old name of a renamed one: for that file, the rename is a deletion.
+    if (isRename) for (const file of this.#at.get(first) ?? []) this.#add(file, versionOf(this.#commit, undefined))
     const path = second ?? first
     const files = this.#at.get(path)
     if (files === undefined) return
