@@ -94,6 +94,12 @@ async function importPage(visit: PageContext, refusal?: Refusal): Promise<Page> 
           Bring a folder of Markdown, such as an Obsidian vault. Each file becomes a page, folders become the tree, and
           links between files stay links. Import the same folder again later to bring its changes.
         </p>
+        {imports.length > 0 && (
+          <p class="notice">
+            A folder that was imported before wins over edits made here since then, also if its file has not changed. The
+            edits stay in the history. A preview lists these pages.
+          </p>
+        )}
         {refusal && <Refused refusal={refusal} urls={urls} org={org.id} />}
         {running && !refusal ? (
           <p class="notice">
