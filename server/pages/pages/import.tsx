@@ -96,8 +96,8 @@ async function importPage(visit: PageContext, refusal?: Refusal): Promise<Page> 
         </p>
         {imports.length > 0 && (
           <p class="notice">
-            A folder that was imported before wins over edits made here since then, also if its file has not changed. The
-            edits stay in the history. A preview lists these pages.
+            A folder that was imported before wins over edits made here since then, also if its file has not changed.
+            The edits stay in the history. A preview lists these pages.
           </p>
         )}
         {refusal && <Refused refusal={refusal} urls={urls} org={org.id} />}
