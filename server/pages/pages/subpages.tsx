@@ -1,8 +1,8 @@
 /** A paged list of a node's children, or of the nodes without a parent. */
 
-import type { ComponentChildren } from 'preact'
 import { type Page, type PageContext, param } from '../page-context.ts'
 import { plural } from '../parts/dates.tsx'
+import { FilterForm } from '../parts/filter-form.tsx'
 import { Icon } from '../parts/icons.tsx'
 import { NodePath } from '../parts/node-head.tsx'
 import { pageOffset } from '../parts/paging.tsx'
@@ -37,14 +37,14 @@ export async function showSubpages(visit: PageContext): Promise<Page> {
           <div class="wide subpages">
             {node && <NodePath visit={visit} at={{ org, node, path: { ...path, node_id: node.id } }} />}
             <h1>{title}</h1>
-            <Filter base={base} q={q}>
+            <FilterForm action={base} label="Filter by title" words={q} maxLength={longestFilter}>
               {mayWrite(org.role) && q === '' && (
                 <a class="btn new" href={urls.newNode(org.id, node ? { parent: node.id } : {})}>
                   <Icon name="plus" size={14} />
                   {node ? 'New subpage' : 'New page'}
                 </a>
               )}
-            </Filter>
+            </FilterForm>
             <p class="why said" role="status">
               {saidOf(level.total, q, offset, end)}
             </p>
@@ -82,40 +82,6 @@ function saidOf(total: number, q: string, offset: number, end: number): string {
   return total > end - offset && end > offset
     ? `${(offset + 1).toLocaleString('en')} to ${end.toLocaleString('en')} of ${pages}`
     : pages
-}
-
-interface FilterProps {
-  readonly base: string
-  readonly q: string
-  readonly children: ComponentChildren
-}
-
-function Filter({ base, q, children }: FilterProps) {
-  return (
-    <form class="filter" action={base}>
-      <label class="vh" for="filter">
-        Filter by title
-      </label>
-      <input
-        id="filter"
-        type="search"
-        name="filter"
-        value={q}
-        placeholder="Filter by title"
-        maxLength={longestFilter}
-        autocomplete="off"
-      />
-      <button class="btn" type="submit">
-        Filter
-      </button>
-      {q !== '' && (
-        <a class="btn quiet" href={base}>
-          Show all
-        </a>
-      )}
-      {children}
-    </form>
-  )
 }
 
 interface TurnProps {

@@ -3,6 +3,7 @@
 import type { AnswerOf } from '../../http/in-process.ts'
 import { type Page, type PageContext, param } from '../page-context.ts'
 import { plural, When } from '../parts/dates.tsx'
+import { FilterForm } from '../parts/filter-form.tsx'
 import { countOpen, OrgTabs } from '../parts/org-tabs.tsx'
 import { Pages, pageOffset } from '../parts/paging.tsx'
 import { searchUrl } from '../parts/search-form.tsx'
@@ -38,7 +39,9 @@ async function showAll(visit: PageContext): Promise<Page> {
         <OrgTabs {...{ urls, org, open }} here="tags" />
         <main id="main" class="wide tags-page">
           <h1>Tags</h1>
-          {(tags.total > 0 || q !== '') && <Filter urls={urls} org={org} q={q} />}
+          {(tags.total > 0 || q !== '') && (
+            <FilterForm action={urls.tags(org.id)} label="Filter tags" words={q} maxLength={most.tag} />
+          )}
           <p class="why said" role="status">
             {saidOfTags(tags, q)}
           </p>
@@ -62,39 +65,6 @@ function saidOfTags({ tags, total, offset }: Tags, q: string): string {
   if (tags.length === 0) return `There are only ${count}. Go back to the first ones.`
   const range = `${(offset + 1).toLocaleString('en')} to ${(offset + tags.length).toLocaleString('en')} of `
   return `${total > tags.length ? range : ''}${count}`
-}
-
-interface FilterProps {
-  readonly urls: Urls
-  readonly org: Org
-  readonly q: string
-}
-
-function Filter({ urls, org, q }: FilterProps) {
-  return (
-    <form class="filter" action={urls.tags(org.id)}>
-      <label class="vh" for="filter">
-        Filter tags
-      </label>
-      <input
-        id="filter"
-        type="search"
-        name="filter"
-        value={q}
-        placeholder="Filter tags"
-        maxLength={most.tag}
-        autocomplete="off"
-      />
-      <button class="btn" type="submit">
-        Filter
-      </button>
-      {q !== '' && (
-        <a class="btn quiet" href={urls.tags(org.id)}>
-          Show all
-        </a>
-      )}
-    </form>
-  )
 }
 
 interface TagItemProps {
