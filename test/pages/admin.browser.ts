@@ -45,6 +45,7 @@ describe('an administrator in a browser', () => {
     zoe.page.on('request', (one) => requests.push(one.url()))
     await zoe.page.goto(link)
     await zoe.page.locator('[data-by-hand]').waitFor({ state: 'hidden' })
+    expect(new URL(zoe.page.url()).hash, 'in the history of the browser').to.equal('')
     await expectSound(zoe.page)
     await zoe.page.getByLabel('New password').fill('staple the horse')
     await zoe.page.keyboard.press('Enter')

@@ -40,7 +40,7 @@ const elements: Readonly<Record<string, readonly string[]>> = {
       ...['dfn', 'samp', 'var', 'blockquote', 'ul', 'table', 'thead', 'tbody', 'tr', 'summary', 'code', 'path'],
     ].map((name) => [name, []]),
   ),
-  ...{ p: ['class', 'id'], code: ['class', 'title'], summary: ['class'], sup: ['class'], abbr: ['title'] },
+  ...{ p: ['class', 'id'], code: ['class', 'title'], summary: ['class', 'id'], sup: ['class'], abbr: ['title'] },
   ...{ details: ['class', 'open'], blockquote: ['id'], li: ['class', 'id'], ol: ['start'], pre: ['tabindex', 'class'] },
   ...{
     a: ['class', 'href', 'id', 'rel', 'role', 'aria-label', 'title'],
@@ -149,7 +149,7 @@ describe('the HTML of a text', () => {
         }
       }),
       // Random texts may have no marked text, for example.
-      { numRuns: 1_500, examples: [[[allKinds]]] },
+      { numRuns: 1_500, examples: [[[allKinds]], [['> [!faq]- ', '^id']]] },
     )
     expect([...seen]).to.include.members(['details', 'math', 'sup', 'mark', 'input', 'table', 'section', 'svg'])
   })

@@ -15,6 +15,12 @@ describe('callouts', () => {
     )
   })
 
+  it('have the name of their kind as title if the first line has only an id', () => {
+    expect(html('> [!faq] ^here\n> text')).to.equal(
+      '<div class="callout question">\n<p class="callout-title" id="block-here">Faq</p><p>text</p>\n</div>\n',
+    )
+  })
+
   it('fold after a minus or a plus', () => {
     expect(html('> [!faq]- A\n> text')).to.equal(
       '<details class="callout question">\n<summary class="callout-title">A</summary><p>text</p>\n</details>\n',

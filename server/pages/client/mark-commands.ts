@@ -82,7 +82,7 @@ function step(state: EditorState, range: SelectionRange, kind: Kind): Changed | 
       return { changes: [], range: EditorSelection.cursor(head === last.from ? last.to : last.from) }
     // The marks of bold and italic words are one run, which closes either of them first.
     if (/^\*+$/.test(state.sliceDoc(head, last.to)))
-      return { changes: [], range: EditorSelection.cursor(head + mark.length) }
+      return { changes: [], range: EditorSelection.cursor(Math.min(head + mark.length, last.to)) }
   }
   return stepFromSpace(state, head, kind)
 }

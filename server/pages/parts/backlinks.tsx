@@ -73,7 +73,7 @@ export function BacklinkList({ urls, org, backlinks: { backlinks, total }, conne
     <ul>
       {shown.map(({ node_id, title, links, truncated }) => (
         <li>
-          <a class="t" href={urls.node(org, node_id)}>
+          <a class="t" href={urls.node(org, node_id, title)}>
             {title}
           </a>
           {links.slice(0, sentences).map((link) => (

@@ -2,6 +2,7 @@
 
 import type { Token } from 'markdown-it'
 import type { Markdown } from '../../markdown/dialect.ts'
+import { blockMark } from './page-rules.ts'
 
 type Core = InstanceType<Markdown['core']['State']>
 
@@ -95,10 +96,10 @@ function titleTokens(state: Core, title: Token[], { kind, family, fold }: Callou
   icon.info = family
   const words = new state.Token('inline', '', 0)
   words.children = title
-  if (title.every(({ content, type }) => type === 'text' && content.trim() === '')) {
+  if (title.every(({ content, type }) => type === 'text' && content.replace(blockMark, '').trim() === '')) {
     const name = new state.Token('text', '', 0)
     name.content = kind.charAt(0).toUpperCase() + kind.slice(1).toLowerCase()
-    words.children = [name]
+    words.children = [name, ...title]
   }
   words.children = [icon, ...words.children]
   return [opening, words, new state.Token('callout_title_close', tag, -1)]

@@ -83,12 +83,14 @@ const commentBlock: BlockRule = (state, startLine, endLine, silent) => {
   return true
 }
 
+/** ` ^id` at the end of a block, which links can name. */
+export const blockMark = /(?:^|\s)\^([\w-]{1,100})$/
 const headingMark = /[ \t]*\{[ \t]*#([\w-]{1,100})[ \t]*\}$/
 
 /** Handles ` ^id` at the end of a block. */
 function markBlock(block: Token | undefined, children: readonly Token[]): void {
   const last = children.at(-1)
-  const [mark, id] = (last?.type === 'text' && /(?:^|\s)\^([\w-]{1,100})$/.exec(last.content)) || []
+  const [mark, id] = (last?.type === 'text' && blockMark.exec(last.content)) || []
   if (block && last && mark !== undefined && id !== undefined) {
     last.content = last.content.slice(0, -mark.length)
     block.attrSet('id', blockId(id))
