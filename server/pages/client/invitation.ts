@@ -8,7 +8,7 @@ export function takeInvitation(form: HTMLFormElement): void {
     if (token === undefined || typed === null || byHand === null) return
     typed.value = token
     byHand.hidden = true
-    // Whoever opens the history of the browser later must not find a token that sets a password.
+    // A later user of the browser must not find a token in its history that sets a password.
     if (token.startsWith('grv_reset_')) history.replaceState(history.state, '', location.pathname + location.search)
   }
   take()
