@@ -21,7 +21,7 @@ describe('the menu of a page', () => {
     await tags.waitFor()
     await expectSound(page)
     await page.keyboard.press('Tab')
-    expect(await page.evaluate('document.activeElement.textContent')).to.equal('Move')
+    expect(await page.evaluate('document.activeElement.textContent')).to.equal('Rename')
     await page.keyboard.press('Escape')
     await tags.waitFor({ state: 'hidden' })
     expect(await page.evaluate('document.activeElement.getAttribute("aria-label")')).to.equal('More actions')

@@ -37,7 +37,7 @@ function textOf(time: Date, as: string | undefined): string {
 function distanceOf(time: Date, now: Date): string | undefined {
   const distance = time.getTime() - now.getTime()
   const size = Math.abs(distance)
-  if (size < minute) return `just ${relative.format(0, 'second')}`
+  if (size < minute) return 'seconds ago'
   if (size < hour) return relative.format(Math.trunc(distance / minute), 'minute')
   if (size < oneDay) return relative.format(Math.trunc(distance / hour), 'hour')
   // Calendar days, so that "yesterday" is the day before. Rounding allows for a change of the clocks.
