@@ -1,5 +1,6 @@
 /** Who waits for whom: one address that searches without a pause keeps nobody from searching. */
 import { Agent } from 'node:http'
+import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
 import { type Reply, send } from '../support/exchange.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
@@ -11,6 +12,9 @@ import { until } from '../support/until.ts'
 const counted = 'grove_search_duration_seconds'
 /** Of one address: what the thread has in hand, and what waits. */
 const share = 34
+
+/** Milliseconds after which a client that was refused tries again. */
+const refusedMs = 200
 
 const words = Array.from({ length: 1_500 }, (_, n) => `word${n.toString(36)}`)
 const someWords = (count: number, from: number) =>
@@ -57,23 +61,25 @@ describe('searches of published organisations by one address', () => {
     return send(`${grove.url}/orgs/${org}/search/retrieve`, { method: 'POST', headers, body }, agent)
   }
 
-  /** 40 connections for each organisation search without a pause until they are refused or ended; counts of now. */
-  function flood() {
+  /** 40 connections for each organisation search without a pause; counts of now. A refusal ends one, or it tries again soon. */
+  function flood(afterRefusal: 'ends' | 'tries again') {
     const counts = { found: 0, refused: 0 }
     const agent = client('127.0.0.1')
+    let isOver = false
     const search = async (org: string) => {
-      for (;;) {
+      while (!isOver) {
         const { status, headers } = await find(agent, org, dear)
         if (status === 503) {
           expect(headers['retry-after']).to.match(/^\d+$/)
           counts.refused++
-          return
-        }
-        counts.found++
+          if (afterRefusal === 'ends') return
+          await pause(refusedMs)
+        } else counts.found++
       }
     }
     const ended = Promise.allSettled(orgs.flatMap((org) => Array.from({ length: 40 }, () => search(org))))
     const end = () => {
+      isOver = true
       agent.destroy()
       return ended
     }
@@ -84,7 +90,7 @@ describe('searches of published organisations by one address', () => {
   const isFull = ({ refused }: { readonly refused: number }) => refused >= 80 - share
 
   it('leave the thread to a member of another organisation, and to another address', async () => {
-    const { counts, end } = flood()
+    const { counts, end } = flood('ends')
     await until(() => counts.found > 0)
     const before = counts.found
     const answers = await Promise.all(
@@ -100,7 +106,7 @@ describe('searches of published organisations by one address', () => {
   })
 
   it('are refused beyond what may wait of one address', async () => {
-    const { counts, end } = flood()
+    const { counts, end } = flood('tries again')
     await until(() => isFull(counts))
     // One of the flood may be between two searches just then.
     const agent = client('127.0.0.1')
@@ -109,7 +115,7 @@ describe('searches of published organisations by one address', () => {
   })
 
   it('leave the queue with their clients', async () => {
-    const { counts, end } = flood()
+    const { counts, end } = flood('tries again')
     await until(() => isFull(counts))
     await end()
     const before = await answered()
