@@ -65,6 +65,8 @@ class Editor {
     })
     new Views(form.element, form.preview, () => this.show.now())
     form.title.addEventListener('input', () => form.propose())
+    // A title may be typed before the script runs.
+    if (form.title.value !== '') form.propose()
     form.onFiles = (given) => void this.take(given)
     form.element.addEventListener('submit', (event) => {
       event.preventDefault()
