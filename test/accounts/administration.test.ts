@@ -163,7 +163,7 @@ describe('an administrator', () => {
     await closed.close()
   })
 
-  it('adds nobody by what is no e-mail address or name', async () => {
+  it('refuses an invalid e-mail address or name, and adds nobody', async () => {
     const { total } = (await ada.get('/admin/accounts').then(expecting(200))).body
     const bad = [{}, { email: 'fay' }, { email: 'a@b.example', name: ' ' }, { email: 'a@b.example', name: '<>' }]
     for (const body of bad) expect((await ada.post('/admin/accounts', body)).status, JSON.stringify(body)).to.equal(422)

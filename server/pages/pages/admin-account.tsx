@@ -5,7 +5,7 @@ import type { AnswerOf } from '../../http/in-process.ts'
 import { type Page, type PageContext, type PageResult, param } from '../page-context.ts'
 import { type Account, AccountMarks } from '../parts/account-state.tsx'
 import { When } from '../parts/dates.tsx'
-import { Field, field, showFormErrors, submitForm, type Trouble, TroubleOf } from '../parts/forms.tsx'
+import { Field, field, mostEmail, showFormErrors, submitForm, type Trouble, TroubleOf } from '../parts/forms.tsx'
 import { AdminTabs } from '../parts/me-tabs.tsx'
 import { ResetLink } from '../parts/reset-link.tsx'
 
@@ -13,7 +13,7 @@ type ResetToken = AnswerOf<'resetAccount'>
 type Deletion = AnswerOf<'deleteAccount'>
 
 /** Maximum characters of the fields. */
-const most = { reason: 500, email: 254 } as const
+const most = { reason: 500 } as const
 
 /** Notices after an act, by the value in the query. */
 const notices: Readonly<Record<string, string>> = {
@@ -239,7 +239,7 @@ function DeleteSection({ visit: { form }, account, trouble, action }: SectionPro
               autocomplete="off"
               autocapitalize="none"
               spellcheck={false}
-              maxLength={most.email}
+              maxLength={mostEmail}
               value={form.get('act') === 'delete' ? field(form, 'confirm') : ''}
             />
           )}

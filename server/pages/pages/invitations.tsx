@@ -3,14 +3,14 @@
 import type { AnswerOf } from '../../http/in-process.ts'
 import type { PageContext } from '../page-context.ts'
 import { plural, When } from '../parts/dates.tsx'
-import { Field, field, type Trouble } from '../parts/forms.tsx'
+import { Field, field, mostEmail, type Trouble } from '../parts/forms.tsx'
 import { RoleOptions, roleOf } from '../parts/roles.tsx'
 
 type Invitation = AnswerOf<'listInvitations'>['invitations'][number]
 export type MadeInvitation = AnswerOf<'createInvitation'>
 
 /** Maximum invitations listed; maximum characters of an e-mail address. */
-const most = { open: 100, email: 254 } as const
+const most = { open: 100 } as const
 /** Maximum characters of a field for an invitation. */
 export const mostInvitation = 4096
 const dayMs = 86_400_000
@@ -118,7 +118,7 @@ function InvitationForm({ action, sent, trouble }: FormProps) {
         trouble={trouble}
       >
         {(tied) => (
-          <input {...tied} type="email" autocomplete="off" maxLength={most.email} value={field(sent, 'email')} />
+          <input {...tied} type="email" autocomplete="off" maxLength={mostEmail} value={field(sent, 'email')} />
         )}
       </Field>
       <Field label="Their role" name="role" of="invite">

@@ -4,7 +4,7 @@ import { AppError } from '../../base/errors.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import { type Page, type PageContext, type PageResult, param } from '../page-context.ts'
 import { plural, When } from '../parts/dates.tsx'
-import { Field, field, showFormErrors, submitForm, type Trouble, TroubleOf } from '../parts/forms.tsx'
+import { EmailField, Field, field, showFormErrors, submitForm, type Trouble, TroubleOf } from '../parts/forms.tsx'
 import { countOpen, OrgTabs } from '../parts/org-tabs.tsx'
 import { RoleOptions, roleOf, roles } from '../parts/roles.tsx'
 import { createInvitation, Invitations, type MadeInvitation, readInvitations } from './invitations.tsx'
@@ -13,8 +13,6 @@ import { readAsMember, SettingsTabs } from './org-settings.tsx'
 type Member = AnswerOf<'listMembers'>['members'][number]
 /** Members on a page. */
 const pageMembers = 100
-/** Maximum characters of an e-mail address. */
-const mostEmail = 254
 
 export function showMembers(visit: PageContext): Promise<Page> {
   return membersPage(visit)
@@ -157,23 +155,12 @@ function Addition({ form, action, isAgain, trouble }: AdditionProps) {
       <form method="post" action={action} class="fields">
         <input type="hidden" name="act" value="put" />
         <input type="hidden" name="adding" value="1" />
-        <Field
-          label="E-mail"
+        <EmailField
           hint="of a user who has signed up here"
-          name="email"
+          autocomplete="off"
+          value={isAgain ? field(form, 'email') : ''}
           trouble={isAgain ? trouble : undefined}
-        >
-          {(tied) => (
-            <input
-              {...tied}
-              type="email"
-              required
-              autocomplete="off"
-              maxLength={mostEmail}
-              value={isAgain ? field(form, 'email') : ''}
-            />
-          )}
-        </Field>
+        />
         <Field label="Role" name="role">
           {(tied) => (
             <select {...tied}>

@@ -3,14 +3,14 @@
 import { AppError, ValidationError } from '../../base/errors.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import { type Page, type PageContext, type PageResult, redirect } from '../page-context.ts'
-import { Field, field, showFormErrors, submitForm, type Trouble, TroubleOf } from '../parts/forms.tsx'
+import { EmailField, Field, field, showFormErrors, submitForm, type Trouble, TroubleOf } from '../parts/forms.tsx'
 import { MeTabs } from '../parts/me-tabs.tsx'
 import { Password } from './password.tsx'
 
 type Me = AnswerOf<'getMe'>
 
 /** Maximum characters of the fields. */
-const most = { email: 254, name: 200 } as const
+const mostName = 200
 
 /** Notices after a form was accepted, by the value in the query. */
 const notices: Readonly<Record<string, string>> = {
@@ -118,7 +118,7 @@ function NameForm({ me, form, trouble, action }: FormProps) {
             {...tied}
             required
             autocomplete="name"
-            maxLength={most.name}
+            maxLength={mostName}
             value={isSent ? field(form, 'name') : me.name}
           />
         )}
@@ -141,18 +141,13 @@ function EmailForm({ me, form, trouble, action }: FormProps) {
     <>
       <p class="why">You sign in with {me.email}.</p>
       <form method="post" action={action} class="fields">
-        <Field label="New e-mail" name="new_email" trouble={trouble}>
-          {(tied) => (
-            <input
-              {...tied}
-              type="email"
-              required
-              autocomplete="email"
-              maxLength={most.email}
-              value={field(form, 'new_email')}
-            />
-          )}
-        </Field>
+        <EmailField
+          label="New e-mail"
+          name="new_email"
+          autocomplete="email"
+          value={field(form, 'new_email')}
+          trouble={trouble}
+        />
         <Password label="Current password" name="password" autocomplete="current-password" trouble={trouble} />
         <button class="btn" type="submit" name="act" value="email">
           Change e-mail

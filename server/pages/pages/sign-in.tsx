@@ -4,13 +4,13 @@ import type { ComponentChildren } from 'preact'
 import type { Api } from '../../../spec/client/api.ts'
 import { AppError, ValidationError } from '../../base/errors.ts'
 import { type Page, type PageContext, type PageResult, redirect } from '../page-context.ts'
-import { Field, field, showFormErrors, type Trouble, TroubleOf } from '../parts/forms.tsx'
+import { EmailField, Field, field, showFormErrors, type Trouble, TroubleOf } from '../parts/forms.tsx'
 import { ownPath, type Urls } from '../urls.ts'
 import { invitationIn, mostInvitation } from './invitations.tsx'
 import { Password } from './password.tsx'
 
 /** Maximum characters of the fields. */
-const most = { email: 254, name: 200, token: 4096 } as const
+const most = { name: 200, token: 4096 } as const
 
 export async function showSignIn(visit: PageContext): Promise<Page> {
   return signInPage(visit)
@@ -128,7 +128,7 @@ export function SignInForm({ visit: { urls, form }, next, trouble }: SignInProps
         <input type="hidden" name="next" value={next} />
         {invitation !== '' && <input type="hidden" name="invitation" value={invitation} />}
         {invitation !== '' && <p class="notice">{goesAlong}</p>}
-        <Email value={field(form, 'email')} trouble={trouble} />
+        <EmailField autocomplete="username" value={field(form, 'email')} trouble={trouble} />
         <Password label="Password" name="password" autocomplete="current-password" trouble={trouble} />
         <button class="btn go" type="submit">
           Sign in
@@ -166,7 +166,7 @@ export function signUpPage({ urls, form, query }: PageContext, signup: Signup, t
         <form method="post" action={urls.signUp()} class="fields">
           <input type="hidden" name="next" value={next} />
           {isGiven && <p class="notice">{goesAlong}</p>}
-          <Email value={field(form, 'email')} trouble={trouble} />
+          <EmailField autocomplete="username" value={field(form, 'email')} trouble={trouble} />
           <Field label="Name" hint="shown as the author of your changes" name="name" trouble={trouble}>
             {(tied) => <input {...tied} autocomplete="name" maxLength={most.name} value={field(form, 'name')} />}
           </Field>
@@ -270,13 +270,5 @@ function Sheet({ title, trouble, fields, children }: SheetProps) {
       <TroubleOf trouble={trouble} fields={fields} />
       {children}
     </main>
-  )
-}
-
-function Email({ value, trouble }: { readonly value: string; readonly trouble?: Trouble | undefined }) {
-  return (
-    <Field label="E-mail" name="email" trouble={trouble}>
-      {(tied) => <input {...tied} type="email" required autocomplete="username" maxLength={most.email} value={value} />}
-    </Field>
   )
 }

@@ -129,3 +129,24 @@ export function Tabs({ label, tabs }: TabsProps) {
     </nav>
   )
 }
+
+/** Characters of an e-mail address. Source: RFC 5321, 4.5.3.1.3. */
+export const mostEmail = 254
+
+interface EmailFieldProps {
+  readonly label?: string
+  readonly hint?: string
+  readonly name?: string
+  readonly autocomplete: 'off' | 'email' | 'username'
+  readonly value: string
+  readonly trouble: Trouble | undefined
+}
+
+/** A required field for an e-mail address. */
+export function EmailField({ label = 'E-mail', hint, name = 'email', autocomplete, value, trouble }: EmailFieldProps) {
+  return (
+    <Field label={label} hint={hint} name={name} trouble={trouble}>
+      {(tied) => <input {...{ ...tied, autocomplete, value }} type="email" required maxLength={mostEmail} />}
+    </Field>
+  )
+}
