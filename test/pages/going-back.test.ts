@@ -257,6 +257,19 @@ describe('going back on pages', () => {
       return { node, page: `${pageOf(node)}/proposals/1` }
     }
 
+    it('says what it proposed, without the distance and the branch of an open one', async () => {
+      const { node, page } = await aMerged()
+      await node.proposal('other')
+      await node.open('other')
+      const open = textOf((await pages.show(`${pageOf(node)}/proposals/2`)).body)
+      expect(open).to.include('proposes 1 commit').and.include('Behind').and.include('git fetch origin other')
+      await ann.patch(`${node.at}/pull-requests/2`, { status: 'closed' }).then(expecting(200))
+      for (const path of [page, `${pageOf(node)}/proposals/2`]) {
+        const ended = textOf((await pages.show(path)).body)
+        expect(ended).to.include('proposed 1 commit').and.not.include('Behind').and.not.include('git fetch')
+      }
+    })
+
     it('has a button that opens a proposal to undo it, which leads back to it', async () => {
       const { node, page } = await aMerged()
       const { body } = await pages.show(page)

@@ -235,11 +235,19 @@ function Frame({ talk, tab, counts, more: { problem, conflicts, refusal }, child
           </MergeBox>
           <ConsentBox talk={talk} />
           {pr.status === 'open' && <YourReview talk={talk} />}
-          <h2>With Git</h2>
-          <p class="sha">git fetch origin {pr.source_branch}</p>
+          {pr.status === 'open' && <WithGit branch={pr.source_branch} />}
         </aside>
       </div>
     </main>
+  )
+}
+
+function WithGit({ branch }: { readonly branch: string }) {
+  return (
+    <>
+      <h2>With Git</h2>
+      <p class="sha">git fetch origin {branch}</p>
+    </>
   )
 }
 
@@ -256,7 +264,7 @@ function Title({ pr, commits }: { readonly pr: Pull; readonly commits: number })
             <strong>
               <Name>{pr.author}</Name>
             </strong>{' '}
-            proposes {plural(commits, 'commit')} from
+            {pr.status === 'open' ? 'proposes' : 'proposed'} {plural(commits, 'commit')} from
           </span>
           <span class="ref">{pr.source_branch}</span>
           <span>into</span>

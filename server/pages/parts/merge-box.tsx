@@ -62,12 +62,14 @@ export function MergeBox({ visit, org, pr, problem, conflicts, children }: BoxPr
         </Act>
       )}
       {children}
-      <dl class="facts">
-        <dt>Ahead</dt>
-        <dd>{plural(pr.commits_ahead, 'commit')}</dd>
-        <dt>Behind</dt>
-        <dd>{plural(pr.commits_behind, 'commit')}</dd>
-      </dl>
+      {pr.status === 'open' && (
+        <dl class="facts">
+          <dt>Ahead</dt>
+          <dd>{plural(pr.commits_ahead, 'commit')}</dd>
+          <dt>Behind</dt>
+          <dd>{plural(pr.commits_behind, 'commit')}</dd>
+        </dl>
+      )}
     </section>
   )
 }
