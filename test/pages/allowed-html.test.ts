@@ -149,7 +149,7 @@ describe('the HTML of a text', () => {
         }
       }),
       // Random texts may have no marked text, for example.
-      { numRuns: 1_500, examples: [[[allKinds]], [['> [!faq]- ', '^id']]] },
+      { numRuns: 1_500, examples: [[[allKinds]], [['> [!faq]- ', '^id']], [['^[', '<img src="a.png">', ']']]] },
     )
     expect([...seen]).to.include.members(['details', 'math', 'sup', 'mark', 'input', 'table', 'section', 'svg'])
   })

@@ -19,7 +19,9 @@ export function addAlone(markdown: Markdown): void {
     const made: Token[] = []
     for (let at = 0; at < state.tokens.length; at++) {
       const [open, inline, close] = state.tokens.slice(at, at + 3)
-      const parts = open && inline && close && isParagraph(open) ? partsOf(inline.children ?? []) : []
+      // The last paragraph of a footnote ends with the link back instead, and keeps its pictures inline.
+      const isWhole = open && isParagraph(open) && close?.type === 'paragraph_close'
+      const parts = isWhole ? partsOf(inline?.children ?? []) : []
       if (open && inline && close && parts.some(({ alone }) => alone)) {
         made.push(...blocks(state, { open, inline, close }, parts))
         at += 2
