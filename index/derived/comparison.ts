@@ -61,6 +61,7 @@ const tables: readonly Table[] = [
   ),
   table('review_mention', [nodeOrg, 'one.node_id'], 'number entry user_id', ''),
   table('reviewer', ['one.org_id', 'one.node_id'], 'number user_id', 'name since'),
+  table('check_state', [nodeOrg, 'one.node_id'], 'commit_id name', 'state user_id at body blob'),
   table('involvement', ['one.org_id', 'one.node_id'], 'number user_id', 'last_own last_mention last_answer'),
 ]
 

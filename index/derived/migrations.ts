@@ -93,7 +93,20 @@ export const indexMigrations: Record<string, Migration> = {
       await run(db, nestedTags)
     },
   },
+  '018_checks': {
+    async up(db: Kysely<unknown>): Promise<void> {
+      await run(db, checks)
+    },
+  },
 }
+
+/** Checks of commits. The table starts empty: no ledger that was read before has any. */
+const checks = [
+  `create table check_state (
+    node_id text not null references node (id) on delete cascade, commit_id text not null, name text not null,
+    state text not null, user_id text, at text, body text not null, blob text not null,
+    primary key (node_id, commit_id, name))`,
+]
 
 /** Tags in natural order, with those above them and the nodes of each. */
 const tagColumns = [

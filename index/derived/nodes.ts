@@ -6,6 +6,7 @@ import { type NewLogPart, storeLog } from './chain-layout.ts'
 import { abandonLogs, trimLog } from './chain-removal.ts'
 import { logEndOf } from './chains.ts'
 import { countMoves, forgetMoves } from './change-log.ts'
+import { replaceChecks } from './checks.ts'
 import { unfinished } from './entries-ledger.ts'
 import { settleChildren, settleNodes } from './placement.ts'
 import { countEntries, type EntryChange, replaceEntries, replaceReviewers } from './reviews.ts'
@@ -39,7 +40,7 @@ export interface NodeChange {
   readonly pulls: readonly PullRows[]
   /** Numbers of pull requests that the ledger no longer has. */
   readonly pullsGone: readonly number[]
-  /** The entries that changed up to the commit `ledger`. Absent if writeEntries writes them later. */
+  /** The entries and checks that changed up to the commit `ledger`. Absent if writeEntries writes them later. */
   readonly entries?: EntryChange | undefined
   /** The content of main; undefined if main did not move. */
   readonly node?: NodeFields | undefined
@@ -104,7 +105,10 @@ export async function replaceNodeRows(
     await replaceReviewers(trx, pull, reviewers)
   }
   for (const number of fresh) await countEntries(trx, nodeId, number)
-  if (change.entries) await replaceEntries(trx, change, change.entries)
+  if (change.entries) {
+    await replaceEntries(trx, change, change.entries)
+    await replaceChecks(trx, nodeId, change.entries.checks)
+  }
   const graphMoved = fields ? await replaceMain(trx, change, fields.title_key) : false
   const changed = change.node ? await touchOrg(trx, orgId, nodeId, graphMoved) : undefined
   await countMoves(trx, orgId, [nodeId])
@@ -112,7 +116,7 @@ export async function replaceNodeRows(
 }
 
 /**
- * Writes some of the entries that the row lacks, and returns the new version. With the last ones, `ledger` is the commit
+ * Writes some of the entries and checks that the row lacks, and returns the new version. With the last ones, `ledger` is the commit
  * they were read from. Writes nothing and returns undefined if the row has changed.
  */
 export async function writeEntries(
@@ -130,6 +134,7 @@ export async function writeEntries(
     .executeTakeFirst()
   if (numUpdatedRows === 0n) return undefined
   await replaceEntries(trx, { orgId: row.org_id, nodeId: row.id }, entries)
+  await replaceChecks(trx, row.id, entries.checks)
   return version
 }
 

@@ -1,5 +1,6 @@
 /** Writes the entries of pull requests, and what follows from them. */
 import { type Insertable, sql, type Transaction } from 'kysely'
+import type { ChecksChange } from './checks.ts'
 import { addInvolvements, replaceInvolvements } from './involvements.ts'
 import type { IndexSchema, ReviewEntryTable, ReviewerTable } from './schema.ts'
 import { inSlices } from './slices.ts'
@@ -21,13 +22,15 @@ export interface EntryChange {
   readonly put: readonly EntryRows[]
   /** Entries that the ledger no longer has. `all` also removes each that is not in `put`. */
   readonly gone: readonly EntryKey[] | 'all'
+  /** The checks of commits that changed in the same part of the ledger. */
+  readonly checks: ChecksChange
 }
 
 /** Writes the change, and updates the counts of each pull request that it touches. */
 export async function replaceEntries(
   trx: Transaction<IndexSchema>,
   { orgId, nodeId }: { readonly orgId: string; readonly nodeId: string },
-  { put, gone }: EntryChange,
+  { put, gone }: Omit<EntryChange, 'checks'>,
 ): Promise<void> {
   /** Pull requests with entries that are gone, or that were about other users. */
   const changed = new Set<number>()

@@ -262,6 +262,22 @@ export interface ReviewerTable {
   since: string
 }
 
+/** What was reported last about a commit under one name. */
+export interface CheckStateTable {
+  node_id: string
+  commit_id: string
+  /** Empty for what cannot be read of the commit's file. */
+  name: string
+  /** `unknown` is a state of a later version. `damaged` is not a check. */
+  state: 'pending' | 'success' | 'failure' | 'unknown' | 'damaged'
+  user_id: string | null
+  at: string | null
+  /** The check's JSON. Empty if it is damaged. */
+  body: string
+  /** The object id of the commit's file in the ledger. */
+  blob: string
+}
+
 /** A user in the conversation of a pull request. Fields are numbers of entries; 0 means none. */
 export interface InvolvementTable {
   user_id: string
@@ -328,6 +344,7 @@ export interface IndexSchema {
   review_mention: ReviewMentionTable
   reviewer: ReviewerTable
   involvement: InvolvementTable
+  check_state: CheckStateTable
 }
 
 /** A connection or a transaction. */

@@ -4,6 +4,7 @@ import type Sqlite from 'better-sqlite3'
 import { expect } from 'chai'
 import { Kysely } from 'kysely'
 import { listNodesWithBranch } from '../../index/derived/branches.ts'
+import { listChecks } from '../../index/derived/checks.ts'
 import { indexMigrations } from '../../index/derived/migrations.ts'
 import { listOrgPullRows, type OrgPullFilter } from '../../index/derived/org-pulls.ts'
 import type { IndexSchema } from '../../index/derived/schema.ts'
@@ -202,6 +203,26 @@ describe('an index.sqlite of an older version', () => {
       'review_entry_by_head',
       'reviewer_by_user',
     ])
+  })
+
+  it('has checks of commits, which are found by node and commit', async () => {
+    await openOlder('018')
+    await migrateWith(indexMigrations)
+    handle.exec(
+      `insert into check_state (node_id, commit_id, name, state, body, blob) values
+         ('node of one', 'c', 'b', 'pending', '{}', ''), ('node of one', 'c', '', 'damaged', '', ''),
+         ('node of one', 'd', 'a', 'failure', '{}', ''), ('node of other', 'c', 'a', 'success', '{}', '')`,
+    )
+    const listed = await listChecks(db, 'node of one', ['d', 'c', 'c', 'e'])
+    expect(listed.map(({ commit_id, name, state }) => `${commit_id} ${name} ${state}`)).to.deep.equal([
+      'c  damaged',
+      'c b pending',
+      'd a failure',
+    ])
+    handle.exec("pragma foreign_keys = on; delete from node where id = 'node of one'")
+    expect(handle.prepare('select node_id from check_state').all()).to.deep.equal([{ node_id: 'node of other' }])
+    const plan = planOf("select * from check_state where node_id = 'n' and commit_id = 'c'")
+    expect(plan).to.contain('sqlite_autoindex_check_state_1 (node_id=? AND commit_id=?)')
   })
 
   it('finds the nodes of each organisation by their titles', async () => {

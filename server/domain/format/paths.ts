@@ -88,3 +88,14 @@ export function parseEntryFile(path: string): { number: number; entry: number } 
   const found = { number: Number(number), entry: Number(entry) }
   return path === entryFile(found.number, found.entry) ? found : undefined
 }
+
+/** The file in the ledger with the checks of a commit. */
+export function checksFile(commit: string): string {
+  return `checks/${commit.slice(0, 2)}/${commit.slice(2)}.json`
+}
+
+/** Parses the path of a file of checks. Returns the id of the commit; undefined for another file. */
+export function parseChecksFile(path: string): string | undefined {
+  const [, first = '', rest = ''] = /^checks\/([0-9a-f]{2})\/([0-9a-f]{38})\.json$/.exec(path) ?? []
+  return first === '' ? undefined : first + rest
+}

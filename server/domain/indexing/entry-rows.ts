@@ -1,4 +1,4 @@
-/** Writes the rows of a node's entries: comments, verdicts and events of its pull requests. */
+/** Writes the rows of a node's entries: comments, verdicts and events of its pull requests. Also those of checks. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { objectId } from '../../../gitstore/objects/object-format.ts'
 import { readBlob, readOneOfManyBlobs } from '../../../gitstore/objects/objects.ts'
@@ -9,22 +9,25 @@ import { writeEntries } from '../../../index/derived/nodes.ts'
 import type { EntryChange, EntryKey, EntryRows } from '../../../index/derived/reviews.ts'
 import type { IndexDb } from '../../../index/derived/schema.ts'
 import type { Deps } from '../../base/deps.ts'
-import { entryFile } from '../format/paths.ts'
+import { checksFile, entryFile } from '../format/paths.ts'
 import { readEntryRows } from '../ledger/entries.ts'
 import { type ChangedEntries, changedEntries, diffLedgers, type LedgerDiff } from '../ledger/ledger.ts'
+import { checkSlices, readChecksChange } from './check-rows.ts'
 
 /** The most entries of one transaction: 40 ms, because other writers wait for it. */
 const entriesAtOnce = 500
 
 type EntryFile = ChangedEntries['put'][number]
 
-/** Reads the changed entries. Returns undefined if they are too many for one transaction. */
+/** Reads the changed entries and checks. Returns undefined if they are too many for one transaction. */
 export async function readEntryChange(repo: Repo, nodeId: string, diff: LedgerDiff): Promise<EntryChange | undefined> {
   const { put, gone } = changedEntries(diff)
   if (put.length + (gone === 'all' ? 0 : gone.length) > entriesAtOnce) return undefined
+  const checks = await readChecksChange(repo, nodeId, diff)
+  if (checks === undefined) return undefined
   const rows: EntryRows[] = []
   for (const some of inParts(put)) rows.push(...(await readRows(repo, nodeId, some)))
-  return { put: rows, gone }
+  return { put: rows, gone, checks }
 }
 
 /** Entries that are read at a time. A Git process answers them one after the other. */
@@ -51,14 +54,23 @@ const loggedFiles = 20
 export function logDamagedEntries(
   { log }: Pick<Deps, 'log'>,
   node: { readonly orgId: string; readonly nodeId: string },
-  rows: readonly EntryRows[],
+  { put, checks }: EntryChange,
 ): void {
-  const damaged = rows.flatMap(({ entry: { kind, number, entry } }) =>
-    kind === 'damaged' ? [entryFile(number, entry)] : [],
-  )
   const { orgId, nodeId } = node
-  const facts = { orgId, nodeId, count: damaged.length, damaged: damaged.slice(0, loggedFiles) }
-  if (damaged.length > 0) log.error(facts, 'files of the ledger are not comments, reviews or events')
+  const say = (damaged: readonly string[], message: string) => {
+    const facts = { orgId, nodeId, count: damaged.length, damaged: damaged.slice(0, loggedFiles) }
+    if (damaged.length > 0) log.error(facts, message)
+  }
+  const entries = put.filter(({ entry }) => entry.kind === 'damaged')
+  say(
+    entries.map(({ entry: { number, entry } }) => entryFile(number, entry)),
+    'files of the ledger are not comments, reviews or events',
+  )
+  const files = checks.put.filter(({ rows }) => rows.some(({ state }) => state === 'damaged'))
+  say(
+    files.map(({ commit }) => checksFile(commit)),
+    'files of the ledger are not checks of commits',
+  )
 }
 
 /** Nodes whose entries this process writes in slices now. */
@@ -79,21 +91,32 @@ export function writeEntriesInSlices(deps: Deps, repo: Repo, row: NodeRow, ledge
 
 async function writeSlices(deps: Deps, repo: Repo, row: NodeRow, ledger: Oid): Promise<boolean> {
   const { read, write } = deps.index
-  const { put } = changedEntries(await diffLedgers(repo, null, ledger))
-  const gone = await listGone(read, row.id, put)
+  const diff = await diffLedgers(repo, null, ledger)
+  const node = { orgId: row.org_id, nodeId: row.id }
   let { version } = row
-  for (let at = 0; ; at += entriesAtOnce) {
-    const change = {
-      put: await readUnwritten(read, repo, row.id, put.slice(at, at + entriesAtOnce)),
-      gone: gone.slice(at, at + entriesAtOnce),
-    }
-    const isLast = at + entriesAtOnce >= Math.max(put.length, gone.length)
-    if (!isLast && change.put.length + change.gone.length === 0) continue
-    const written = await write((trx) => writeEntries(trx, { ...row, version }, change, isLast ? ledger : undefined))
+  const writeSome = async (change: EntryChange, until?: Oid): Promise<boolean> => {
+    const written = await write((trx) => writeEntries(trx, { ...row, version }, change, until))
     if (written === undefined) return false
-    logDamagedEntries(deps, { orgId: row.org_id, nodeId: row.id }, change.put)
-    if (isLast) return true
+    logDamagedEntries(deps, node, change)
     version = written
+    return true
+  }
+  for await (const some of entrySlices(read, repo, row.id, diff))
+    if (!(await writeSome({ ...some, checks: none }))) return false
+  for await (const checks of checkSlices(read, repo, row.id, diff))
+    if (!(await writeSome({ ...none, checks }))) return false
+  return writeSome({ ...none, checks: none }, ledger)
+}
+
+const none = { put: [], gone: [] }
+
+async function* entrySlices(db: IndexDb, repo: Repo, nodeId: string, diff: LedgerDiff) {
+  const { put } = changedEntries(diff)
+  const gone = await listGone(db, nodeId, put)
+  for (let at = 0; at < Math.max(put.length, gone.length); at += entriesAtOnce) {
+    const unwritten = await readUnwritten(db, repo, nodeId, put.slice(at, at + entriesAtOnce))
+    const some = { put: unwritten, gone: gone.slice(at, at + entriesAtOnce) }
+    if (some.put.length + some.gone.length > 0) yield some
   }
 }
 

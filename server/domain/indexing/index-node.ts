@@ -139,7 +139,7 @@ async function indexOnce(
   try {
     const written = await deps.index.write((trx) => replaceNodeRows(trx, change))
     if (written) stop()
-    if (written && entries) logDamagedEntries(deps, change, entries.put)
+    if (written && entries) logDamagedEntries(deps, change, entries)
     if (written && row) keepBranches({ ...row, ...written }, branches)
     return written && entries ? 'written' : 'again'
   } catch (error) {

@@ -12,8 +12,8 @@ import { entriesFolder, entryFile, parseEntryFile } from '../format/paths.ts'
 import { isId } from '../layout.ts'
 
 /** A user in the ledger. The id is absent if only Git knows who moved a branch. */
-const user = z.looseObject({ id: z.string().refine(isId).exactOptional(), name: z.string(), email: z.string() })
-const when = z.iso.datetime()
+export const user = z.looseObject({ id: z.string().refine(isId).exactOptional(), name: z.string(), email: z.string() })
+export const when = z.iso.datetime()
 const oid = z.string().refine(isOid)
 const number = z.int().min(1)
 const quote = z.looseObject({
@@ -89,7 +89,7 @@ const later = z.looseObject({ kind: z.string(), at: when.optional().catch(undefi
 const maxEntryBytes = 262_144
 
 /** The deepest JSON of an entry. SQLite reads 1,000 levels. */
-const maxDepth = 100
+export const maxDepth = 100
 
 /** The most entries of a pull request. */
 export const maxEntries = 10_000
@@ -111,7 +111,8 @@ export function parseEntry(json: string): ReadEntry {
   return { kind: 'unknown', ...(other.data.at !== undefined && { at: other.data.at }) }
 }
 
-function isDeeper(value: unknown, levels: number): boolean {
+/** True if the value has more levels of objects and lists. */
+export function isDeeper(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false
   return levels === 0 || Object.values(value).some((one) => isDeeper(one, levels - 1))
 }
@@ -129,9 +130,14 @@ export async function readEntryRows(repo: Repo, blob: Oid, at: EntryName, read =
 }
 
 /** Reads the file of an entry. It is empty if it is too large, and so it is damaged. @throws the errors of readBlob */
-export async function readEntryText(repo: Repo, blob: Oid, read = readBlob): Promise<string> {
+export function readEntryText(repo: Repo, blob: Oid, read = readBlob): Promise<string> {
+  return readTextUpTo(repo, blob, maxEntryBytes, read)
+}
+
+/** Reads a file of the ledger, or nothing if it is larger. @throws the errors of readBlob */
+export async function readTextUpTo(repo: Repo, blob: Oid, maxBytes: number, read = readBlob): Promise<string> {
   try {
-    return (await read(repo, blob, maxEntryBytes)).toString()
+    return (await read(repo, blob, maxBytes)).toString()
   } catch (error) {
     if (isGitError(error, 'limit_exceeded')) return ''
     throw error

@@ -9,7 +9,16 @@ import { applyChanges } from '../../../gitstore/objects/tree-changes.ts'
 import { findEntry } from '../../../gitstore/objects/trees.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { createYielder } from '../../../gitstore/yielder.ts'
-import { entryFile, lastNumberFile, nodeFile, parseEntryFile, pullFile, pullsFolder } from '../format/paths.ts'
+import {
+  checksFile,
+  entryFile,
+  lastNumberFile,
+  nodeFile,
+  parseChecksFile,
+  parseEntryFile,
+  pullFile,
+  pullsFolder,
+} from '../format/paths.ts'
 import { type Author, asJson, signature } from '../format/signatures.ts'
 import { type EntryRecord, type EntryUser, type EventRecord, isFile, nextEntry } from './entries.ts'
 
@@ -160,6 +169,25 @@ export async function appendEntries(repo: Repo, ledger: Oid, act: EntryAct): Pro
   return tip
 }
 
+/** The checks of one commit after a report. */
+export interface ChecksAct extends LedgerCommit {
+  readonly commit: Oid
+  /** The whole file. */
+  readonly file: object
+  /** The commit, if nothing else keeps it reachable. It becomes the second parent. */
+  readonly keep?: Oid
+}
+
+/** Writes the checks of a commit and saves the objects. The caller holds the ledger's lock. */
+export async function appendChecks(repo: Repo, ledger: Oid, act: ChecksAct): Promise<Oid> {
+  const draft = newObjectBatch(repo)
+  const files = [{ path: checksFile(act.commit), value: act.file }]
+  const tree = await applyFiles(draft, (await readCommit(repo, ledger)).tree, files)
+  const tip = await commitTree(draft, tree, act.keep === undefined ? [ledger] : [ledger, act.keep], act)
+  await draft.save()
+  return tip
+}
+
 export async function readNodeRecord(repo: Repo, ledger: Oid): Promise<NodeRecord> {
   const record = await readJsonAt<NodeRecord>(repo, ledger, nodeFile)
   if (typeof record.title === 'string' && typeof record.created_at === 'string') return record
@@ -244,6 +272,24 @@ export function changedEntries({ isComplete, changes }: LedgerDiff): ChangedEntr
     if (!at) continue
     if (file && isFile(file.mode)) put.push({ path, ...at, blob: file.oid })
     else gone.push(at)
+  }
+  return { put, gone: isComplete ? gone : 'all' }
+}
+
+export interface ChangedChecks {
+  readonly put: readonly { readonly path: string; readonly commit: string; readonly blob: Oid }[]
+  /** Commits whose file no longer exists. `all`: the earlier version is missing, so any file may be gone. */
+  readonly gone: readonly string[] | 'all'
+}
+
+export function changedChecks({ isComplete, changes }: LedgerDiff): ChangedChecks {
+  const put = []
+  const gone = []
+  for (const { path, new: file } of changes) {
+    const commit = parseChecksFile(path)
+    if (commit === undefined) continue
+    if (file && isFile(file.mode)) put.push({ path, commit, blob: file.oid })
+    else gone.push(commit)
   }
   return { put, gone: isComplete ? gone : 'all' }
 }
