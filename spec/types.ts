@@ -400,7 +400,7 @@ export interface paths {
         };
         /**
          * Read an organisation
-         * @description Members can always read it, and anyone can if it is published. Only members get `role`.
+         * @description Members can always read it, and anyone can if it is published. Only members get `role` and `rules`.
          */
         get: operations["getOrg"];
         put?: never;
@@ -417,6 +417,10 @@ export interface paths {
          * Change an organisation
          * @description Requires the `owner` role. Fields you leave out stay as they are. Publishing also makes the authors' names and
          *     e-mail addresses in the history of `main` and of tags public.
+         *
+         *     `rules` replaces all rules. A pattern that matches no valid branch name is 422. So are a user who is not a
+         *     member, a node of another organisation, and a pattern, user or check that a rule has twice. Users and nodes
+         *     that the present rules name may stay after they have left or were deleted.
          */
         patch: operations["updateOrg"];
         trace?: never;
@@ -3939,6 +3943,8 @@ export interface components {
              * @default false
              */
             require_pull_requests: boolean;
+            /** @description The rules for its branches. None by default. */
+            rules?: components["schemas"]["NewRules"];
         };
         /** @description The fields of the organisation to change. */
         OrgChange: {
@@ -3956,6 +3962,8 @@ export interface components {
              *     first push are exempt.
              */
             require_pull_requests?: boolean;
+            /** @description All rules for its branches. They replace the present ones. */
+            rules?: components["schemas"]["NewRules"];
         };
         /** @description An organisation. */
         Org: {
@@ -3976,6 +3984,8 @@ export interface components {
              *     first push are exempt.
              */
             require_pull_requests: boolean;
+            /** @description The rules for its branches, with all defaults. Only for members, and not in lists. */
+            rules?: components["schemas"]["Rule"][];
             created_at: components["schemas"]["UtcTime"];
             updated_at: components["schemas"]["UtcTime"];
             /** @description The caller's role. Absent if the caller is not a member. */
@@ -3986,6 +3996,135 @@ export interface components {
              * @example users/9b8d7e6f5a06/
              */
             branch_prefix?: string;
+        };
+        /** @description Rules for branches. */
+        NewRules: components["schemas"]["NewRule"][];
+        /** @description A rule to set. Everything except `branches` has a default. */
+        NewRule: {
+            /**
+             * @description Patterns of branch names. `*` stands for any characters except `/`, and `**` for any characters. Each
+             *     pattern must match some valid branch name.
+             * @example [
+             *       "main",
+             *       "release/**"
+             *     ]
+             */
+            branches: string[];
+            /** @description The id of a node. The rule holds only for it and the nodes below it. Default: all nodes. */
+            under?: components["schemas"]["Uuid"];
+            /**
+             * @description How many approvals are needed.
+             * @default 0
+             */
+            approvals: number;
+            /**
+             * @description The users whose approvals count. Default: members with the role `editor` or more.
+             * @example {
+             *       "role": "maintainer"
+             *     }
+             */
+            by?: {
+                /** @description Members with this role or more count. Without `role`, only `people` count. */
+                role?: components["schemas"]["Role"];
+                /** @description Ids of members who count with any role. */
+                people?: components["schemas"]["UserIds"];
+            };
+            /** @default same_change */
+            keep: components["schemas"]["KeepApprovals"];
+            /**
+             * @description The checks that must have passed.
+             * @example [
+             *       {
+             *         "name": "links"
+             *       }
+             *     ]
+             */
+            checks?: {
+                /** @description The name of the check. A rule has each name once. */
+                name: string;
+                /**
+                 * @description The id of the member whose reports count. Default: every user who may report checks, except the
+                 *     author of the pull request.
+                 */
+                from?: components["schemas"]["Uuid"];
+            }[];
+            /**
+             * @description If true, all threads must be resolved.
+             * @default false
+             */
+            resolved: boolean;
+            /** @default editor */
+            merge: components["schemas"]["MergeRole"];
+            /** @default owner */
+            override: components["schemas"]["MayOverride"];
+        };
+        /**
+         * @description What keeps an approval. With `same_change`, it holds while the change is the same, also after a rebase. With
+         *     `same_commit`, it holds only for the head that was approved.
+         * @enum {string}
+         */
+        KeepApprovals: "same_change" | "same_commit";
+        /**
+         * @description The least role of the user who merges.
+         * @enum {string}
+         */
+        MergeRole: "editor" | "maintainer" | "owner";
+        /**
+         * @description The user who may merge a pull request that does not satisfy the rule.
+         * @enum {string}
+         */
+        MayOverride: "owner" | "nobody";
+        /** @description A rule for the branches that match one of its patterns. All rules that match a branch hold together. */
+        Rule: {
+            /**
+             * @description Patterns of branch names.
+             * @example [
+             *       "main",
+             *       "release/**"
+             *     ]
+             */
+            branches: string[];
+            /**
+             * @description The rule holds only for this node and the nodes below it. Absent: for all nodes. If the node was deleted,
+             *     the rule holds for none.
+             */
+            under?: components["schemas"]["Uuid"];
+            /** @description How many approvals are needed. */
+            approvals: number;
+            /**
+             * @description The users whose approvals count. It has at least one of the two fields.
+             * @example {
+             *       "role": "maintainer"
+             *     }
+             */
+            by: {
+                /** @description Members with this role or more count. Absent if only `people` count. */
+                role?: components["schemas"]["Role"];
+                /** @description Ids of users who count with any role, while they are members. */
+                people?: components["schemas"]["Uuid"][];
+            };
+            keep: components["schemas"]["KeepApprovals"];
+            /**
+             * @description The checks that must have passed.
+             * @example [
+             *       {
+             *         "name": "links"
+             *       }
+             *     ]
+             */
+            checks: {
+                /** @description The name of the check. */
+                name: string;
+                /**
+                 * @description The id of the only user whose reports count. Absent: every user who may report checks, except the
+                 *     author of the pull request.
+                 */
+                from?: components["schemas"]["Uuid"];
+            }[];
+            /** @description If true, all threads must be resolved. */
+            resolved: boolean;
+            merge: components["schemas"]["MergeRole"];
+            override: components["schemas"]["MayOverride"];
         };
         /** @description A page of organisations. */
         OrgPage: {

@@ -93,6 +93,16 @@ export const indexMigrations: Record<string, Migration> = {
       await run(db, nestedTags)
     },
   },
+  '017_rules': {
+    async up(db: Kysely<unknown>): Promise<void> {
+      await run(db, [
+        'alter table org add column rules text',
+        'alter table org add column rules_head text',
+        'alter table pull add column stacked_on text',
+        'alter table pull add column overridden text',
+      ])
+    },
+  },
   '018_checks': {
     async up(db: Kysely<unknown>): Promise<void> {
       await run(db, checks)

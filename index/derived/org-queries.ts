@@ -50,8 +50,12 @@ export async function findOrgHead(db: IndexDb, orgId: string): Promise<string | 
 
 /** True if the row has all columns filled from org.git. One written by an older version may lack later columns. */
 export async function isOrgRowWhole(db: IndexDb, orgId: string): Promise<boolean> {
-  const row = await db.selectFrom('org').select('description').where('id', '=', orgId).executeTakeFirst()
-  return row?.description !== null
+  const row = await db
+    .selectFrom('org')
+    .select(['description', 'rules_head', 'head'])
+    .where('id', '=', orgId)
+    .executeTakeFirst()
+  return row === undefined || (row.description !== null && row.rules_head === row.head)
 }
 
 /** Finds organisations with this name. Returns at most two, which shows that the name is ambiguous. */

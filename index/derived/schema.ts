@@ -12,6 +12,10 @@ export interface OrgTable {
   published: number
   /** 0 or 1. */
   require_pull_requests: number
+  /** JSON array. Null or outdated if an older version wrote the row; `rules_head` then is not `head`. */
+  rules: string | null
+  /** The commit of org.git's main that the rules were read from. */
+  rules_head: string | null
   created_at: string
   updated_at: string
   /** The commit of org.git's main that this row was read from. */
@@ -215,6 +219,8 @@ export interface PullTable {
   /** The number and time of the last entry. 0 and null without one. */
   last_entry: Generated<number>
   last_entry_at: string | null
+  stacked_on: string | null
+  overridden: string | null
 }
 
 /** A comment, verdict or event of a pull request: one file of the ledger. */

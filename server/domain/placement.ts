@@ -22,7 +22,7 @@ export interface Lease extends Omit<Fence, 'enter'> {
 }
 
 /** The columns of an organisation that the index and the directory both have. */
-export type OrgColumns = Omit<OrgRow, 'head' | 'epoch' | 'version' | 'graph_version'>
+export type OrgColumns = Omit<OrgRow, 'head' | 'epoch' | 'version' | 'graph_version' | 'rules' | 'rules_head'>
 
 type IndexedOrgs = Awaited<ReturnType<typeof listOrgsWithOwners>>
 type IndexedOrg = IndexedOrgs['rows'][number]

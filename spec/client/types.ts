@@ -598,6 +598,8 @@ export interface components {
              * @default false
              */
             readonly require_pull_requests?: boolean;
+            /** @description The rules for its branches. None by default. */
+            readonly rules?: components["schemas"]["NewRules"];
         };
         /** @description The fields of the organisation to change. */
         readonly OrgChange: {
@@ -615,6 +617,8 @@ export interface components {
              *     first push are exempt.
              */
             readonly require_pull_requests?: boolean;
+            /** @description All rules for its branches. They replace the present ones. */
+            readonly rules?: components["schemas"]["NewRules"];
         };
         /** @description An organisation. */
         readonly Org: {
@@ -635,6 +639,8 @@ export interface components {
              *     first push are exempt.
              */
             readonly require_pull_requests: boolean;
+            /** @description The rules for its branches, with all defaults. Only for members, and not in lists. */
+            readonly rules?: readonly components["schemas"]["Rule"][];
             readonly created_at: components["schemas"]["UtcTime"];
             readonly updated_at: components["schemas"]["UtcTime"];
             /** @description The caller's role. Absent if the caller is not a member. */
@@ -644,6 +650,101 @@ export interface components {
              *     other branch. Absent for other roles.
              */
             readonly branch_prefix?: string;
+        };
+        /** @description Rules for branches. */
+        readonly NewRules: readonly components["schemas"]["NewRule"][];
+        /** @description A rule to set. Everything except `branches` has a default. */
+        readonly NewRule: {
+            /**
+             * @description Patterns of branch names. `*` stands for any characters except `/`, and `**` for any characters. Each
+             *     pattern must match some valid branch name.
+             */
+            readonly branches: readonly string[];
+            /** @description The id of a node. The rule holds only for it and the nodes below it. Default: all nodes. */
+            readonly under?: components["schemas"]["Uuid"];
+            /**
+             * @description How many approvals are needed.
+             * @default 0
+             */
+            readonly approvals?: number;
+            /** @description The users whose approvals count. Default: members with the role `editor` or more. */
+            readonly by?: {
+                /** @description Members with this role or more count. Without `role`, only `people` count. */
+                readonly role?: components["schemas"]["Role"];
+                /** @description Ids of members who count with any role. */
+                readonly people?: components["schemas"]["UserIds"];
+            };
+            /** @default same_change */
+            readonly keep?: components["schemas"]["KeepApprovals"];
+            /** @description The checks that must have passed. */
+            readonly checks?: readonly {
+                /** @description The name of the check. A rule has each name once. */
+                readonly name: string;
+                /**
+                 * @description The id of the member whose reports count. Default: every user who may report checks, except the
+                 *     author of the pull request.
+                 */
+                readonly from?: components["schemas"]["Uuid"];
+            }[];
+            /**
+             * @description If true, all threads must be resolved.
+             * @default false
+             */
+            readonly resolved?: boolean;
+            /** @default editor */
+            readonly merge?: components["schemas"]["MergeRole"];
+            /** @default owner */
+            readonly override?: components["schemas"]["MayOverride"];
+        };
+        /**
+         * @description What keeps an approval. With `same_change`, it holds while the change is the same, also after a rebase. With
+         *     `same_commit`, it holds only for the head that was approved.
+         * @enum {string}
+         */
+        readonly KeepApprovals: "same_change" | "same_commit";
+        /**
+         * @description The least role of the user who merges.
+         * @enum {string}
+         */
+        readonly MergeRole: "editor" | "maintainer" | "owner";
+        /**
+         * @description The user who may merge a pull request that does not satisfy the rule.
+         * @enum {string}
+         */
+        readonly MayOverride: "owner" | "nobody";
+        /** @description A rule for the branches that match one of its patterns. All rules that match a branch hold together. */
+        readonly Rule: {
+            /** @description Patterns of branch names. */
+            readonly branches: readonly string[];
+            /**
+             * @description The rule holds only for this node and the nodes below it. Absent: for all nodes. If the node was deleted,
+             *     the rule holds for none.
+             */
+            readonly under?: components["schemas"]["Uuid"];
+            /** @description How many approvals are needed. */
+            readonly approvals: number;
+            /** @description The users whose approvals count. It has at least one of the two fields. */
+            readonly by: {
+                /** @description Members with this role or more count. Absent if only `people` count. */
+                readonly role?: components["schemas"]["Role"];
+                /** @description Ids of users who count with any role, while they are members. */
+                readonly people?: readonly components["schemas"]["Uuid"][];
+            };
+            readonly keep: components["schemas"]["KeepApprovals"];
+            /** @description The checks that must have passed. */
+            readonly checks: readonly {
+                /** @description The name of the check. */
+                readonly name: string;
+                /**
+                 * @description The id of the only user whose reports count. Absent: every user who may report checks, except the
+                 *     author of the pull request.
+                 */
+                readonly from?: components["schemas"]["Uuid"];
+            }[];
+            /** @description If true, all threads must be resolved. */
+            readonly resolved: boolean;
+            readonly merge: components["schemas"]["MergeRole"];
+            readonly override: components["schemas"]["MayOverride"];
         };
         /** @description A page of organisations. */
         readonly OrgPage: {

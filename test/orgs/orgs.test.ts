@@ -30,6 +30,7 @@ describe('organisations', () => {
         description: '',
         published: false,
         require_pull_requests: false,
+        rules: [],
         role: 'owner',
       })
       expect(updated_at).to.equal(created_at)

@@ -13,6 +13,7 @@ import { type Role, roles } from '../../../index/derived/schema.ts'
 import { isId } from '../layout.ts'
 import type { PathProblem } from './path-problem.ts'
 import { memberFile, membersFolder, orgFile } from './paths.ts'
+import { rulesSchema, type StoredRule } from './rule-format.ts'
 import { type Author, asJson, laterOf, signature, timeOf } from './signatures.ts'
 import { fits } from './text-rules.ts'
 
@@ -26,6 +27,8 @@ interface OrgFile {
   readonly vault_id?: string | undefined
   readonly published: boolean
   readonly require_pull_requests: boolean
+  /** Absent if there are none. */
+  readonly rules?: readonly StoredRule[] | undefined
   readonly created_at: string
 }
 
@@ -59,6 +62,7 @@ const orgSchema = z.looseObject({
   vault_id: z.string().refine(isId, 'it is not a UUID').optional(),
   published: z.boolean(),
   require_pull_requests: z.boolean(),
+  rules: rulesSchema.optional(),
   created_at: z.iso.datetime(),
 })
 const memberSchema = z.looseObject({
@@ -70,6 +74,11 @@ const memberSchema = z.looseObject({
 
 /** The most bytes of `org.json`, and of a member's file. */
 const fileLimitBytes = 65_536
+
+/** True if the organisation fits into `org.json`. */
+export function fitsOrgFile(org: OrgFile): boolean {
+  return asJson(org).length <= fileLimitBytes
+}
 
 /** Reads the organisation as columns of the index. @param before the commit whose members the index has */
 export async function readOrgRecord(repo: Repo, head: Oid, before: Oid | null) {
@@ -86,6 +95,8 @@ export async function readOrgRecord(repo: Repo, head: Oid, before: Oid | null) {
       vault_id: org.vault_id ?? null,
       published: Number(org.published),
       require_pull_requests: Number(org.require_pull_requests),
+      rules: JSON.stringify(org.rules ?? []),
+      rules_head: head,
       created_at: org.created_at,
       updated_at: laterOf(timeOf(committer), org.created_at),
     },

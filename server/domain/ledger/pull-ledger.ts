@@ -16,7 +16,10 @@ import type { NodeAt } from '../targets.ts'
 import { changedPulls, diffLedgers, type PullRecord } from './ledger.ts'
 
 /** The columns that are read from the record, not from its entries. */
-type RecordRow = Omit<PullRow, 'comments' | 'open_threads' | 'last_entry' | 'last_entry_at'>
+type RecordRow = Omit<
+  PullRow,
+  'comments' | 'open_threads' | 'last_entry' | 'last_entry_at' | 'stacked_on' | 'overridden'
+>
 
 export function toRow({ orgId, nodeId }: NodeAt, record: PullRecord): RecordRow {
   const { ended } = record

@@ -15,8 +15,10 @@ import type { Deps } from '../../base/deps.ts'
 import { invalid } from '../../base/errors.ts'
 import { authorizeOrg, findOrg, type Rights, recheckAccess } from '../access.ts'
 import type { Actor, Person } from '../actor.ts'
-import { commitOrg, type OrgRecord, readRecord } from '../format/org-format.ts'
+import { commitOrg, fitsOrgFile, type OrgRecord, readRecord } from '../format/org-format.ts'
+import { readRules } from '../format/org-rules.ts'
 import { ownPrefix } from '../format/ownership.ts'
+import type { Rule, StoredRule } from '../format/rule-format.ts'
 import { readResult, tryUpdateCard } from '../indexing/index-node.ts'
 import { withNodeIntent } from '../indexing/recovered.ts'
 import { main, orgFolder, orgRepo, orgRepository, trashedOrgFolder, trashFolder } from '../layout.ts'
@@ -24,6 +26,7 @@ import { type Page, pageOf } from '../pagination.ts'
 import type { OrgColumns } from '../placement.ts'
 import type { OrgAt } from '../targets.ts'
 import { changeOrg, indexChangedOrg, orgIsGone, requireOwner } from './org-changes.ts'
+import { admitRules, completeRules, findNodesIn, type RuleInput } from './rules.ts'
 
 export interface Org {
   readonly id: string
@@ -33,6 +36,8 @@ export interface Org {
   readonly vault_id?: string
   readonly published: boolean
   readonly require_pull_requests: boolean
+  /** Absent for callers who are not members, and in lists. */
+  readonly rules?: readonly Rule[]
   readonly created_at: string
   readonly updated_at: string
   /** The caller's role. Absent for anonymous callers. */
@@ -48,6 +53,8 @@ export interface OrgInput {
   readonly description?: string
   readonly published?: boolean
   readonly require_pull_requests?: boolean
+  /** They replace all rules. */
+  readonly rules?: readonly RuleInput[]
 }
 
 /**
@@ -56,27 +63,31 @@ export interface OrgInput {
  *
  * @param given the id of a personal organisation, which even a cell closed to new organisations creates
  * @throws GitError repo_exists if a given id is already used in any cell
- * @throws AppError moving, outcome_unknown
+ * @throws AppError moving, outcome_unknown; ValidationError a rule is invalid
  */
 export async function createOrg(deps: Deps, actor: Person, input: OrgInput, given?: string): Promise<Org> {
   const id = given ?? newId()
-  if (given === undefined) await deps.placement.requireOpen()
-  await deps.placement.claim(id)
+  const completed = completeRules(input.rules ?? [])
   const now = deps.now()
   const created_at = now.toISOString()
   const making = join(deps.store.root, unfinishedName())
+  const members = new Map([[actor.id, { email: actor.email, name: actor.name, role: 'owner' as const, created_at }]])
+  const rules = admitRules({ org: {}, members }, completed, new Set())
   const record = {
-    org: {
+    org: requireFit({
       id,
       name: input.name,
       ...(input.description && { description: input.description }),
       ...(input.vault_id && { vault_id: input.vault_id }),
       published: input.published ?? false,
       require_pull_requests: input.require_pull_requests ?? false,
+      ...(rules.length > 0 && { rules }),
       created_at,
-    },
-    members: new Map([[actor.id, { email: actor.email, name: actor.name, role: 'owner' as const, created_at }]]),
+    }),
+    members,
   }
+  if (given === undefined) await deps.placement.requireOpen()
+  await deps.placement.claim(id)
   await mkdir(making)
   await createRepo(
     join(making, orgRepository),
@@ -116,19 +127,23 @@ export async function listOrgs(deps: Deps, actor: Person, page: Page) {
 
 export async function readOrg(deps: Deps, actor: Actor, at: OrgAt): Promise<Org> {
   const access = await authorizeOrg(deps, actor, at, 'public')
-  return toOrg(access.org, access)
+  const org = toOrg(access.org, access)
+  return access.role === null ? org : { ...org, rules: await readRules(deps, access.org) }
 }
 
-/** @throws AppError org_not_found, forbidden; ValidationError if the organisation has another vault */
+/** @throws AppError org_not_found, forbidden; ValidationError if a rule is invalid or the organisation has another vault */
 export async function updateOrg(deps: Deps, actor: Person, at: OrgAt, input: Partial<OrgInput>): Promise<Org> {
   await authorizeOrg(deps, actor, at, 'owner')
+  const completed = input.rules && completeRules(input.rules)
+  const nodes = await findNodesIn(deps, at, completed ?? [])
   await changeOrg(deps, actor, at, 'edit', (record) => {
     requireOwner(record, actor)
-    const { description, ...others } = input
+    const { description, rules: _, ...others } = input
     const { vault_id } = record.org
     if (vault_id !== undefined && (input.vault_id ?? vault_id) !== vault_id)
       throw invalid(['body', 'vault_id'], 'The organisation belongs to another vault', input.vault_id)
-    const org = withDescription({ ...record.org, ...others }, description)
+    const rules = completed && admitRules(record, completed, nodes)
+    const org = requireFit(withRules(withDescription({ ...record.org, ...others }, description), rules))
     return JSON.stringify(org) === JSON.stringify(record.org) ? record : { ...record, org }
   })
   return readOrg(deps, actor, at)
@@ -197,6 +212,20 @@ function withDescription(org: OrgRecord['org'], description: string | undefined)
   if (description !== '') return { ...org, description }
   const { description: _, ...rest } = org
   return rest
+}
+
+/** Returns the organisation with the rules. An empty list removes them; undefined changes nothing. */
+function withRules(org: OrgRecord['org'], rules: readonly StoredRule[] | undefined): OrgRecord['org'] {
+  if (rules === undefined) return org
+  if (rules.length > 0) return { ...org, rules }
+  const { rules: _, ...rest } = org
+  return rest
+}
+
+/** Returns the organisation. @throws ValidationError it is too large for its file, which only rules can cause */
+function requireFit(org: OrgRecord['org']): OrgRecord['org'] {
+  if (fitsOrgFile(org)) return org
+  throw invalid(['body', 'rules'], 'The rules are too long: with the other settings, they have at most 64 KiB as JSON')
 }
 
 function toOrg(row: OrgColumns, { role, person }: Rights): Org {
