@@ -97,6 +97,7 @@ export const rights = {
   getComment: { authorization: 'required', token: 'read' },
   updateComment: { authorization: 'required', token: 'write' },
   deleteComment: { authorization: 'required', token: 'write' },
+  applySuggestions: { authorization: 'required', token: 'write' },
   submitReview: { authorization: 'required', token: 'none' },
   listReviews: { authorization: 'required', token: 'read' },
   getReview: { authorization: 'required', token: 'read' },

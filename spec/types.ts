@@ -2552,7 +2552,10 @@ export interface paths {
          * Write a comment
          * @description Requires membership. Starts a thread, or answers one. A new thread can have an `anchor`: lines, quoted words or a JSON
          *     value of a file, or a file. Without an anchor it is about the whole pull request. Pull requests that have ended also
-         *     take comments.
+         *     take comments, but no suggestions.
+         *
+         *     A `suggestion` replaces the quoted words of the anchor or, without a quote, its lines. Answers suggest for the
+         *     anchor of their thread. `applySuggestions` puts suggestions into the source.
          *
          *     If you send an `id`, a repeated request cannot write the comment twice.
          */
@@ -2600,7 +2603,8 @@ export interface paths {
         post?: never;
         /**
          * Delete a comment
-         * @description Its author and members with the `maintainer` role can. The comment loses its text and keeps its place in the thread.
+         * @description Its author and members with the `maintainer` role can. The comment loses its text and its suggestion, and keeps
+         *     its place in the thread.
          *     The Git history of the ledger keeps the text.
          */
         delete: operations["deleteComment"];
@@ -2612,6 +2616,51 @@ export interface paths {
          *     of the ledger keeps the earlier text.
          */
         patch: operations["updateComment"];
+        trace?: never;
+    };
+    "/orgs/{org_id}/nodes/{node_id}/pull-requests/{number}/suggestions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                node_id: components["parameters"]["node_id"];
+                /**
+                 * @description The pull request's number. An unknown number is 404.
+                 * @example 1
+                 */
+                number: components["parameters"]["pull_number"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Apply suggestions
+         * @description Requires the `contributor` role if the source is the caller's own branch, else the `editor` role. Applies the
+         *     suggestions of the comments in one commit on top of the head of the source, and resolves their threads. Either
+         *     all of it happens or nothing. The caller is the author of the commit. A `Co-authored-by` line names each other
+         *     user whose suggestion is applied.
+         *
+         *     Each suggestion is placed on the head, as its thread is. Line ends of the file are kept, and so is the lack of
+         *     one at its end.
+         *
+         *     If one commit has all of these suggestions already, the response is 200 with that commit, and nothing changes. So
+         *     you can repeat a request.
+         */
+        post: operations["applySuggestions"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/orgs/{org_id}/nodes/{node_id}/pull-requests/{number}/reviews": {
@@ -5411,6 +5460,13 @@ export interface components {
             /** @description The pull request. */
             pr: components["schemas"]["PullRequest"];
         };
+        /** @description A pull request whose suggestions were applied. */
+        AppliedSuggestions: {
+            /** @description The pull request. */
+            pr: components["schemas"]["PullRequest"];
+            /** @description The commit that has the suggestions. */
+            commit_id: components["schemas"]["Oid"];
+        };
         /** @description A page of pull requests. */
         PullPage: {
             /** @description The pull requests of this page. */
@@ -5524,12 +5580,26 @@ export interface components {
             /** @description A JSON pointer (RFC 6901) to a value, for example `/title`. */
             pointer?: string;
         };
+        /**
+         * @description The text that replaces the quoted words of the anchor or, without a quote, its lines. It has at most 64 KiB as
+         *     UTF-8. An empty one removes them. The `text` of its comment may be empty. Line ends become those of the file.
+         */
+        SuggestedText: string;
+        /** @description The suggestions to apply. */
+        SuggestionsToApply: {
+            /** @description The numbers of their comments. */
+            comments: number[];
+            /** @description The head that you read. If the source has moved, nothing is applied. */
+            expected_source_commit: components["schemas"]["Oid"];
+            message?: components["schemas"]["CommitMessage"];
+        };
         /** @description A comment to write. */
         NewComment: {
             text: components["schemas"]["CommentText"];
             /** @description The number of the first comment of the thread to answer. */
             thread?: number;
             anchor?: components["schemas"]["NewAnchor"];
+            suggestion?: components["schemas"]["SuggestedText"];
             mentions?: components["schemas"]["Mentions"];
             /** @description The id of the comment, so that a repeated request cannot write it twice. */
             id?: components["schemas"]["Uuid"];
@@ -5540,11 +5610,14 @@ export interface components {
             /** @description The number of the first comment of the thread to answer. */
             thread?: number;
             anchor?: components["schemas"]["NewAnchor"];
+            suggestion?: components["schemas"]["SuggestedText"];
             mentions?: components["schemas"]["Mentions"];
         };
         /** @description The fields of the comment to change. */
         CommentChange: {
             text?: components["schemas"]["CommentText"];
+            /** @description The new suggestion, at most 64 KiB as UTF-8. `null` removes it. */
+            suggestion?: string | null;
             mentions?: components["schemas"]["Mentions"];
         };
         /** @description The new state of the thread. */
@@ -5637,6 +5710,14 @@ export interface components {
             /** @description True if a program wrote it with a personal access token of its author. */
             via_token: boolean;
             anchor?: components["schemas"]["Anchor"];
+            /** @description The text that replaces the quoted words or the lines of the anchor of its thread. `""` removes them. */
+            suggestion?: string;
+            /** @description When the suggestion was applied. */
+            applied_at?: components["schemas"]["UtcTime"];
+            /** @description The name of the user who applied the suggestion. */
+            applied_by?: string;
+            /** @description The commit that has the suggestion. */
+            applied_commit?: components["schemas"]["Oid"];
             edited_at?: components["schemas"]["UtcTime"];
             /** @description The name of the user who changed it last. */
             edited_by?: string;
@@ -6290,7 +6371,7 @@ export interface components {
          * @description All codes of this version, by status. See the table of codes.
          * @enum {string}
          */
-        KnownErrorCode: "bad_request" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "comment_not_found" | "thread_not_found" | "review_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "invitation_not_found" | "import_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "head_moved" | "no_changes" | "node_exists" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_invitations" | "too_many_branches" | "too_many_commits" | "too_many_members" | "import_running" | "import_ended" | "pull_request_exists" | "pull_request_required" | "comment_exists" | "comment_deleted" | "too_many_comments" | "own_pull_request" | "merged" | "not_merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "rate_limited" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable" | "moving";
+        KnownErrorCode: "bad_request" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "comment_not_found" | "thread_not_found" | "review_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "invitation_not_found" | "import_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "head_moved" | "no_changes" | "node_exists" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_invitations" | "too_many_branches" | "too_many_commits" | "too_many_members" | "import_running" | "import_ended" | "pull_request_exists" | "pull_request_required" | "comment_exists" | "comment_deleted" | "applied" | "suggestion_outdated" | "suggestions_overlap" | "too_many_comments" | "own_pull_request" | "merged" | "not_merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "rate_limited" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable" | "moving";
         /**
          * @description The reason, for programs. Later versions can add codes. Treat an unknown code by its status.
          * @example node_not_found
@@ -6314,6 +6395,8 @@ export interface components {
             number?: number;
             /** @description With `comment_exists`, the number of the comment. */
             entry?: number;
+            /** @description With `suggestion_outdated`, `suggestions_overlap` and `applied`, the numbers of the comments. */
+            comments?: number[];
             /**
              * @description With `forbidden`, if the caller is a contributor and the change is of a branch that is not their own. It is
              *     allowed on a branch whose name begins with this.
@@ -12085,7 +12168,8 @@ export interface operations {
             408: components["responses"]["RequestTimeout"];
             /**
              * @description `comment_exists`: the node has a comment with this `id`, at `Location`. `head_moved`: the commit of the anchor is not
-             *     in the history of the source branch. `too_many_comments`: the pull request has the maximum number of entries.
+             *     in the history of the source branch. `merged`, `closed`: the pull request takes no suggestions.
+             *     `too_many_comments`: the pull request has the maximum number of entries.
              */
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
@@ -12262,7 +12346,84 @@ export interface operations {
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
-            /** @description `comment_deleted`: the comment is deleted. */
+            /**
+             * @description `comment_deleted`: the comment is deleted. `applied`: its suggestion is applied. `merged`, `closed`: the pull
+             *     request takes no new suggestions.
+             */
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    applySuggestions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                node_id: components["parameters"]["node_id"];
+                /**
+                 * @description The pull request's number. An unknown number is 404.
+                 * @example 1
+                 */
+                number: components["parameters"]["pull_number"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "comments": [
+                 *         7,
+                 *         12
+                 *       ],
+                 *       "expected_source_commit": "c3d5e7f9b1a3054726480a6c8e9f1b2d3c5e7a90",
+                 *       "message": "Name the food of whales"
+                 *     }
+                 */
+                "application/json": components["schemas"]["SuggestionsToApply"];
+            };
+        };
+        responses: {
+            /** @description The pull request, and the commit that has the suggestions. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AppliedSuggestions"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found`, `node_not_found`, `pull_request_not_found`, `comment_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            /**
+             * @description `suggestion_outdated`: the text that they replace is gone, or is there several times. `suggestions_overlap`:
+             *     they replace the same text. `applied`: some are applied already, or by several commits. These three have
+             *     `comments`. `head_moved`: the source has another head. `no_changes`: the source has exactly this content.
+             *     `pull_request_required`: the source is `main`, which moves only by pull requests. `merged`, `closed`,
+             *     `source_branch_missing`.
+             */
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];

@@ -21,6 +21,7 @@ const talks: ReadonlySet<OperationId> = new Set([
   'updateThread',
   'submitReview',
   'updateReview',
+  'applySuggestions',
 ])
 const unlimited: ReadonlySet<OperationId> = new Set(['getHealth', 'getReadiness', 'getSpec', 'getDocs', 'getMetrics'])
 

@@ -2,6 +2,7 @@
 import * as comments from '../domain/review/comments.ts'
 import { putReadMark } from '../domain/review/read-marks.ts'
 import * as reviews from '../domain/review/reviews.ts'
+import { applySuggestions } from '../domain/review/suggestions.ts'
 import { listThreads, updateThread } from '../domain/review/threads.ts'
 import { readTimeline } from '../domain/review/timeline.ts'
 import { listOrgWaiting, listWaiting } from '../domain/review/waiting.ts'
@@ -25,6 +26,7 @@ export const reviewRoutes: HandlersOf<
   | 'getComment'
   | 'updateComment'
   | 'deleteComment'
+  | 'applySuggestions'
   | 'submitReview'
   | 'listReviews'
   | 'getReview'
@@ -43,6 +45,7 @@ export const reviewRoutes: HandlersOf<
   getComment: (deps, actor, { path }) => comments.readComment(deps, actor, entryAt(path)),
   updateComment: (deps, actor, { path, body }) => comments.updateComment(deps, actor, entryAt(path), body),
   deleteComment: (deps, actor, { path }) => comments.deleteComment(deps, actor, entryAt(path)),
+  applySuggestions: (deps, actor, { path, body }) => applySuggestions(deps, actor, pullAt(path), body),
   submitReview: async (deps, actor, { path, body }) => {
     const review = await reviews.submitReview(deps, actor, pullAt(path), body)
     return created(`${urlOf(path)}/reviews/${review.entry}`, review)

@@ -97,6 +97,7 @@ export const operations = {
   getComment: 'GET /orgs/{org_id}/nodes/{node_id}/pull-requests/{number}/comments/{entry}',
   updateComment: 'PATCH /orgs/{org_id}/nodes/{node_id}/pull-requests/{number}/comments/{entry}',
   deleteComment: 'DELETE /orgs/{org_id}/nodes/{node_id}/pull-requests/{number}/comments/{entry}',
+  applySuggestions: 'POST /orgs/{org_id}/nodes/{node_id}/pull-requests/{number}/suggestions',
   submitReview: 'POST /orgs/{org_id}/nodes/{node_id}/pull-requests/{number}/reviews',
   listReviews: 'GET /orgs/{org_id}/nodes/{node_id}/pull-requests/{number}/reviews',
   getReview: 'GET /orgs/{org_id}/nodes/{node_id}/pull-requests/{number}/reviews/{entry}',

@@ -2025,6 +2025,13 @@ export interface components {
             /** @description The pull request. */
             readonly pr: components["schemas"]["PullRequest"];
         };
+        /** @description A pull request whose suggestions were applied. */
+        readonly AppliedSuggestions: {
+            /** @description The pull request. */
+            readonly pr: components["schemas"]["PullRequest"];
+            /** @description The commit that has the suggestions. */
+            readonly commit_id: components["schemas"]["Oid"];
+        };
         /** @description A page of pull requests. */
         readonly PullPage: {
             /** @description The pull requests of this page. */
@@ -2138,12 +2145,26 @@ export interface components {
             /** @description A JSON pointer (RFC 6901) to a value, for example `/title`. */
             readonly pointer?: string;
         };
+        /**
+         * @description The text that replaces the quoted words of the anchor or, without a quote, its lines. It has at most 64 KiB as
+         *     UTF-8. An empty one removes them. The `text` of its comment may be empty. Line ends become those of the file.
+         */
+        readonly SuggestedText: string;
+        /** @description The suggestions to apply. */
+        readonly SuggestionsToApply: {
+            /** @description The numbers of their comments. */
+            readonly comments: readonly number[];
+            /** @description The head that you read. If the source has moved, nothing is applied. */
+            readonly expected_source_commit: components["schemas"]["Oid"];
+            readonly message?: components["schemas"]["CommitMessage"];
+        };
         /** @description A comment to write. */
         readonly NewComment: {
             readonly text: components["schemas"]["CommentText"];
             /** @description The number of the first comment of the thread to answer. */
             readonly thread?: number;
             readonly anchor?: components["schemas"]["NewAnchor"];
+            readonly suggestion?: components["schemas"]["SuggestedText"];
             readonly mentions?: components["schemas"]["Mentions"];
             /** @description The id of the comment, so that a repeated request cannot write it twice. */
             readonly id?: components["schemas"]["Uuid"];
@@ -2154,11 +2175,14 @@ export interface components {
             /** @description The number of the first comment of the thread to answer. */
             readonly thread?: number;
             readonly anchor?: components["schemas"]["NewAnchor"];
+            readonly suggestion?: components["schemas"]["SuggestedText"];
             readonly mentions?: components["schemas"]["Mentions"];
         };
         /** @description The fields of the comment to change. */
         readonly CommentChange: {
             readonly text?: components["schemas"]["CommentText"];
+            /** @description The new suggestion, at most 64 KiB as UTF-8. `null` removes it. */
+            readonly suggestion?: string | null;
             readonly mentions?: components["schemas"]["Mentions"];
         };
         /** @description The new state of the thread. */
@@ -2251,6 +2275,14 @@ export interface components {
             /** @description True if a program wrote it with a personal access token of its author. */
             readonly via_token: boolean;
             readonly anchor?: components["schemas"]["Anchor"];
+            /** @description The text that replaces the quoted words or the lines of the anchor of its thread. `""` removes them. */
+            readonly suggestion?: string;
+            /** @description When the suggestion was applied. */
+            readonly applied_at?: components["schemas"]["UtcTime"];
+            /** @description The name of the user who applied the suggestion. */
+            readonly applied_by?: string;
+            /** @description The commit that has the suggestion. */
+            readonly applied_commit?: components["schemas"]["Oid"];
             readonly edited_at?: components["schemas"]["UtcTime"];
             /** @description The name of the user who changed it last. */
             readonly edited_by?: string;
@@ -2904,7 +2936,7 @@ export interface components {
          * @description All codes of this version, by status. See the table of codes.
          * @enum {string}
          */
-        readonly KnownErrorCode: "bad_request" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "comment_not_found" | "thread_not_found" | "review_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "invitation_not_found" | "import_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "head_moved" | "no_changes" | "node_exists" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_invitations" | "too_many_branches" | "too_many_commits" | "too_many_members" | "import_running" | "import_ended" | "pull_request_exists" | "pull_request_required" | "comment_exists" | "comment_deleted" | "too_many_comments" | "own_pull_request" | "merged" | "not_merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "rate_limited" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable" | "moving";
+        readonly KnownErrorCode: "bad_request" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "comment_not_found" | "thread_not_found" | "review_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "invitation_not_found" | "import_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "head_moved" | "no_changes" | "node_exists" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_invitations" | "too_many_branches" | "too_many_commits" | "too_many_members" | "import_running" | "import_ended" | "pull_request_exists" | "pull_request_required" | "comment_exists" | "comment_deleted" | "applied" | "suggestion_outdated" | "suggestions_overlap" | "too_many_comments" | "own_pull_request" | "merged" | "not_merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "rate_limited" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable" | "moving";
         /** @description The reason, for programs. Later versions can add codes. Treat an unknown code by its status. */
         readonly ErrorCode: components["schemas"]["KnownErrorCode"] | string;
         /** @description The reason for a refusal or failure. */
@@ -2922,6 +2954,8 @@ export interface components {
             readonly number?: number;
             /** @description With `comment_exists`, the number of the comment. */
             readonly entry?: number;
+            /** @description With `suggestion_outdated`, `suggestions_overlap` and `applied`, the numbers of the comments. */
+            readonly comments?: readonly number[];
             /**
              * @description With `forbidden`, if the caller is a contributor and the change is of a branch that is not their own. It is
              *     allowed on a branch whose name begins with this.
@@ -6115,6 +6149,38 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["PullComment"];
+                };
+            };
+        };
+    };
+    readonly applySuggestions: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
+                readonly node_id: components["parameters"]["node_id"];
+                /** @description The pull request's number. An unknown number is 404. */
+                readonly number: components["parameters"]["pull_number"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["SuggestionsToApply"];
+            };
+        };
+        readonly responses: {
+            /** @description The pull request, and the commit that has the suggestions. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["AppliedSuggestions"];
                 };
             };
         };

@@ -30,6 +30,7 @@ const described: Readonly<Record<string, string>> = {
   'users that a comment mentions': `${schemas.Mentions.maxItems}`,
   'lines of an anchor': `${schemas.NewAnchor.properties.num_lines.maximum}`,
   'quote of an anchor': `${grouped(schemas.NewQuote.properties.exact.maxLength)} characters, with ${schemas.NewQuote.properties.prefix.maxLength} before and after it`,
+  'suggestions that are applied at once': `${schemas.SuggestionsToApply.properties.comments.maxItems}`,
   'comments of a review': `${schemas.NewReview.properties.comments.maxItems}`,
   'name of a user or an organisation': `${schemas.DisplayName.minLength}–${schemas.DisplayName.maxLength} characters, not blank`,
   'description of an organisation': `${grouped(schemas.OrgDescription.maxLength)} characters`,
@@ -68,6 +69,7 @@ const coded: Readonly<Record<string, Constant>> = {
   'open invitations of an organisation': ['server/domain/accounts/invitations.ts', 'maxInvitations', 'count'],
   'settings and rules of an organisation, as JSON': ['server/domain/format/org-format.ts', 'fileLimitBytes', 'bytes'],
   'text of a comment or review': ['server/domain/review/comments.ts', 'maxTextBytes', 'bytes'],
+  'suggestion of a comment': ['server/domain/review/suggestible.ts', 'maxBytes', 'bytes'],
   'comments, reviews and events of a pull request': ['server/domain/ledger/entries.ts', 'maxEntries', 'count'],
   'personal access tokens of a user, including expired ones': [
     'server/domain/accounts/access-tokens.ts',

@@ -83,6 +83,16 @@ async function makeComment(world: World): Promise<Attempt> {
   return { params: { ...params, entry: `${entry}` } }
 }
 
+/** A suggestion of the owner for the file of a pull request. */
+async function onSuggestion(world: World, node_id: string): Promise<Attempt> {
+  const { expected_source_commit: commit } = await reviewing(world, node_id)
+  const anchor = { commit, path: 'draft.md', first_line: 1 }
+  const { entry } = await made(
+    world.owner.post(`${pullPath(world, node_id)}/comments`, { text: '', suggestion: 'A loud song', anchor }),
+  )
+  return { params: { node_id, number: '1' }, body: { comments: [entry], expected_source_commit: commit } }
+}
+
 /** A review of the maintainer on a new pull request of the owner. */
 async function makeReview(world: World): Promise<Attempt> {
   const node_id = await makeProposal(world)
@@ -397,6 +407,11 @@ export const table: Readonly<Record<keyof operations, Row>> = {
   },
   createComment: { need: 'reader', attempt: (world) => ({ ...onPull(world), body: { text: 'Whales sing.' } }) },
   getComment: { need: 'reader', attempt: makeComment },
+  applySuggestions: {
+    need: 'editor',
+    attempt: async (world) => onSuggestion(world, await makeProposal(world)),
+    own: async (world) => onSuggestion(world, await makeOwnProposal(world)),
+  },
   // The owner wrote the comment. Nobody else may change it.
   updateComment: {
     need: 'owner',

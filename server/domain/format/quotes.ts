@@ -113,6 +113,47 @@ function isInsideCharacter(text: string, from: number, to: number): boolean {
   return joined.test(text) || text[from - 1] === '\u200d'
 }
 
+/** A part of a text, in UTF-16 units. The end is excluded. */
+interface Span {
+  readonly start: number
+  readonly end: number
+}
+
+/** A character with its marks, or a run of white space. Canonical composition does not cross its ends. */
+const chunk = /\s+|[^\s](?:[\p{M}\p{Emoji_Modifier}\u1160-\u11ff]|\u200d)*/gu
+
+/**
+ * Finds quoted words in a text as it is, without white space around them. The spans are those of `SearchableLines.find`
+ * in the lines of the text, in the same order. A span is undefined if it does not begin and end with a character.
+ */
+export function wordsIn(raw: string, { exact }: Quote): (Span | undefined)[] {
+  const words = spaced(exact)
+  const core = words.trim()
+  if (core === '' || /\p{Surrogate}/u.test(core)) return []
+  const offsets = new Map<number, number>()
+  const parts = [' ']
+  let length = 1
+  for (const { 0: part, index } of raw.matchAll(chunk)) {
+    const isSpace = /^\s/u.test(part)
+    if (isSpace && (index === 0 || index + part.length === raw.length)) continue
+    offsets.set(length, index)
+    const shown = isSpace ? ' ' : part.normalize('NFC')
+    parts.push(shown)
+    length += shown.length
+  }
+  offsets.set(length, raw.trimEnd().length)
+  const text = `${parts.join('')} `
+  const found: (Span | undefined)[] = []
+  for (let at = text.indexOf(words); at >= 0 && found.length <= maxOccurrences; at = text.indexOf(words, at + 1)) {
+    const from = at + words.indexOf(core)
+    if (isInsideCharacter(text, from, from + core.length)) continue
+    const [start, end] = [offsets.get(from), offsets.get(from + core.length)]
+    const isWhole = start !== undefined && end !== undefined && spaced(raw.slice(start, end)) === core
+    found.push(isWhole ? { start, end } : undefined)
+  }
+  return found
+}
+
 /** The prefix and suffix of a quote as surroundings. */
 export function surroundingsOf({ prefix = '', suffix = '' }: Quote): Surroundings {
   return { prefix: spaced(prefix), suffix: spaced(suffix) }

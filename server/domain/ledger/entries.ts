@@ -41,6 +41,10 @@ const comment = z.looseObject({
   thread: number.exactOptional(),
   /** On the first comment of a thread. */
   anchor: anchor.exactOptional(),
+  /** The text that replaces the quoted words or the lines of the thread's anchor. An empty one removes them. */
+  suggestion: z.string().exactOptional(),
+  /** The commit of the source that has the suggestion. */
+  applied: z.looseObject({ by: user, at: when, commit: oid }).exactOptional(),
   /** Ids of users. */
   mentions: z.array(z.string()).exactOptional(),
   edited: z.looseObject({ by: user, at: when }).exactOptional(),

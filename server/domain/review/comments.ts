@@ -7,12 +7,19 @@ import { authorizeNode, type NodeAccess, recheckAccess, reloadNode } from '../ac
 import type { Person } from '../actor.ts'
 import type { AnchorInput } from '../format/anchors.ts'
 import { readResult } from '../indexing/index-node.ts'
-import type { CommentAnchor, CommentRecord } from '../ledger/entries.ts'
+import { type CommentAnchor, type CommentRecord, parseEntry } from '../ledger/entries.ts'
 import { findPullRow } from '../pulls/pulls.ts'
 import type { EntryAt, PullAt } from '../targets.ts'
 import { resolveAnchor } from './anchor-input.ts'
 import { type Comment, commentOf } from './entry-views.ts'
 import { resolveMentions } from './mentions.ts'
+import {
+  anchorOfThread,
+  refuseLongSuggestion,
+  requireOpen,
+  requireSuggestible,
+  requireSuggestibleThread,
+} from './suggestible.ts'
 import { entryAt, findById, type LockedLedger, requireRoom, sourceHead, writeEntries } from './write-entries.ts'
 
 type Loc = readonly (string | number)[]
@@ -23,6 +30,8 @@ export interface CommentInput {
   readonly thread?: number
   /** The content that a new thread is about. Without it, the thread is about the whole pull request. */
   readonly anchor?: AnchorInput
+  /** Replaces the quoted words or the lines of the thread's anchor. An empty one removes them. */
+  readonly suggestion?: string
   /** Ids of members. */
   readonly mentions?: readonly string[]
 }
@@ -35,15 +44,17 @@ export interface NewComment extends CommentInput {
 export interface CommentPatch {
   readonly text?: string
   readonly mentions?: readonly string[]
+  /** Null removes it. */
+  readonly suggestion?: string | null
 }
 
 /** The most bytes of a comment. */
 const maxTextBytes = 16_384
 
 /**
- * Writes a comment. Pull requests that have ended also take comments.
+ * Writes a comment. Pull requests that have ended also take comments, without a suggestion.
  *
- * @throws AppError comment_exists (with its location), head_moved, too_many_comments, thread_not_found
+ * @throws AppError comment_exists (with its location), head_moved, merged, closed, too_many_comments, thread_not_found
  * @throws ValidationError
  */
 export async function createComment(deps: Deps, actor: Person, at: PullAt, input: NewComment): Promise<Comment> {
@@ -57,6 +68,7 @@ export async function createComment(deps: Deps, actor: Person, at: PullAt, input
   const entry = await writeEntries(deps, actor, access, at, async (ledger) => {
     const known = input.id === undefined ? undefined : await findById(deps, access, ledger.commit, id)
     if (known) throw commentExistsError(at, known)
+    if (input.suggestion !== undefined) requireOpen(ledger.pull)
     requireRoom(ledger, 1)
     await requireThread(access, ledger, ['body'], input)
     const head = sourceHead(access, ledger.pull)
@@ -76,31 +88,39 @@ function commentExistsError({ orgId, nodeId }: PullAt, { number, entry }: { numb
 export interface CheckedComment {
   readonly text: string
   readonly anchor?: CommentAnchor
+  readonly suggestion?: string
   readonly mentions: readonly string[]
 }
 
-/** Checks a comment before the lock is held. @throws ValidationError, AppError head_moved */
+/** Checks a comment before the lock is held. @throws ValidationError, AppError head_moved, merged, closed */
 export async function checkComment(
   deps: Deps,
   access: NodeAccess,
   at: PullAt,
   loc: Loc,
-  { text, thread, anchor, mentions }: CommentInput,
+  { text, thread, anchor, suggestion, mentions }: CommentInput,
 ): Promise<CheckedComment> {
-  refuseText([...loc, 'text'], text)
+  if (suggestion === undefined) refuseBlank([...loc, 'text'], text)
+  refuseLongComment([...loc, 'text'], text)
   if (thread !== undefined && anchor)
     throw invalid([...loc, 'anchor'], 'Only the first comment of a thread has an anchor; leave out thread or anchor')
+  const resolved = anchor && (await resolveAnchor(deps, access, at, [...loc, 'anchor'], anchor))
+  if (suggestion !== undefined) {
+    const place = [...loc, 'suggestion']
+    refuseLongSuggestion(place, suggestion)
+    const own = thread === undefined ? { anchor: resolved } : await anchorOfThread(deps, at, place, thread)
+    if (own) await requireSuggestible(deps, access, at, place, { ...own, text: suggestion })
+  }
   return {
     text,
-    ...(anchor && { anchor: await resolveAnchor(deps, access, at, [...loc, 'anchor'], anchor) }),
+    ...(resolved && { anchor: resolved }),
+    ...(suggestion !== undefined && { suggestion }),
     mentions: await resolveMentions(deps, at, [...loc, 'mentions'], text, mentions),
   }
 }
 
-/** @throws ValidationError the text is blank or too long */
-function refuseText(loc: Loc, text: string): void {
+function refuseBlank(loc: Loc, text: string): void {
   if (text.trim() === '') throw invalid(loc, 'The text must not be blank')
-  refuseLongComment(loc, text)
 }
 
 export function refuseLongComment(loc: Loc, text: string): void {
@@ -110,19 +130,21 @@ export function refuseLongComment(loc: Loc, text: string): void {
 /**
  * Checks that an answered thread exists. The caller holds the ledger's lock.
  *
- * @throws AppError thread_not_found; ValidationError the named comment is itself an answer
+ * @throws AppError thread_not_found
+ * @throws ValidationError the named comment is itself an answer, or deleted and without words that a text can replace
  */
 export async function requireThread(
   access: NodeAccess,
   ledger: LockedLedger,
   loc: Loc,
-  { thread }: Pick<CommentInput, 'thread'>,
+  { thread, suggestion }: Pick<CommentInput, 'thread' | 'suggestion'>,
 ): Promise<void> {
   if (thread === undefined) return
   const first = await entryAt(access, ledger, thread)
   if (first?.kind !== 'comment') throw new AppError('thread_not_found', 'Thread not found')
   if (first.thread !== undefined && first.thread !== thread)
     throw invalid([...loc, 'thread'], `This comment is an answer; answer its thread ${first.thread}`, thread)
+  if (suggestion !== undefined) requireSuggestibleThread([...loc, 'suggestion'], first)
 }
 
 interface RecordParts {
@@ -135,13 +157,14 @@ interface RecordParts {
 }
 
 export function toRecord({ id, ledger, head, actor, checked, input }: RecordParts): CommentRecord {
-  const { text, anchor, mentions } = checked
+  const { text, anchor, suggestion, mentions } = checked
   return {
     ...{ kind: 'comment', id, by: ledger.user, at: ledger.at },
     ...(actor.tokenId !== undefined && { via: 'token' as const }),
     ...{ head, text },
     ...(input.thread !== undefined && { thread: input.thread }),
     ...(anchor && { anchor }),
+    ...(suggestion !== undefined && { suggestion }),
     ...(mentions.length > 0 && { mentions: [...mentions] }),
   }
 }
@@ -160,8 +183,9 @@ async function findComment(deps: Deps, { nodeId, number, entry }: EntryAt): Prom
   return comment
 }
 
-function commentNotFoundError(): AppError {
-  return new AppError('comment_not_found', 'Comment not found')
+/** @param entry the number, if the request names several comments */
+export function commentNotFoundError(entry?: number): AppError {
+  return new AppError('comment_not_found', entry === undefined ? 'Comment not found' : `There is no comment ${entry}`)
 }
 
 /** Reads a comment after a change. @throws the errors of readResult */
@@ -173,16 +197,17 @@ function commentAfter(deps: Deps, access: NodeAccess, at: EntryAt): Promise<Comm
 }
 
 /**
- * Changes the text or the mentions of a comment. Only its author may. The Git history of the ledger keeps the earlier
- * text.
+ * Changes the text, the suggestion or the mentions of a comment. Only its author may. The Git history of the ledger
+ * keeps the earlier ones.
  *
- * @throws AppError comment_not_found, comment_deleted, forbidden; ValidationError
+ * @throws AppError comment_not_found, comment_deleted, applied, merged, closed, forbidden; ValidationError
  */
 export async function updateComment(deps: Deps, actor: Person, at: EntryAt, patch: CommentPatch): Promise<Comment> {
   const access = await authorizeNode(deps, actor, at, 'reader')
   await findPullRow(deps, at)
   const { text } = patch
-  if (text !== undefined) refuseText(['body', 'text'], text)
+  if (text !== undefined) refuseLongComment(['body', 'text'], text)
+  await checkNewSuggestion(deps, access, at, patch)
   const isNamed = patch.mentions !== undefined || text !== undefined
   const mentions = isNamed
     ? await resolveMentions(deps, at, ['body', 'mentions'], text ?? '', patch.mentions)
@@ -192,29 +217,58 @@ export async function updateComment(deps: Deps, actor: Person, at: EntryAt, patc
     if (before.by.id !== actor.id)
       throw new AppError('forbidden', 'Only the author of a comment can change it; answer it instead')
     if (before.deleted) throw new AppError('comment_deleted', 'The comment is deleted; write a new one')
-    const { mentions: known = [], ...rest } = before
-    const now = mentions ?? known
-    if ((text ?? before.text) === before.text && now.join() === known.join()) return { value: undefined }
-    const record: CommentRecord = {
-      ...rest,
-      text: text ?? before.text,
-      ...(now.length > 0 && { mentions: [...now] }),
-      edited: { by: ledger.user, at: ledger.at },
-    }
+    const record = changed(before, patch, mentions)
+    if (record === undefined) return { value: undefined }
+    refuseApplied(before)
+    if (record.suggestion === undefined) refuseBlank(['body', 'text'], record.text)
+    else if (record.suggestion !== before.suggestion) requireOpen(ledger.pull)
     return {
       value: undefined,
       message: `edit-comment ${at.number} ${at.entry}`,
-      entries: [{ entry: at.entry, record }],
+      entries: [{ entry: at.entry, record: { ...record, edited: { by: ledger.user, at: ledger.at } } }],
     }
   })
   return commentAfter(deps, access, at)
+}
+
+/** The record after a change. Undefined if it stays as it is. @param named the mentions, if they change */
+function changed(before: CommentRecord, patch: CommentPatch, named: readonly string[] | undefined) {
+  const { mentions: known = [], suggestion: old, ...rest } = before
+  const [text, mentions] = [patch.text ?? before.text, named ?? known]
+  const suggestion = patch.suggestion === undefined ? old : (patch.suggestion ?? undefined)
+  if (text === before.text && suggestion === old && mentions.join() === known.join()) return undefined
+  const record: CommentRecord = {
+    ...{ ...rest, text },
+    ...(suggestion !== undefined && { suggestion }),
+    ...(mentions.length > 0 && { mentions: [...mentions] }),
+  }
+  return record
+}
+
+/** Checks a new suggestion of a comment that exists. @throws AppError merged, closed; ValidationError */
+async function checkNewSuggestion(deps: Deps, access: NodeAccess, at: EntryAt, patch: CommentPatch): Promise<void> {
+  const row = await findEntryRow(deps.index.read, at.nodeId, at.number, at.entry)
+  const record = row && parseEntry(row.body)
+  const { suggestion } = patch
+  if (record?.kind !== 'comment' || typeof suggestion !== 'string' || suggestion === record.suggestion) return
+  if (record.deleted || record.applied) return // refused under the lock
+  const loc = ['body', 'suggestion']
+  refuseLongSuggestion(loc, suggestion)
+  const { thread } = record
+  const own = thread === undefined ? record : await anchorOfThread(deps, at, loc, thread)
+  if (own) await requireSuggestible(deps, access, at, loc, { anchor: own.anchor, text: suggestion })
+}
+
+/** @throws AppError applied */
+function refuseApplied({ applied }: CommentRecord): void {
+  if (applied) throw new AppError('applied', 'The suggestion of this comment is applied, so the comment stays as it is')
 }
 
 /**
  * Empties a comment, which keeps its place in the thread. Its author and maintainers may. A deleted comment stays as it
  * is. The Git history of the ledger keeps the text.
  *
- * @throws AppError comment_not_found, forbidden
+ * @throws AppError comment_not_found, applied, forbidden
  */
 export async function deleteComment(deps: Deps, actor: Person, at: EntryAt): Promise<void> {
   const access = await authorizeNode(deps, actor, at, 'reader')
@@ -223,15 +277,16 @@ export async function deleteComment(deps: Deps, actor: Person, at: EntryAt): Pro
     const before = await requireComment(access, ledger, at.entry)
     if (before.by.id !== actor.id) await recheckAccess(deps, actor, at.orgId, 'maintainer')
     if (before.deleted) return { value: undefined }
+    refuseApplied(before)
     const record = emptied(before, ledger)
     const message = `delete-comment ${at.number} ${at.entry}`
     return { value: undefined, message, entries: [{ entry: at.entry, record }] }
   })
 }
 
-/** The record of a deleted comment, without its text, the quoted text and mentions. */
+/** The record of a deleted comment, without its text, suggestion, quoted text and mentions. */
 function emptied(
-  { mentions: _, edited: __, anchor, ...rest }: CommentRecord,
+  { mentions: _, edited: __, suggestion: ____, anchor, ...rest }: CommentRecord,
   { user, at }: LockedLedger,
 ): CommentRecord {
   const { quote: ___, ...place } = anchor ?? { commit: '', path: '' }

@@ -26,6 +26,11 @@ export interface Comment {
   readonly mentions: readonly string[]
   readonly via_token: boolean
   readonly anchor?: Anchor
+  /** Replaces the quoted words or the lines of the thread's anchor. Empty: they are removed. */
+  readonly suggestion?: string
+  readonly applied_at?: string
+  readonly applied_by?: string
+  readonly applied_commit?: string
   readonly edited_at?: string
   readonly edited_by?: string
   readonly deleted_at?: string
@@ -67,10 +72,13 @@ export interface PullEventView {
 
 export function toComment(entry: number, record: CommentRecord): Comment {
   const { id, at, head, text, thread = entry, anchor, mentions = [], edited, deleted, resolved } = record
+  const { suggestion, applied } = record
   return {
     ...{ entry, thread, id, ...authorFields(record.by), created_at: at, head_commit: head },
     ...{ text, mentions, via_token: record.via === 'token' },
     ...(anchor && { anchor: toAnchor(anchor) }),
+    ...(suggestion !== undefined && { suggestion }),
+    ...(applied && { applied_at: applied.at, applied_by: applied.by.name, applied_commit: applied.commit }),
     ...(edited && { edited_at: edited.at, edited_by: edited.by.name }),
     ...(deleted && { deleted_at: deleted.at, deleted_by: deleted.by.name }),
     ...(resolved && thread === entry && { resolved_at: resolved.at, resolved_by: resolved.by.name }),
