@@ -39,7 +39,7 @@ const tables: readonly Table[] = [
     '',
     'id name description vault_id published require_pull_requests rules rules_head created_at updated_at head',
   ),
-  table('member', ['one.org_id', 'null'], 'user_id', 'email name role created_at'),
+  table('member', ['one.org_id', 'null'], 'user_id', 'email name role created_at former_emails'),
   table(
     'node',
     ['one.org_id', 'one.id'],

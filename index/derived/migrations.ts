@@ -108,6 +108,11 @@ export const indexMigrations: Record<string, Migration> = {
       await run(db, checks)
     },
   },
+  '019_former_emails': {
+    async up(db: Kysely<unknown>): Promise<void> {
+      await run(db, ['alter table member add column former_emails text'])
+    },
+  },
 }
 
 /** Checks of commits. The table starts empty: no ledger that was read before has any. */

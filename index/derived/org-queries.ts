@@ -6,7 +6,7 @@ import { forgetMoves, ownRepository } from './change-log.ts'
 import type { IndexDb, IndexSchema, MemberTable, OrgTable, Role } from './schema.ts'
 
 export type OrgRow = Selectable<OrgTable>
-export type MemberRow = Omit<MemberTable, 'org_id'>
+export type MemberRow = Omit<MemberTable, 'org_id' | 'former_emails'>
 
 export function findOrgRow(db: IndexDb, orgId: string): Promise<OrgRow | undefined> {
   return db.selectFrom('org').selectAll().where('id', '=', orgId).executeTakeFirst()

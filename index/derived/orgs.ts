@@ -52,6 +52,7 @@ export async function replaceOrgRows(
           name: eb.ref('excluded.name'),
           role: eb.ref('excluded.role'),
           created_at: eb.ref('excluded.created_at'),
+          former_emails: eb.ref('excluded.former_emails'),
         })),
       )
       .execute()

@@ -35,6 +35,8 @@ export interface MemberTable {
   name: string
   role: Role
   created_at: string
+  /** Earlier e-mail addresses as SHA-256 hashes: a JSON array. Null without any. */
+  former_emails: string | null
 }
 
 /** Roles, from the fewest permissions to the most. */
@@ -219,7 +221,9 @@ export interface PullTable {
   /** The number and time of the last entry. 0 and null without one. */
   last_entry: Generated<number>
   last_entry_at: string | null
+  /** The deleted target of a pull request that fell back to main. */
   stacked_on: string | null
+  /** JSON object: an owner's merge in spite of rules. */
   overridden: string | null
 }
 
@@ -268,7 +272,7 @@ export interface ReviewerTable {
   since: string
 }
 
-/** What was reported last about a commit under one name. */
+/** The last report about a commit under one name. */
 export interface CheckStateTable {
   node_id: string
   commit_id: string

@@ -3,6 +3,7 @@
  * Source: RFC 2606 §2.
  */
 
+import { createHash } from 'node:crypto'
 import { isId } from '../layout.ts'
 
 const domain = '@users.noreply.invalid'
@@ -26,4 +27,9 @@ export function isHiddenEmail(email: string): boolean {
 export function parseHiddenEmail(email: string): string | undefined {
   const id = email.toLowerCase().slice(0, -domain.length)
   return isHiddenEmail(email) && isId(id) ? id : undefined
+}
+
+/** Hashes an earlier address for member files, so that they do not show it. */
+export function hashOfEmail(email: string): string {
+  return createHash('sha256').update(email.toLowerCase()).digest('hex')
 }

@@ -33,11 +33,13 @@ interface OrgFile {
 }
 
 /** The content of `members/<user id>.json`. */
-interface MemberFile {
+export interface MemberFile {
   readonly email: string
   readonly name: string
   readonly role: Role
   readonly created_at: string
+  /** Hashes of earlier e-mail addresses (`hashOfEmail`), the last 20. Absent without any. */
+  readonly former_emails?: readonly string[] | undefined
 }
 
 export interface OrgRecord {
@@ -70,6 +72,7 @@ const memberSchema = z.looseObject({
   name: z.string().min(1).max(200),
   role: z.enum(roles),
   created_at: z.iso.datetime(),
+  former_emails: z.array(z.string().length(64)).max(100).optional(),
 })
 
 /** The most bytes of `org.json`, and of a member's file. */
@@ -101,7 +104,10 @@ export async function readOrgRecord(repo: Repo, head: Oid, before: Oid | null) {
       updated_at: laterOf(timeOf(committer), org.created_at),
     },
     members: {
-      put: rows.map(([user_id, { email, name, role, created_at }]) => ({ user_id, email, name, role, created_at })),
+      put: rows.map(([user_id, { email, name, role, created_at, former_emails }]) => ({
+        ...{ user_id, email, name, role, created_at },
+        former_emails: former_emails ? JSON.stringify(former_emails) : null,
+      })),
       /** Ids of former members; null: all members except those in `put`. */
       gone: known ? [...known.members.keys()].filter((id) => !members.has(id)) : null,
     },

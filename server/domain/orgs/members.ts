@@ -10,8 +10,8 @@ import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { authorizeOrg, includesRole } from '../access.ts'
 import type { Operator, Person } from '../actor.ts'
-import { emailInGit, parseHiddenEmail } from '../format/hidden-emails.ts'
-import type { OrgRecord } from '../format/org-format.ts'
+import { emailInGit, hashOfEmail, isHiddenEmail, parseHiddenEmail } from '../format/hidden-emails.ts'
+import type { MemberFile, OrgRecord } from '../format/org-format.ts'
 import type { Author } from '../format/signatures.ts'
 import { type Page, pageOf } from '../pagination.ts'
 import type { MemberAt, OrgAt } from '../targets.ts'
@@ -145,8 +145,19 @@ export async function updateMemberProfile(deps: Deps, person: Person, at: OrgAt)
   await changeOrg(deps, person, at, 'email', (record) => {
     const known = record.members.get(id)
     if (known === undefined || (known.email === email && known.name === name)) return record
-    return { ...record, members: new Map([...record.members, [id, { ...known, email, name }]]) }
+    const changed = { ...known, ...withFormerEmail(known, email), email, name }
+    return { ...record, members: new Map([...record.members, [id, changed]]) }
   })
+}
+
+/** The most earlier addresses that are kept. */
+const maxFormerEmails = 20
+
+/** Keeps an earlier address as a hash. Its user cannot approve commits that were made with it. */
+function withFormerEmail(known: Pick<MemberFile, 'email' | 'former_emails'>, email: string) {
+  if (known.email === email || isHiddenEmail(known.email)) return {}
+  const others = (known.former_emails ?? []).filter((hash) => hash !== hashOfEmail(known.email))
+  return { former_emails: [...others, hashOfEmail(known.email)].slice(-maxFormerEmails) }
 }
 
 function withoutMember(record: OrgRecord, id: string): OrgRecord {
