@@ -2118,8 +2118,7 @@ export interface paths {
         put?: never;
         /**
          * Merge a pull request
-         * @description Requires the `editor` role, or the `maintainer` role if the target is `main` and the organisation has
-         *     `require_pull_requests`. Moves the target branch forward to the head of the source. There is never a merge
+         * @description Requires the `editor` role, or a higher one if a rule of the target demands it; see `consent.merge_role`. Moves the target branch forward to the head of the source. There is never a merge
          *     commit. Merging a merged pull request again, with the same head, is 200 and changes nothing.
          */
         post: operations["mergePull"];
@@ -5366,6 +5365,14 @@ export interface components {
             expected_source_commit?: components["schemas"]["Oid"];
             /** @description The branch that should move. If the pull request has another target, nothing is merged. */
             expected_target_branch?: components["schemas"]["BranchName"];
+            /**
+             * @description Merges in spite of rules that hold the pull request up. Requires the `owner` role and a session, and a rule
+             *     may forbid it. If nothing holds the pull request up, it has no effect.
+             */
+            override?: {
+                /** @description Why the rules are overridden. It is recorded. */
+                reason: string;
+            };
         };
         /** @description The pull request that undoes another. */
         Undo: {
@@ -5377,10 +5384,10 @@ export interface components {
         /**
          * @description `no_commits_ahead`: the target contains all commits of the source. `diverged`: the target has commits that the
          *     source lacks; see update-branch. `invalid_content`: files at the source's head break a rule of the target; see
-         *     `merge_problems`.
+         *     `merge_problems`. The reasons after `draft` follow from the rules of the organisation; see `consent`.
          * @enum {string}
          */
-        MergeReason: "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "mergeable";
+        MergeReason: "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "changes_requested" | "approvals_missing" | "checks_failed" | "checks_missing" | "threads_open" | "mergeable";
         /** @description A file that breaks a rule of `main`. */
         MergeProblem: {
             /** @description The path of the file. */
@@ -5444,6 +5451,7 @@ export interface components {
             commits_ahead: number;
             /** @description Number of commits that only the target has. */
             commits_behind: number;
+            overridden?: components["schemas"]["Overridden"];
             /** @description The name of the user who merged it. */
             merged_by?: string;
             /** @description The e-mail address of the user who merged it. */
@@ -5505,6 +5513,7 @@ export interface components {
             /** @description The number of open threads. */
             open_threads: number;
             created_at: components["schemas"]["UtcTime"];
+            overridden?: components["schemas"]["Overridden"];
             /** @description The name of the user who merged it. */
             merged_by?: string;
             /** @description The e-mail address of the user who merged it. */
@@ -5865,19 +5874,93 @@ export interface components {
              * @enum {string}
              */
             state: "current" | "stale" | "withdrawn" | "dismissed";
-            /** @description True if it is current, and the user is a member and not the author of the pull request. */
+            /**
+             * @description True if it counts for a rule of the target. Without a rule that demands approvals, each current one of a
+             *     member counts, except the author's.
+             */
             counts: boolean;
+            /**
+             * @description Why it does not count. `own_commit`: the user is the author of a commit of the pull request.
+             *     `another_commit`: the rule demands approvals of exactly this commit. `not_asked`: the rule demands another
+             *     role, or other people.
+             * @enum {string}
+             */
+            why?: "stale" | "withdrawn" | "dismissed" | "not_a_member" | "own_pull_request" | "own_commit" | "another_commit" | "not_asked";
             /** @description The head that was reviewed. */
             head_commit: components["schemas"]["Oid"];
         };
-        /** @description The verdicts on a pull request. */
+        /** @description The demands of the target's rules, and how far they are met. A pull request that has ended has no demands. */
         Consent: {
             /** @description The number of approvals that count. */
             approvals: number;
+            /** @description The most approvals that a rule demands. */
+            required: number;
             /** @description The number of requests for changes that count. */
             changes_requested: number;
+            /** @description The rules that lack approvals. */
+            missing: {
+                /** @description The place of the rule in the `rules` of the organisation, from 0. */
+                rule: number;
+                /** @description The number of approvals that it lacks. */
+                needed: number;
+                /** @description The users whose approvals count. */
+                of: {
+                    /** @description Members with this role or a higher one. */
+                    role?: components["schemas"]["Role"];
+                    /** @description Members whose approvals count with any role. */
+                    people?: components["schemas"]["Uuid"][];
+                };
+            }[];
             /** @description The last verdict of each user, oldest first. */
             verdicts: components["schemas"]["Verdict"][];
+            /** @description The checks of the head, and those that rules demand, by name. */
+            checks: components["schemas"]["PullCheck"][];
+            /** @description The number of open threads. */
+            open_threads: number;
+            /** @description True if a rule demands that no thread is open. */
+            threads_must_be_resolved: boolean;
+            /** @description The least role that merges. */
+            merge_role: components["schemas"]["Role"];
+            /** @description True if only rules hold it up, and you may merge with `override`. */
+            may_override: boolean;
+        };
+        /** @description A check of the head. */
+        PullCheck: {
+            /** @description The name. */
+            name: string;
+            /**
+             * @description `missing`: a rule demands it, and no report counts. `unknown` is from a later version of Grove. `damaged`
+             *     was edited by hand.
+             * @enum {string}
+             */
+            state: "pending" | "success" | "failure" | "unknown" | "damaged" | "missing";
+            /** @description True if a rule demands it. */
+            required: boolean;
+            /** @description What was reported. */
+            description?: string;
+            /** @description The page of the report. */
+            url?: string;
+            /** @description The user whose token or session reported it. */
+            reported_by?: {
+                id?: components["schemas"]["Uuid"];
+                /** @description The name of the user. */
+                name: string;
+            };
+            reported_at?: components["schemas"]["UtcTime"];
+        };
+        /** @description The merge by an owner in spite of rules. Absent without one. */
+        Overridden: {
+            /** @description The owner. */
+            by: {
+                id: components["schemas"]["Uuid"];
+                /** @description The name of the owner. */
+                name: string;
+            };
+            at: components["schemas"]["UtcTime"];
+            /** @description Why the rules were overridden. */
+            reason: string;
+            /** @description The `merge_reasons` that held it up. */
+            reasons: string[];
         };
         /** @description How far the conversation was read. */
         ReadMark: {
@@ -6371,7 +6454,7 @@ export interface components {
          * @description All codes of this version, by status. See the table of codes.
          * @enum {string}
          */
-        KnownErrorCode: "bad_request" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "comment_not_found" | "thread_not_found" | "review_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "invitation_not_found" | "import_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "head_moved" | "no_changes" | "node_exists" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_invitations" | "too_many_branches" | "too_many_commits" | "too_many_members" | "import_running" | "import_ended" | "pull_request_exists" | "pull_request_required" | "comment_exists" | "comment_deleted" | "applied" | "suggestion_outdated" | "suggestions_overlap" | "too_many_comments" | "own_pull_request" | "merged" | "not_merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "rate_limited" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable" | "moving";
+        KnownErrorCode: "bad_request" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "comment_not_found" | "thread_not_found" | "review_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "invitation_not_found" | "import_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "head_moved" | "no_changes" | "node_exists" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_invitations" | "too_many_branches" | "too_many_commits" | "too_many_members" | "import_running" | "import_ended" | "pull_request_exists" | "pull_request_required" | "comment_exists" | "comment_deleted" | "applied" | "suggestion_outdated" | "suggestions_overlap" | "too_many_comments" | "own_pull_request" | "merged" | "not_merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "changes_requested" | "approvals_missing" | "checks_failed" | "checks_missing" | "threads_open" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "rate_limited" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable" | "moving";
         /**
          * @description The reason, for programs. Later versions can add codes. Treat an unknown code by its status.
          * @example node_not_found
@@ -11458,7 +11541,8 @@ export interface operations {
             /**
              * @description A pull request that cannot merge has its `merge_reason` as `code`: `already_merged` (with another head),
              *     `closed`, `source_branch_missing`, `target_branch_missing`, `no_commits_ahead`, `diverged`,
-             *     `invalid_content` or `draft`. `head_moved`: the source is not at `expected_source_commit` (`current_head`
+             *     `invalid_content` or `draft`. By the rules of the target: `changes_requested`, `approvals_missing`,
+             *     `checks_failed`, `checks_missing` or `threads_open`, with all `merge_reasons`. `head_moved`: the source is not at `expected_source_commit` (`current_head`
              *     is its head), the target is not `expected_target_branch`, or the target moved during the request.
              */
             409: components["responses"]["Conflict"];

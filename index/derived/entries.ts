@@ -1,8 +1,8 @@
 /** Queries for the entries of pull requests: comments, verdicts and events. */
 import { type Selectable, sql } from 'kysely'
 import { type Slice, totalOf } from '../slice.ts'
-import type { EntryKey } from './reviews.ts'
-import type { IndexDb, ReviewEntryTable } from './schema.ts'
+import type { EntryKey, EntryRows } from './reviews.ts'
+import type { IndexDb, ReviewEntryTable, Role } from './schema.ts'
 
 export type EntryRow = Pick<Selectable<ReviewEntryTable>, 'number' | 'entry' | 'kind' | 'at' | 'body'>
 
@@ -201,12 +201,24 @@ export interface VerdictRow {
   readonly target_branch: string
   readonly name: string
   readonly email: string
+  /** The first 300 characters. */
+  readonly text: string
   /** 1 if it was withdrawn or dismissed. */
   readonly withdrawn: number
   readonly dismissed: number
-  /** 1 if the user is a member. */
-  readonly is_member: number
+  /** The user's role now. Null: not a member. */
+  readonly role: Role | null
+  /** The member's address, and a JSON array of SHA-256 hashes of earlier ones. */
+  readonly member_email: string | null
+  readonly former_emails: string | null
 }
+
+/** The columns of a verdict, from `one` and the `member`. */
+const verdictColumns = sql`
+  one.number, one.entry, one.user_id, one.verdict, one.at, one.head, one.body ->> 'base' as base,
+  one.body ->> 'target_branch' as target_branch, one.body ->> '$.by.name' as name, one.body ->> '$.by.email' as email,
+  substr(one.body ->> 'text', 1, 300) as text, one.body -> 'withdrawn' is not null as withdrawn, one.body -> 'dismissed' is not null as dismissed,
+  member.role, member.email as member_email, member.former_emails`
 
 /** Lists the last verdict of each user on these pull requests, by number and entry. */
 export async function listLastVerdicts(
@@ -216,10 +228,7 @@ export async function listLastVerdicts(
   numbers: readonly number[],
 ): Promise<VerdictRow[]> {
   const { rows } = await sql<VerdictRow>`
-    select one.number, one.entry, one.user_id, one.verdict, one.at, one.head, one.body ->> 'base' as base,
-      one.body ->> 'target_branch' as target_branch, one.body ->> '$.by.name' as name, one.body ->> '$.by.email' as email,
-      one.body -> 'withdrawn' is not null as withdrawn, one.body -> 'dismissed' is not null as dismissed,
-      member.user_id is not null as is_member
+    select ${verdictColumns}
     from (
         select number, user_id, max(entry) as entry from review_entry
         where node_id = ${nodeId} and verdict is not null
@@ -230,6 +239,46 @@ export async function listLastVerdicts(
     where one.user_id is not null
     order by one.number, one.entry`.execute(db)
   return rows
+}
+
+/** The entries of a pull request that differ from their rows. */
+export interface EntryOverlay {
+  readonly put: readonly EntryRows[]
+  /** Numbers of entries whose rows no longer hold. `all`: every row. */
+  readonly gone: readonly number[] | 'all'
+}
+
+/** Reads the last verdicts and counts the open threads, as if the overlay was indexed. */
+export async function readFactsWith(
+  db: IndexDb,
+  { orgId, nodeId, number }: { readonly orgId: string; readonly nodeId: string; readonly number: number },
+  { put, gone }: EntryOverlay,
+): Promise<{ readonly verdicts: VerdictRow[]; readonly open_threads: number }> {
+  const coming = JSON.stringify(put.map(({ entry }) => entry))
+  const hidden = JSON.stringify(gone === 'all' ? [] : [...gone, ...put.map(({ entry }) => entry.entry)])
+  const entries = sql`
+    select number, entry, kind, verdict, user_id, thread, at, head, resolved, deleted, body from review_entry
+    where node_id = ${nodeId} and number = ${number} and ${Number(gone !== 'all')}
+      and entry not in (select value from json_each(${hidden}))
+    union all
+    select ${number}, value ->> 'entry', value ->> 'kind', value ->> 'verdict', value ->> 'user_id', value ->> 'thread',
+      value ->> 'at', value ->> 'head', value ->> 'resolved', value ->> 'deleted', value ->> 'body'
+    from json_each(${coming})`
+  const { rows: verdicts } = await sql<VerdictRow>`
+    with entries as (${entries})
+    select ${verdictColumns}
+    from (
+        select user_id, max(entry) as entry from entries where verdict is not null and user_id is not null
+        group by user_id) as last
+      cross join entries one on one.entry = last.entry
+      left join member on member.org_id = ${orgId} and member.user_id = one.user_id
+    order by one.entry`.execute(db)
+  const { rows: counts } = await sql<{ open_threads: number }>`
+    with entries as (${entries})
+    select coalesce(sum(resolved = 0 and live > 0 and begun > 0), 0) as open_threads from (
+      select sum(1 - deleted) as live, sum(resolved) as resolved, sum(entry = thread) as begun
+      from entries where kind = 'comment' group by thread)`.execute(db)
+  return { verdicts, open_threads: counts[0]?.open_threads ?? 0 }
 }
 
 /** Lists the reviewers of these pull requests, by number and time. */

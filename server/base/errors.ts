@@ -13,6 +13,11 @@ const mergeRefusals = {
   diverged: 409,
   invalid_content: 409,
   draft: 409,
+  changes_requested: 409,
+  approvals_missing: 409,
+  checks_failed: 409,
+  checks_missing: 409,
+  threads_open: 409,
 } as const
 
 /** The HTTP status of each code. `KnownErrorCode` in spec/openapi.yaml lists the same codes. */

@@ -1931,6 +1931,14 @@ export interface components {
             readonly expected_source_commit?: components["schemas"]["Oid"];
             /** @description The branch that should move. If the pull request has another target, nothing is merged. */
             readonly expected_target_branch?: components["schemas"]["BranchName"];
+            /**
+             * @description Merges in spite of rules that hold the pull request up. Requires the `owner` role and a session, and a rule
+             *     may forbid it. If nothing holds the pull request up, it has no effect.
+             */
+            readonly override?: {
+                /** @description Why the rules are overridden. It is recorded. */
+                readonly reason: string;
+            };
         };
         /** @description The pull request that undoes another. */
         readonly Undo: {
@@ -1942,10 +1950,10 @@ export interface components {
         /**
          * @description `no_commits_ahead`: the target contains all commits of the source. `diverged`: the target has commits that the
          *     source lacks; see update-branch. `invalid_content`: files at the source's head break a rule of the target; see
-         *     `merge_problems`.
+         *     `merge_problems`. The reasons after `draft` follow from the rules of the organisation; see `consent`.
          * @enum {string}
          */
-        readonly MergeReason: "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "mergeable";
+        readonly MergeReason: "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "changes_requested" | "approvals_missing" | "checks_failed" | "checks_missing" | "threads_open" | "mergeable";
         /** @description A file that breaks a rule of `main`. */
         readonly MergeProblem: {
             /** @description The path of the file. */
@@ -2009,6 +2017,7 @@ export interface components {
             readonly commits_ahead: number;
             /** @description Number of commits that only the target has. */
             readonly commits_behind: number;
+            readonly overridden?: components["schemas"]["Overridden"];
             /** @description The name of the user who merged it. */
             readonly merged_by?: string;
             /** @description The e-mail address of the user who merged it. */
@@ -2070,6 +2079,7 @@ export interface components {
             /** @description The number of open threads. */
             readonly open_threads: number;
             readonly created_at: components["schemas"]["UtcTime"];
+            readonly overridden?: components["schemas"]["Overridden"];
             /** @description The name of the user who merged it. */
             readonly merged_by?: string;
             /** @description The e-mail address of the user who merged it. */
@@ -2430,19 +2440,93 @@ export interface components {
              * @enum {string}
              */
             readonly state: "current" | "stale" | "withdrawn" | "dismissed";
-            /** @description True if it is current, and the user is a member and not the author of the pull request. */
+            /**
+             * @description True if it counts for a rule of the target. Without a rule that demands approvals, each current one of a
+             *     member counts, except the author's.
+             */
             readonly counts: boolean;
+            /**
+             * @description Why it does not count. `own_commit`: the user is the author of a commit of the pull request.
+             *     `another_commit`: the rule demands approvals of exactly this commit. `not_asked`: the rule demands another
+             *     role, or other people.
+             * @enum {string}
+             */
+            readonly why?: "stale" | "withdrawn" | "dismissed" | "not_a_member" | "own_pull_request" | "own_commit" | "another_commit" | "not_asked";
             /** @description The head that was reviewed. */
             readonly head_commit: components["schemas"]["Oid"];
         };
-        /** @description The verdicts on a pull request. */
+        /** @description The demands of the target's rules, and how far they are met. A pull request that has ended has no demands. */
         readonly Consent: {
             /** @description The number of approvals that count. */
             readonly approvals: number;
+            /** @description The most approvals that a rule demands. */
+            readonly required: number;
             /** @description The number of requests for changes that count. */
             readonly changes_requested: number;
+            /** @description The rules that lack approvals. */
+            readonly missing: readonly {
+                /** @description The place of the rule in the `rules` of the organisation, from 0. */
+                readonly rule: number;
+                /** @description The number of approvals that it lacks. */
+                readonly needed: number;
+                /** @description The users whose approvals count. */
+                readonly of: {
+                    /** @description Members with this role or a higher one. */
+                    readonly role?: components["schemas"]["Role"];
+                    /** @description Members whose approvals count with any role. */
+                    readonly people?: readonly components["schemas"]["Uuid"][];
+                };
+            }[];
             /** @description The last verdict of each user, oldest first. */
             readonly verdicts: readonly components["schemas"]["Verdict"][];
+            /** @description The checks of the head, and those that rules demand, by name. */
+            readonly checks: readonly components["schemas"]["PullCheck"][];
+            /** @description The number of open threads. */
+            readonly open_threads: number;
+            /** @description True if a rule demands that no thread is open. */
+            readonly threads_must_be_resolved: boolean;
+            /** @description The least role that merges. */
+            readonly merge_role: components["schemas"]["Role"];
+            /** @description True if only rules hold it up, and you may merge with `override`. */
+            readonly may_override: boolean;
+        };
+        /** @description A check of the head. */
+        readonly PullCheck: {
+            /** @description The name. */
+            readonly name: string;
+            /**
+             * @description `missing`: a rule demands it, and no report counts. `unknown` is from a later version of Grove. `damaged`
+             *     was edited by hand.
+             * @enum {string}
+             */
+            readonly state: "pending" | "success" | "failure" | "unknown" | "damaged" | "missing";
+            /** @description True if a rule demands it. */
+            readonly required: boolean;
+            /** @description What was reported. */
+            readonly description?: string;
+            /** @description The page of the report. */
+            readonly url?: string;
+            /** @description The user whose token or session reported it. */
+            readonly reported_by?: {
+                readonly id?: components["schemas"]["Uuid"];
+                /** @description The name of the user. */
+                readonly name: string;
+            };
+            readonly reported_at?: components["schemas"]["UtcTime"];
+        };
+        /** @description The merge by an owner in spite of rules. Absent without one. */
+        readonly Overridden: {
+            /** @description The owner. */
+            readonly by: {
+                readonly id: components["schemas"]["Uuid"];
+                /** @description The name of the owner. */
+                readonly name: string;
+            };
+            readonly at: components["schemas"]["UtcTime"];
+            /** @description Why the rules were overridden. */
+            readonly reason: string;
+            /** @description The `merge_reasons` that held it up. */
+            readonly reasons: readonly string[];
         };
         /** @description How far the conversation was read. */
         readonly ReadMark: {
@@ -2936,7 +3020,7 @@ export interface components {
          * @description All codes of this version, by status. See the table of codes.
          * @enum {string}
          */
-        readonly KnownErrorCode: "bad_request" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "comment_not_found" | "thread_not_found" | "review_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "invitation_not_found" | "import_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "head_moved" | "no_changes" | "node_exists" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_invitations" | "too_many_branches" | "too_many_commits" | "too_many_members" | "import_running" | "import_ended" | "pull_request_exists" | "pull_request_required" | "comment_exists" | "comment_deleted" | "applied" | "suggestion_outdated" | "suggestions_overlap" | "too_many_comments" | "own_pull_request" | "merged" | "not_merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "rate_limited" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable" | "moving";
+        readonly KnownErrorCode: "bad_request" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "comment_not_found" | "thread_not_found" | "review_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "invitation_not_found" | "import_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "head_moved" | "no_changes" | "node_exists" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_invitations" | "too_many_branches" | "too_many_commits" | "too_many_members" | "import_running" | "import_ended" | "pull_request_exists" | "pull_request_required" | "comment_exists" | "comment_deleted" | "applied" | "suggestion_outdated" | "suggestions_overlap" | "too_many_comments" | "own_pull_request" | "merged" | "not_merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "changes_requested" | "approvals_missing" | "checks_failed" | "checks_missing" | "threads_open" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "rate_limited" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable" | "moving";
         /** @description The reason, for programs. Later versions can add codes. Treat an unknown code by its status. */
         readonly ErrorCode: components["schemas"]["KnownErrorCode"] | string;
         /** @description The reason for a refusal or failure. */

@@ -174,13 +174,15 @@ describe('git: what a push cannot do', () => {
     await ann.patch(`/orgs/${node.org}`, { require_pull_requests: true })
     const direct = 'git commit -q --allow-empty -m Direct; git push origin main'
     expect(await refused(direct)).to.include(
-      '(In this organisation you can push to `main` only to merge an open pull request. Push to another branch and open one)',
+      '(main of this organisation moves only to the head of an open pull request)',
     )
     await desk.done(
       'cd whales; git checkout -q -b proposed; git commit -q --allow-empty -m Proposed; git push -q origin proposed',
     )
     const { number } = await node.open('proposed', { is_draft: true })
-    expect(await refused('git push origin proposed:main')).to.include('only to merge an open pull request')
+    expect(await refused('git push origin proposed:main')).to.match(
+      /moves only to the head of an open pull request\)[\s\S]*remote: main: Pull request \d+: http|remote: main: Pull request \d+: http[\s\S]*moves only to the head/,
+    )
     await ann.patch(`${node.at}/pull-requests/${number}`, { is_draft: false })
     const eve = await signUp(grove, 'Eve')
     await ann.put(`/orgs/${node.org}/members/eve@example.org`, { role: 'editor' })

@@ -41,7 +41,10 @@ describe('pull requests', () => {
           last_activity_at: now(),
           author_id: ann.user.id,
           reviewers: [],
-          consent: { approvals: 0, changes_requested: 0, verdicts: [] },
+          consent: {
+            ...{ approvals: 0, required: 0, changes_requested: 0, missing: [], verdicts: [], checks: [] },
+            ...{ open_threads: 0, threads_must_be_resolved: false, merge_role: 'editor', may_override: false },
+          },
           comments: 0,
           open_threads: 0,
           can_merge: false,

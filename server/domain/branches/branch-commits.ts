@@ -9,6 +9,7 @@ import type { Deps } from '../../base/deps.ts'
 import { AppError, type Problem, ValidationError } from '../../base/errors.ts'
 import { type NodeAccess, recheckAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
+import { requireFreeBranch } from '../consent/branch-rules.ts'
 import { excerpt } from '../format/excerpt.ts'
 import { refuseLongText } from '../format/limits.ts'
 import { readContent } from '../format/node-format.ts'
@@ -54,7 +55,7 @@ export async function commitToBranch(
     updateRefs(deps.store, [{ repo, ref }], async (current) => {
       const head = current({ repo, ref })
       requireHead(head, request.expectedHead, ref)
-      if (ref === main && head !== null && org.require_pull_requests) refuseDirectMove()
+      await requireFreeBranch(deps, { orgId: org.id, nodeId: node.id }, ref, head)
       await recheckAccess(deps, actor, org.id, { ref })
       const draft = newObjectBatch(repo)
       const before = head === null ? null : await readTree(repo, head)
@@ -132,13 +133,6 @@ export async function problemsOf(
 /** True if moving main from one tree to another adds a parent edge. */
 export async function addsParents(repo: Repo, before: Oid | null, after: Oid): Promise<boolean> {
   return newParents(await readContent(repo, before), await readContent(repo, after)).length > 0
-}
-
-export function refuseDirectMove(): never {
-  throw new AppError(
-    'pull_request_required',
-    'In this organisation `main` can only be changed by merging a pull request',
-  )
 }
 
 function requireHead(head: Oid | null, expected: string | null | undefined, ref: string): void {

@@ -6,10 +6,13 @@ import { readCommit } from '../../../gitstore/objects/commits.ts'
 import { updateRefs } from '../../../gitstore/refs/ref-transaction.ts'
 import { listRefs, readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
+import type { Role } from '../../../index/derived/schema.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError, invalid, type ValidationError } from '../../base/errors.ts'
 import { authorizeNode, recheckAccess, reloadNode } from '../access.ts'
 import type { Actor, Person } from '../actor.ts'
+import { rulesNow } from '../consent/branch-rules.ts'
+import { findMakerProblem } from '../consent/wording.ts'
 import { excerpt } from '../format/excerpt.ts'
 import { timeOf } from '../format/signatures.ts'
 import { indexNode, readResult, tryIndexNode } from '../indexing/index-node.ts'
@@ -18,7 +21,8 @@ import { type Page, pageOf, slice } from '../pagination.ts'
 import type { BranchAt, NodeAt } from '../targets.ts'
 import { problemsOf, refuseProblems } from './branch-commits.ts'
 import { shownMessage, withinPage } from './commit-views.ts'
-import { countRefRoom, StaleRefError, tooManyRefsMessage } from './ref-rules.ts'
+import { PushRejectedError, StaleRefError } from './push-context.ts'
+import { countRefRoom, tooManyRefsMessage } from './ref-rules.ts'
 import { applyRefUpdates } from './ref-updates.ts'
 import { readTree, resolveCommit, resolveHead } from './revisions.ts'
 import { audienceOf, seesRef } from './visible-refs.ts'
@@ -50,7 +54,7 @@ export async function readBranch(deps: Deps, actor: Actor, at: BranchAt): Promis
 /**
  * Creates a branch at a revision, by default at main.
  *
- * @throws AppError branch_exists, branch_name_taken, too_many_branches
+ * @throws AppError branch_exists, branch_name_taken, too_many_branches, forbidden (a rule names who creates it)
  * @throws ValidationError git or Grove refuses the name, or the start does not exist
  */
 export async function createBranch(
@@ -72,7 +76,8 @@ export async function createBranch(
   refuseProblems(await problemsOf(deps, access, repo, ref, ref === main ? null : tree, tree), () => ['body', 'from'])
   await updateRefs(deps.store, [{ repo, ref }], async (current) => {
     if (current({ repo, ref })) throw new AppError('branch_exists', 'A branch with this name already exists')
-    await recheckAccess(deps, actor, at.orgId, { ref })
+    const { role } = await recheckAccess(deps, actor, at.orgId, { ref })
+    await requireMaker(deps, at, name, role)
     if (countRefRoom(repo, 'heads') <= 0)
       throw new AppError('too_many_branches', `The node ${tooManyRefsMessage('heads')}`)
     return { moves: [{ repo, ref, to: from }], value: undefined }
@@ -99,9 +104,19 @@ export async function deleteBranch(deps: Deps, actor: Person, at: BranchAt): Pro
     const { refused } = await applyRefUpdates(deps, actor, access, [{ ref, from, to: null }], 'all or none')
     const cause = refused.get(ref)
     if (cause === undefined) break
-    if (!(cause instanceof StaleRefError)) throw cause
+    if (cause instanceof StaleRefError) continue
+    if (cause instanceof PushRejectedError) throw new AppError('branch_protected', cause.message)
+    throw cause
   }
   await readResult(deps, () => indexNode(deps, at.orgId, at.nodeId))
+}
+
+/** Checks who may create a branch with rules. `main` is free until it has a commit. @throws AppError forbidden */
+async function requireMaker(deps: Deps, at: NodeAt, branch: string, role: Role | null): Promise<void> {
+  if (branchRef(branch) === main) return
+  const rules = await rulesNow(deps, at.orgId, at.nodeId, branch)
+  const refusal = rules.length === 0 ? undefined : findMakerProblem(rules, branch, role)
+  if (refusal !== undefined) throw new AppError('forbidden', `In this organisation ${refusal}`)
 }
 
 function noSuchStart(from: string): ValidationError {

@@ -6,55 +6,19 @@ import { branchNameProblem, treePathProblem } from '../../../gitstore/names.ts'
 import { findCommit } from '../../../gitstore/objects/commits.ts'
 import { diffTrees } from '../../../gitstore/objects/diff.ts'
 import { hasObject } from '../../../gitstore/objects/objects.ts'
-import type { Current } from '../../../gitstore/refs/ref-transaction.ts'
 import { listRefs, readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import type { RefCommand } from '../../../gitstore/transfer/proc-receive.ts'
 import { createYielder } from '../../../gitstore/yielder.ts'
-import type { Deps } from '../../base/deps.ts'
-import { type NodeAccess, type Rights, recheckAccess, requireRole } from '../access.ts'
-import type { Person } from '../actor.ts'
+import { requireRole } from '../access.ts'
 import { excerpt } from '../format/excerpt.ts'
 import type { ContentProblem } from '../format/path-problem.ts'
-import { branchRef, branchRefs, main } from '../layout.ts'
-import type { PullRecord } from '../ledger/ledger.ts'
+import { branchRefs, main } from '../layout.ts'
 import { problemsOf } from './branch-commits.ts'
 import { findCollisions } from './content-rules.ts'
+import { type LockedPush, type PushContext, PushRejectedError, StaleRefError } from './push-context.ts'
 import { findTree } from './revisions.ts'
-
-/** A refused ref: one line for git's report, and all problems for the terminal. */
-export class PushRejectedError extends Error {
-  readonly problems: readonly ContentProblem[]
-
-  constructor(reason: string, problems: readonly ContentProblem[] = []) {
-    super(reason)
-    this.name = 'PushRejectedError'
-    this.problems = problems
-  }
-}
-
-/** The ref is not at the commit that the push expects. */
-export class StaleRefError extends PushRejectedError {
-  constructor() {
-    super('the ref has moved since you fetched it; fetch first')
-  }
-}
-
-/** The node and the user of a push. */
-export interface PushContext {
-  readonly deps: Deps
-  readonly person: Person
-  readonly access: NodeAccess
-}
-
-/** A push whose refs and ledger are locked. */
-export interface LockedPush extends PushContext {
-  /** The user's rights, read under the locks. */
-  readonly rights: Rights
-  readonly current: Current
-  /** Every open pull request of the node. */
-  readonly open: readonly PullRecord[]
-}
+import { checkLockedRules, checkRules } from './ruled-pushes.ts'
 
 /** The reason why this ref name cannot be pushed; undefined if it can. */
 export function findRefProblem(ref: string): string | undefined {
@@ -83,19 +47,15 @@ export async function checkRef(context: PushContext, command: RefCommand): Promi
  *
  * @throws PushRejectedError, StaleRefError; AppError forbidden
  */
-export async function checkLockedRef(context: LockedPush, { ref, from, to }: RefCommand): Promise<void> {
-  const { deps, person, access, rights, current, open } = context
+export async function checkLockedRef(context: LockedPush, command: RefCommand): Promise<void> {
+  const { access, rights, current } = context
+  const { ref, from } = command
   requireRole(rights, { ref })
   if (current({ repo: access.repo, ref }) !== from) throw new StaleRefError()
-  if (ref !== main || from === null || to === null || !access.org.require_pull_requests) return
-  if (!open.some((record) => isHeadOf(context, record, to)))
-    throw new PushRejectedError(
-      'In this organisation you can push to `main` only to merge an open pull request. Push to another branch and open one',
-    )
-  await recheckAccess(deps, person, access.org.id, 'maintainer')
+  await checkLockedRules(context, command)
 }
 
-async function checkBranch({ deps, access }: PushContext, { ref, from, to }: RefCommand): Promise<void> {
+async function checkBranch({ deps, person, access }: PushContext, { ref, from, to }: RefCommand): Promise<void> {
   const { repo, history } = access
   if (to === null) {
     if (ref === main) throw new PushRejectedError('`main` cannot be deleted')
@@ -110,12 +70,8 @@ async function checkBranch({ deps, access }: PushContext, { ref, from, to }: Ref
   const content = await problemsOf(deps, access, repo, ref, before, commit.tree)
   const problems = [...paths, ...content]
   const [first] = problems
-  if (first) throw new PushRejectedError(`${excerpt(first.path)}: ${first.reason}`, problems)
-}
-
-function isHeadOf({ access, current }: LockedPush, { is_draft, source_branch, target_branch }: PullRecord, to: Oid) {
-  const source = current({ repo: access.repo, ref: branchRef(source_branch) })
-  return !is_draft && branchRef(target_branch) === main && source === to
+  if (first) throw new PushRejectedError(`${excerpt(first.path)}: ${first.reason}`, { problems })
+  await checkRules({ deps, person, access }, { ref, from, to })
 }
 
 /**

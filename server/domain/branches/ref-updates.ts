@@ -5,6 +5,7 @@ import { type Current, type Decision, type Move, updateRefs } from '../../../git
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import type { RefCommand } from '../../../gitstore/transfer/proc-receive.ts'
+import { findOrgRow } from '../../../index/derived/org-queries.ts'
 import { listOpenPulls } from '../../../index/derived/pulls.ts'
 import type { Deps } from '../../base/deps.ts'
 import { type NodeAccess, recheckAccess, reloadNode } from '../access.ts'
@@ -15,7 +16,8 @@ import { pinMoves, reconcileMoves, writeEvents } from '../ledger/moved-branches.
 import { openPullsAt } from '../ledger/pull-ledger.ts'
 import type { BranchMove, Reconciled } from '../ledger/reconcile.ts'
 import { addsParents, withGraphLockIf } from './branch-commits.ts'
-import { checkLockedRef, checkRef, countRefRoom, PushRejectedError, tooManyRefsMessage } from './ref-rules.ts'
+import { PushRejectedError } from './push-context.ts'
+import { checkLockedRef, checkRef, countRefRoom, tooManyRefsMessage } from './ref-rules.ts'
 import { findTree } from './revisions.ts'
 
 export interface Moved {
@@ -115,8 +117,9 @@ async function attempt(
     if (!before) return { moves: [], value: 'again' }
     const rights = await recheckAccess(deps, person, org.id, 'contributor')
     const open = await openPullsAt(deps.index.read, { repo, nodeId: node.id }, before)
+    const now = (await findOrgRow(deps.index.read, org.id)) ?? org
+    const locked = { deps, person, access, rights, org: now, current, ledger: before, open }
     for (const [at, command] of group.entries()) {
-      const locked = { deps, person, access, rights, current, open }
       await checkLockedRef(locked, command).catch((error: unknown) => refused.set(command.ref, error))
       if (at % refsAtOnce === refsAtOnce - 1) await nextTurn()
     }

@@ -1,33 +1,16 @@
 /** The verdicts on a pull request, and which of them hold for its present change. */
+import { readRef } from '../../../gitstore/refs/refs.ts'
+import type { Oid, Repo } from '../../../gitstore/repo.ts'
+import { type CheckRow, listChecks } from '../../../index/derived/checks.ts'
 import { listLastVerdicts, listReviewerRows, type VerdictRow } from '../../../index/derived/entries.ts'
+import type { PullRow } from '../../../index/derived/pulls.ts'
+import type { IndexDb } from '../../../index/derived/schema.ts'
 import type { Deps } from '../../base/deps.ts'
 import type { NodeAccess } from '../access.ts'
-import { type Change, compareChanges } from './same-change.ts'
-
-/** `stale` is an approval of another change. Objections do not become stale. */
-export type VerdictState = 'current' | 'stale' | 'withdrawn' | 'dismissed'
-
-/** The last verdict of a user. */
-export interface Verdict {
-  readonly entry: number
-  readonly author_id: string
-  readonly author: string
-  readonly author_email: string
-  readonly created_at: string
-  readonly verdict: 'approve' | 'request_changes'
-  readonly state: VerdictState
-  /** True if it is current, and another member gave it than the author. */
-  readonly counts: boolean
-  readonly head_commit: string
-}
-
-export interface Consent {
-  /** The verdicts that count. */
-  readonly approvals: number
-  readonly changes_requested: number
-  /** The last verdict of each user, by entry. */
-  readonly verdicts: readonly Verdict[]
-}
+import { hashOfEmail, parseHiddenEmail } from '../format/hidden-emails.ts'
+import { branchRef } from '../layout.ts'
+import type { VerdictState } from './judge.ts'
+import { type Change, compareChanges, type Sameness } from './same-change.ts'
 
 /** A user who was asked for a review. */
 export interface ReviewRequest {
@@ -36,37 +19,60 @@ export interface ReviewRequest {
   readonly requested_at: string
 }
 
-/** The rows about the reviews of a pull request. */
+/** The rows about the reviews of a pull request, and about the checks of heads. */
 export interface ReviewFacts {
   readonly verdicts: readonly VerdictRow[]
   readonly reviewers: readonly ReviewRequest[]
+  /** Keyed by commit. Has the heads of all pull requests that were read together. */
+  readonly checks: ReadonlyMap<Oid, readonly CheckRow[]>
 }
 
-const noFacts: ReviewFacts = { verdicts: [], reviewers: [] }
-
-/** Reads the facts of several pull requests of a node with two statements. */
+/** Reads the facts of several pull requests of a node with three statements. */
 export async function readReviewFacts(
   { index }: Pick<Deps, 'index'>,
-  orgId: string,
-  nodeId: string,
-  numbers: readonly number[],
+  { org, node, repo }: Pick<NodeAccess, 'org' | 'node' | 'repo'>,
+  rows: readonly PullRow[],
 ): Promise<(number: number) => ReviewFacts> {
-  const verdicts = await listLastVerdicts(index.read, orgId, nodeId, numbers)
-  const reviewers = await listReviewerRows(index.read, nodeId, numbers)
-  if (verdicts.length === 0 && reviewers.length === 0) return () => noFacts
+  const numbers = rows.map(({ number }) => number)
+  const verdicts = await listLastVerdicts(index.read, org.id, node.id, numbers)
+  const reviewers = await listReviewerRows(index.read, node.id, numbers)
+  const checks = await readChecks(
+    index.read,
+    node.id,
+    rows.map((row) => headOf(repo, row)),
+  )
   const facts = new Map<number, { verdicts: VerdictRow[]; reviewers: ReviewRequest[] }>()
   for (const number of numbers) facts.set(number, { verdicts: [], reviewers: [] })
   for (const verdict of verdicts) facts.get(verdict.number)?.verdicts.push(verdict)
   for (const { number, user_id, name, since } of reviewers)
     facts.get(number)?.reviewers.push({ user_id, name, requested_at: since })
-  return (number) => facts.get(number) ?? noFacts
+  return (number) => ({ ...(facts.get(number) ?? { verdicts: [], reviewers: [] }), checks })
+}
+
+function headOf(repo: Repo, { status, source_branch, source_commit }: PullRow): Oid {
+  return status === 'open' ? (readRef(repo, branchRef(source_branch)) ?? source_commit) : source_commit
+}
+
+/** Reads what was reported about these commits. Each is in the answer. */
+export async function readChecks(
+  db: IndexDb,
+  nodeId: string,
+  heads: readonly Oid[],
+): Promise<ReadonlyMap<Oid, readonly CheckRow[]>> {
+  const byHead = new Map<Oid, CheckRow[]>(heads.map((head) => [head, []]))
+  for (const row of await listChecks(db, nodeId, [...byHead.keys()])) byHead.get(row.commit_id)?.push(row)
+  return byHead
 }
 
 /** The parts of a pull request that decide whether a verdict counts. */
-export interface Judged {
-  readonly target_branch: string
-  readonly author_id: string | null
-  readonly author_email: string
+export type Judged = Pick<PullRow, 'target_branch' | 'stacked_on' | 'author_id' | 'author_email'>
+
+/** A verdict with what decides whether it counts, except for the rules. */
+export interface StatedVerdict {
+  readonly row: VerdictRow
+  readonly state: VerdictState
+  readonly sameness: Sameness
+  readonly isOpener: boolean
 }
 
 /**
@@ -75,50 +81,65 @@ export interface Judged {
  * @param present reads the present change; called only if an approval must be compared with it
  * @throws the errors of compareChanges and `present`
  */
-export async function readConsent(
+export async function readVerdicts(
   node: Pick<NodeAccess, 'repo' | 'history'>,
   pull: Judged,
   rows: readonly VerdictRow[],
   present: () => Promise<Change>,
   signal?: AbortSignal,
-): Promise<Consent> {
-  if (rows.length === 0) return { approvals: 0, changes_requested: 0, verdicts: [] }
-  const verdicts: Verdict[] = []
+): Promise<StatedVerdict[]> {
+  const verdicts: StatedVerdict[] = []
   let change: Change | undefined
   for (const row of rows) {
     const mayHold = row.verdict === 'approve' && row.withdrawn === 0 && row.dismissed === 0
     if (mayHold) change ??= await present()
     const found = stateOf(node, pull, row, change, signal)
-    const state = typeof found === 'string' ? found : await found
-    const isAuthor = pull.author_id === null ? pull.author_email === row.email : pull.author_id === row.user_id
-    verdicts.push({
-      entry: row.entry,
-      author_id: row.user_id,
-      author: row.name,
-      author_email: row.email,
-      created_at: row.at,
-      verdict: row.verdict,
-      state,
-      counts: state === 'current' && row.is_member === 1 && !isAuthor,
-      head_commit: row.head,
-    })
+    const { state, sameness } = found instanceof Promise ? await found : found
+    verdicts.push({ row, state, sameness, isOpener: isOpenerOf(pull, row) })
   }
-  const count = (verdict: Verdict['verdict']) => verdicts.filter((one) => one.counts && one.verdict === verdict).length
-  return { approvals: count('approve'), changes_requested: count('request_changes'), verdicts }
+  return verdicts
 }
+
+/** True if the user opened the pull request. Without an id, each address of the user is compared. */
+function isOpenerOf({ author_id, author_email }: Judged, row: VerdictRow): boolean {
+  return author_id === null ? hasEmailOf(new Set([author_email.toLowerCase()]), row) : author_id === row.user_id
+}
+
+type Stated = Pick<StatedVerdict, 'state' | 'sameness'>
+
+const withdrawnState: Stated = { state: 'withdrawn', sameness: 'other' }
+const dismissedState: Stated = { state: 'dismissed', sameness: 'other' }
+const staleState: Stated = { state: 'stale', sameness: 'other' }
+const currentState: Stated = { state: 'current', sameness: 'same_commit' }
 
 /** Decides without waiting where nothing must be compared, because a list has hundreds of verdicts. */
 function stateOf(
   node: Pick<NodeAccess, 'repo' | 'history'>,
-  { target_branch }: Judged,
+  { target_branch, stacked_on }: Judged,
   { verdict, head, base, withdrawn, dismissed, target_branch: approvedFor }: VerdictRow,
   present: Change | undefined,
   signal: AbortSignal | undefined,
-): VerdictState | Promise<VerdictState> {
-  if (withdrawn) return 'withdrawn'
-  if (dismissed) return 'dismissed'
-  if (verdict === 'request_changes' || present === undefined) return 'current'
-  if (approvedFor !== target_branch) return 'stale'
-  if (head === present.head && base === present.base) return 'current'
-  return compareChanges(node, { base, head }, present, signal).then((same) => (same === 'other' ? 'stale' : 'current'))
+): Stated | Promise<Stated> {
+  if (withdrawn) return withdrawnState
+  if (dismissed) return dismissedState
+  if (verdict === 'request_changes' || present === undefined) return currentState
+  if (approvedFor !== target_branch && approvedFor !== stacked_on) return staleState
+  if (head === present.head && base === present.base) return currentState
+  return compareChanges(node, { base, head }, present, signal).then((sameness) =>
+    sameness === 'other' ? staleState : { state: 'current', sameness },
+  )
+}
+
+/**
+ * True if one of these addresses of commits is the user's. It may be the present one, an earlier one, the one of the
+ * verdict, or the hidden one.
+ *
+ * @param emails in lower case
+ */
+export function hasEmailOf(emails: ReadonlySet<string>, row: VerdictRow): boolean {
+  if (emails.size === 0) return false
+  const own = [row.email, row.member_email ?? row.email].map((email) => email.toLowerCase())
+  if (own.some((email) => emails.has(email))) return true
+  const former = new Set<string>(row.former_emails === null ? [] : (JSON.parse(row.former_emails) as string[])) // rows of ours
+  return [...emails].some((email) => parseHiddenEmail(email) === row.user_id || former.has(hashOfEmail(email)))
 }

@@ -1,6 +1,6 @@
 /**
- * The checks of a commit: what machines report about it, one JSON file of the ledger for each commit. What a later
- * version wrote is kept. What was edited by hand and is not a check is shown as damaged, and counts for nothing.
+ * The checks that machines report about a commit, as one JSON file of the ledger. Keys of a later version are kept. A
+ * file that was edited by hand and has no checks is shown as damaged, and counts for nothing.
  */
 import { z } from 'zod'
 import { readCommit } from '../../../gitstore/objects/commits.ts'
@@ -23,7 +23,7 @@ const check = z.looseObject({
 /** A state of a later version. */
 const later = z.looseObject({ state: z.string() })
 
-/** What was reported last under one name. */
+/** The last report under one name. */
 export interface CheckRecord {
   readonly state: (typeof checkStates)[number]
   readonly description?: string
@@ -37,7 +37,7 @@ export interface CheckRecord {
 type ReadCheck = CheckRecord | { readonly state: 'unknown' } | { readonly state: 'damaged' }
 
 export interface ReadChecks {
-  /** By name. */
+  /** Keyed by name. */
   readonly checks: ReadonlyMap<string, ReadCheck>
   /** True if a part of the file is not a named check. */
   readonly isDamaged: boolean
@@ -103,7 +103,7 @@ export function withCheck({ values, rest }: ReadChecks, commit: Oid, name: strin
   return { ...rest, commit, checks: { ...values, [name]: record } }
 }
 
-/** Returns the rows of a file. What is damaged of it has a row without a name. */
+/** Returns the rows of a file. Damaged parts have a row without a name. */
 export function checkRows(commit: string, json: string): CheckRow[] {
   const { checks, values, isDamaged } = parseChecks(commit, json)
   const damaged = { commit_id: commit, name: '', state: 'damaged', user_id: null, at: null, body: '' } as const
@@ -120,7 +120,7 @@ export function readChecksText(repo: Repo, blob: Oid, read = readBlob): Promise<
   return readTextUpTo(repo, blob, maxBytes, read)
 }
 
-/** Reads the checks of a commit at a ledger commit's tree; undefined if there is no file. */
+/** Reads the checks of a commit at a ledger's tree. Undefined: there is no file. */
 export async function findChecks(repo: Repo, tree: Oid, commit: string): Promise<string | undefined> {
   const file = await findEntry(repo, tree, checksFile(commit))
   return file && isFile(file.mode) ? readChecksText(repo, file.oid) : undefined

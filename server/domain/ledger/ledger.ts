@@ -59,6 +59,21 @@ export interface PullRecord {
   readonly target_before: Oid
   readonly commits_ahead: number
   readonly commits_behind: number
+  /** The target before it was deleted and the pull request fell back to main. Approvals for it still hold. */
+  readonly stacked_on?: string
+  /** The merge in spite of rules that held it up. */
+  readonly overridden?: Overridden
+}
+
+/** An owner's merge of a pull request that rules held up. */
+export interface Overridden {
+  readonly by: { readonly id: string; readonly name: string }
+  /** ISO 8601. */
+  readonly at: string
+  /** Why the owner overrode the rules. */
+  readonly reason: string
+  /** What held it up. */
+  readonly reasons: readonly string[]
 }
 
 /** A user who was asked for a review. */

@@ -16,10 +16,7 @@ import type { NodeAt } from '../targets.ts'
 import { changedPulls, diffLedgers, type PullRecord } from './ledger.ts'
 
 /** The columns that are read from the record, not from its entries. */
-type RecordRow = Omit<
-  PullRow,
-  'comments' | 'open_threads' | 'last_entry' | 'last_entry_at' | 'stacked_on' | 'overridden'
->
+type RecordRow = Omit<PullRow, 'comments' | 'open_threads' | 'last_entry' | 'last_entry_at'>
 
 export function toRow({ orgId, nodeId }: NodeAt, record: PullRecord): RecordRow {
   const { ended } = record
@@ -46,6 +43,8 @@ export function toRow({ orgId, nodeId }: NodeAt, record: PullRecord): RecordRow 
     ended_by_email: ended?.by.email || null,
     ended_at: ended?.at ?? null,
     author_id: record.author_id ?? null,
+    stacked_on: record.stacked_on ?? null,
+    overridden: record.overridden ? JSON.stringify(record.overridden) : null,
   }
 }
 
@@ -83,6 +82,7 @@ export function fromRow(row: PullRow): PullRecord {
     target_before: row.target_commit,
     commits_ahead: row.ahead,
     commits_behind: row.behind,
+    ...(row.stacked_on !== null && { stacked_on: row.stacked_on }),
   }
 }
 

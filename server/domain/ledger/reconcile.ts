@@ -116,7 +116,8 @@ export function reconcile({ open, moves, headOf, tookIn, by, at }: Verdict): Out
 
   const retarget = (record: PullRecord, main: Oid): void => {
     const source = lastHead(moves, headOf, record)
-    const change = { target_branch: fallback, source_commit: source, target_before: main }
+    const heads = { source_commit: source, target_before: main }
+    const change = { target_branch: fallback, stacked_on: record.target_branch, ...heads }
     const moved = { ...record, ...change, by: by('edit', fallback), at }
     events.push({ kind: 'edit', record: moved })
     left.set(record.number, moved)

@@ -18,9 +18,10 @@ import type { Deps } from '../../base/deps.ts'
 import { AppError, type Problem, ValidationError } from '../../base/errors.ts'
 import { authorizeNodeInOrg, authorizeOrg, type NodeAccess, type OrgAccess, recheckAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
-import { commitToBranch, problemOf, refuseDirectMove, withGraphLockOn } from '../branches/branch-commits.ts'
+import { commitToBranch, problemOf, withGraphLockOn } from '../branches/branch-commits.ts'
 import { findContentProblems, newParents } from '../branches/content-rules.ts'
 import { readTree, requireBranchName } from '../branches/revisions.ts'
+import { pullRequestRequired, rulesForAnyNode, rulesOfBranch } from '../consent/branch-rules.ts'
 import { readContent } from '../format/node-format.ts'
 import { signature } from '../format/signatures.ts'
 import { indexNewNodes, tryIndexNode } from '../indexing/index-node.ts'
@@ -147,8 +148,7 @@ async function writeSlice(batch: Batch, all: readonly Built[]): Promise<void> {
   const { built, order } = await judge(batch, all)
   const changed = built.filter(({ isSame }) => !isSame)
   const updated = changed.filter(({ existing }) => existing !== undefined)
-  if (access.org.require_pull_requests && !options.refused && updated.some(({ head }) => head !== null))
-    refuseDirectMove()
+  if (!options.refused) await requireFreeMains(batch, updated)
   for (const { node, head, isSame } of built)
     if (isSame && head !== null) outcomes.set(node.id, { id: node.id, head, status: 'unchanged' })
   await create(
@@ -163,6 +163,14 @@ async function writeSlice(batch: Batch, all: readonly Built[]): Promise<void> {
   const others = updated.filter(({ node }) => !inOrder.has(node.id))
   await allDone(others.map((one) => turn(() => update(batch, one))))
   deps.log.debug({ orgId: access.org.id, nodes: all.length, changed: changed.length }, 'a batch was written')
+}
+
+/** Refuses a batch that updates a node whose main moves only by merges. @throws AppError pull_request_required */
+async function requireFreeMains({ deps, access }: Batch, updated: readonly Built[]): Promise<void> {
+  if ((await rulesForAnyNode(deps, access.org, 'main')).length === 0) return
+  for (const { node, head } of updated)
+    if (head !== null && (await rulesOfBranch(deps, access.org, node.id, 'main')).length > 0)
+      throw pullRequestRequired('main')
 }
 
 /** Skips items that break a rule, until no item breaks one. @throws ValidationError if there is no `refused` */

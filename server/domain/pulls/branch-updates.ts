@@ -8,16 +8,10 @@ import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { authorizeNode, type NodeAccess, recheckAccess, requireRole } from '../access.ts'
 import { callerOf, type Person, type RequestContext } from '../actor.ts'
-import {
-  addsParents,
-  headMovedError,
-  problemsOf,
-  refuseDirectMove,
-  refuseProblems,
-  withGraphLockIf,
-} from '../branches/branch-commits.ts'
+import { addsParents, headMovedError, problemsOf, refuseProblems, withGraphLockIf } from '../branches/branch-commits.ts'
 import { readTree } from '../branches/revisions.ts'
 import { createCallerSemaphore } from '../caller-semaphore.ts'
+import { requireFreeBranch } from '../consent/branch-rules.ts'
 import { signature } from '../format/signatures.ts'
 import { tryIndexNode } from '../indexing/index-node.ts'
 import { branchRef, main } from '../layout.ts'
@@ -40,7 +34,7 @@ export const semaphore = createCallerSemaphore({
  * Rebases the source onto the target.
  *
  * @throws AppError merge_conflict with `paths` (nothing moved), merged, closed, head_moved, branch_protected,
- *   source_branch_missing, target_branch_missing, too_many_commits, busy; the reason of `signal`, after which nothing
+ *   source_branch_missing, target_branch_missing, too_many_commits, pull_request_required, busy; the reason of `signal`, after which nothing
  *   moves
  */
 export async function updatePullBranch(deps: Deps, context: RequestContext<Person>, at: PullAt): Promise<PullRequest> {
@@ -56,8 +50,8 @@ export async function updatePullBranch(deps: Deps, context: RequestContext<Perso
   if (!from) throw new AppError('source_branch_missing', sentence.source_branch_missing)
   if (!onto) throw new AppError('target_branch_missing', sentence.target_branch_missing)
   if (await history.contains(from, onto)) return toPull(deps, access, row)
+  await requireFreeBranch(deps, at, source.ref, from)
   if (source.ref === main) {
-    if (access.org.require_pull_requests) refuseDirectMove()
     if (!(await history.contains(onto, from))) throw new AppError('branch_protected', '`main` cannot be rewritten')
   }
   const { ahead } = await history.divergence(onto, from)
@@ -72,6 +66,7 @@ export async function updatePullBranch(deps: Deps, context: RequestContext<Perso
     updateRefs(deps.store, [source], async (current) => {
       if (current(source) !== from)
         throw headMovedError('The source branch has moved since the update began; nothing was changed', current(source))
+      await requireFreeBranch(deps, at, source.ref, from)
       await recheckAccess(deps, actor, at.orgId, source)
       refuseProblems(
         await problemsOf(deps, access, repo, source.ref, await readTree(repo, from), await readTree(repo, head)),

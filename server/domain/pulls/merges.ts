@@ -3,20 +3,24 @@ import { type Decision, type RefName, updateRefs } from '../../../gitstore/refs/
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import type { PullRow } from '../../../index/derived/pulls.ts'
-import type { Role } from '../../../index/derived/schema.ts'
 import type { Deps } from '../../base/deps.ts'
-import { AppError } from '../../base/errors.ts'
+import { AppError, invalid } from '../../base/errors.ts'
 import { authorizeNode, type NodeAccess, recheckAccess, reloadNode, requireRole } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { addsParents, headMovedError, withGraphLockIf } from '../branches/branch-commits.ts'
 import { readTree } from '../branches/revisions.ts'
+import { rulesNow, rulesOfBranch } from '../consent/branch-rules.ts'
+import { judgeMerge, type PullJudgement } from '../consent/consent.ts'
+import { type HeldRule, mergeRoleOf } from '../consent/judge.ts'
+import { toRefusal } from '../consent/wording.ts'
 import { excerpt } from '../format/excerpt.ts'
 import { authorOf } from '../format/signatures.ts'
 import { tryIndexNode } from '../indexing/index-node.ts'
 import { branchRef, ledgerRef, main } from '../layout.ts'
-import { type PullRecord, readPull } from '../ledger/ledger.ts'
+import { type Overridden, type PullRecord, readPull } from '../ledger/ledger.ts'
 import { reconcileMoves, writeEvents } from '../ledger/moved-branches.ts'
-import { openPullsAt, toRow } from '../ledger/pull-ledger.ts'
+import { fromRow, openPullsAt, toRow } from '../ledger/pull-ledger.ts'
+import type { Reconciled } from '../ledger/reconcile.ts'
 import type { PullAt } from '../targets.ts'
 import { type PullRequest, requireMergeable, stateOf } from './pull-state.ts'
 import { findPullRow, pullAfter } from './pulls.ts'
@@ -24,19 +28,24 @@ import { findPullRow, pullAfter } from './pulls.ts'
 export interface MergeInput {
   readonly expected_source_commit?: string
   readonly expected_target_branch?: string
+  /** Merges in spite of rules that hold the pull request up. */
+  readonly override?: { readonly reason: string }
 }
 
 /**
  * Moves the target to the source's head and writes the ledger in one transaction. A repeated merge of the same head
  * succeeds.
  *
- * @throws AppError with its merge_reason as code, head_moved, forbidden
+ * @throws AppError with its merge_reason as code, head_moved, forbidden, token_scope
  */
 export async function mergePull(deps: Deps, actor: Person, at: PullAt, input: MergeInput): Promise<PullRequest> {
   let access = await authorizeNode(deps, actor, at, 'editor')
+  requireOverridable(actor, access, input)
   for (let graph: Graph = 'unlocked'; ; graph = 'locked', access = await reloadNode(deps, access, 'editor')) {
     const row = await findPullRow(deps, at)
-    requireRole(access, roleToMerge(access, row))
+    const rules = await rulesOfBranch(deps, access.org, at.nodeId, row.target_branch)
+    requireRole(access, mergeRoleOf(rules))
+    await judgeAhead(deps, access, row, rules)
     const merge = () => attempt(deps, actor, access, row, input, graph)
     const outcome = await withGraphLockIf(deps, access, graph === 'locked', merge)
     await tryIndexNode(deps, at.orgId, at.nodeId)
@@ -49,8 +58,26 @@ type Graph = 'unlocked' | 'locked'
 
 type Outcome = 'merged' | 'graph must be locked'
 
-function roleToMerge({ org }: NodeAccess, { target_branch }: PullRow): Role {
-  return org.require_pull_requests && target_branch === 'main' ? 'maintainer' : 'editor'
+/**
+ * Requires what an override needs: an owner, a session and a reason.
+ *
+ * @throws AppError token_scope, forbidden; ValidationError
+ */
+function requireOverridable(actor: Person, access: NodeAccess, { override }: MergeInput): void {
+  if (!override) return
+  if (actor.tokenId !== undefined)
+    throw new AppError('token_scope', 'A personal access token cannot override rules; sign in with your password')
+  requireRole(access, 'owner')
+  if (override.reason.trim() === '') throw invalid(['body', 'override', 'reason'], 'Say why the rules are overridden')
+}
+
+/** Compares the commits that the judgement under the locks needs. */
+async function judgeAhead(deps: Deps, access: NodeAccess, row: PullRow, rules: readonly HeldRule[]): Promise<void> {
+  const { repo, node } = access
+  const to = readRef(repo, branchRef(row.source_branch))
+  const from = readRef(repo, branchRef(row.target_branch))
+  if (rules.length === 0 || row.status !== 'open' || !to || !from) return
+  await judgeMerge(deps, access, fromRow(row), rules, { ledger: node.ledger, from, to })
 }
 
 /** Merges every pull request whose head the new head contains. A merge that adds a parent edge needs the graph lock. */
@@ -75,8 +102,11 @@ async function attempt(
         `The target of the pull request is now ${excerpt(record.target_branch)}; nothing was changed`,
       )
     if (record.status === 'merged') return repeated(record, input)
-    await recheckAccess(deps, actor, org.id, roleToMerge(access, row))
+    const rules = await rulesNow(deps, org.id, node.id, row.target_branch)
+    await recheckAccess(deps, actor, org.id, input.override ? 'owner' : mergeRoleOf(rules))
     const { from, to } = await mergeable(deps, access, record, input)
+    const judgement = await judgeMerge(deps, access, record, rules, { ledger: before, from, to })
+    const overridden = requireConsent(deps, actor, judgement, input)
     if (
       target.ref === main &&
       graph === 'unlocked' &&
@@ -90,14 +120,44 @@ async function attempt(
       headOf: (branch: string) => readRef(repo, branchRef(branch)),
     }
     const { events } = await reconcileMoves(access, situation, authorOf(actor), deps.now().toISOString())
+    const written = events.map((event) =>
+      event.record.number === row.number ? withOverride(event, overridden) : event,
+    )
     return {
       moves: [
         { ...target, to },
-        { ...ledger, to: await writeEvents(access, before, events, actor.id) },
+        { ...ledger, to: await writeEvents(access, before, written, actor.id) },
       ],
       value: 'merged',
     }
   })
+}
+
+/**
+ * Requires the consent that the rules demand. Returns the override, if the rules hold the pull request up and the owner
+ * overrides them.
+ *
+ * @throws AppError the first reason as code
+ */
+function requireConsent(
+  deps: Deps,
+  { id, name }: Person,
+  judgement: PullJudgement,
+  { override }: MergeInput,
+): Overridden | undefined {
+  const [first] = judgement.reasons
+  if (first === undefined) return undefined
+  if (override && judgement.mayOverride) {
+    const reason = override.reason.trim()
+    return { by: { id, name }, at: deps.now().toISOString(), reason, reasons: judgement.reasons }
+  }
+  const { detail } = toRefusal(first, judgement)
+  const note = override ? '. A rule lets nobody override it' : ''
+  throw new AppError(first, `${detail}${note}`, { merge_reasons: judgement.reasons })
+}
+
+function withOverride({ kind, record }: Reconciled, overridden: Overridden | undefined): Reconciled {
+  return { kind, record: overridden ? { ...record, overridden } : record }
 }
 
 function repeated(record: PullRecord, input: MergeInput): Decision<Outcome> {

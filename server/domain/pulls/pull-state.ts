@@ -11,19 +11,19 @@ import { AppError, type MergeRefusal } from '../../base/errors.ts'
 import type { NodeAccess } from '../access.ts'
 import { problemsOf } from '../branches/branch-commits.ts'
 import { findTree } from '../branches/revisions.ts'
+import { rulesOfBranch } from '../consent/branch-rules.ts'
+import { type Consent, judgePull, type PullJudgement, toConsent } from '../consent/consent.ts'
+import type { ConsentReason } from '../consent/judge.ts'
 import { type Change, mergeBaseOf } from '../consent/same-change.ts'
-import {
-  type Consent,
-  type ReviewFacts,
-  type ReviewRequest,
-  readConsent,
-  readReviewFacts,
-} from '../consent/verdicts.ts'
+import { type ReviewFacts, type ReviewRequest, readChecks, readReviewFacts } from '../consent/verdicts.ts'
 import type { ContentProblem } from '../format/path-problem.ts'
 import { laterOf, timeOf } from '../format/signatures.ts'
 import { branchRef } from '../layout.ts'
+import type { Overridden } from '../ledger/ledger.ts'
 
 type MergeReason = MergeRefusal | 'mergeable'
+/** The reasons that follow from refs and content, not from rules. */
+type StateReason = Exclude<MergeReason, ConsentReason>
 
 const maxProblems = 100
 
@@ -35,7 +35,7 @@ export interface PullState {
   /** The first 100 problems. */
   readonly problems: readonly ContentProblem[]
   /** All reasons, the most important first; only `mergeable` if it can merge. */
-  readonly reasons: readonly [MergeReason, ...MergeReason[]]
+  readonly reasons: readonly [StateReason, ...StateReason[]]
   /** The last change of the pull request or its source, in ISO 8601. */
   readonly updatedAt: string
 }
@@ -72,7 +72,7 @@ export async function stateOf(deps: Pick<Deps, 'index'>, access: NodeAccess, pul
   const into = branchRef(pull.target_branch)
   const [before, after] = [await findTree(repo, target), await findTree(repo, source)]
   const problems = source ? await problemsOf(deps, access, repo, into, before, after) : []
-  const holds: [MergeReason, boolean][] = [
+  const holds: [StateReason, boolean][] = [
     ['source_branch_missing', source === null],
     ['target_branch_missing', target === null],
     ['no_commits_ahead', source !== null && target !== null && ahead === 0],
@@ -89,7 +89,7 @@ export async function stateOf(deps: Pick<Deps, 'index'>, access: NodeAccess, pul
 }
 
 /**
- * The heads of a pull request that can merge.
+ * The heads of a pull request that can merge by its content. Rules are judged apart.
  *
  * @throws AppError with its merge_reason as code, and with `merge_problems`
  */
@@ -100,7 +100,7 @@ export function requireMergeable({ source, target, problems, reasons }: PullStat
   throw new AppError(reason === 'mergeable' ? 'source_branch_missing' : reason, sentence[reason], facts)
 }
 
-export const sentence = {
+export const sentence: Readonly<Record<StateReason, string>> = {
   already_merged: 'The pull request is already merged',
   closed: 'The pull request is closed',
   source_branch_missing: 'The source branch does not exist',
@@ -110,7 +110,7 @@ export const sentence = {
   invalid_content: 'Some files on the source branch are not valid; see `merge_problems`',
   draft: 'The pull request is a draft',
   mergeable: 'The pull request can be merged',
-} as const
+}
 
 export interface PullRequest {
   readonly id: string
@@ -142,7 +142,11 @@ export interface PullRequest {
   readonly commits_behind: number
   readonly author_id?: string
   readonly reviewers: readonly ReviewRequest[]
-  readonly consent: Consent
+  readonly consent: Consent & {
+    /** True if the caller may merge in spite of the rules. */
+    readonly may_override: boolean
+  }
+  readonly overridden?: Overridden
   readonly comments: number
   readonly open_threads: number
   readonly last_activity_at: string
@@ -150,7 +154,7 @@ export interface PullRequest {
 
 /** Reads a pull request from its row. */
 export async function toPull(deps: Deps, access: NodeAccess, row: PullRow): Promise<PullRequest> {
-  const factsOf = await readReviewFacts(deps, access.org.id, access.node.id, [row.number])
+  const factsOf = await readReviewFacts(deps, access, [row])
   return toPullWith(deps, access, row, factsOf(row.number))
 }
 
@@ -158,10 +162,12 @@ export async function toPullWith(
   deps: Deps,
   access: NodeAccess,
   row: PullRow,
-  { verdicts, reviewers }: ReviewFacts,
+  facts: ReviewFacts,
 ): Promise<PullRequest> {
   const { node } = access
   const state = await stateOf(deps, access, row)
+  const judgement = await judgeRow(deps, access, row, state, facts)
+  const reasons = reasonsOf(state, judgement)
   return {
     id: row.id,
     node_id: node.id,
@@ -179,19 +185,49 @@ export async function toPullWith(
     created_at: row.created_at,
     updated_at: state.updatedAt,
     ...ending(row),
-    can_merge: state.reasons[0] === 'mergeable',
-    merge_reason: state.reasons[0],
-    merge_reasons: [...state.reasons],
+    can_merge: reasons[0] === 'mergeable',
+    merge_reason: reasons[0],
+    merge_reasons: reasons,
     merge_problems: [...state.problems],
     commits_ahead: state.ahead,
     commits_behind: state.behind,
     ...(row.author_id !== null && { author_id: row.author_id }),
-    reviewers,
-    consent: await readConsent(access, row, verdicts, () => presentChange(access, row, state)),
+    reviewers: facts.reviewers,
+    consent: { ...toConsent(judgement), may_override: mayOverride(access, state, judgement) },
+    ...(row.overridden !== null && { overridden: JSON.parse(row.overridden) as Overridden }), // from a record of ours
     comments: row.comments,
     open_threads: row.open_threads,
     last_activity_at: laterOf(state.updatedAt, row.last_entry_at ?? ''),
   }
+}
+
+/** Judges the pull request as it is in the index. One that has ended needs no consent any more. */
+async function judgeRow(
+  deps: Deps,
+  access: NodeAccess,
+  row: PullRow,
+  state: PullState,
+  { verdicts, checks: byHead }: ReviewFacts,
+): Promise<PullJudgement> {
+  const head = state.source ?? row.source_commit
+  // The source may have moved since the checks were read.
+  const checks = byHead.get(head) ?? (await readChecks(deps.index.read, access.node.id, [head])).get(head) ?? []
+  const rules = row.status === 'open' ? await rulesOfBranch(deps, access.org, access.node.id, row.target_branch) : []
+  const facts = { verdicts, checks, open_threads: row.open_threads }
+  const present = () => presentChange(access, row, state)
+  return judgePull(access, { pull: row, rules, facts, present, target: state.target })
+}
+
+/** Returns all reasons, those of content first. It is only `mergeable` if it can merge. */
+function reasonsOf({ reasons }: PullState, judgement: PullJudgement): [MergeReason, ...MergeReason[]] {
+  const found: MergeReason[] = [...reasons.filter((reason) => reason !== 'mergeable'), ...judgement.reasons]
+  const [first = 'mergeable', ...rest] = found
+  return [first, ...rest]
+}
+
+/** True if only rules hold it up, and they let the caller override them. */
+function mayOverride({ role }: NodeAccess, { reasons }: PullState, judgement: PullJudgement): boolean {
+  return role === 'owner' && reasons[0] === 'mergeable' && judgement.reasons.length > 0 && judgement.mayOverride
 }
 
 /** The present change, of the heads that the state was computed from. @throws the errors of mergeBaseOf */

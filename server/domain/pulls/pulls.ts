@@ -152,8 +152,7 @@ export async function listPulls(
 ) {
   const access = await authorizeNode(deps, actor, at, 'reader')
   const { rows, total } = await listPullRows(deps.index.read, at.nodeId, query.status ?? 'open', query)
-  const numbers = rows.map(({ number }) => number)
-  const factsOf = await readReviewFacts(deps, at.orgId, at.nodeId, numbers)
+  const factsOf = await readReviewFacts(deps, access, rows)
   const read = (row: PullRow) => toPullWith(deps, access, row, factsOf(row.number))
   const pull_requests = await Promise.all(rows.map((row) => semaphore.run({}, () => read(row))))
   return { pull_requests, ...pageOf(query, total) }
@@ -273,11 +272,18 @@ async function withPatch(
   { reviewers, ...fields }: PullPatch,
   at: string,
 ): Promise<PullRecord> {
-  const asked: PullRecord = { ...before, ...fields }
+  const asked = retargeted(before, fields)
   if (reviewers === undefined) return asked
   const { reviewers: known = [], ...rest } = asked
   const members = await requireReviewers(deps, { orgId: org.id }, reviewers, before.author_id)
   return members.length === 0 ? rest : { ...asked, reviewers: withSince(members, known, at) }
+}
+
+/** The record with the fields. With another target, approvals for a deleted one hold no more. */
+function retargeted(before: PullRecord, fields: Omit<PullPatch, 'reviewers'>): PullRecord {
+  const { stacked_on: _, ...rest } = before
+  const isSame = fields.target_branch === undefined || fields.target_branch === before.target_branch
+  return { ...(isSame ? before : rest), ...fields }
 }
 
 /** The values before and after of each field that a timeline shows. The description has only its name. */

@@ -6,12 +6,10 @@ import { listOpenPullsFrom, type PullRow } from '../../../index/derived/pulls.ts
 import type { Deps } from '../../base/deps.ts'
 import type { NodeAccess } from '../access.ts'
 import { leavable, mergeBaseOf } from '../consent/same-change.ts'
-import { type ReviewFacts, readConsent, readReviewFacts } from '../consent/verdicts.ts'
+import { type ReviewFacts, readReviewFacts, readVerdicts, type StatedVerdict } from '../consent/verdicts.ts'
+import type { PullPage } from '../consent/wording.ts'
 import { printable } from '../format/text-rules.ts'
 import { branchName, branchRef, branchRefs } from '../layout.ts'
-
-/** Returns the URL of the page of a pull request. */
-export type PullPage = (number: number) => string
 
 /** The most pull requests per push. With three lines each and one on the others, these are ten lines. */
 const maxPulls = 3
@@ -47,8 +45,7 @@ export async function describeMovedSources(
     const { index } = deps
     const { rows, total } = await listOpenPullsFrom(index.read, access.node.id, [...heads.keys()], maxPulls)
     if (rows.length === 0) return []
-    const numbers = rows.map(({ number }) => number)
-    const factsOf = await readReviewFacts(deps, access.org.id, access.node.id, numbers)
+    const factsOf = await readReviewFacts(deps, access, rows)
     const signal = AbortSignal.timeout(timeoutMs)
     const described = rows.map(async (row) => {
       const lost = await countLost(deps, access, { row, facts: factsOf(row.number), heads }, signal)
@@ -88,7 +85,7 @@ async function countLost(deps: Deps, access: NodeAccess, moved: MovedPull, signa
   }
 }
 
-/** @throws the errors of readConsent and mergeBaseOf */
+/** @throws the errors of readVerdicts and mergeBaseOf */
 async function lostApprovals(access: NodeAccess, { row, facts, heads }: MovedPull, signal: AbortSignal) {
   const source = heads.get(row.source_branch)
   const target = heads.get(row.target_branch)
@@ -96,10 +93,14 @@ async function lostApprovals(access: NodeAccess, { row, facts, heads }: MovedPul
   if (!source || !now) return 0
   const changeOf = (into: Oid, head: Oid) => async () => ({ base: await mergeBaseOf(access.history, into, head), head })
   const before = changeOf(target?.from ?? now, source.from)
-  const held = await readConsent(access, row, facts.verdicts, before, signal)
-  const approved = held.verdicts.filter(({ verdict, counts }) => verdict === 'approve' && counts)
+  const held = await readVerdicts(access, row, facts.verdicts, before, signal)
+  const approved = held.filter((one) => one.row.verdict === 'approve' && one.row.role !== null && isCurrent(one))
   if (approved.length === 0) return 0
-  const present = await readConsent(access, row, facts.verdicts, changeOf(now, source.to), signal)
-  const stale = new Set(present.verdicts.filter(({ state }) => state === 'stale').map(({ entry }) => entry))
-  return approved.filter(({ entry }) => stale.has(entry)).length
+  const present = await readVerdicts(access, row, facts.verdicts, changeOf(now, source.to), signal)
+  const stale = new Set(present.filter(({ state }) => state === 'stale').map((one) => one.row.entry))
+  return approved.filter((one) => stale.has(one.row.entry)).length
+}
+
+function isCurrent({ state, isOpener }: StatedVerdict): boolean {
+  return state === 'current' && !isOpener
 }

@@ -11,15 +11,17 @@ import { AppError } from '../../base/errors.ts'
 import { countRefusal } from '../../metrics/observers.ts'
 import { authorizeNode, type NodeAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
-import { findRefProblem, PushRejectedError } from '../branches/ref-rules.ts'
+import { PushRejectedError } from '../branches/push-context.ts'
+import { findRefProblem } from '../branches/ref-rules.ts'
 import { applyRefUpdates } from '../branches/ref-updates.ts'
+import type { PullPage } from '../consent/wording.ts'
 import { excerpt } from '../format/excerpt.ts'
 import { printable } from '../format/text-rules.ts'
 import { tryIndexNode } from '../indexing/index-node.ts'
 import { branchName, branchRefs, main, nodeRepo } from '../layout.ts'
 import type { Reconciled } from '../ledger/reconcile.ts'
 import type { NodeAt } from '../targets.ts'
-import { describeMovedSources, type PullPage } from './moved-sources.ts'
+import { describeMovedSources } from './moved-sources.ts'
 
 /** The most refs per push. A larger repository moves in with several pushes. */
 const maxRefs = 2_000
@@ -57,7 +59,7 @@ export async function receivePush(
     // Access is checked again: receiving the pack may have taken minutes.
     access = await authorizeNode(deps, actor, at, 'contributor')
   } catch (error) {
-    const { reason, lines, logged } = explain(deps, error)
+    const { reason, lines, logged } = explain(deps, error, pageOf)
     return { refused: new Map(commands.map(({ ref }) => [ref, reason])), lines, reasons: [logged] }
   }
   const refused = refusedNames(commands)
@@ -76,14 +78,14 @@ export async function receivePush(
       const outcome = await applyRefUpdates(deps, actor, access, group, atomic ? 'all or none' : 'each that may')
       lines.push(...linesOf(outcome.events))
       for (const [ref, cause] of outcome.refused) {
-        const explained = explain(deps, cause)
+        const explained = explain(deps, cause, pageOf)
         refused.set(ref, explained.reason)
         reasons.add(explained.logged)
         lines.push(...explained.lines.map((line) => `${printable(excerpt(shortName(ref)))}: ${line}`))
       }
       if (atomic) refuseRest(refused, group)
     } catch (error) {
-      const explained = explain(deps, error)
+      const explained = explain(deps, error, pageOf)
       for (const { ref } of group) if (!refused.has(ref)) refused.set(ref, explained.reason)
       reasons.add(explained.logged)
       lines.push(...explained.lines)
@@ -94,7 +96,7 @@ export async function receivePush(
     // The process may have been stopped since its last transaction.
     deps.store.fence?.after()
   } catch (error) {
-    for (const { ref } of named) if (!refused.has(ref)) refused.set(ref, explain(deps, error).reason)
+    for (const { ref } of named) if (!refused.has(ref)) refused.set(ref, explain(deps, error, pageOf).reason)
   }
   const moved = named.filter(({ ref }) => !refused.has(ref))
   lines.push(...(await describeMovedSources(deps, access, moved, pageOf)))
@@ -184,16 +186,15 @@ interface Explanation {
 }
 
 /** Explains an error to the user who pushes. Faults of the service are logged. */
-function explain(deps: Deps, error: unknown): Explanation {
+function explain(deps: Deps, error: unknown, pageOf: PullPage): Explanation {
   if (error instanceof PushRejectedError) {
     const explained = error.problems
       .slice(0, maxProblems)
       .map(({ path, reason }) => printable(`${excerpt(path)}: ${reason}`))
     const more = error.problems.length - explained.length
+    const others = [...(more > 0 ? [`and ${more} more`] : []), ...error.linesOf(pageOf).map(printable)]
     const reason = printable(error.message)
-    // The problems of content contain file names.
-    const logged = error.problems.length > 0 ? 'the content breaks a rule' : reason
-    return { reason, lines: more > 0 ? [...explained, `and ${more} more`] : explained, logged }
+    return { reason, lines: [...explained, ...others], logged: printable(error.logged) }
   }
   const { reason, answer, isLogged } = pushAnswerOf(error)
   if (answer instanceof AppError) countRefusal(deps.metrics, answer)

@@ -25,9 +25,9 @@ import { type Credential, isWithin } from '../accounts/access-tokens.ts'
 import { anonymous } from '../actor.ts'
 import { findRefProblem } from '../branches/ref-rules.ts'
 import { type Audience, audienceOf, listVisibleRefs, visiblePlaces } from '../branches/visible-refs.ts'
+import type { PullPage } from '../consent/wording.ts'
 import { main, orgRepo } from '../layout.ts'
 import type { RepositoryAt } from '../targets.ts'
-import type { PullPage } from './moved-sources.ts'
 import { type PushOutcome, receivePush } from './receive-push.ts'
 export type GitService = Exchange['service']
 

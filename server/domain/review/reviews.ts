@@ -7,7 +7,8 @@ import { AppError, invalid } from '../../base/errors.ts'
 import { authorizeNode, type NodeAccess, recheckAccess, reloadNode } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { headMovedError } from '../branches/branch-commits.ts'
-import { readConsent, type Verdict, type VerdictState } from '../consent/verdicts.ts'
+import type { VerdictState } from '../consent/judge.ts'
+import { readVerdicts } from '../consent/verdicts.ts'
 import { isOpener, type Opened } from '../format/ownership.ts'
 import { readResult } from '../indexing/index-node.ts'
 import { type EntryRecord, parseEntry, type VerdictRecord } from '../ledger/entries.ts'
@@ -166,8 +167,8 @@ type StateOf = (entry: number, record: VerdictRecord) => ReviewState
 
 export async function readStates(deps: Deps, access: NodeAccess, pull: PullRow): Promise<StateOf> {
   const rows = await listLastVerdicts(deps.index.read, access.org.id, access.node.id, [pull.number])
-  const { verdicts } = await readConsent(access, pull, rows, () => readPresentChange(access, pull))
-  const byEntry = new Map<number, Verdict>(verdicts.map((verdict) => [verdict.entry, verdict]))
+  const verdicts = await readVerdicts(access, pull, rows, () => readPresentChange(access, pull))
+  const byEntry = new Map(verdicts.map((verdict) => [verdict.row.entry, verdict]))
   return (entry, { verdict, withdrawn, dismissed }) => {
     if (withdrawn) return 'withdrawn'
     if (dismissed) return 'dismissed'

@@ -14,15 +14,9 @@ import { authorizeNode, type NodeAccess, requireRole } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { findFile, readExactText } from '../anchors/anchored-files.ts'
 import { type PlacedEdit, placeEdits } from '../anchors/suggested-edits.ts'
-import {
-  addsParents,
-  headMovedError,
-  problemsOf,
-  refuseDirectMove,
-  refuseProblems,
-  withGraphLockIf,
-} from '../branches/branch-commits.ts'
+import { addsParents, headMovedError, problemsOf, refuseProblems, withGraphLockIf } from '../branches/branch-commits.ts'
 import { readTree } from '../branches/revisions.ts'
+import { requireFreeBranch } from '../consent/branch-rules.ts'
 import { refuseLongText } from '../format/limits.ts'
 import { signature } from '../format/signatures.ts'
 import { applyEdits, overlapsIn, type TextEdit } from '../format/text-edits.ts'
@@ -147,7 +141,7 @@ async function attempt(deps: Deps, actor: Person, access: NodeAccess, asked: Att
   const { row, input, chosen } = asked
   const { repo } = access
   const source = { repo, ref: branchRef(row.source_branch) }
-  requireMovable(access, row, input)
+  await requireMovable(deps, access, row, input)
   const head: Oid = input.expected_source_commit
   const { edits, paths } = await readEdits(repo, head, chosen)
   const draft = newObjectBatch(repo)
@@ -164,7 +158,7 @@ async function attempt(deps: Deps, actor: Person, access: NodeAccess, asked: Att
   const decide = async (ledger: Oid): Promise<Decision<Outcome>> => {
     if (ledger !== asked.ledger && !(await isSame(repo, ledger, row.number, chosen)))
       return { moves: [], value: { ledger } }
-    requireMovable(access, await readPull(repo, ledger, row.number), input)
+    await requireMovable(deps, access, await readPull(repo, ledger, row.number), input)
     await check()
     const { by, at } = changedBy(deps, actor)
     const person = signature(actor, at)
@@ -188,11 +182,12 @@ async function attempt(deps: Deps, actor: Person, access: NodeAccess, asked: Att
 }
 
 /** Checks the branch, before its lock and under it. @throws AppError */
-function requireMovable(
-  { repo, org }: NodeAccess,
+async function requireMovable(
+  deps: Deps,
+  { repo, org, node }: NodeAccess,
   pull: Pick<PullRow, 'status' | 'source_branch'>,
   input: SuggestionsInput,
-): void {
+): Promise<void> {
   const { status } = pull
   if (status !== 'open') throw new AppError(status, `The pull request is ${status}; its suggestions stay as they are`)
   const ref = branchRef(pull.source_branch)
@@ -200,7 +195,7 @@ function requireMovable(
   if (head === null) throw new AppError('source_branch_missing', sentence.source_branch_missing)
   if (head !== input.expected_source_commit)
     throw headMovedError(`The source branch has moved since you read it (now at ${head}); nothing was changed`, head)
-  if (ref === main && org.require_pull_requests) refuseDirectMove()
+  await requireFreeBranch(deps, { orgId: org.id, nodeId: node.id }, ref, head)
 }
 
 /** True if the suggestions and their places are the same at another ledger commit. */

@@ -142,7 +142,8 @@ interface State {
   readonly act?: keyof typeof acts
 }
 
-function stateOf({ merge_reason, target_branch, source_branch, source_commit, merged_by, closed_by }: Pull): State {
+function stateOf(pull: Pull): State {
+  const { merge_reason, target_branch, source_branch, source_commit, merged_by, closed_by, consent } = pull
   const by = (name: string | undefined) => (name === undefined ? '' : ` by ${name}`)
   switch (merge_reason) {
     case 'mergeable': {
@@ -178,6 +179,22 @@ function stateOf({ merge_reason, target_branch, source_branch, source_commit, me
       return { title: 'Nothing to merge', says: `${source_branch} has no commits that ${target_branch} does not have.` }
     case 'invalid_content':
       return { title: 'Invalid files', says: `Some files on ${source_branch} are not valid, so they cannot be merged.` }
+    case 'changes_requested':
+      return { title: 'Changes requested', says: 'A reviewer asks for changes, so this cannot be merged yet.' }
+    case 'approvals_missing':
+      return {
+        title: 'Needs approval',
+        says: `${plural(consent.approvals, 'approval')} of ${consent.required} that the rules demand.`,
+      }
+    case 'checks_failed':
+      return { title: 'A check has failed', says: 'The rules demand that it passes.' }
+    case 'checks_missing':
+      return { title: 'A check is missing', says: 'The rules demand a result that has not been reported yet.' }
+    case 'threads_open':
+      return {
+        title: 'Open threads',
+        says: `The rules demand that each thread is resolved. ${plural(consent.open_threads, 'thread')} open.`,
+      }
   }
 }
 

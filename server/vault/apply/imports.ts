@@ -11,6 +11,7 @@ import { AppError, ValidationError } from '../../base/errors.ts'
 import { authorizeOrg, type OrgAccess } from '../../domain/access.ts'
 import type { Person } from '../../domain/actor.ts'
 import { readTree } from '../../domain/branches/revisions.ts'
+import { rulesForAnyNode } from '../../domain/consent/branch-rules.ts'
 import type { PathProblem } from '../../domain/format/path-problem.ts'
 import { edgeIdAt, liesIn } from '../../domain/format/paths.ts'
 import { main, nodeRepo } from '../../domain/layout.ts'
@@ -99,9 +100,9 @@ async function createFrom(
 ): Promise<ReadonlySet<string>> {
   const born = new Set<string>()
   if (history === undefined) return born
-  if (access.org.require_pull_requests)
+  if ((await rulesForAnyNode(deps, access.org, 'main')).length > 0)
     throw new NoHistoryError(
-      'In this organisation, main changes only by pull requests, so the history cannot be imported; switch the rule off during the import',
+      'In this organisation, main changes only by pull requests, so the history cannot be imported; switch the rules of main off during the import',
     )
   for (const node of nodes) {
     deps.draining.throwIfAborted()

@@ -1,0 +1,88 @@
+/**
+ * The rules that hold for a branch of a node. A branch with a rule moves only by merges of pull requests. `main` is
+ * free until it has a commit.
+ */
+import { isAncestor } from '../../../index/derived/edges.ts'
+import { findOrgRow, type OrgRow } from '../../../index/derived/org-queries.ts'
+import type { Deps } from '../../base/deps.ts'
+import { AppError } from '../../base/errors.ts'
+import { findOrg } from '../access.ts'
+import { matchesPattern } from '../format/branch-patterns.ts'
+import { excerpt } from '../format/excerpt.ts'
+import { readRules } from '../format/org-rules.ts'
+import type { Rule } from '../format/rule-format.ts'
+import { branchName, branchRefs } from '../layout.ts'
+import type { HeldRule } from './judge.ts'
+
+const none: readonly HeldRule[] = []
+
+/** The rule of `require_pull_requests`. */
+const mainRule: HeldRule = {
+  rule: {
+    ...{ branches: ['main'], approvals: 0, by: { role: 'editor' }, keep: 'same_change', checks: [] },
+    ...{ resolved: false, merge: 'maintainer', override: 'owner' },
+  },
+}
+
+/** Returns the rules that hold for the branch. An organisation without rules takes no statement. */
+export async function rulesOfBranch(
+  deps: Deps,
+  org: OrgRow,
+  nodeId: string,
+  branch: string,
+): Promise<readonly HeldRule[]> {
+  const all = await rulesForAnyNode(deps, org, branch)
+  if (all.every(({ rule }) => rule.under === undefined)) return all
+  const held: HeldRule[] = []
+  for (const one of all) if (await isWithin(deps, nodeId, one.rule.under)) held.push(one)
+  return held
+}
+
+/** Returns the rules whose patterns match. They may be for other parts of the graph. */
+export async function rulesForAnyNode(deps: Deps, org: OrgRow, branch: string): Promise<readonly HeldRule[]> {
+  const own = await readRules(deps, org)
+  if (own.length === 0) return org.require_pull_requests === 1 && branch === 'main' ? [mainRule] : none
+  const matching = own.flatMap((rule, at): HeldRule[] => (matches(rule, branch) ? [{ rule, at }] : []))
+  return org.require_pull_requests === 1 && branch === 'main' ? [mainRule, ...matching] : matching
+}
+
+/** Returns the rules that hold now, for use under the lock of the branch. */
+export async function rulesNow(
+  deps: Deps,
+  orgId: string,
+  nodeId: string,
+  branch: string,
+): Promise<readonly HeldRule[]> {
+  const org = (await findOrgRow(deps.index.read, orgId)) ?? (await findOrg(deps, orgId))
+  return org ? rulesOfBranch(deps, org, nodeId, branch) : none
+}
+
+function matches({ branches }: Rule, branch: string): boolean {
+  return branches.some((pattern) => matchesPattern(pattern, branch))
+}
+
+async function isWithin({ index }: Deps, nodeId: string, under: string | undefined): Promise<boolean> {
+  return under === undefined || under === nodeId || isAncestor(index.read, under, nodeId)
+}
+
+/**
+ * Refuses a commit to a branch that moves only by merges. The caller holds the branch's lock.
+ *
+ * @param head null: the branch has no commit yet
+ * @throws AppError pull_request_required
+ */
+export async function requireFreeBranch(
+  deps: Deps,
+  { orgId, nodeId }: { readonly orgId: string; readonly nodeId: string },
+  ref: string,
+  head: string | null,
+): Promise<void> {
+  if (head === null || !ref.startsWith(branchRefs)) return
+  const branch = branchName(ref)
+  if ((await rulesNow(deps, orgId, nodeId, branch)).length > 0) throw pullRequestRequired(branch)
+}
+
+export function pullRequestRequired(branch: string): AppError {
+  const detail = `In this organisation \`${excerpt(branch)}\` can only be changed by merging a pull request`
+  return new AppError('pull_request_required', detail)
+}

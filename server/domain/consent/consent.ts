@@ -1,0 +1,187 @@
+/** Judges whether a pull request has the consent that its rules demand. */
+import type { Oid } from '../../../gitstore/repo.ts'
+import type { CheckRow } from '../../../index/derived/checks.ts'
+import type { VerdictRow } from '../../../index/derived/entries.ts'
+import type { Role } from '../../../index/derived/schema.ts'
+import type { Deps } from '../../base/deps.ts'
+import type { NodeAccess } from '../access.ts'
+import type { PullRecord } from '../ledger/ledger.ts'
+import { toRow } from '../ledger/pull-ledger.ts'
+import { type CheckView, reportOf, toCheckViews } from './check-views.ts'
+import { readCommitAuthors } from './commit-authors.ts'
+import { type ConsentFacts, readFactsAt } from './facts.ts'
+import {
+  type HeldRule,
+  isAsked,
+  type JudgedCheck,
+  type JudgedVerdict,
+  type Judgement,
+  judge,
+  type Missing,
+  type NotCounted,
+  type VerdictState,
+} from './judge.ts'
+import type { Change } from './same-change.ts'
+import { hasEmailOf, type Judged, readVerdicts, type StatedVerdict } from './verdicts.ts'
+
+/** The last verdict of a user. */
+interface Verdict {
+  readonly entry: number
+  readonly author_id: string
+  readonly author: string
+  readonly author_email: string
+  readonly created_at: string
+  readonly verdict: 'approve' | 'request_changes'
+  readonly state: VerdictState
+  /** True if it counts for a rule. Without a rule that asks for approvals, each member but the author counts. */
+  readonly counts: boolean
+  /** Why it does not count. */
+  readonly why?: NotCounted
+  readonly head_commit: string
+}
+
+/** Approvals that a rule lacks. */
+interface MissingApprovals {
+  /** The place of the rule in the organisation's list, from 0. */
+  readonly rule: number
+  readonly needed: number
+  readonly of: { readonly role?: Role; readonly people?: readonly string[] }
+}
+
+export interface Consent {
+  /** The approvals that count. */
+  readonly approvals: number
+  /** The most approvals that a rule demands. */
+  readonly required: number
+  readonly changes_requested: number
+  readonly missing: readonly MissingApprovals[]
+  /** The last verdict of each user, by entry. */
+  readonly verdicts: readonly Verdict[]
+  /** The checks that were reported about the head or that rules demand, by name. */
+  readonly checks: readonly CheckView[]
+  readonly open_threads: number
+  /** True if a rule demands that no thread is open. */
+  readonly threads_must_be_resolved: boolean
+  /** The least role that merges. */
+  readonly merge_role: Role
+}
+
+export type VerdictFact = JudgedVerdict & { readonly row: VerdictRow }
+export type CheckFact = JudgedCheck & { readonly row: CheckRow }
+
+export interface PullJudgement extends Judgement<VerdictFact, CheckFact> {
+  readonly verdicts: readonly VerdictFact[]
+  readonly checks: readonly CheckFact[]
+  readonly openThreads: number
+}
+
+/** A pull request to judge, its rules, and its present change. */
+export interface ToJudge {
+  readonly pull: Judged
+  readonly rules: readonly HeldRule[]
+  readonly facts: ConsentFacts
+  /** Reads the present change. Called only if an approval must be compared with it. */
+  readonly present: () => Promise<Change>
+  /** The head of the target. Null: the branch is gone. */
+  readonly target: Oid | null
+}
+
+/**
+ * Judges the pull request. Asks Git only about changes and commits that no earlier call has compared.
+ *
+ * @throws the errors of readVerdicts and readCommitAuthors
+ */
+export async function judgePull(
+  node: Pick<NodeAccess, 'repo' | 'history'>,
+  { pull, rules, facts, present, target }: ToJudge,
+  signal?: AbortSignal,
+): Promise<PullJudgement> {
+  const stated = await readVerdicts(node, pull, facts.verdicts, present, signal)
+  const emails =
+    target !== null && stated.some((one) => mayCount(rules, one))
+      ? await readCommitAuthors(node, target, (await present()).head)
+      : new Set<string>()
+  const verdicts = stated.map(({ row, state, sameness, isOpener }): VerdictFact => {
+    const { user_id, verdict, role } = row
+    return { row, user_id, verdict, role, state, sameness, isOpener, isCommitAuthor: hasEmailOf(emails, row) }
+  })
+  const checks = facts.checks.map((row) => toCheckFact(pull, row))
+  const openThreads = facts.open_threads
+  return { ...judge(rules, { verdicts, checks, openThreads }), verdicts, checks, openThreads }
+}
+
+/** True for an approval that counts unless its author is the author of a commit. */
+function mayCount(rules: readonly HeldRule[], { row, state, isOpener }: StatedVerdict): boolean {
+  if (row.verdict !== 'approve' || state !== 'current' || isOpener) return false
+  return rules.some(({ rule }) => rule.approvals > 0 && isAsked(rule, row))
+}
+
+function toCheckFact({ author_id, author_email }: Judged, row: CheckRow): CheckFact {
+  const { name, state, user_id } = row
+  const isOpener = author_id === null ? reportOf(row).by?.email === author_email : user_id === author_id
+  return { row, name, state, user_id, isOpener }
+}
+
+/** Returns the consent as responses show it. */
+export function toConsent(judgement: PullJudgement): Consent {
+  const { verdicts, notCounted, missing, required, needsThreads, openThreads, mergeRole } = judgement
+  const counting = (verdict: Verdict['verdict']) =>
+    verdicts.filter((one) => one.verdict === verdict && !notCounted.has(one)).length
+  return {
+    approvals: counting('approve'),
+    required,
+    changes_requested: counting('request_changes'),
+    missing: missing.flatMap((one) => toMissing(one)),
+    verdicts: verdicts.map((one) => toVerdict(one, notCounted.get(one))),
+    checks: toCheckViews(judgement),
+    open_threads: openThreads,
+    threads_must_be_resolved: needsThreads,
+    merge_role: mergeRole,
+  }
+}
+
+function toMissing({ at, needed, rule: { by } }: Missing): MissingApprovals[] {
+  if (at === undefined) return []
+  const { role, people } = by
+  return [{ rule: at, needed, of: { ...(role !== undefined && { role }), ...(people && { people }) } }]
+}
+
+function toVerdict({ row, state }: VerdictFact, why: NotCounted | undefined): Verdict {
+  return {
+    entry: row.entry,
+    author_id: row.user_id,
+    author: row.name,
+    author_email: row.email,
+    created_at: row.at,
+    verdict: row.verdict,
+    state,
+    counts: why === undefined,
+    ...(why !== undefined && { why }),
+    head_commit: row.head,
+  }
+}
+
+/** The heads that a merge would move the target from and to. */
+export interface MergeHeads {
+  readonly from: Oid
+  readonly to: Oid
+}
+
+/**
+ * Judges a pull request whose source contains its target, at a ledger commit. Exact under the lock of the ledger. Call
+ * it before the lock too: what Git must compare is then known under it.
+ *
+ * @throws the errors of readFactsAt and judgePull
+ */
+export async function judgeMerge(
+  deps: Pick<Deps, 'index'>,
+  access: Pick<NodeAccess, 'org' | 'node' | 'repo' | 'history'>,
+  record: PullRecord,
+  rules: readonly HeldRule[],
+  { ledger, from, to }: MergeHeads & { readonly ledger: Oid },
+): Promise<PullJudgement> {
+  const facts = await readFactsAt(deps, access, { number: record.number, head: to }, ledger)
+  const pull = toRow({ orgId: access.org.id, nodeId: access.node.id }, record)
+  const present = () => Promise.resolve({ base: from, head: to })
+  return judgePull(access, { pull, rules, facts, present, target: from })
+}
