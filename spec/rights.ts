@@ -105,6 +105,8 @@ export const rights = {
   putReadMark: { authorization: 'required', token: 'none' },
   listWaiting: { authorization: 'required', token: 'read' },
   listOrgWaiting: { authorization: 'required', token: 'read' },
+  listChecks: { authorization: 'required', token: 'read' },
+  putCheck: { authorization: 'required', token: 'write' },
   getPublicGraph: { authorization: 'none', token: 'none' },
   getGraph: { authorization: 'optional', token: 'read' },
   getMap: { authorization: 'optional', token: 'read' },

@@ -2848,6 +2848,88 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/orgs/{org_id}/nodes/{node_id}/checks/{commit_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                node_id: components["parameters"]["node_id"];
+                /**
+                 * @description The commit's id, all 40 characters.
+                 * @example c3d5e7f9b1a3054726480a6c8e9f1b2d3c5e7a90
+                 */
+                commit_id: components["parameters"]["checked_commit"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List the checks of a commit
+         * @description Requires membership, also in a published organisation. Sorted by `name`. A commit has at most 50 checks, so the
+         *     list has no pages.
+         */
+        get: operations["listChecks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/nodes/{node_id}/checks/{commit_id}/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                node_id: components["parameters"]["node_id"];
+                /**
+                 * @description The commit's id, all 40 characters.
+                 * @example c3d5e7f9b1a3054726480a6c8e9f1b2d3c5e7a90
+                 */
+                commit_id: components["parameters"]["checked_commit"];
+                /**
+                 * @description The name of the check, with `/` written as `%2F` and a space as `%20`. Rules of an organisation name it.
+                 * @example links
+                 */
+                name: components["parameters"]["checked_name"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Report a check of a commit
+         * @description Requires the `editor` role. Replaces the earlier report under this name. If that one was yours and said the same,
+         *     nothing changes, so you can repeat a request. A check is about exactly this commit: a rebase needs new ones.
+         *
+         *     The commit must be in a branch or tag of the node. The node keeps a commit that has a check, comment or review.
+         *     You can still report checks of it after a forced push.
+         */
+        put: operations["putCheck"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/public/orgs/{org_id}/graph": {
         parameters: {
             query?: never;
@@ -5662,6 +5744,48 @@ export interface components {
             /** @description Why the review is dismissed. Required for `dismissed`. */
             reason?: components["schemas"]["CommentText"];
         };
+        /** @description The name of a check: ASCII letters, digits, spaces, `.`, `_`, `/` and `-`. */
+        CheckName: string;
+        /** @description A report about a commit. */
+        NewCheck: {
+            /**
+             * @description `pending` while it runs.
+             * @enum {string}
+             */
+            state: "pending" | "success" | "failure";
+            /** @description One line about the result. */
+            description?: string;
+            /** @description A page with more about it. */
+            url?: string;
+        };
+        /** @description The last report under a name. */
+        Check: {
+            name: components["schemas"]["CheckName"];
+            /**
+             * @description `unknown` is a state of a later version of Grove. `damaged` is a part of the ledger that is not a check. Neither is a success.
+             * @enum {string}
+             */
+            state: "pending" | "success" | "failure" | "unknown" | "damaged";
+            /** @description One line about the result. */
+            description?: string;
+            /** @description A page with more about it. */
+            url?: string;
+            /** @description The user who reported it. Absent if it is damaged or unknown. */
+            reported_by?: {
+                id?: components["schemas"]["Uuid"];
+                /** @description The name of the user at that time. */
+                name: string;
+            };
+            reported_at?: components["schemas"]["UtcTime"];
+        };
+        /** @description The checks of a commit, by name. */
+        CommitChecks: {
+            commit_id: components["schemas"]["Oid"];
+            /** @description The last report under each name. */
+            checks: components["schemas"]["Check"][];
+            /** @description True if a part of the file in the ledger is not a named check. */
+            is_damaged: boolean;
+        };
         /** @description The words that the thread is about. */
         Quote: {
             /** @description The quoted text. */
@@ -6454,7 +6578,7 @@ export interface components {
          * @description All codes of this version, by status. See the table of codes.
          * @enum {string}
          */
-        KnownErrorCode: "bad_request" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "comment_not_found" | "thread_not_found" | "review_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "invitation_not_found" | "import_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "head_moved" | "no_changes" | "node_exists" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_invitations" | "too_many_branches" | "too_many_commits" | "too_many_members" | "import_running" | "import_ended" | "pull_request_exists" | "pull_request_required" | "comment_exists" | "comment_deleted" | "applied" | "suggestion_outdated" | "suggestions_overlap" | "too_many_comments" | "own_pull_request" | "merged" | "not_merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "changes_requested" | "approvals_missing" | "checks_failed" | "checks_missing" | "threads_open" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "rate_limited" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable" | "moving";
+        KnownErrorCode: "bad_request" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "comment_not_found" | "thread_not_found" | "review_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "invitation_not_found" | "import_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "head_moved" | "no_changes" | "node_exists" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_invitations" | "too_many_branches" | "too_many_commits" | "too_many_members" | "import_running" | "import_ended" | "pull_request_exists" | "pull_request_required" | "comment_exists" | "comment_deleted" | "applied" | "suggestion_outdated" | "suggestions_overlap" | "too_many_comments" | "too_many_checks" | "own_pull_request" | "merged" | "not_merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "changes_requested" | "approvals_missing" | "checks_failed" | "checks_missing" | "threads_open" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "rate_limited" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable" | "moving";
         /**
          * @description The reason, for programs. Later versions can add codes. Treat an unknown code by its status.
          * @example node_not_found
@@ -6937,6 +7061,16 @@ export interface components {
          * @example 1
          */
         pull_number: number;
+        /**
+         * @description The commit's id, all 40 characters.
+         * @example c3d5e7f9b1a3054726480a6c8e9f1b2d3c5e7a90
+         */
+        checked_commit: string;
+        /**
+         * @description The name of the check, with `/` written as `%2F` and a space as `%20`. Rules of an organisation name it.
+         * @example links
+         */
+        checked_name: components["schemas"]["CheckName"];
         /**
          * @description The number of a comment or review, which counts from 1 in each pull request.
          * @example 2
@@ -12918,6 +13052,126 @@ export interface operations {
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listChecks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                node_id: components["parameters"]["node_id"];
+                /**
+                 * @description The commit's id, all 40 characters.
+                 * @example c3d5e7f9b1a3054726480a6c8e9f1b2d3c5e7a90
+                 */
+                commit_id: components["parameters"]["checked_commit"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The checks. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CommitChecks"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found`, `node_not_found`, `commit_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    putCheck: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                node_id: components["parameters"]["node_id"];
+                /**
+                 * @description The commit's id, all 40 characters.
+                 * @example c3d5e7f9b1a3054726480a6c8e9f1b2d3c5e7a90
+                 */
+                commit_id: components["parameters"]["checked_commit"];
+                /**
+                 * @description The name of the check, with `/` written as `%2F` and a space as `%20`. Rules of an organisation name it.
+                 * @example links
+                 */
+                name: components["parameters"]["checked_name"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "state": "success",
+                 *       "description": "All 12 links work",
+                 *       "url": "https://ci.example.org/runs/7"
+                 *     }
+                 */
+                "application/json": components["schemas"]["NewCheck"];
+            };
+        };
+        responses: {
+            /** @description The check. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Check"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found`, `node_not_found`, `commit_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description `too_many_checks`: the commit has the maximum number of checks. */
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             417: components["responses"]["ExpectationFailed"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];

@@ -116,7 +116,7 @@ export async function replaceNodeRows(
 }
 
 /**
- * Writes some of the entries and checks that the row lacks. Returns the new version. With the last ones, `ledger` is the commit
+ * Writes some missing entries and checks, and returns the row's new version. With the last ones, `ledger` is the commit
  * they were read from. Writes nothing and returns undefined if the row has changed.
  */
 export async function writeEntries(

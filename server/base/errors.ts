@@ -76,6 +76,7 @@ export const statusOf = {
   suggestion_outdated: 409,
   suggestions_overlap: 409,
   too_many_comments: 409,
+  too_many_checks: 409,
   own_pull_request: 409,
   merged: 409,
   not_merged: 409,

@@ -61,6 +61,16 @@ export interface CommitAt extends BranchAt {
   readonly commitId: string
 }
 
+/** A commit by its full id, on any branch. */
+export interface CheckedAt extends NodeAt {
+  readonly commitId: string
+}
+
+/** A check of a commit. */
+export interface CheckAt extends CheckedAt {
+  readonly name: string
+}
+
 /** A repository in a Git URL. `name` is a node's id, or `org` for the organisation's own. */
 export interface RepositoryAt extends OrgAt {
   readonly name: string

@@ -12,6 +12,8 @@ import { stateOf } from './request-state.ts'
 export const everything: Limit = { name: 'default', quota: 6_000, windowSeconds: 60 }
 /** The limit of a user's comments and reviews, each of which is a commit. */
 const talk: Limit = { name: 'talk', quota: 120, windowSeconds: 60 }
+/** The limit of a user's reports of checks, each of which may be a commit. */
+const reports: Limit = { name: 'checks', quota: 600, windowSeconds: 60 }
 const signUps: Limit = { name: 'signup', quota: 100, windowSeconds: 3_600 }
 
 const talks: ReadonlySet<OperationId> = new Set([
@@ -82,12 +84,14 @@ export function limitSignUps(newCounter: NewCounter | undefined): RequestHandler
   }
 }
 
-/** Limits comments and reviews. Runs after validation, so that invalid requests do not count. */
+/** Limits comments, reviews and reports of checks. Runs after validation, so that invalid requests do not count. */
 export function limitTalk(newCounter: NewCounter | undefined): RequestHandler {
-  const counter = newCounter?.('talk', talk)
+  const talkCounter = newCounter?.('talk', talk)
+  const reportCounter = newCounter?.('checks', reports)
   return async (req, res, next) => {
     const { actor, operation } = contextOf(req)
-    if (counter !== undefined && actor.kind === 'person' && talks.has(operation.id)) await take(counter, actor.id, res)
+    const counter = operation.id === 'putCheck' ? reportCounter : talks.has(operation.id) ? talkCounter : undefined
+    if (counter !== undefined && actor.kind === 'person') await take(counter, actor.id, res)
     next()
   }
 }

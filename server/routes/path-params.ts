@@ -2,6 +2,7 @@
 import type {
   AccountAt,
   BranchAt,
+  CheckedAt,
   CommitAt,
   ConnectionAt,
   EntryAt,
@@ -89,6 +90,11 @@ export const fileAt = (path: BranchPath & { readonly path: string }): FileAt => 
 
 export const commitAt = (path: BranchPath & { readonly commit_id: string }): CommitAt => ({
   ...branchAt(path),
+  commitId: path.commit_id,
+})
+
+export const checkedAt = (path: NodePath & { readonly commit_id: string }): CheckedAt => ({
+  ...nodeAt(path),
   commitId: path.commit_id,
 })
 

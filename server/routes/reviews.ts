@@ -1,4 +1,5 @@
 /** The conversation on a pull request. */
+import { putCheck, readChecks } from '../domain/review/checks.ts'
 import * as comments from '../domain/review/comments.ts'
 import { putReadMark } from '../domain/review/read-marks.ts'
 import * as reviews from '../domain/review/reviews.ts'
@@ -8,7 +9,7 @@ import { readTimeline } from '../domain/review/timeline.ts'
 import { listOrgWaiting, listWaiting } from '../domain/review/waiting.ts'
 import type { HandlersOf } from '../http/contract/operations.ts'
 import { created } from '../http/responses/responses.ts'
-import { entryAt, orgAt, pullAt } from './path-params.ts'
+import { checkedAt, entryAt, orgAt, pullAt } from './path-params.ts'
 
 interface PullPath {
   readonly org_id: string
@@ -34,6 +35,8 @@ export const reviewRoutes: HandlersOf<
   | 'putReadMark'
   | 'listWaiting'
   | 'listOrgWaiting'
+  | 'putCheck'
+  | 'listChecks'
 > = {
   listThreads: (deps, actor, { path, query }) => listThreads(deps, actor, pullAt(path), query),
   updateThread: (deps, actor, { path, body }) => updateThread(deps, actor, entryAt(path), body),
@@ -56,4 +59,6 @@ export const reviewRoutes: HandlersOf<
   putReadMark: (deps, actor, { path, body }) => putReadMark(deps, actor, pullAt(path), body),
   listWaiting: (deps, actor, { query }) => listWaiting(deps, actor, query),
   listOrgWaiting: (deps, actor, { path, query }) => listOrgWaiting(deps, actor, orgAt(path), query),
+  putCheck: (deps, actor, { path, body }) => putCheck(deps, actor, { ...checkedAt(path), name: path.name }, body),
+  listChecks: (deps, actor, { path }) => readChecks(deps, actor, checkedAt(path)),
 }

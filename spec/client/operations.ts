@@ -105,6 +105,8 @@ export const operations = {
   putReadMark: 'PUT /orgs/{org_id}/nodes/{node_id}/pull-requests/{number}/read-mark',
   listWaiting: 'GET /waiting',
   listOrgWaiting: 'GET /orgs/{org_id}/waiting',
+  listChecks: 'GET /orgs/{org_id}/nodes/{node_id}/checks/{commit_id}',
+  putCheck: 'PUT /orgs/{org_id}/nodes/{node_id}/checks/{commit_id}/{name}',
   getPublicGraph: 'GET /public/orgs/{org_id}/graph',
   getGraph: 'GET /orgs/{org_id}/graph',
   getMap: 'GET /orgs/{org_id}/map',

@@ -2228,6 +2228,48 @@ export interface components {
             /** @description Why the review is dismissed. Required for `dismissed`. */
             readonly reason?: components["schemas"]["CommentText"];
         };
+        /** @description The name of a check: ASCII letters, digits, spaces, `.`, `_`, `/` and `-`. */
+        readonly CheckName: string;
+        /** @description A report about a commit. */
+        readonly NewCheck: {
+            /**
+             * @description `pending` while it runs.
+             * @enum {string}
+             */
+            readonly state: "pending" | "success" | "failure";
+            /** @description One line about the result. */
+            readonly description?: string;
+            /** @description A page with more about it. */
+            readonly url?: string;
+        };
+        /** @description The last report under a name. */
+        readonly Check: {
+            readonly name: components["schemas"]["CheckName"];
+            /**
+             * @description `unknown` is a state of a later version of Grove. `damaged` is a part of the ledger that is not a check. Neither is a success.
+             * @enum {string}
+             */
+            readonly state: "pending" | "success" | "failure" | "unknown" | "damaged";
+            /** @description One line about the result. */
+            readonly description?: string;
+            /** @description A page with more about it. */
+            readonly url?: string;
+            /** @description The user who reported it. Absent if it is damaged or unknown. */
+            readonly reported_by?: {
+                readonly id?: components["schemas"]["Uuid"];
+                /** @description The name of the user at that time. */
+                readonly name: string;
+            };
+            readonly reported_at?: components["schemas"]["UtcTime"];
+        };
+        /** @description The checks of a commit, by name. */
+        readonly CommitChecks: {
+            readonly commit_id: components["schemas"]["Oid"];
+            /** @description The last report under each name. */
+            readonly checks: readonly components["schemas"]["Check"][];
+            /** @description True if a part of the file in the ledger is not a named check. */
+            readonly is_damaged: boolean;
+        };
         /** @description The words that the thread is about. */
         readonly Quote: {
             /** @description The quoted text. */
@@ -3020,7 +3062,7 @@ export interface components {
          * @description All codes of this version, by status. See the table of codes.
          * @enum {string}
          */
-        readonly KnownErrorCode: "bad_request" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "comment_not_found" | "thread_not_found" | "review_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "invitation_not_found" | "import_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "head_moved" | "no_changes" | "node_exists" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_invitations" | "too_many_branches" | "too_many_commits" | "too_many_members" | "import_running" | "import_ended" | "pull_request_exists" | "pull_request_required" | "comment_exists" | "comment_deleted" | "applied" | "suggestion_outdated" | "suggestions_overlap" | "too_many_comments" | "own_pull_request" | "merged" | "not_merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "changes_requested" | "approvals_missing" | "checks_failed" | "checks_missing" | "threads_open" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "rate_limited" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable" | "moving";
+        readonly KnownErrorCode: "bad_request" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "comment_not_found" | "thread_not_found" | "review_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "invitation_not_found" | "import_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "head_moved" | "no_changes" | "node_exists" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_invitations" | "too_many_branches" | "too_many_commits" | "too_many_members" | "import_running" | "import_ended" | "pull_request_exists" | "pull_request_required" | "comment_exists" | "comment_deleted" | "applied" | "suggestion_outdated" | "suggestions_overlap" | "too_many_comments" | "too_many_checks" | "own_pull_request" | "merged" | "not_merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "changes_requested" | "approvals_missing" | "checks_failed" | "checks_missing" | "threads_open" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "rate_limited" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable" | "moving";
         /** @description The reason, for programs. Later versions can add codes. Treat an unknown code by its status. */
         readonly ErrorCode: components["schemas"]["KnownErrorCode"] | string;
         /** @description The reason for a refusal or failure. */
@@ -3315,6 +3357,10 @@ export interface components {
         readonly diff_path: string;
         /** @description The pull request's number. An unknown number is 404. */
         readonly pull_number: number;
+        /** @description The commit's id, all 40 characters. */
+        readonly checked_commit: string;
+        /** @description The name of the check, with `/` written as `%2F` and a space as `%20`. Rules of an organisation name it. */
+        readonly checked_name: components["schemas"]["CheckName"];
         /** @description The number of a comment or review, which counts from 1 in each pull request. */
         readonly entry: number;
         /** @description Maximum number of items. */
@@ -6481,6 +6527,67 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["OrgWaitingPage"];
+                };
+            };
+        };
+    };
+    readonly listChecks: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
+                readonly node_id: components["parameters"]["node_id"];
+                /** @description The commit's id, all 40 characters. */
+                readonly commit_id: components["parameters"]["checked_commit"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The checks. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["CommitChecks"];
+                };
+            };
+        };
+    };
+    readonly putCheck: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
+                readonly node_id: components["parameters"]["node_id"];
+                /** @description The commit's id, all 40 characters. */
+                readonly commit_id: components["parameters"]["checked_commit"];
+                /** @description The name of the check, with `/` written as `%2F` and a space as `%20`. Rules of an organisation name it. */
+                readonly name: components["parameters"]["checked_name"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["NewCheck"];
+            };
+        };
+        readonly responses: {
+            /** @description The check. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Check"];
                 };
             };
         };

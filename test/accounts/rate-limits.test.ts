@@ -61,6 +61,18 @@ describe('rate limits', () => {
     expect((await ann.get(`${pull}/threads`)).status).to.equal(404)
   })
 
+  it('allow a user six hundred reports of checks a minute', async () => {
+    const { accessToken, user } = await newAccount
+    const ann = client(grove, accessToken)
+    const check = `/orgs/${user.org_id}/nodes/${user.id}/checks/${'1'.repeat(40)}/links`
+    for (let round = 0; round < 600; round++) expect((await ann.put(check, { state: 'success' })).status).to.equal(404)
+    expect((await ann.put(check, { state: 'fine' })).status, 'invalid').to.equal(422)
+    const { status, headers } = await ann.put(`${check}%20too`, { state: 'success' })
+    expect(status).to.equal(429)
+    expect(headers).to.include({ 'ratelimit-policy': '"checks";q=600;w=60' })
+    expect(Number(headers['retry-after'])).to.be.within(1, 60)
+  })
+
   it('allow six thousand of everything else a minute, and say how many are left', async () => {
     const { headers } = await client(grove).get('/orgs/none')
     expect(headers['ratelimit-policy']).to.equal('"default";q=6000;w=60')

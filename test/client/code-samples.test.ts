@@ -92,6 +92,7 @@ describe('code samples', () => {
       ORG: bob.org,
       NODE: node.id,
       HEAD: head,
+      COMMIT: head,
       IMPORT: importId,
     }
     // A refusal fails the sample.
@@ -99,9 +100,9 @@ describe('code samples', () => {
     await run('bash', ['-euo', 'pipefail', '-c', script], { cwd: folder, env })
   }
 
-  const inJavaScript = async (source: string, { node, importId }: Scene) => {
+  const inJavaScript = async (source: string, { node, head, importId }: Scene) => {
     const context = {
-      ...{ grove: newClient, url: grove.url, org_id: bob.org, node_id: node.id, import_id: importId },
+      ...{ grove: newClient, url: grove.url, org_id: bob.org, node_id: node.id, commit_id: head, import_id: importId },
       openAsBlob: () => new Blob([new Uint8Array(zip)]),
       ...{ g: newClient({ url: grove.url, token: bob.session.accessToken }), console: { log: () => {} }, crypto },
     }

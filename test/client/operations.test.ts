@@ -64,7 +64,8 @@ describe('the client', () => {
   describe('that lists', () => {
     it('finds one array in the answer of each list', async () => {
       const owner = speakingFor(world.owner)
-      const onNode = { org_id: world.org, node_id: world.node, branch: 'main', number: 1 }
+      const { head } = await owner.getNode({ path: { org_id: world.org, node_id: world.node } })
+      const onNode = { org_id: world.org, node_id: world.node, branch: 'main', number: 1, commit_id: head }
       const lists = ids.filter((id) => {
         const [method, path] = operations[id].split(' ')
         return method === 'GET' && path?.includes('admin') === false && /^list/.test(id)

@@ -141,6 +141,7 @@ describe('input', () => {
         commit_id: '0'.repeat(40),
         number: '1',
         entry: '1',
+        name: 'links',
       }
       for (const { id, method, path, example } of operations) {
         const parameters = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
@@ -194,6 +195,11 @@ describe('input', () => {
       ['branches/a/restore/restore', 'branches/a%2Frestore/restore', 'POST'],
       ['branches/a/restore', 'branches/a%2Frestore', 'GET'],
       ['branches/a/restore', 'branches/a%2Frestore', 'DELETE'],
+      ['checks/c/links', 'checks/c/links', 'PUT'],
+      ['checks/c/ci/links/', 'checks/c/ci%2Flinks%2F', 'PUT'],
+      ['checks/c/ci%2Flinks', 'checks/c/ci%2Flinks', 'PUT'],
+      ['checks/c', 'checks/c'],
+      ['checks/c/', 'checks/c/'],
       ['pull-requests/1/commits', 'pull-requests/1/commits'],
     ]
     for (const [sent, meant, method = 'GET'] of slashes) {

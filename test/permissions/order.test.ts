@@ -27,7 +27,7 @@ describe('permissions', () => {
       if (need === 'anyone' || need === 'person' || need === 'operator') continue
       it(`${id}: a wrong shape comes before whether there is an organisation, and who may see it`, async () => {
         const zip = id === 'startImport' ? { zip: Buffer.from('PK') } : {}
-        const params = { number: '1', entry: '1' }
+        const params = { number: '1', entry: '1', name: 'links' }
         const attempt = { ...{ org: hidden.org, params, query: '?nonsense=1', body: {} }, ...zip }
         const { anonymous, stranger, reader } = hidden.people
         const extra = {

@@ -27,6 +27,9 @@ const described: Readonly<Record<string, string>> = {
   'a commit message over REST': `${inBytes(schemas.CommitMessage.maxLength)}, not blank`,
   'description of a pull request': inBytes(schemas.PullDescription.maxLength),
   'reviewers of a pull request': `${schemas.UserIds.maxItems}`,
+  'name of a check': `${schemas.CheckName.minLength}–${schemas.CheckName.maxLength} ASCII letters, digits, spaces, \`.\`, \`_\`, \`/\` and \`-\``,
+  'description of a check': `${schemas.NewCheck.properties.description.maxLength} characters`,
+  'URL of a check': `${grouped(schemas.NewCheck.properties.url.maxLength)} characters, \`http\` or \`https\``,
   'users that a comment mentions': `${schemas.Mentions.maxItems}`,
   'lines of an anchor': `${schemas.NewAnchor.properties.num_lines.maximum}`,
   'quote of an anchor': `${grouped(schemas.NewQuote.properties.exact.maxLength)} characters, with ${schemas.NewQuote.properties.prefix.maxLength} before and after it`,
@@ -71,6 +74,7 @@ const coded: Readonly<Record<string, Constant>> = {
   'text of a comment or review': ['server/domain/review/comments.ts', 'maxTextBytes', 'bytes'],
   'suggestion of a comment': ['server/domain/review/suggestible.ts', 'maxBytes', 'bytes'],
   'comments, reviews and events of a pull request': ['server/domain/ledger/entries.ts', 'maxEntries', 'count'],
+  'checks of a commit': ['server/domain/ledger/checks.ts', 'maxChecks', 'count'],
   'personal access tokens of a user, including expired ones': [
     'server/domain/accounts/access-tokens.ts',
     'maxTokens',

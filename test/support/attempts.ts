@@ -73,6 +73,11 @@ async function newRefreshToken({ owner, people }: World): Promise<string> {
 const onNode = ({ node }: World): Attempt => ({ params: { node_id: node } })
 const onGuest = ({ guest }: World): Attempt => ({ params: { account_id: guest.user.id } })
 const onMain = ({ node }: World): Attempt => ({ params: { node_id: node, branch: 'main' } })
+/** The head of main, which anyone may read in a published organisation. */
+async function onHead({ owner, org, node }: World): Promise<Attempt> {
+  const { history } = await made(owner.get(`/orgs/${org}/nodes/${node}/tree/main/commits`))
+  return { params: { node_id: node, commit_id: history[0].id } }
+}
 const onText = ({ node }: World): Attempt => ({ params: { node_id: node, branch: 'main', path: 'content.md' } })
 /** A comment of the owner on a new pull request. */
 async function makeComment(world: World): Promise<Attempt> {
@@ -424,6 +429,14 @@ export const table: Readonly<Record<keyof operations, Row>> = {
   },
   listReviews: { need: 'reader', attempt: onPull },
   getReview: { need: 'reader', attempt: makeReview },
+  putCheck: {
+    need: 'editor',
+    attempt: async (world) => {
+      const { params } = await onHead(world)
+      return { params: { ...params, name: 'links' }, body: { state: 'success' } }
+    },
+  },
+  listChecks: { need: 'reader', attempt: onHead },
   updateReview: {
     need: 'maintainer',
     attempt: async (world) => ({ ...(await makeReview(world)), body: { state: 'dismissed', reason: 'Answered.' } }),

@@ -52,7 +52,10 @@ export async function everythingIn(
         await ask(`${branch}/files/${encodeURIComponent(entity_key)}`)
         await once(`${at}/objects/${object_id}`, `${at}/objects/${object_id}`)
       }
-      for (const { id } of await list(`${branch}/commits`, 'history')) await once(id, `${branch}/commits/${id}`)
+      for (const { id } of await list(`${branch}/commits`, 'history')) {
+        await once(id, `${branch}/commits/${id}`)
+        await once(`checks of ${id}`, `${at}/checks/${id}`)
+      }
     }
     for (const status of ['open', 'merged', 'closed'])
       await list(`${at}/pull-requests?status=${status}`, 'pull_requests')

@@ -1,6 +1,6 @@
 /**
- * The checks that machines report about a commit, as one JSON file of the ledger. Keys of a later version are kept. A
- * file that was edited by hand and has no checks is shown as damaged, and counts for nothing.
+ * Checks of commits: the states that machines report. Each commit has one JSON file of the ledger. A check of a later
+ * version is kept. One that was edited by hand and is not valid is shown as damaged, and counts for nothing.
  */
 import { z } from 'zod'
 import { readCommit } from '../../../gitstore/objects/commits.ts'
@@ -11,7 +11,7 @@ import type { CheckRow } from '../../../index/derived/checks.ts'
 import { checksFile } from '../format/paths.ts'
 import { type EntryUser, isDeeper, isFile, maxDepth, readTextUpTo, user, when } from './entries.ts'
 
-export const checkStates = ['pending', 'success', 'failure'] as const
+const checkStates = ['pending', 'success', 'failure'] as const
 
 const check = z.looseObject({
   state: z.enum(checkStates),
@@ -37,7 +37,7 @@ export interface CheckRecord {
 type ReadCheck = CheckRecord | { readonly state: 'unknown' } | { readonly state: 'damaged' }
 
 export interface ReadChecks {
-  /** Keyed by name. */
+  /** Keys are names. */
   readonly checks: ReadonlyMap<string, ReadCheck>
   /** True if a part of the file is not a named check. */
   readonly isDamaged: boolean
@@ -55,7 +55,7 @@ const maxRead = 100
 const maxBytes = 524_288
 
 /** The rule for names of checks. The spec and rules have the same. */
-export function isCheckName(name: string): boolean {
+function isCheckName(name: string): boolean {
   return /^[A-Za-z0-9 ._/-]{1,100}$/.test(name)
 }
 
@@ -76,7 +76,8 @@ export function parseChecks(commit: string, json: string): ReadChecks {
   return { checks, isDamaged: valid.length < named.length, values, rest }
 }
 
-function parseCheck(value: unknown): ReadCheck {
+/** Parses the JSON of one check. */
+export function parseCheck(value: unknown): ReadCheck {
   const known = check.safeParse(value)
   if (known.success) return known.data
   const other = later.safeParse(value)
@@ -103,7 +104,7 @@ export function withCheck({ values, rest }: ReadChecks, commit: Oid, name: strin
   return { ...rest, commit, checks: { ...values, [name]: record } }
 }
 
-/** Returns the rows of a file. Damaged parts have a row without a name. */
+/** Returns the rows of a file. A row without a name says that a part of it is damaged. */
 export function checkRows(commit: string, json: string): CheckRow[] {
   const { checks, values, isDamaged } = parseChecks(commit, json)
   const damaged = { commit_id: commit, name: '', state: 'damaged', user_id: null, at: null, body: '' } as const
@@ -120,7 +121,7 @@ export function readChecksText(repo: Repo, blob: Oid, read = readBlob): Promise<
   return readTextUpTo(repo, blob, maxBytes, read)
 }
 
-/** Reads the checks of a commit at a ledger's tree. Undefined: there is no file. */
+/** Reads the file of a commit's checks at a ledger commit's tree. Undefined without one. */
 export async function findChecks(repo: Repo, tree: Oid, commit: string): Promise<string | undefined> {
   const file = await findEntry(repo, tree, checksFile(commit))
   return file && isFile(file.mode) ? readChecksText(repo, file.oid) : undefined

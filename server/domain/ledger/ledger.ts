@@ -185,7 +185,7 @@ export async function appendEntries(repo: Repo, ledger: Oid, act: EntryAct): Pro
 }
 
 /** The checks of one commit after a report. */
-export interface ChecksAct extends LedgerCommit {
+interface ChecksAct extends LedgerCommit {
   readonly commit: Oid
   /** The whole file. */
   readonly file: object

@@ -1,4 +1,4 @@
-/** Encodes raw slashes in branch names and file paths, before paths are matched. */
+/** Encodes raw slashes in path parameters before paths are matched. */
 
 import type { RequestHandler } from 'express'
 
@@ -12,9 +12,12 @@ export const pathParameters: RequestHandler = (req, _res, next) => {
 /**
  * Encodes slashes: `/orgs/o/nodes/n/tree/feature/x/commits` → `…/tree/feature%2Fx/commits`. The last `/commits` or
  * `/commits/{id}` counts, otherwise the first `/files/`, `/raw/` or `/blame/`. In a POST to a branch, a `/restore` at the
- * end counts. With other methods it belongs to the branch. A path that already matches the spec is not changed.
+ * end counts. With other methods it belongs to the branch. All after the commit of a check is the check's name. A path
+ * that already matches the spec is not changed.
  */
 export function encodeSlashes(path: string, method: string): string {
+  const check = /^(\/orgs\/[^/]+\/nodes\/[^/]+\/checks\/[^/]+\/)(.+)$/.exec(path)
+  if (check !== null) return `${check[1]}${check[2]?.replaceAll('/', '%2F')}`
   const found = /^(\/orgs\/[^/]+\/nodes\/[^/]+\/)(tree|branches)\/(.+?)(\/?)$/.exec(path)
   if (found === null) return path
   const [, before = '', kind = '', rest = '', end = ''] = found

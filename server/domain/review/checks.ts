@@ -1,0 +1,161 @@
+/** Checks: what machines report about a commit, such as whether its links lead somewhere. */
+import { findCommit, readCommit } from '../../../gitstore/objects/commits.ts'
+import { readRef } from '../../../gitstore/refs/refs.ts'
+import { isOid, type Oid } from '../../../gitstore/repo.ts'
+import { type CheckRow, hasChecks, listChecks } from '../../../index/derived/checks.ts'
+import { hasEntryOn } from '../../../index/derived/entries.ts'
+import type { Deps } from '../../base/deps.ts'
+import { AppError, invalid } from '../../base/errors.ts'
+import { authorizeNode, type NodeAccess } from '../access.ts'
+import type { Person } from '../actor.ts'
+import { requireCommit } from '../branches/revisions.ts'
+import { excerpt } from '../format/excerpt.ts'
+import { ledgerRef, main } from '../layout.ts'
+import {
+  type CheckRecord,
+  findChecks,
+  isWebUrl,
+  maxChecks,
+  parseCheck,
+  parseChecks,
+  type ReadChecks,
+  withCheck,
+} from '../ledger/checks.ts'
+import { appendChecks } from '../ledger/ledger.ts'
+import { changedBy, changeLedger } from '../pulls/ledger-changes.ts'
+import type { CheckAt, CheckedAt } from '../targets.ts'
+
+/** A check as responses show it. */
+export interface Check {
+  readonly name: string
+  /** `unknown` is a state of a later version. `damaged` is not a check. */
+  readonly state: CheckRow['state']
+  readonly description?: string
+  readonly url?: string
+  readonly reported_by?: { readonly id?: string; readonly name: string }
+  readonly reported_at?: string
+}
+
+export interface CommitChecks {
+  readonly commit_id: string
+  readonly checks: readonly Check[]
+  /** True if a part of the ledger's file is not a named check. */
+  readonly is_damaged: boolean
+}
+
+export interface CheckInput {
+  readonly state: CheckRecord['state']
+  readonly description?: string
+  readonly url?: string
+}
+
+/**
+ * Reports a check of a commit. The same report by the same user changes nothing.
+ *
+ * @throws AppError commit_not_found, too_many_checks; ValidationError
+ */
+export async function putCheck(deps: Deps, actor: Person, at: CheckAt, input: CheckInput): Promise<Check> {
+  const access = await authorizeNode(deps, actor, at, 'editor')
+  const { state, description = '', url } = input
+  if (url !== undefined && !isWebUrl(url)) throw invalid(['body', 'url'], 'This is not a valid URL of a page', url)
+  const commit = await requireChecked(deps, access, at.commitId)
+  const isOnMain = await isReachedByMain(access, commit)
+  const record = await changeLedger(deps, actor, access, 'editor', async (ledger) => {
+    const { tree } = await readCommit(access.repo, ledger)
+    const file = await findChecks(access.repo, tree, commit)
+    const known = file === undefined ? none : parseChecks(commit, file)
+    const { by, at: now } = changedBy(deps, actor)
+    const report: CheckRecord = {
+      state,
+      ...(description !== '' && { description }),
+      ...(url !== undefined && { url }),
+      by: { id: actor.id, ...by },
+      at: now,
+    }
+    const before = known.checks.get(at.name)
+    if (before !== undefined && 'by' in before && isSame(before, report)) return { moves: [], value: before }
+    requireRoom(known, at.name)
+    const isFirst = file === undefined && !isOnMain && !(await hasEntryOn(deps.index.read, access.node.id, commit))
+    const act = {
+      commit,
+      file: withCheck(known, commit, at.name, report),
+      by,
+      at: now,
+      ...(isFirst && { keep: commit }),
+    }
+    const to = await appendChecks(access.repo, ledger, { ...act, message: `check ${commit} ${at.name}` })
+    return { moves: [{ repo: access.repo, ref: ledgerRef, to }], value: report }
+  })
+  return { name: at.name, ...toReport(record) }
+}
+
+const none: ReadChecks = { checks: new Map(), isDamaged: false, values: {}, rest: {} }
+
+function isSame(one: CheckRecord, other: CheckRecord): boolean {
+  return (
+    one.state === other.state &&
+    one.description === other.description &&
+    one.url === other.url &&
+    one.by.id === other.by.id
+  )
+}
+
+/** @throws AppError too_many_checks */
+function requireRoom({ values }: ReadChecks, name: string): void {
+  if (!Object.hasOwn(values, name) && Object.keys(values).length >= maxChecks)
+    throw new AppError('too_many_checks', `A commit has at most ${maxChecks} checks; report under a name it has`)
+}
+
+/** Lists the checks of a commit by name. @throws AppError commit_not_found */
+export async function readChecks(deps: Deps, actor: Person, at: CheckedAt): Promise<CommitChecks> {
+  const access = await authorizeNode(deps, actor, at, 'reader')
+  const rows = await listChecks(deps.index.read, at.nodeId, [at.commitId])
+  if (rows.length === 0) await requireChecked(deps, access, at.commitId)
+  return toCommitChecks(at.commitId, rows)
+}
+
+/**
+ * Finds a commit that members see, or that the ledger keeps. The ledger keeps commits with a report, comment or review,
+ * also after a forced push.
+ *
+ * @throws AppError commit_not_found
+ */
+async function requireChecked({ index }: Deps, access: NodeAccess, id: string): Promise<Oid> {
+  const { node, repo } = access
+  if (!isOid(id))
+    throw new AppError('commit_not_found', `Name the commit by all 40 characters of its id, not ${excerpt(id)}`)
+
+  const isKept = (await hasChecks(index.read, node.id, id)) || (await hasEntryOn(index.read, node.id, id))
+  if (isKept && (await findCommit(repo, id))) return id
+  return requireCommit(access, id, 'commit_not_found')
+}
+
+/** Main keeps its commits, so that the ledger need not. */
+async function isReachedByMain({ repo, history }: NodeAccess, commit: Oid): Promise<boolean> {
+  const head = readRef(repo, main)
+  return head !== null && (await history.contains(head, commit))
+}
+
+function toCommitChecks(commitId: string, rows: readonly CheckRow[]): CommitChecks {
+  const checks = toChecks(rows)
+  return { commit_id: commitId, checks, is_damaged: checks.length < rows.length }
+}
+
+/** Converts the rows of a commit, as listChecks and checksAt return them. Leaves out the row without a name. */
+export function toChecks(rows: readonly CheckRow[]): Check[] {
+  return rows.flatMap(({ name, state, body }) => {
+    if (name === '') return []
+    const record = body === '' ? undefined : parseCheck(JSON.parse(body))
+    return [{ name, ...(record && 'by' in record ? toReport(record) : { state }) }]
+  })
+}
+
+function toReport({ state, description, url, by, at }: CheckRecord): Omit<Check, 'name'> {
+  return {
+    state,
+    ...(description !== undefined && { description }),
+    ...(url !== undefined && { url }),
+    reported_by: { ...(by.id !== undefined && { id: by.id }), name: by.name },
+    reported_at: at,
+  }
+}
