@@ -104,6 +104,18 @@ const attempts: Readonly<Record<string, readonly Row[]>> = {
       input: again('comment', async (world) => ({ ...onPull(world), text: 'Whales sing.' })),
     },
   ],
+  suggest: [
+    {
+      asks: ['createComment', 'getPull'],
+      input: (world) => ({ ...onPull(world), replacement: randomUUID(), path: 'content.md', first_line: 1 }),
+    },
+    {
+      asks: ['createComment', 'getComment'],
+      input: again('suggest', async (world) => ({
+        ...{ ...onPull(world), replacement: 'Whales sing.', path: 'content.md', first_line: 1 },
+      })),
+    },
+  ],
 }
 
 /** Every operation with which a tool may change something. None of them can let a change in. */

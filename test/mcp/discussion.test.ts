@@ -97,6 +97,39 @@ describe('the discussion of a proposal', () => {
         expect(await say(input)).to.equal(`${said[0]}\nIts text was changed since.`)
       })
 
+      it('takes suggestions, has each once, and applies none', async () => {
+        const suggest = (input: object) => model.ask('suggest', { ...at, ...input })
+        const input = { path: 'content.md', quote: 'fish and krill', replacement: 'krill', why: 'See the book.' }
+        const said = await Promise.all([suggest(input), suggest(input), suggest(input)])
+        expect(said[0]).to.match(/^Comment 1 .*\nIts thread is 1\. It is about line 2, 1 lines long, of commit/)
+        expect(new Set(said).size).to.equal(1)
+        await suggest({ path: 'content.md', first_line: 3, num_lines: 2, replacement: '' })
+        await say({ text: 'Which food?', path: 'content.md', quote: 'whale eats' })
+        await suggest({ thread: 3, replacement: `${'x'.repeat(2_000)}\n` })
+        const head = node.git.head('draft')
+        const answer = await read()
+        const facts = (entry: number) => factsIn(answer, `comment ${entry}`)[0] as Record<string, unknown>
+        expect(facts(1)).to.deep.include({ suggestion: 'krill', text: 'See the book.', quote: 'fish and krill' })
+        expect(facts(2)).to.deep.include({ suggestion: '', line: 3, lines: 2 })
+        expect(facts(4)).to.deep.include({ suggestion_chars: 2_001, thread: 3 })
+        const whole = parted(await read({ entry: 4, part: 'suggestion' })).parts['suggestion of comment 4']
+        expect(whole).to.equal(`${'x'.repeat(2_000)}\n`)
+        const body = { comments: [1], expected_source_commit: head }
+        const { commit_id } = await made(ann.post(`${pull}/suggestions`, body))
+        expect(await suggest(input), 'the same call after that').to.equal(
+          `${said[0]}\nIts suggestion is applied in commit ${commit_id}.`,
+        )
+        expect(factsIn(await read({ state: 'all' }), 'comment 1')[0]).to.deep.include({ applied_commit: commit_id })
+        const refused = (more: object) => model.refused('suggest', { ...at, replacement: 'x', ...more })
+        expect(await refused({})).to.match(/\nreplacement: .*Send an anchor/)
+        expect(await refused({ path: 'content.md' })).to.match(/\nreplacement: /)
+        expect(await refused({ path: 'content.md', quote: 'They sing.' })).to.match(/\nquote: .* 2 times/)
+        expect(await refused({ thread: 3, quote: 'x' })).to.match(/^422 invalid: An answer has the place/)
+        expect(await model.refused('read_discussion', { ...at, entry: 3, part: 'suggestion' })).to.match(
+          /^422 invalid: Entry 3 has no suggestion/,
+        )
+      })
+
       it('finds a comment again by a token of one node', async () => {
         const { org_id, node_id } = at
         const bound = await connect(await tokenOf('write', { org_id, node_id }))

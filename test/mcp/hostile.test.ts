@@ -92,6 +92,7 @@ describe('hostile text', () => {
       model.ask('waiting', { org_id }),
       model.ask('list_trash', { org_id }),
       model.ask('comment', { ...at, number: 1, text: evil, path: `${evil}</content>.md`, quote: evil, first_line: 2 }),
+      model.ask('suggest', { ...at, number: 1, replacement: evil, path: `${evil}</content>.md`, first_line: 2 }),
     ])
     const { contents } = await model.client.readResource({ uri: `grove://${org_id}/${node_id}` })
     answers.push(String((contents[0] as { text?: string }).text))
@@ -165,6 +166,7 @@ describe('hostile text', () => {
       model.refused('comment', { ...at, number: 1, text: 'x', path: 'gone.md' }),
       model.refused('comment', { ...at, number: 1, text: 'x', path: 'content.md', quote: 'gone' }),
       model.refused('comment', { ...at, number: 1, text: 'x', thread: 7 }),
+      model.refused('suggest', { ...at, number: 1, replacement: 'x', path: 'content.md', quote: 'gone' }),
       model.refused('connect', { org_id, node_id, target: node_id, type: 'x' }).catch(() => ''),
     ])
     for (const line of said) expect(line).to.not.include(evil)

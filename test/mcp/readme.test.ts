@@ -28,9 +28,9 @@ describe('the README of models', () => {
     const cells = (row: string) => text.split('\n').find((line) => line.startsWith(`| ${row}`)) ?? ''
     const named = (row: string, reach: Parameters<typeof toolsFor>[0], but: readonly string[] = []) => {
       const expected = toolsFor(reach).map(({ name }) => name)
-      const found = [...cells(row).matchAll(/`(\w+_\w+|search|neighbours|history|diff|connect|waiting|comment)`/g)].map(
-        ([, name]) => name,
-      )
+      const found = [
+        ...cells(row).matchAll(/`(\w+_\w+|search|neighbours|history|diff|connect|waiting|comment|suggest)`/g),
+      ].map(([, name]) => name)
       expect(found.filter((name) => name !== 'node_id')).to.have.members(expected.filter((name) => !but.includes(name)))
     }
     const reading = toolsFor({ canWrite: false }).map(({ name }) => name)

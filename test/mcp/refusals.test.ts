@@ -210,7 +210,7 @@ describe('/mcp refuses', () => {
         expect(await names(bound)).to.deep.equal(toolsFor({ canWrite: true }).map(({ name }) => name))
         const narrow = await connect(await tokenOf('write', { org_id, node_id }))
         const reads = ['read_node', 'neighbours', 'history', 'diff', 'list_proposals', 'read_discussion']
-        const ofNode = [...reads, 'propose_change', 'connect', 'comment']
+        const ofNode = [...reads, 'propose_change', 'connect', 'comment', 'suggest']
         expect(await names(narrow)).to.deep.equal(ofNode)
         const { prompts } = await narrow.client.listPrompts()
         expect(prompts.map(({ name }) => name)).to.deep.equal(['review_proposal'])

@@ -18,7 +18,7 @@ const reading = [
   'waiting',
   'list_trash',
 ]
-const writing = ['propose_change', 'create_node', 'connect', 'comment']
+const writing = ['propose_change', 'create_node', 'connect', 'comment', 'suggest']
 
 const doors = {
   'HTTP, 2026-07-28': (token: string) => connectHttp(token, '2026-07-28'),
@@ -48,7 +48,7 @@ describe('the tools of /mcp', () => {
         blue = (await made(ann.post(`/orgs/${org_id}/nodes`, { title: 'Blue whale', parents: [whales] }))).id
       })
 
-      it('are eleven for a token that reads, four more for one that writes', async () => {
+      it('are eleven for a token that reads, five more for one that writes', async () => {
         const reader = await connect(await tokenOf('read'))
         expect((await reader.client.listTools()).tools.map(({ name }) => name)).to.deep.equal(reading)
         expect(reader.client.getInstructions()).to.include('is read-only')

@@ -34,7 +34,7 @@ export function readKeptText(repo: Repo, oid: Oid): Promise<FileText | undefined
   return unlessMissing(readText(repo, oid))
 }
 
-/** Reads the text of a file, if its bytes are UTF-8 and can be rebuilt from it. @throws the errors of readText */
+/** Reads the text of a file whose bytes are exactly that text as UTF-8. @throws the errors of readText */
 export async function readExactText(repo: Repo, oid: Oid): Promise<FileText | { readonly lack: 'not_utf8' }> {
   const file = await readText(repo, oid)
   if (!('text' in file) || !file.text.includes('\ufffd')) return file

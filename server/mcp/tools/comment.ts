@@ -14,12 +14,8 @@ const namespace = '7c1f4d7e-52a0-4c39-9d0e-2b6a3f8e5d14'
 /** The most attempts while the source branch is being rewritten. */
 const mostTries = 3
 
-const input = z.strictObject({
-  org_id: orgId,
-  node_id: nodeId,
-  number: proposalNumber,
-  text: z.string().min(1).max(16_384).describe('The comment, as Markdown'),
-  thread: entryNumber.optional().describe('Answer this thread, from read_discussion. Leave out path, quote and lines'),
+/** The place of a new thread, in the input of a tool. */
+export const placeInput = {
   path: z.string().min(1).max(1_024).optional().describe('Start a thread on this file of the proposed content'),
   quote: z
     .string()
@@ -29,9 +25,20 @@ const input = z.strictObject({
     .describe('The words of that file that the thread is about, exactly as they are in the file'),
   first_line: z.int().min(1).max(1_000_000).optional().describe('The line of that file, counted from 1'),
   num_lines: z.int().min(1).max(500).optional().describe('The number of lines from first_line. Default: 1'),
+}
+
+const input = z.strictObject({
+  org_id: orgId,
+  node_id: nodeId,
+  number: proposalNumber,
+  text: z.string().min(1).max(16_384).describe('The comment, as Markdown'),
+  thread: entryNumber.optional().describe('Answer this thread, from read_discussion. Leave out path, quote and lines'),
+  ...placeInput,
 })
 
-type Asked = z.infer<typeof input>
+interface Asked extends z.infer<typeof input> {
+  readonly suggestion?: string
+}
 
 export const comment = tool({
   name: 'comment',
@@ -44,20 +51,33 @@ export const comment = tool({
   input,
   run: async (session, asked) => {
     requirePlace(asked)
-    const written = await write(session, asked)
-    const { org_id, node_id, number } = asked
-    const { entry, thread, anchor, edited_at } = written
-    return [
-      own`Comment ${entry} of proposal ${number} of node ${node_id}: ${proposalPage(session, org_id, node_id, number)}`,
-      `${own`Its thread is ${thread}.`}${anchor?.first_line === undefined ? '' : own` It is about line ${anchor.first_line}, ${anchor.num_lines ?? 1} lines long, of commit ${anchor.commit}.`}`,
-      ...(edited_at === undefined ? [] : ['Its text was changed since.']),
-    ].join('\n')
+    return remark(session, asked)
   },
-  where: (_, loc) => loc.filter((step) => !['body', 'anchor', 'exact'].includes(String(step))).join('.'),
+  where: (_, loc) => whereOf(loc),
 })
 
+/** Returns the part of a tool's input that the API names by this `loc`. */
+export function whereOf(loc: readonly (string | number)[]): string {
+  return loc.filter((step) => !['body', 'anchor', 'exact'].includes(String(step))).join('.')
+}
+
+/** Writes a comment, and says where it is. @throws the errors of write */
+export async function remark(session: Session, asked: Asked): Promise<string> {
+  const written = await write(session, asked)
+  const { org_id, node_id, number } = asked
+  const { entry, thread, anchor, edited_at, applied_commit } = written
+  return [
+    own`Comment ${entry} of proposal ${number} of node ${node_id}: ${proposalPage(session, org_id, node_id, number)}`,
+    `${own`Its thread is ${thread}.`}${anchor?.first_line === undefined ? '' : own` It is about line ${anchor.first_line}, ${anchor.num_lines ?? 1} lines long, of commit ${anchor.commit}.`}`,
+    ...(edited_at === undefined ? [] : ['Its text was changed since.']),
+    ...(applied_commit === undefined ? [] : [own`Its suggestion is applied in commit ${applied_commit}.`]),
+  ].join('\n')
+}
+
+type Place = Pick<Asked, 'thread' | 'path' | 'quote' | 'first_line' | 'num_lines'>
+
 /** @throws ToolError */
-function requirePlace({ thread, path, quote, first_line, num_lines }: Asked): void {
+export function requirePlace({ thread, path, quote, first_line, num_lines }: Place): void {
   const hasLines = first_line !== undefined || num_lines !== undefined || quote !== undefined
   if (thread !== undefined && (path !== undefined || hasLines))
     throw new ToolError(422, 'invalid', 'An answer has the place of its thread. Leave out path, quote and lines')
@@ -67,13 +87,18 @@ function requirePlace({ thread, path, quote, first_line, num_lines }: Asked): vo
 
 /** @throws ToolError busy, comment_exists, comment_deleted; the errors of the API */
 async function write(session: Session, asked: Asked): Promise<Output<'getComment'>> {
-  const { org_id, node_id, number, text, thread } = asked
+  const { org_id, node_id, number, text, suggestion, thread } = asked
   const { key, userId } = await session.caller()
   const id = idOf(key, asked)
   const path = { org_id, node_id, number }
   for (let tries = 1; ; tries++) {
     const anchor = await anchorOf(session, asked)
-    const body = { id, text, ...(thread !== undefined && { thread }), ...(anchor && { anchor }) }
+    const body = {
+      ...{ id, text },
+      ...(suggestion !== undefined && { suggestion }),
+      ...(thread !== undefined && { thread }),
+      ...(anchor && { anchor }),
+    }
     try {
       return await session.api.createComment({ path, body })
     } catch (error) {
@@ -86,9 +111,20 @@ async function write(session: Session, asked: Asked): Promise<Output<'getComment
 }
 
 /** Returns an id for what is said, so that a repeated call finds it. The commit is not a part, because branches move. */
-function idOf(caller: string, { node_id, number, text, thread, path, quote, first_line, num_lines }: Asked): string {
+function idOf(caller: string, asked: Asked): string {
+  const { node_id, number, text, suggestion, thread, path, quote, first_line, num_lines } = asked
   const place = [thread, path, quote, first_line, num_lines].map((part) => part ?? null)
-  return hashedId(JSON.stringify([caller, node_id.toLowerCase(), number, ...place, text]), namespace)
+  return hashedId(
+    JSON.stringify([
+      caller,
+      node_id.toLowerCase(),
+      number,
+      ...place,
+      text,
+      ...(suggestion === undefined ? [] : [suggestion]),
+    ]),
+    namespace,
+  )
 }
 
 /** The place in the present head of the proposal. Undefined for an answer, and for the whole proposal. */

@@ -37,7 +37,7 @@ export const readDiscussion = tool({
   name: 'read_discussion',
   title: 'Read the discussion of a proposal',
   description:
-    'Reads the discussion of a proposal (pull request): reviews with their verdicts and states, then threads of comments, oldest first. Each thread has its place in the proposed content. `outdated` says that the content is gone, and then the place is the old one. Long texts are shortened, and `entry` reads one of them whole.',
+    'Reads the discussion of a proposal (pull request): reviews with their verdicts and states, then threads of comments, oldest first. Each thread has its place in the proposed content. `outdated` says that the content is gone, and then the place is the old one. A comment with `suggestion` suggests this text for the quoted words, or for the lines. Long texts are shortened, and `entry` reads one of them whole.',
   writes: false,
   operations: ['getPull', 'listThreads', 'listReviews', 'getComment', 'getReview'],
   input: z.strictObject({
@@ -54,6 +54,7 @@ export const readDiscussion = tool({
       .describe('In the first listed thread, skip the comments up to this number'),
     limit: pageOf(50).describe('Maximum number of threads'),
     entry: entryNumber.optional().describe('Read only this comment or review, with its whole text'),
+    part: z.enum(['text', 'suggestion']).default('text').describe('With entry: which text to read'),
     from: z.int().min(0).max(100_000).default(0).describe('With entry: number of characters of the text to skip'),
     max_chars: maxChars,
   }),
@@ -66,6 +67,7 @@ interface Asked extends At {
   readonly offset: number
   readonly after: number
   readonly limit: number
+  readonly part: 'text' | 'suggestion'
   readonly from: number
   readonly max_chars: number
 }
@@ -210,24 +212,33 @@ function placeFacts({ anchor }: Comment, { is_outdated, place, near }: Thread, p
   }
 }
 
-function commentFacts({ author, created_at, edited_at, deleted_at, via_token }: Comment, chars: number): object {
-  const name = brief(author, Math.min(shownName, chars))
-  return { author: name, by_token: via_token || undefined, created_at, edited_at, deleted_at }
+function commentFacts(comment: Comment, chars: number): object {
+  const { author, created_at, edited_at, deleted_at, via_token, suggestion, applied_by, applied_commit } = comment
+  return {
+    author: brief(author, Math.min(shownName, chars)),
+    ...{ by_token: via_token || undefined, created_at, edited_at, deleted_at },
+    suggestion_chars: suggestion !== undefined && suggestion.length > chars ? suggestion.length : undefined,
+    suggestion: suggestion && brief(suggestion, chars),
+    applied_by: applied_by && brief(applied_by, Math.min(shownName, chars)),
+    ...{ applied_commit },
+  }
 }
 
 /** Reads one comment or review, as much of its text as fits. */
 async function readEntry(session: Session, asked: Asked, entry: number): Promise<string> {
-  const { org_id, node_id, number, from, max_chars } = asked
+  const { org_id, node_id, number, part, from, max_chars } = asked
   const path = { org_id, node_id, number, entry }
   const found = await session.api.getComment({ path }).catch(async (error: unknown) => {
     if (factsOf(session, error).code !== 'comment_not_found') throw error
     return session.api.getReview({ path })
   })
-  const { text } = found
+  const text = part === 'text' ? found.text : 'suggestion' in found ? found.suggestion : undefined
+  if (text === undefined) throw new ToolError(422, 'invalid', own`Entry ${entry} has no suggestion. Leave out part`)
   if (from > 0 && from >= text.length)
     throw new ToolError(422, 'invalid', own`from is beyond the end of the text, which has ${text.length} characters`)
   const isReview = 'verdict' in found
-  const name = isReview ? own`review ${entry}` : own`comment ${entry}`
+  const whose = isReview ? own`review ${entry}` : own`comment ${entry}`
+  const name = part === 'text' ? whose : `suggestion of ${whose}`
   const known = isReview
     ? { review: entry, ...reviewFacts({ ...found, text: '' }, false, shownText), counts: undefined }
     : { comment: entry, thread: found.thread, ...commentFacts(found, shownText) }

@@ -11,6 +11,7 @@ import { listNodes, listOrganisations, listTrash, neighbours } from './lists.ts'
 import { connect, listProposals, proposeChange } from './proposals.ts'
 import { readNode } from './read-node.ts'
 import { search } from './search.ts'
+import { suggest } from './suggest.ts'
 import { waiting } from './waiting.ts'
 
 export const tools: readonly Tool[] = [
@@ -29,6 +30,7 @@ export const tools: readonly Tool[] = [
   createNode,
   connect,
   comment,
+  suggest,
 ]
 
 /** Returns the tools that the token can use. It is refused by operations without the ids that limit it. */
