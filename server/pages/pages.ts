@@ -46,6 +46,7 @@ import { showNodeSettings, takeNodeSettings } from './pages/node-settings.tsx'
 import { showOrg, takeExample } from './pages/org.tsx'
 import { showOrgChanges } from './pages/org-changes.tsx'
 import { showOrgProposals } from './pages/org-proposals.tsx'
+import { showRules, takeRules } from './pages/org-rules.tsx'
 import { showGeneral, showNewOrg, takeGeneral, takeNewOrg } from './pages/org-settings.tsx'
 import { showPassword, takePassword } from './pages/password.tsx'
 import { showPeople } from './pages/people.tsx'
@@ -110,6 +111,7 @@ const routes: readonly Route[] = [
   { at: '/o/{org}/example', take: takeExample },
   { at: '/o/{org}/new', show: showNew, take: takeNew, formBytes: mostTextBytes },
   { at: '/o/{org}/settings/general', show: showGeneral, take: takeGeneral },
+  { at: '/o/{org}/settings/rules', show: showRules, take: takeRules },
   { at: '/o/{org}/settings/members', show: showMembers, take: takeMembers },
   { at: '/o/{org}/find', show: showFind },
   { at: '/o/{org}/subpages', show: showSubpages },

@@ -57,6 +57,12 @@ export async function listPages(grove: Pick<Grove, 'url' | 'deps'>, ann: PersonC
   await made(ann.post(`${tree}/pull-requests/2/merge`, {}))
   await propose('open', 'connections/eats.json', edge)
   await made(ann.post(`${tree}/pull-requests/3/comments`, { text: 'Only **some** of them?' }))
+  const strict = { approvals: 2, by: { role: 'maintainer' }, checks: [{ name: 'links' }], resolved: true }
+  const rules = [
+    { branches: ['release/**', `${'very-'.repeat(30)}long`], under: whales, ...strict },
+    { branches: ['next'], merge: 'owner' },
+  ]
+  await made(ann.patch(`/orgs/${org}`, { rules }))
   const commits = (await made(ann.get(`${tree}/tree/main/commits`))).history
   const [head, first] = [commits.at(0).id, commits.at(-1).id]
   const at = pageAt(org, whales)
@@ -120,6 +126,8 @@ export async function listPages(grove: Pick<Grove, 'url' | 'deps'>, ann: PersonC
     { name: 'proposal-commits', path: `${at}/proposals/3?tab=commits` },
     { name: 'settings', path: `${pageAt(org)}/settings/general` },
     { name: 'members', path: `${pageAt(org)}/settings/members` },
+    { name: 'rules', path: `${pageAt(org)}/settings/rules` },
+    { name: 'rules-form', path: `${pageAt(org)}/settings/rules?rule=new` },
     { name: 'trash', path: `${pageAt(org)}/trash?deleted=${gone}` },
     { name: 'node-settings', path: `${at}/settings?parent=krill&target=krill` },
     { name: 'export', path: `${pageAt(org)}/export` },

@@ -164,7 +164,7 @@ async function generalPage(visit: PageContext, trouble?: Trouble): Promise<Page>
                 </button>
               </form>
               <Publishing org={org} urls={urls} action={action} />
-              <Rules org={org} action={action} />
+              <Rules org={org} urls={urls} action={action} />
               <HomeRule />
               <ApiId id={org.id} of="organisation" />
               <FolderLinks org={org} urls={urls} />
@@ -229,7 +229,7 @@ function Publishing({ org, urls, action }: { readonly org: Org; readonly urls: U
   )
 }
 
-function Rules({ org, action }: { readonly org: Org; readonly action: string }) {
+function Rules({ org, urls, action }: { readonly org: Org; readonly urls: Urls; readonly action: string }) {
   return (
     <section>
       <h2>Changes</h2>
@@ -238,7 +238,10 @@ function Rules({ org, action }: { readonly org: Org; readonly action: string }) 
           <input type="checkbox" name="require_pull_requests" checked={org.require_pull_requests} />
           <span>Accept changes only as proposals, merged by a maintainer or an owner</span>
         </label>
-        <p class="why">This applies to existing pages. A new page is saved directly.</p>
+        <p class="why">
+          This is the rule for main of existing pages. A new page is saved directly. More rules, also for other
+          branches, are in <a href={urls.settings(org.id, 'rules')}>Rules</a>. All of them hold together.
+        </p>
         <button type="submit" class="btn" name="act" value="rules">
           Save rule
         </button>
@@ -309,10 +312,11 @@ function Deletion({ org, action, trouble }: DeletionProps) {
   )
 }
 
-export function SettingsTabs({ urls, org, here }: { urls: Urls; org: string; here: 'general' | 'members' }) {
+export function SettingsTabs({ urls, org, here }: { urls: Urls; org: string; here: 'general' | 'members' | 'rules' }) {
   const tabs = [
     { title: 'General', href: urls.settings(org, 'general'), isHere: here === 'general' },
     { title: 'Members', href: urls.settings(org, 'members'), isHere: here === 'members' },
+    { title: 'Rules', href: urls.settings(org, 'rules'), isHere: here === 'rules' },
   ]
   return <Tabs label="Settings" tabs={tabs} />
 }
