@@ -102,6 +102,7 @@ export const rights = {
   listReviews: { authorization: 'required', token: 'read' },
   getReview: { authorization: 'required', token: 'read' },
   updateReview: { authorization: 'required', token: 'none' },
+  eraseEntry: { authorization: 'required', token: 'none' },
   putReadMark: { authorization: 'required', token: 'none' },
   listWaiting: { authorization: 'required', token: 'read' },
   listOrgWaiting: { authorization: 'required', token: 'read' },

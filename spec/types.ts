@@ -2754,6 +2754,52 @@ export interface paths {
         patch: operations["updateReview"];
         trace?: never;
     };
+    "/orgs/{org_id}/nodes/{node_id}/pull-requests/{number}/entries/{entry}/erase": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                node_id: components["parameters"]["node_id"];
+                /**
+                 * @description The pull request's number. An unknown number is 404.
+                 * @example 1
+                 */
+                number: components["parameters"]["pull_number"];
+                /**
+                 * @description The number of a comment or review, which counts from 1 in each pull request.
+                 * @example 2
+                 */
+                entry: components["parameters"]["entry"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Erase a comment or review
+         * @description Requires the `owner` role, and the access token of a sign-in. Erases the text of a comment or review from the whole
+         *     history of the ledger. Earlier versions, quoted words, mentions and the reason of a dismissal are also erased. The
+         *     entry keeps its place, its author and its verdict. Clones fetch the rewritten ledger. This cannot be undone.
+         *
+         *     `not_reached` says where the text may still be. A repeated request finishes an erasure that was interrupted, and
+         *     rewrites nothing.
+         */
+        post: operations["eraseEntry"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/orgs/{org_id}/nodes/{node_id}/pull-requests/{number}/read-mark": {
         parameters: {
             query?: never;
@@ -5786,6 +5832,27 @@ export interface components {
             /** @description True if a part of the file in the ledger is not a named check. */
             is_damaged: boolean;
         };
+        /** @description An erasure to do. */
+        NewErasure: {
+            /** @description Why the text is erased. It is kept in the ledger. */
+            reason?: string;
+        };
+        /** @description The result of an erasure, with the places that it cannot reach. */
+        Erasure: {
+            /** @description The number, which counts from 1 in each pull request. */
+            entry: number;
+            /** @description Rewritten commits of the ledger. 0: the text was erased before. */
+            commits_rewritten: number;
+            /** @description Git objects that were removed. */
+            objects_removed: number;
+            /** @description Places where the text may still be. */
+            not_reached: {
+                /** @description `clones`, `backups`, `messages` or `quotes`. Later versions can add others. */
+                code: string;
+                /** @description A sentence for people. */
+                detail: string;
+            }[];
+        };
         /** @description The words that the thread is about. */
         Quote: {
             /** @description The quoted text. */
@@ -5836,7 +5903,7 @@ export interface components {
             created_at: components["schemas"]["UtcTime"];
             /** @description The head of the source when the comment was written. */
             head_commit: components["schemas"]["Oid"];
-            /** @description Text in Markdown, `""` if the comment is deleted. */
+            /** @description Text in Markdown, `""` if the comment is deleted or erased. */
             text: string;
             /** @description Ids of the users that it mentions. */
             mentions: string[];
@@ -5857,6 +5924,10 @@ export interface components {
             deleted_at?: components["schemas"]["UtcTime"];
             /** @description The name of the user who deleted it. */
             deleted_by?: string;
+            /** @description When its text was erased from the history. */
+            erased_at?: components["schemas"]["UtcTime"];
+            /** @description The name of the user who erased it. */
+            erased_by?: string;
             /** @description When its thread was resolved, on the first comment. */
             resolved_at?: components["schemas"]["UtcTime"];
             /** @description The name of the user who resolved its thread. */
@@ -5921,8 +5992,12 @@ export interface components {
             dismissed_at?: components["schemas"]["UtcTime"];
             /** @description The name of the user who dismissed it. */
             dismissed_by?: string;
-            /** @description Why it was dismissed. */
+            /** @description Why it was dismissed, `""` if that was erased. */
             dismissed_reason?: string;
+            /** @description When its text was erased from the history. */
+            erased_at?: components["schemas"]["UtcTime"];
+            /** @description The name of the user who erased it. */
+            erased_by?: string;
         };
         /** @description A page of reviews. */
         ReviewPage: {
@@ -6578,7 +6653,7 @@ export interface components {
          * @description All codes of this version, by status. See the table of codes.
          * @enum {string}
          */
-        KnownErrorCode: "bad_request" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "comment_not_found" | "thread_not_found" | "review_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "invitation_not_found" | "import_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "head_moved" | "no_changes" | "node_exists" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_invitations" | "too_many_branches" | "too_many_commits" | "too_many_members" | "import_running" | "import_ended" | "pull_request_exists" | "pull_request_required" | "comment_exists" | "comment_deleted" | "applied" | "suggestion_outdated" | "suggestions_overlap" | "too_many_comments" | "too_many_checks" | "own_pull_request" | "merged" | "not_merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "changes_requested" | "approvals_missing" | "checks_failed" | "checks_missing" | "threads_open" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "rate_limited" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable" | "moving";
+        KnownErrorCode: "bad_request" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "comment_not_found" | "thread_not_found" | "review_not_found" | "entry_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "invitation_not_found" | "import_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "head_moved" | "no_changes" | "node_exists" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_invitations" | "too_many_branches" | "too_many_commits" | "too_many_members" | "import_running" | "import_ended" | "pull_request_exists" | "pull_request_required" | "comment_exists" | "comment_deleted" | "applied" | "suggestion_outdated" | "suggestions_overlap" | "too_many_comments" | "too_many_checks" | "own_pull_request" | "merged" | "not_merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "changes_requested" | "approvals_missing" | "checks_failed" | "checks_missing" | "threads_open" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "rate_limited" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable" | "moving";
         /**
          * @description The reason, for programs. Later versions can add codes. Treat an unknown code by its status.
          * @example node_not_found
@@ -12905,6 +12980,73 @@ export interface operations {
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             /** @description `merged`, `closed`: the pull request has ended. */
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    eraseEntry: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                node_id: components["parameters"]["node_id"];
+                /**
+                 * @description The pull request's number. An unknown number is 404.
+                 * @example 1
+                 */
+                number: components["parameters"]["pull_number"];
+                /**
+                 * @description The number of a comment or review, which counts from 1 in each pull request.
+                 * @example 2
+                 */
+                entry: components["parameters"]["entry"];
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "reason": "It names a patient."
+                 *     }
+                 */
+                "application/json": components["schemas"]["NewErasure"];
+            };
+        };
+        responses: {
+            /** @description The text is erased. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Erasure"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found`, `node_not_found`, `pull_request_not_found`, `entry_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description `too_many_commits`: the ledger has more than 20,000 commits. Ask the operator to erase the text. */
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];

@@ -130,6 +130,17 @@ export function findOffset(index: Buffer, oid: Oid): number | undefined {
   return undefined
 }
 
+/**
+ * The ids of a pack's objects, 20 bytes each, in order. Undefined if the index has another form.
+ */
+export function idsIn(index: Buffer): Buffer | undefined {
+  const tables = indexHeader.length + fanOutBytes
+  if (index.length < tables + trailerBytes || !index.subarray(0, indexHeader.length).equals(indexHeader))
+    return undefined
+  const end = tables + 20 * index.readUInt32BE(tables - 4)
+  return index.length < end + trailerBytes ? undefined : index.subarray(tables, end)
+}
+
 /** Returns undefined for an offset in the table of large offsets. */
 function offsetAt(index: Buffer, at: number): number | undefined {
   const offset = index.readUInt32BE(at)

@@ -132,7 +132,7 @@ async function packLoose(repo: Repo, signal: AbortSignal): Promise<void> {
   }
 }
 
-interface Pack {
+export interface Pack {
   /** `pack-<hash>`. */
   readonly name: string
   /** Bytes of the `.pack` file. */
@@ -193,7 +193,7 @@ async function mergePacks(repo: Repo, signal: AbortSignal): Promise<void> {
 }
 
 /** Makes a pack durably and returns its name. @throws GitError native_failed, storage_error */
-async function packObjects(
+export async function packObjects(
   repo: Repo,
   options: string[],
   lines: readonly string[],
@@ -214,8 +214,8 @@ async function packObjects(
 }
 
 /** Removes the index first, as Git does. A reader ignores a pack without an index. */
-async function removePack(repo: Repo, name: string): Promise<void> {
-  for (const suffix of ['.idx', '.rev', '.bitmap', '.pack'])
+export async function removePack(repo: Repo, name: string): Promise<void> {
+  for (const suffix of ['.idx', '.rev', '.bitmap', '.mtimes', '.keep', '.pack'])
     await ignoreMissing(unlink(`${repo.dir}/objects/pack/${name}${suffix}`))
 }
 

@@ -6,6 +6,7 @@ import { readdirSync, statSync } from 'node:fs'
 import { rm, stat, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { exists, isAbsent } from '../fs-exists.ts'
+import { keepText } from '../history/rewrite.ts'
 import { longestGitMs } from '../native.ts'
 import { isStaleLock, parseOwner, readLock } from '../refs/ref-lock.ts'
 import type { Repo } from '../repo.ts'
@@ -55,7 +56,7 @@ async function* staleFilesIn(
     } else if (isFolder) yield* staleFilesIn(run, path, now, inRefs || name === 'refs', pace)
     else if (name.endsWith('.lock')) {
       if (isStale(run, path, now)) yield path
-    } else if (name.endsWith('.keep') && isOld(path, now) && isKeepOfPush(path)) yield path
+    } else if (name.endsWith('.keep') && isOld(path, now) && isTemporaryKeep(path)) yield path
   }
 }
 
@@ -85,11 +86,12 @@ function isStale(run: string, lock: string, now: number): boolean {
 }
 
 /**
- * True if the file is Git's. It keeps a push's pack until its refs have moved. An operator's file has another text, or
- * none.
+ * True if the file is Git's, or that of an erasure. It keeps a pack until refs have moved. An operator's file has
+ * another text, or none.
  */
-function isKeepOfPush(path: string): boolean {
-  return readLock(path)?.startsWith('receive-pack ') === true
+function isTemporaryKeep(path: string): boolean {
+  const text = readLock(path)
+  return text?.startsWith('receive-pack ') === true || text === keepText
 }
 
 function isOld(path: string, now: number): boolean {

@@ -40,6 +40,7 @@ export const statusOf = {
   comment_not_found: 404,
   thread_not_found: 404,
   review_not_found: 404,
+  entry_not_found: 404,
   member_not_found: 404,
   account_not_found: 404,
   parent_not_found: 404,

@@ -10,6 +10,7 @@ import { examples, type Run } from './commands/command.ts'
 import { checkConfiguration } from './commands/config.ts'
 import { moveToPostgres } from './commands/credentials.ts'
 import { checkHealth } from './commands/doctor.ts'
+import { type EraseOptions, erase } from './commands/erase.ts'
 import { exportTo } from './commands/export.ts'
 import { type ImportOptions, importFolder } from './commands/import.ts'
 import { type InviteOptions, invite } from './commands/invite.ts'
@@ -130,6 +131,26 @@ function addFolderCommands(program: Command, run: Run): void {
     .option('--json', 'Print the report as one line of JSON')
     .action(async (options: { json?: boolean }) => {
       run.ends(await checkHealth(run.call(), options))
+    })
+
+  program
+    .command('erase')
+    .description('Erase words, names or reviewed heads from the history of pull requests, for ever')
+    .option('--node <id>', 'Id of the node, or ORG_ID/NODE_ID')
+    .option('--org <id>', 'All nodes of the organisation (only with --person)')
+    .option('--entry <number/entry>', 'Text of a comment or a review, by pull request and entry')
+    .option('--pull <number>', 'Title, description, and all comments and reviews of a pull request')
+    .option('--person <id>', 'Name and e-mail addresses of a user')
+    .option('--head <commit>', 'A reviewed head that no branch has any more')
+    .addHelpText(
+      'after',
+      examples(
+        'grove erase --node 01980b00-0000-7000-8000-000000000007 --entry 12/3',
+        'grove erase --org 01980b00-0000-7000-8000-000000000001 --person 01980b00-0000-7000-8000-000000000002',
+      ),
+    )
+    .action(async (options: EraseOptions) => {
+      run.ends(await erase(run.call(), options))
     })
 
   program

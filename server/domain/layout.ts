@@ -77,11 +77,11 @@ export function foreignOrgFolder(store: Store, orgId: string): string {
   return join(store.root, `foreign-${orgId}`)
 }
 
-export function orgRepo(store: Store, orgId: string): Repo {
+export function orgRepo(store: Pick<Store, 'root'>, orgId: string): Repo {
   return { dir: join(store.root, orgId, orgRepository) }
 }
 
-export function nodeRepo(store: Store, orgId: string, nodeId: string): Repo {
+export function nodeRepo(store: Pick<Store, 'root'>, orgId: string, nodeId: string): Repo {
   return { dir: join(store.root, orgId, `${nodeId}.git`) }
 }
 

@@ -24,6 +24,7 @@ const talks: ReadonlySet<OperationId> = new Set([
   'submitReview',
   'updateReview',
   'applySuggestions',
+  'eraseEntry',
 ])
 const unlimited: ReadonlySet<OperationId> = new Set(['getHealth', 'getReadiness', 'getSpec', 'getDocs', 'getMetrics'])
 

@@ -1,6 +1,7 @@
 /** The conversation on a pull request. */
 import { putCheck, readChecks } from '../domain/review/checks.ts'
 import * as comments from '../domain/review/comments.ts'
+import { eraseEntry } from '../domain/review/erase-entry.ts'
 import { putReadMark } from '../domain/review/read-marks.ts'
 import * as reviews from '../domain/review/reviews.ts'
 import { applySuggestions } from '../domain/review/suggestions.ts'
@@ -32,6 +33,7 @@ export const reviewRoutes: HandlersOf<
   | 'listReviews'
   | 'getReview'
   | 'updateReview'
+  | 'eraseEntry'
   | 'putReadMark'
   | 'listWaiting'
   | 'listOrgWaiting'
@@ -56,6 +58,8 @@ export const reviewRoutes: HandlersOf<
   listReviews: (deps, actor, { path, query }) => reviews.listReviews(deps, actor, pullAt(path), query),
   getReview: (deps, actor, { path }) => reviews.readReview(deps, actor, entryAt(path)),
   updateReview: (deps, actor, { path, body }) => reviews.updateReview(deps, actor, entryAt(path), body),
+  eraseEntry: (deps, actor, { path, body, from, signal }) =>
+    eraseEntry(deps, { actor, from, signal }, entryAt(path), body ?? {}),
   putReadMark: (deps, actor, { path, body }) => putReadMark(deps, actor, pullAt(path), body),
   listWaiting: (deps, actor, { query }) => listWaiting(deps, actor, query),
   listOrgWaiting: (deps, actor, { path, query }) => listOrgWaiting(deps, actor, orgAt(path), query),

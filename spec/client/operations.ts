@@ -102,6 +102,7 @@ export const operations = {
   listReviews: 'GET /orgs/{org_id}/nodes/{node_id}/pull-requests/{number}/reviews',
   getReview: 'GET /orgs/{org_id}/nodes/{node_id}/pull-requests/{number}/reviews/{entry}',
   updateReview: 'PATCH /orgs/{org_id}/nodes/{node_id}/pull-requests/{number}/reviews/{entry}',
+  eraseEntry: 'POST /orgs/{org_id}/nodes/{node_id}/pull-requests/{number}/entries/{entry}/erase',
   putReadMark: 'PUT /orgs/{org_id}/nodes/{node_id}/pull-requests/{number}/read-mark',
   listWaiting: 'GET /waiting',
   listOrgWaiting: 'GET /orgs/{org_id}/waiting',

@@ -2270,6 +2270,27 @@ export interface components {
             /** @description True if a part of the file in the ledger is not a named check. */
             readonly is_damaged: boolean;
         };
+        /** @description An erasure to do. */
+        readonly NewErasure: {
+            /** @description Why the text is erased. It is kept in the ledger. */
+            readonly reason?: string;
+        };
+        /** @description The result of an erasure, with the places that it cannot reach. */
+        readonly Erasure: {
+            /** @description The number, which counts from 1 in each pull request. */
+            readonly entry: number;
+            /** @description Rewritten commits of the ledger. 0: the text was erased before. */
+            readonly commits_rewritten: number;
+            /** @description Git objects that were removed. */
+            readonly objects_removed: number;
+            /** @description Places where the text may still be. */
+            readonly not_reached: readonly {
+                /** @description `clones`, `backups`, `messages` or `quotes`. Later versions can add others. */
+                readonly code: string;
+                /** @description A sentence for people. */
+                readonly detail: string;
+            }[];
+        };
         /** @description The words that the thread is about. */
         readonly Quote: {
             /** @description The quoted text. */
@@ -2320,7 +2341,7 @@ export interface components {
             readonly created_at: components["schemas"]["UtcTime"];
             /** @description The head of the source when the comment was written. */
             readonly head_commit: components["schemas"]["Oid"];
-            /** @description Text in Markdown, `""` if the comment is deleted. */
+            /** @description Text in Markdown, `""` if the comment is deleted or erased. */
             readonly text: string;
             /** @description Ids of the users that it mentions. */
             readonly mentions: readonly string[];
@@ -2341,6 +2362,10 @@ export interface components {
             readonly deleted_at?: components["schemas"]["UtcTime"];
             /** @description The name of the user who deleted it. */
             readonly deleted_by?: string;
+            /** @description When its text was erased from the history. */
+            readonly erased_at?: components["schemas"]["UtcTime"];
+            /** @description The name of the user who erased it. */
+            readonly erased_by?: string;
             /** @description When its thread was resolved, on the first comment. */
             readonly resolved_at?: components["schemas"]["UtcTime"];
             /** @description The name of the user who resolved its thread. */
@@ -2405,8 +2430,12 @@ export interface components {
             readonly dismissed_at?: components["schemas"]["UtcTime"];
             /** @description The name of the user who dismissed it. */
             readonly dismissed_by?: string;
-            /** @description Why it was dismissed. */
+            /** @description Why it was dismissed, `""` if that was erased. */
             readonly dismissed_reason?: string;
+            /** @description When its text was erased from the history. */
+            readonly erased_at?: components["schemas"]["UtcTime"];
+            /** @description The name of the user who erased it. */
+            readonly erased_by?: string;
         };
         /** @description A page of reviews. */
         readonly ReviewPage: {
@@ -3062,7 +3091,7 @@ export interface components {
          * @description All codes of this version, by status. See the table of codes.
          * @enum {string}
          */
-        readonly KnownErrorCode: "bad_request" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "comment_not_found" | "thread_not_found" | "review_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "invitation_not_found" | "import_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "head_moved" | "no_changes" | "node_exists" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_invitations" | "too_many_branches" | "too_many_commits" | "too_many_members" | "import_running" | "import_ended" | "pull_request_exists" | "pull_request_required" | "comment_exists" | "comment_deleted" | "applied" | "suggestion_outdated" | "suggestions_overlap" | "too_many_comments" | "too_many_checks" | "own_pull_request" | "merged" | "not_merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "changes_requested" | "approvals_missing" | "checks_failed" | "checks_missing" | "threads_open" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "rate_limited" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable" | "moving";
+        readonly KnownErrorCode: "bad_request" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "comment_not_found" | "thread_not_found" | "review_not_found" | "entry_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "invitation_not_found" | "import_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "head_moved" | "no_changes" | "node_exists" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_invitations" | "too_many_branches" | "too_many_commits" | "too_many_members" | "import_running" | "import_ended" | "pull_request_exists" | "pull_request_required" | "comment_exists" | "comment_deleted" | "applied" | "suggestion_outdated" | "suggestions_overlap" | "too_many_comments" | "too_many_checks" | "own_pull_request" | "merged" | "not_merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "changes_requested" | "approvals_missing" | "checks_failed" | "checks_missing" | "threads_open" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "rate_limited" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable" | "moving";
         /** @description The reason, for programs. Later versions can add codes. Treat an unknown code by its status. */
         readonly ErrorCode: components["schemas"]["KnownErrorCode"] | string;
         /** @description The reason for a refusal or failure. */
@@ -6441,6 +6470,39 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Review"];
+                };
+            };
+        };
+    };
+    readonly eraseEntry: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
+                readonly node_id: components["parameters"]["node_id"];
+                /** @description The pull request's number. An unknown number is 404. */
+                readonly number: components["parameters"]["pull_number"];
+                /** @description The number of a comment or review, which counts from 1 in each pull request. */
+                readonly entry: components["parameters"]["entry"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["NewErasure"];
+            };
+        };
+        readonly responses: {
+            /** @description The text is erased. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Erasure"];
                 };
             };
         };

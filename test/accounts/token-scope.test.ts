@@ -61,6 +61,7 @@ describe('what a personal access token may do', () => {
     acceptInvitation: 'none',
     submitReview: 'none',
     updateReview: 'none',
+    eraseEntry: 'none',
     putReadMark: 'none',
   }
 

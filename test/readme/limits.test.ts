@@ -96,6 +96,12 @@ const coded: Readonly<Record<string, Constant>> = {
     'count',
   ],
   'commits that update-branch rebases': ['server/domain/pulls/branch-updates.ts', 'maxCommits', 'count'],
+  'commits of a ledger from which an owner erases a text': [
+    'server/domain/review/erase-entry.ts',
+    'maxErasedCommits',
+    'count',
+  ],
+  'erasures of a node that `org.git` lists': ['server/domain/review/erased-list.ts', 'maxErasedItems', 'count'],
   'nodes that differ from `main` in a search of a branch or past state': [
     'server/domain/search/snapshots.ts',
     'mostNodes',

@@ -441,6 +441,7 @@ export const table: Readonly<Record<keyof operations, Row>> = {
     need: 'maintainer',
     attempt: async (world) => ({ ...(await makeReview(world)), body: { state: 'dismissed', reason: 'Answered.' } }),
   },
+  eraseEntry: { need: 'owner', attempt: makeComment },
   putReadMark: { need: 'reader', attempt: (world) => ({ ...onPull(world), body: { entry: 1 } }) },
   listWaiting: { need: 'person', attempt: () => ({}) },
   listOrgWaiting: { need: 'reader', attempt: () => ({}) },

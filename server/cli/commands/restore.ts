@@ -7,6 +7,7 @@ import type { PathProblem } from '../../domain/format/path-problem.ts'
 import { indexAll } from '../../domain/indexing/reindex.ts'
 import { createAccounts, findOccupant, putIntoPlace } from '../../domain/operator/restore.ts'
 import { stageCopies } from '../../domain/operator/staging.ts'
+import { commandOf, listReturned } from '../../domain/review/erased-list.ts'
 import { type Call, printLine, printProblems, progressFor, requireFolder, UsageError, withDeps } from './command.ts'
 
 /** Restores a backup. Returns 1 if a damaged copy was skipped, or a restored copy is damaged. */
@@ -40,6 +41,9 @@ export async function restoreFrom(call: Call, source: string): Promise<number> {
     if (accounts.length > 0)
       printLine('These users can set a new password within 7 days, with POST /auth/password and this reset_token:')
     for (const { email, resetToken } of accounts) printLine(`${email} ${resetToken}`)
+    for (const orgId of staged.orgs)
+      for (const back of await listReturned(deps.store, orgId))
+        printLine(`erased at ${back.at}, and is there again; run: ${commandOf(back)}`)
     for (const { path, reason } of staged.left) printLine(`skipped: ${path} ${reason}`)
     return printProblems([...problems, ...failed])
   })

@@ -4,10 +4,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isGitError } from '../../../gitstore/errors.ts'
 import { withRefLock } from '../../../gitstore/refs/ref-transaction.ts'
 import type { Repo } from '../../../gitstore/repo.ts'
+import { listErasing } from '../../../gitstore/upkeep/forget.ts'
 import { maintain, needsOf } from '../../../gitstore/upkeep/maintenance.ts'
 import { listReposToMaintain, markMaintained, ownRepository } from '../../../index/derived/change-log.ts'
 import type { Deps } from '../../base/deps.ts'
 import { maintenanceRef, nodeRepo, orgRepo } from '../layout.ts'
+import { finishErasures } from '../review/erasure.ts'
 import { createWalk, repositoriesAtOnce } from './walk.ts'
 
 /**
@@ -104,7 +106,12 @@ async function maintainSome(deps: Deps, repos: readonly Repo[], failures: Map<st
 }
 
 /** @returns how many milliseconds git has taken */
-async function maintainOne({ store, draining, log, metrics }: Deps, repo: Repo): Promise<number> {
+async function maintainOne(deps: Deps, repo: Repo): Promise<number> {
+  const { store, draining, log, metrics } = deps
+  if ((await listErasing(repo)).length > 0) {
+    const removed = await finishErasures(deps, repo, { signal: draining, patienceMs: 0 })
+    log.info({ path: repo.dir, removed }, 'an interrupted erasure was finished')
+  }
   const needs = await needsOf(repo)
   if (!Object.values(needs).some(Boolean)) return 0
   const since = performance.now()

@@ -16,7 +16,12 @@ interface Addressed {
 
 /** The e-mail address of an account in commits, ledgers and member files. */
 export function emailInGit({ id, email, hide_email }: Addressed): string {
-  return hide_email === 1 ? `${id}${domain}` : email
+  return hide_email === 1 ? hiddenEmail(id) : email
+}
+
+/** The address that hides the one of an account. */
+export function hiddenEmail(id: string): string {
+  return `${id}${domain}`
 }
 
 export function isHiddenEmail(email: string): boolean {

@@ -82,6 +82,13 @@ export function entryFile(number: number, entry: number): string {
   return `${entriesFolder(number)}/${Math.floor(entry / 100)}/${entry}.json`
 }
 
+/** The file in org.git with what was erased from a node's ledger. */
+export function erasedFile(nodeId: string): string {
+  return `${erasedFolder}/${nodeId}.json`
+}
+
+export const erasedFolder = 'erased'
+
 /** Parses the path of an entry's file. Undefined for another file. */
 export function parseEntryFile(path: string): { number: number; entry: number } | undefined {
   const [, number, entry] = /^reviews\/\d+\/\d+\/(\d{1,9})\/\d+\/([1-9]\d{0,5})\.json$/.exec(path) ?? []

@@ -4,7 +4,7 @@
  */
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { GitError } from '../../../gitstore/errors.ts'
+import { GitError, isGitError } from '../../../gitstore/errors.ts'
 import { listRefs, readRef } from '../../../gitstore/refs/refs.ts'
 import { listUnindexed, markIndexed } from '../../../gitstore/refs/unindexed-moves.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
@@ -111,7 +111,13 @@ async function indexOnce(
       return (await writeEntriesInSlices(deps, repo, row, ledger)) ? 'written' : 'again'
   }
   const stop = deps.metrics.indexSeconds.startTimer({ kind: 'node' })
-  const { pulls, entries } = await readLedgerChange(deps, repo, nodeId, row, ledger)
+  const changed = await readLedgerChange(deps, repo, nodeId, row, ledger).catch((error: unknown) => {
+    // An erasure may have removed this version of the ledger in the meantime.
+    if (isGitError(error, 'object_missing') && readRef(repo, ledgerRef) !== ledger) return undefined
+    throw error
+  })
+  if (!changed) return 'again'
+  const { pulls, entries } = changed
   const { records, gone } = pulls
   const moved = [...branches].filter(([ref, oid]) => indexed.get(ref) !== oid)
   const heads = moved.sort(([a], [b]) => Number(b === main) - Number(a === main)).map(([, oid]) => oid)

@@ -29,6 +29,8 @@ const anchor = z.looseObject({
   quote: quote.exactOptional(),
   pointer: z.string().exactOptional(),
 })
+/** An entry whose text was erased from the whole history. The text is empty. */
+const erased = z.looseObject({ by: user, at: when, reason: z.string().exactOptional() })
 const comment = z.looseObject({
   kind: z.literal('comment'),
   id: z.string().refine(isId),
@@ -51,6 +53,7 @@ const comment = z.looseObject({
   deleted: z.looseObject({ by: user, at: when }).exactOptional(),
   /** On the first comment of a thread. */
   resolved: z.looseObject({ by: user, at: when }).exactOptional(),
+  erased: erased.exactOptional(),
 })
 const verdict = z.looseObject({
   kind: z.literal('verdict'),
@@ -67,6 +70,7 @@ const verdict = z.looseObject({
   comments: z.array(number),
   withdrawn: z.looseObject({ at: when }).exactOptional(),
   dismissed: z.looseObject({ by: user, at: when, reason: z.string() }).exactOptional(),
+  erased: erased.exactOptional(),
 })
 const event = z.looseObject({
   kind: z.literal('event'),
@@ -74,9 +78,11 @@ const event = z.looseObject({
   by: user,
   at: when,
   changes: z.record(z.string(), z.array(z.unknown())).exactOptional(),
+  erased: erased.exactOptional(),
 })
 
 export type EntryUser = z.infer<typeof user>
+export type Erased = z.infer<typeof erased>
 export type CommentRecord = z.infer<typeof comment>
 export type VerdictRecord = z.infer<typeof verdict>
 export type EventRecord = z.infer<typeof event>
@@ -172,13 +178,13 @@ function entryRows({ nodeId, number, entry }: EntryName, json: string): EntryRow
     const stance = record.verdict === 'comment' ? null : record.verdict
     return { entry: { ...written, id, head, verdict: stance }, mentions: [] }
   }
-  const { thread = entry, anchor, resolved, deleted, mentions = [] } = record
+  const { thread = entry, anchor, resolved, deleted, erased, mentions = [] } = record
   return {
     entry: {
       ...written,
       ...{ id, head, thread, path: anchor?.path ?? null },
       resolved: Number(thread === entry && resolved !== undefined),
-      deleted: Number(deleted !== undefined),
+      deleted: Number(deleted !== undefined || erased !== undefined),
     },
     mentions: mentions.filter(isId),
   }

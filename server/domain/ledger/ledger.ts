@@ -1,6 +1,6 @@
 /** The ledger of a node, `refs/grove/ledger`: events as JSON files in commits. */
 
-import { GitError } from '../../../gitstore/errors.ts'
+import { GitError, isGitError } from '../../../gitstore/errors.ts'
 import { findCommit, readCommit } from '../../../gitstore/objects/commits.ts'
 import { diffTrees, type TreeChange } from '../../../gitstore/objects/diff.ts'
 import { newObjectBatch, type ObjectDraft } from '../../../gitstore/objects/object-batch.ts'
@@ -20,7 +20,7 @@ import {
   pullsFolder,
 } from '../format/paths.ts'
 import { type Author, asJson, signature } from '../format/signatures.ts'
-import { type EntryRecord, type EntryUser, type EventRecord, isFile, nextEntry } from './entries.ts'
+import { type EntryRecord, type EntryUser, type Erased, type EventRecord, isFile, nextEntry } from './entries.ts'
 
 /** `node.json` of the ledger: the node's fields at its creation. */
 export interface NodeRecord {
@@ -63,6 +63,8 @@ export interface PullRecord {
   readonly stacked_on?: string
   /** The merge in spite of rules that held it up. */
   readonly overridden?: Overridden
+  /** Set if title and description were erased from the whole history. */
+  readonly erased?: Erased
 }
 
 /** An owner's merge of a pull request that rules held up. */
@@ -240,8 +242,15 @@ export async function diffLedgers(repo: Repo, before: Oid | null, after: Oid): P
   if (before === after) return { isComplete: true, changes: [] }
   const base = before === null ? undefined : await findCommit(repo, before)
   const { tree } = await readCommit(repo, after)
-  const changes = await diffTrees(repo, base?.tree ?? null, tree, createYielder(), largest)
-  return { isComplete: base !== undefined, changes }
+  const diff = (from: Oid | null) => diffTrees(repo, from, tree, createYielder(), largest)
+  if (base === undefined) return { isComplete: false, changes: await diff(null) }
+  try {
+    return { isComplete: true, changes: await diff(base.tree) }
+  } catch (error) {
+    if (!isGitError(error, 'object_missing')) throw error
+    // An erasure has removed the earlier version. Its commit was still in memory.
+    return { isComplete: false, changes: await diff(null) }
+  }
 }
 
 /** Returns the changed pull requests. @param known the numbers of the earlier version */

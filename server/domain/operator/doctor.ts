@@ -18,6 +18,7 @@ import { listStoredRepositories, type StoredRepository } from '../indexing/store
 import { arrivingFolder, credentialsFile, indexFile, orgRepository } from '../layout.ts'
 import type { Source } from './backup.ts'
 import { examineEntries } from './entry-findings.ts'
+import { examineErasures } from './erasure-findings.ts'
 import { examinePlaces } from './place-findings.ts'
 import { damageFinding, examineRepository, type Finding } from './repository-findings.ts'
 
@@ -61,7 +62,8 @@ export async function examine(
   const look = async (stored: StoredRepository) => {
     const found = await examineRepository(root, stored, scratch.now(), scratch.draining)
     findings.push(...found)
-    if (found.every(({ kind }) => kind !== 'fault')) odd.push(...(await examineEntries(root, stored, scratch.draining)))
+    if (found.every(({ kind }) => kind !== 'fault'))
+      odd.push(...(await examineEntries(root, stored, scratch.draining)), ...(await examineErasures(root, stored)))
     onProgress('Checking', ++done, repositories.length)
   }
   await allDone(repositories.map((stored) => turn(() => look(stored))))

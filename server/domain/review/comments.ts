@@ -216,7 +216,8 @@ export async function updateComment(deps: Deps, actor: Person, at: EntryAt, patc
     const before = await requireComment(access, ledger, at.entry)
     if (before.by.id !== actor.id)
       throw new AppError('forbidden', 'Only the author of a comment can change it; answer it instead')
-    if (before.deleted) throw new AppError('comment_deleted', 'The comment is deleted; write a new one')
+    if (before.deleted ?? before.erased)
+      throw new AppError('comment_deleted', 'The comment is deleted; write a new one')
     const record = changed(before, patch, mentions)
     if (record === undefined) return { value: undefined }
     refuseApplied(before)
@@ -276,7 +277,7 @@ export async function deleteComment(deps: Deps, actor: Person, at: EntryAt): Pro
   await writeEntries(deps, actor, access, at, async (ledger) => {
     const before = await requireComment(access, ledger, at.entry)
     if (before.by.id !== actor.id) await recheckAccess(deps, actor, at.orgId, 'maintainer')
-    if (before.deleted) return { value: undefined }
+    if (before.deleted ?? before.erased) return { value: undefined }
     refuseApplied(before)
     const record = emptied(before, ledger)
     const message = `delete-comment ${at.number} ${at.entry}`

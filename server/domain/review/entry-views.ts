@@ -5,6 +5,7 @@ import {
   type CommentAnchor,
   type CommentRecord,
   type EntryUser,
+  type Erased,
   type EventRecord,
   parseEntry,
   type VerdictRecord,
@@ -35,6 +36,9 @@ export interface Comment {
   readonly edited_by?: string
   readonly deleted_at?: string
   readonly deleted_by?: string
+  /** When its text was erased from the whole history. */
+  readonly erased_at?: string
+  readonly erased_by?: string
   /** On the first comment of a resolved thread. */
   readonly resolved_at?: string
   readonly resolved_by?: string
@@ -59,6 +63,8 @@ export interface ReviewText {
   readonly dismissed_at?: string
   readonly dismissed_by?: string
   readonly dismissed_reason?: string
+  readonly erased_at?: string
+  readonly erased_by?: string
 }
 
 export interface PullEventView {
@@ -71,7 +77,7 @@ export interface PullEventView {
 }
 
 export function toComment(entry: number, record: CommentRecord): Comment {
-  const { id, at, head, text, thread = entry, anchor, mentions = [], edited, deleted, resolved } = record
+  const { id, at, head, text, thread = entry, anchor, mentions = [], edited, deleted, resolved, erased } = record
   const { suggestion, applied } = record
   return {
     ...{ entry, thread, id, ...authorFields(record.by), created_at: at, head_commit: head },
@@ -81,6 +87,7 @@ export function toComment(entry: number, record: CommentRecord): Comment {
     ...(applied && { applied_at: applied.at, applied_by: applied.by.name, applied_commit: applied.commit }),
     ...(edited && { edited_at: edited.at, edited_by: edited.by.name }),
     ...(deleted && { deleted_at: deleted.at, deleted_by: deleted.by.name }),
+    ...erasedFields(erased),
     ...(resolved && thread === entry && { resolved_at: resolved.at, resolved_by: resolved.by.name }),
   }
 }
@@ -97,7 +104,7 @@ function toAnchor({ commit, path, first_line, num_lines, quote, pointer }: Comme
 }
 
 export function toReviewText(entry: number, record: VerdictRecord): ReviewText {
-  const { id, at, verdict, text, head, base, target_branch, comments, withdrawn, dismissed } = record
+  const { id, at, verdict, text, head, base, target_branch, comments, withdrawn, dismissed, erased } = record
   return {
     ...{ entry, id, ...authorFields(record.by), created_at: at, verdict, text, head_commit: head },
     ...(base !== null && { base_commit: base }),
@@ -108,7 +115,12 @@ export function toReviewText(entry: number, record: VerdictRecord): ReviewText {
       dismissed_by: dismissed.by.name,
       dismissed_reason: dismissed.reason,
     }),
+    ...erasedFields(erased),
   }
+}
+
+function erasedFields(erased: Erased | undefined) {
+  return erased && { erased_at: erased.at, erased_by: erased.by.name }
 }
 
 export function toEvent({ event, by, at, changes }: EventRecord): PullEventView {

@@ -1,0 +1,93 @@
+/** Erases the text of one comment or review, for owners. The operator erases more (`grove erase`). */
+import { runGitOrThrow } from '../../../gitstore/native.ts'
+import { findEntryRow } from '../../../index/derived/entries.ts'
+import type { Deps } from '../../base/deps.ts'
+import { AppError } from '../../base/errors.ts'
+import { authorizeNode, type NodeAccess, recheckAccess } from '../access.ts'
+import { callerOf, type Person, type RequestContext } from '../actor.ts'
+import { createCallerSemaphore } from '../caller-semaphore.ts'
+import { authorOf } from '../format/signatures.ts'
+import { ledgerRef } from '../layout.ts'
+import { parseEntry } from '../ledger/entries.ts'
+import { findPullRow } from '../pulls/pulls.ts'
+import type { EntryAt } from '../targets.ts'
+import { eraseFromLedger, finishErasures } from './erasure.ts'
+
+/** Bounds how many rewrites this process does at once. Each takes up to ten seconds. */
+const semaphore = createCallerSemaphore({
+  all: { running: 1, waiting: 16 },
+  person: { running: 1, waiting: 2 },
+  waitTimeoutMs: 60_000,
+  refusal: 'Too many erasures are running; try again in a minute',
+})
+
+/** The most commits of a ledger that a request rewrites. */
+const maxErasedCommits = 20_000
+
+/** How long a request waits for maintenance of the repository, in milliseconds. */
+const patienceMs = 20_000
+
+/** The places that an erasure cannot reach. */
+const notReached = [
+  { code: 'clones', detail: 'Clones and mirrors of the node keep the text until their owners delete them.' },
+  { code: 'backups', detail: 'Backups that were made before keep the text. If one is restored, erase the text again.' },
+  { code: 'messages', detail: 'E-mails and webhooks that were sent cannot be taken back.' },
+  { code: 'quotes', detail: 'Quotes by others, and files on the branches of the node, stay.' },
+] as const
+
+export interface Erasure {
+  readonly entry: number
+  /** Commits of the ledger that were rewritten. 0: the text was erased before. */
+  readonly commits_rewritten: number
+  readonly objects_removed: number
+  readonly not_reached: readonly { readonly code: string; readonly detail: string }[]
+}
+
+/**
+ * Erases the text of an entry from the whole history of the ledger. May be repeated. The client may disconnect.
+ *
+ * @throws AppError entry_not_found, too_many_commits, busy
+ */
+export async function eraseEntry(
+  deps: Deps,
+  { actor, from, signal }: RequestContext<Person>,
+  at: EntryAt,
+  { reason }: { readonly reason?: string },
+): Promise<Erasure> {
+  const access = await authorizeNode(deps, actor, at, 'owner')
+  await findPullRow(deps, at)
+  const { number, entry } = at
+  const row = await findEntryRow(deps.index.read, at.nodeId, number, entry)
+  if (!row) throw new AppError('entry_not_found', 'Entry not found')
+  await refuseLongLedger(access)
+  const why = reason?.trim() ?? ''
+  const { rewritten, removed } = await semaphore.run({ caller: callerOf({ actor, from }), signal }, async () => {
+    const limits = { signal: deps.draining, patienceMs }
+    if (isErased(row.body)) return { rewritten: 0, removed: await finishErasures(deps, access.repo, limits) }
+    const recheck = () => recheckAccess(deps, actor, at.orgId, 'owner')
+    const by = { id: actor.id, ...authorOf(actor) }
+    return eraseFromLedger(deps, at, {
+      target: { number, entry },
+      by,
+      ...(why !== '' && { reason: why }),
+      recheck,
+      ...limits,
+    })
+  })
+  return { entry, commits_rewritten: rewritten, objects_removed: removed, not_reached: notReached }
+}
+
+function isErased(body: string): boolean {
+  const record = parseEntry(body)
+  return (record.kind === 'comment' || record.kind === 'verdict') && record.erased !== undefined
+}
+
+/** @throws AppError too_many_commits */
+async function refuseLongLedger({ repo }: NodeAccess): Promise<void> {
+  const args = ['rev-list', '--first-parent', '--count', `--max-count=${maxErasedCommits + 1}`, ledgerRef]
+  if (Number((await runGitOrThrow(repo, args)).toString()) > maxErasedCommits)
+    throw new AppError(
+      'too_many_commits',
+      `The ledger of this node has more than ${maxErasedCommits} commits; ask the operator to run grove erase`,
+    )
+}

@@ -1,0 +1,235 @@
+/**
+ * Erases words, names and reviewed heads from the whole history of a ledger.
+ *
+ * The new chain is built before the lock, and its last commits under it. A mark names the old tip before the ref moves.
+ * Then exactly the objects that only the old tip reaches are removed. Killed anywhere, the next run finishes.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isGitError } from '../../../gitstore/errors.ts'
+import { type Edits, type Rewriting, startRewriting } from '../../../gitstore/history/rewrite.ts'
+import { runGitOrThrow } from '../../../gitstore/native.ts'
+import { hasObject, readOneOfManyBlobs } from '../../../gitstore/objects/objects.ts'
+import { updateRefs, withRefLock } from '../../../gitstore/refs/ref-transaction.ts'
+import { readRef } from '../../../gitstore/refs/refs.ts'
+import type { Oid, Repo } from '../../../gitstore/repo.ts'
+import { forget, listErasing, markErasing, unmarkErasing } from '../../../gitstore/upkeep/forget.ts'
+import { findAccountById } from '../../../index/credentials/accounts.ts'
+import type { Deps } from '../../base/deps.ts'
+import { AppError } from '../../base/errors.ts'
+import { hiddenEmail } from '../format/hidden-emails.ts'
+import { entriesFolder, entryFile, pullFile } from '../format/paths.ts'
+import { signature } from '../format/signatures.ts'
+import { tryIndexNode } from '../indexing/index-node.ts'
+import { ledgerRef, maintenanceRef, nodeRepo } from '../layout.ts'
+import type { EntryUser, Erased } from '../ledger/entries.ts'
+import {
+  collectEmails,
+  type ErasedPerson,
+  eraseEntry,
+  eraseIdentity,
+  erasePerson,
+  erasePull,
+} from '../ledger/erased-records.ts'
+import { diffLedgers } from '../ledger/ledger.ts'
+import type { NodeAt } from '../targets.ts'
+import { type ErasureTarget, listErased, subjectOf } from './erased-list.ts'
+
+/** The commits that are rewritten while the ledger is locked. */
+const mostUnderLock = 50
+/** The most rounds. After each the ledger has grown by more than that, or was moved. */
+const rounds = 50
+/** Files that are read at a time. */
+const readsAtOnce = 100
+
+export interface ErasureInput {
+  readonly target: ErasureTarget
+  readonly by: EntryUser
+  readonly reason?: string
+  readonly signal: AbortSignal
+  /** How long to wait for maintenance of the repository, in milliseconds. */
+  readonly patienceMs: number
+  /** Checks the caller's rights again, under the lock. */
+  readonly recheck?: () => Promise<unknown>
+}
+
+export interface ErasureResult {
+  /** Commits of the ledger that were rewritten. 0: there was nothing to erase. */
+  readonly rewritten: number
+  /** Objects that were removed, also those of an erasure that was interrupted. */
+  readonly removed: number
+}
+
+/**
+ * Erases from the ledger of a node, then removes the old objects. May be repeated.
+ *
+ * @throws AppError busy: the ledger or the repository is in use; repeat it. GitError native_failed, storage_*
+ */
+export async function eraseFromLedger(deps: Deps, at: NodeAt, input: ErasureInput): Promise<ErasureResult> {
+  const repo = nodeRepo(deps.store, at.orgId, at.nodeId)
+  const rewritten = await rewriteLedger(deps, at, repo, input)
+  if (rewritten > 0) await tryIndexNode(deps, at.orgId, at.nodeId)
+  return { rewritten, removed: await finishErasures(deps, repo, input) }
+}
+
+async function rewriteLedger(deps: Deps, at: NodeAt, repo: Repo, input: ErasureInput): Promise<number> {
+  const { signal } = input
+  const edits = await editsFor(deps, repo, input)
+  let rewriting = startRewriting(repo, edits)
+  for (let round = 0; round < rounds; round++) {
+    signal.throwIfAborted()
+    const tip = readRef(repo, ledgerRef)
+    if (!tip) throw new AppError('node_not_found', 'Node not found')
+    try {
+      const built = await rewriting.extend(tip, signal)
+      if (built.rewritten === 0) return 0
+      await listErased(deps, at, input.target, input.by)
+      const moved = await moveLedger(deps, repo, rewriting, { ...input, built: tip })
+      if (moved !== undefined) return moved
+    } catch (error) {
+      // Another erasure may have removed what this one was reading.
+      if (!isGitError(error, 'object_missing') || readRef(repo, ledgerRef) === tip) throw error
+      rewriting = startRewriting(repo, edits)
+    }
+  }
+  throw new AppError('busy', 'The ledger changes faster than it can be rewritten; repeat the erasure')
+}
+
+/** Moves the ledger under its lock. Undefined: it has grown too much, or was moved, since it was built. */
+async function moveLedger(
+  { store, now }: Deps,
+  repo: Repo,
+  rewriting: Rewriting,
+  { built, by, target, signal, recheck }: ErasureInput & { readonly built: Oid },
+): Promise<number | undefined> {
+  const ledger = { repo, ref: ledgerRef }
+  return updateRefs<number | undefined>(store, [ledger], async (current) => {
+    await recheck?.()
+    const from = current(ledger)
+    if (!from) return { moves: [], value: undefined }
+    const fresh = from === built ? 0 : await rewriting.distance(from)
+    if (fresh === undefined || fresh > mostUnderLock) return { moves: [], value: undefined }
+    const { tip, rewritten } = await rewriting.extend(from, signal)
+    const { name, email, timestamp } = signature(by, now())
+    const identity = `${name} <${email}> ${timestamp} +0000`
+    const message = `${subjectOf(target)}\n\nErased-From: ${from}`
+    const to = await rewriting.seal({ tip, identity, message })
+    return { moves: [{ ...ledger, to }], value: rewritten, save: () => markErasing(repo, from) }
+  })
+}
+
+/**
+ * Removes the objects of erasures whose ref has moved, also of interrupted ones. Waits for maintenance.
+ *
+ * @returns how many objects were removed
+ * @throws AppError busy; the errors of `forget`
+ */
+export async function finishErasures(
+  { store }: Pick<Deps, 'store'>,
+  repo: Repo,
+  { signal, patienceMs }: Pick<ErasureInput, 'signal' | 'patienceMs'>,
+): Promise<number> {
+  if ((await listErasing(repo)).length === 0) return 0
+  const until = performance.now() + patienceMs
+  for (let pause = 50; ; pause = Math.min(2 * pause, 2_000)) {
+    try {
+      return await withRefLock(store, { repo, ref: maintenanceRef }, '', async () => {
+        let removed = 0
+        for (const tip of await listErasing(repo)) removed += await finishOne(store, repo, tip, signal)
+        return removed
+      })
+    } catch (error) {
+      if (!isGitError(error, 'busy') || performance.now() > until) throw error
+      await sleep(pause, undefined, { signal })
+    }
+  }
+}
+
+async function finishOne(store: Deps['store'], repo: Repo, tip: Oid, signal: AbortSignal): Promise<number> {
+  if (readRef(repo, ledgerRef) === tip) {
+    // The move has not happened yet, or its process has died. Nobody who is about to move holds this lock.
+    await withRefLock(store, { repo, ref: ledgerRef }, '', async () => {
+      if (readRef(repo, ledgerRef) === tip) await unmarkErasing(repo, tip)
+    })
+    return 0
+  }
+  const { removed } = await forget(repo, tip, [ledgerRef], signal)
+  await unmarkErasing(repo, tip)
+  return removed
+}
+
+async function editsFor(deps: Deps, repo: Repo, { target, by, reason, signal }: ErasureInput): Promise<Edits> {
+  const stamp: Erased = { by, at: deps.now().toISOString(), ...(reason !== undefined && { reason }) }
+  if ('person' in target) return editsOfPerson(await findPerson(deps, repo, target.person))
+  if ('head' in target) return editsOfHead(repo, target.head, signal)
+  const { number } = target
+  if ('entry' in target) {
+    const file = entryFile(number, target.entry)
+    return {
+      touches: (path, isFolder) => path === file || (isFolder && file.startsWith(`${path}/`)),
+      file: (_, content) => eraseEntry(content, stamp),
+    }
+  }
+  const [record, folder] = [pullFile(number), `${entriesFolder(number)}/`]
+  return {
+    touches: (path, isFolder) =>
+      isFolder
+        ? record.startsWith(`${path}/`) || folder.startsWith(`${path}/`) || path.startsWith(folder)
+        : path === record || path.startsWith(folder),
+    file: (path, content) => (path === record ? erasePull(content, stamp) : eraseEntry(content, stamp)),
+  }
+}
+
+function editsOfPerson(person: ErasedPerson): Edits {
+  return {
+    touches: (path, isFolder) => (isFolder ? /^(pulls|reviews|checks)(\/|$)/.test(path) : path.endsWith('.json')),
+    file: (_, content) => erasePerson(content, person),
+    signature: (identity) => eraseIdentity(identity, person),
+  }
+}
+
+/** Collects the e-mail addresses of a user. Reads the account, and all entries and pull requests. */
+async function findPerson({ credentials }: Deps, repo: Repo, id: string): Promise<ErasedPerson> {
+  const emails = new Set([hiddenEmail(id)])
+  const account = await findAccountById(credentials.read, id)
+  if (account) emails.add(account.email.toLowerCase())
+  const ledger = readRef(repo, ledgerRef)
+  const { changes } = ledger ? await diffLedgers(repo, null, ledger) : { changes: [] }
+  const blobs = changes.flatMap(({ path, new: file }) => (file && path.includes('/') ? [file.oid] : []))
+  for (let at = 0; at < blobs.length; at += readsAtOnce) {
+    const some = blobs.slice(at, at + readsAtOnce).map((oid) => readOneOfManyBlobs(repo, oid))
+    for (const content of await Promise.all(some)) collectEmails(content, id, emails)
+  }
+  return { id, emails }
+}
+
+/** Drops the second parents that are the head or have it in their history. */
+async function editsOfHead(repo: Repo, head: Oid, signal: AbortSignal): Promise<Edits> {
+  const options = { signal, timeoutMs: 10 * 60_000 }
+  const listed = await runGitOrThrow(repo, ['rev-list', '--first-parent', '--parents', ledgerRef], options)
+  const kept = new Set(
+    listed
+      .toString('latin1')
+      .split('\n')
+      .flatMap((line) => line.split(' ').slice(2)),
+  )
+  const input = Buffer.from([...kept, `^${head}`, ''].join('\n'))
+  const args = ['rev-list', '--ancestry-path', '--stdin']
+  const above = kept.size > 0 ? await runGitOrThrow(repo, args, { ...options, input }) : Buffer.alloc(0)
+  const descendants = new Set(above.toString('latin1').split('\n'))
+  return {
+    touches: () => false,
+    file: (_, content) => content,
+    dropsParent: (commit) => commit === head || descendants.has(commit),
+  }
+}
+
+/** The most refs that are named. */
+const namedRefs = 20
+
+/** Lists refs whose history has the commit, if it exists. */
+export async function refsThatReach(repo: Repo, commit: Oid): Promise<string[]> {
+  if (!(await hasObject(repo, commit))) return []
+  const args = ['for-each-ref', `--count=${namedRefs}`, '--format=%(refname)', '--contains', commit]
+  const out = await runGitOrThrow(repo, args, { timeoutMs: 10 * 60_000 })
+  return out.toString().split('\n').filter(Boolean)
+}
