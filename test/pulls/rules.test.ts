@@ -174,6 +174,10 @@ describe('rules of a branch', () => {
       detail: 'In this organisation only maintainers make branches named release/**',
     })
     await made(max).then(expecting(201))
+    await ann.post(`${node.at}/pull-requests/1/update-branch`).then(expecting(200))
+    await merge(ann, `${node.at}/pull-requests/1`).then(expecting(200))
+    const undone = await bob.post(`${node.at}/pull-requests/1/undo`, { source_branch: 'release/3' })
+    expect([undone.status, undone.body.code]).to.deep.equal([403, 'forbidden'])
   })
 
   it('are overridden by owners only, with a reason that is recorded', async () => {

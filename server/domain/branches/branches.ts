@@ -6,13 +6,11 @@ import { readCommit } from '../../../gitstore/objects/commits.ts'
 import { updateRefs } from '../../../gitstore/refs/ref-transaction.ts'
 import { listRefs, readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
-import type { Role } from '../../../index/derived/schema.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError, invalid, type ValidationError } from '../../base/errors.ts'
 import { authorizeNode, recheckAccess, reloadNode } from '../access.ts'
 import type { Actor, Person } from '../actor.ts'
-import { rulesNow } from '../consent/branch-rules.ts'
-import { findMakerProblem } from '../consent/wording.ts'
+import { requireMaker } from '../consent/rule-checks.ts'
 import { excerpt } from '../format/excerpt.ts'
 import { timeOf } from '../format/signatures.ts'
 import { indexNode, readResult, tryIndexNode } from '../indexing/index-node.ts'
@@ -109,14 +107,6 @@ export async function deleteBranch(deps: Deps, actor: Person, at: BranchAt): Pro
     throw cause
   }
   await readResult(deps, () => indexNode(deps, at.orgId, at.nodeId))
-}
-
-/** Checks who may create a branch with rules. `main` is free until it has a commit. @throws AppError forbidden */
-async function requireMaker(deps: Deps, at: NodeAt, branch: string, role: Role | null): Promise<void> {
-  if (branchRef(branch) === main) return
-  const rules = await rulesNow(deps, at.orgId, at.nodeId, branch)
-  const refusal = rules.length === 0 ? undefined : findMakerProblem(rules, branch, role)
-  if (refusal !== undefined) throw new AppError('forbidden', `In this organisation ${refusal}`)
 }
 
 function noSuchStart(from: string): ValidationError {

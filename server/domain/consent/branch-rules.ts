@@ -5,13 +5,10 @@
 import { isAncestor } from '../../../index/derived/edges.ts'
 import { findOrgRow, type OrgRow } from '../../../index/derived/org-queries.ts'
 import type { Deps } from '../../base/deps.ts'
-import { AppError } from '../../base/errors.ts'
 import { findOrg } from '../access.ts'
 import { matchesPattern } from '../format/branch-patterns.ts'
-import { excerpt } from '../format/excerpt.ts'
 import { readRules } from '../format/org-rules.ts'
 import type { Rule } from '../format/rule-format.ts'
-import { branchName, branchRefs } from '../layout.ts'
 import type { HeldRule } from './judge.ts'
 
 const none: readonly HeldRule[] = []
@@ -63,26 +60,4 @@ function matches({ branches }: Rule, branch: string): boolean {
 
 async function isWithin({ index }: Deps, nodeId: string, under: string | undefined): Promise<boolean> {
   return under === undefined || under === nodeId || isAncestor(index.read, under, nodeId)
-}
-
-/**
- * Refuses a commit to a branch that moves only by merges. The caller holds the branch's lock.
- *
- * @param head null: the branch has no commit yet
- * @throws AppError pull_request_required
- */
-export async function requireFreeBranch(
-  deps: Deps,
-  { orgId, nodeId }: { readonly orgId: string; readonly nodeId: string },
-  ref: string,
-  head: string | null,
-): Promise<void> {
-  if (head === null || !ref.startsWith(branchRefs)) return
-  const branch = branchName(ref)
-  if ((await rulesNow(deps, orgId, nodeId, branch)).length > 0) throw pullRequestRequired(branch)
-}
-
-export function pullRequestRequired(branch: string): AppError {
-  const detail = `In this organisation \`${excerpt(branch)}\` can only be changed by merging a pull request`
-  return new AppError('pull_request_required', detail)
 }

@@ -10,7 +10,7 @@ import type { Person } from '../actor.ts'
 import { addsParents, headMovedError, withGraphLockIf } from '../branches/branch-commits.ts'
 import { readTree } from '../branches/revisions.ts'
 import { rulesNow, rulesOfBranch } from '../consent/branch-rules.ts'
-import { judgeMerge, type PullJudgement } from '../consent/consent.ts'
+import { judgeMerge, type MergeHeads, type PullJudgement } from '../consent/consent.ts'
 import { type HeldRule, mergeRoleOf } from '../consent/judge.ts'
 import { toRefusal } from '../consent/wording.ts'
 import { excerpt } from '../format/excerpt.ts'
@@ -41,22 +41,34 @@ export interface MergeInput {
 export async function mergePull(deps: Deps, actor: Person, at: PullAt, input: MergeInput): Promise<PullRequest> {
   let access = await authorizeNode(deps, actor, at, 'editor')
   requireOverridable(actor, access, input)
-  for (let graph: Graph = 'unlocked'; ; graph = 'locked', access = await reloadNode(deps, access, 'editor')) {
+  let graph: Graph = 'unlocked'
+  for (let tries = 0; tries < maxTries; tries++, access = await reloadNode(deps, access, 'editor')) {
     const row = await findPullRow(deps, at)
     const rules = await rulesOfBranch(deps, access.org, at.nodeId, row.target_branch)
     requireRole(access, mergeRoleOf(rules))
-    await judgeAhead(deps, access, row, rules)
-    const merge = () => attempt(deps, actor, access, row, input, graph)
+    const ahead = await judgeAhead(deps, access, row, rules)
+    const merge = () => attempt(deps, actor, access, row, { ...input, graph, ahead })
     const outcome = await withGraphLockIf(deps, access, graph === 'locked', merge)
     await tryIndexNode(deps, at.orgId, at.nodeId)
     if (outcome === 'merged') return pullAfter(deps, access, at)
+    if (outcome === 'graph must be locked') graph = 'locked'
   }
+  throw new AppError('busy', 'The branches keep moving; try again in a moment')
 }
+
+/** The most attempts of a merge. Another one follows if a branch moves, or adds a parent edge. */
+const maxTries = 10
 
 /** The state of the organisation's graph lock while a merge is attempted. */
 type Graph = 'unlocked' | 'locked'
 
-type Outcome = 'merged' | 'graph must be locked'
+type Outcome = 'merged' | 'graph must be locked' | 'heads have moved'
+
+interface Attempt extends MergeInput {
+  readonly graph: Graph
+  /** The heads that were judged before the locks. Undefined: there was nothing to judge. */
+  readonly ahead: MergeHeads | undefined
+}
 
 /**
  * Requires what an override needs: an owner, a session and a reason.
@@ -71,13 +83,19 @@ function requireOverridable(actor: Person, access: NodeAccess, { override }: Mer
   if (override.reason.trim() === '') throw invalid(['body', 'override', 'reason'], 'Say why the rules are overridden')
 }
 
-/** Compares the commits that the judgement under the locks needs. */
-async function judgeAhead(deps: Deps, access: NodeAccess, row: PullRow, rules: readonly HeldRule[]): Promise<void> {
+/** Compares the commits that the judgement under the locks needs. Returns the heads that it has compared. */
+async function judgeAhead(
+  deps: Deps,
+  access: NodeAccess,
+  row: PullRow,
+  rules: readonly HeldRule[],
+): Promise<MergeHeads | undefined> {
   const { repo, node } = access
   const to = readRef(repo, branchRef(row.source_branch))
   const from = readRef(repo, branchRef(row.target_branch))
-  if (rules.length === 0 || row.status !== 'open' || !to || !from) return
+  if (rules.length === 0 || row.status !== 'open' || !to || !from) return undefined
   await judgeMerge(deps, access, fromRow(row), rules, { ledger: node.ledger, from, to })
+  return { from, to }
 }
 
 /** Merges every pull request whose head the new head contains. A merge that adds a parent edge needs the graph lock. */
@@ -86,8 +104,7 @@ async function attempt(
   actor: Person,
   access: NodeAccess,
   row: PullRow,
-  input: MergeInput,
-  graph: Graph,
+  { graph, ahead, ...input }: Attempt,
 ): Promise<Outcome> {
   const { repo, org, node } = access
   const ledger: RefName = { repo, ref: ledgerRef }
@@ -105,6 +122,8 @@ async function attempt(
     const rules = await rulesNow(deps, org.id, node.id, row.target_branch)
     await recheckAccess(deps, actor, org.id, input.override ? 'owner' : mergeRoleOf(rules))
     const { from, to } = await mergeable(deps, access, record, input)
+    const isCompared = rules.length === 0 || (ahead?.from === from && ahead.to === to)
+    if (!isCompared) return { moves: [], value: 'heads have moved' }
     const judgement = await judgeMerge(deps, access, record, rules, { ledger: before, from, to })
     const overridden = requireConsent(deps, actor, judgement, input)
     if (

@@ -10,11 +10,12 @@ import type { Oid } from '../../../gitstore/repo.ts'
 import type { PullRow } from '../../../index/derived/pulls.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
-import { authorizeNode, type NodeAccess } from '../access.ts'
+import { authorizeNode, type NodeAccess, recheckAccess } from '../access.ts'
 import { callerOf, type Person, type RequestContext } from '../actor.ts'
 import { problemsOf, refuseProblems } from '../branches/branch-commits.ts'
 import { countRefRoom, pathProblems, tooManyRefsMessage } from '../branches/ref-rules.ts'
 import { readTree } from '../branches/revisions.ts'
+import { requireMaker } from '../consent/rule-checks.ts'
 import { excerpt } from '../format/excerpt.ts'
 import { signature } from '../format/signatures.ts'
 import { branchRef, branchRefs } from '../layout.ts'
@@ -81,6 +82,8 @@ async function open(deps: Deps, actor: Person, access: NodeAccess, opening: Open
   const source = { repo, ref: branchRef(branch) }
   const decide = async (ledger: Oid): Promise<Decision<number>> => {
     await refuseSecond(deps, access, ledger, pull, named)
+    const { role } = await recheckAccess(deps, actor, access.org.id, 'editor')
+    await requireMaker(deps, { orgId: access.org.id, nodeId: access.node.id }, branch, role)
     if (readRef(repo, source.ref)) throw new AppError('branch_exists', `A branch ${excerpt(branch)} already exists`)
     if (countRefRoom(repo, 'heads') <= 0)
       throw new AppError('too_many_branches', `The node ${tooManyRefsMessage('heads')}`)
