@@ -63,6 +63,12 @@ export async function listPages(grove: Pick<Grove, 'url' | 'deps'>, ann: PersonC
     { branches: ['next'], merge: 'owner' },
   ]
   await made(ann.patch(`/orgs/${org}`, { rules }))
+  const proposed = (await made(ann.get(`${tree}/branches/open`))).head
+  const checks = `${tree}/checks/${proposed}`
+  const failed = { state: 'failure', description: 'A link in notes.md leads nowhere', url: 'https://ci.example.org/7' }
+  await made(ann.put(`${checks}/links`, failed))
+  await made(ann.put(`${checks}/spelling`, { state: 'pending' }))
+  for (let n = 1; n <= 6; n++) await made(ann.put(`${checks}/build/${n}`, { state: 'success', description: 'Built' }))
   const commits = (await made(ann.get(`${tree}/tree/main/commits`))).history
   const [head, first] = [commits.at(0).id, commits.at(-1).id]
   const at = pageAt(org, whales)

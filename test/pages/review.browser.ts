@@ -58,6 +58,23 @@ describe('the conversation of a proposal in a browser', () => {
       }
     }, words)
 
+  it('shows the checks of the head, also after its script has run', async () => {
+    const { page, open } = visitor
+    const shown = await aProposal()
+    const url = 'https://ci.example.org/7'
+    const states = { links: { state: 'failure', url }, spelling: { state: 'pending' }, build: { state: 'success' } }
+    for (const [name, body] of Object.entries(states))
+      await bob.put(`${shown.node.at}/checks/${shown.head}/${name}`, body).then(expecting(200))
+    await open(shown.page)
+    await page.locator('form[data-review] button').waitFor()
+    const box = page.getByRole('heading', { name: 'Checks' }).locator('..')
+    const items = (await box.locator('li > div').allInnerTexts()).map((text) => text.replaceAll(/\s+/g, ' '))
+    expect(items.map((text) => text.split(' Bob')[0])).to.deep.equal([
+      ...['links failed', 'spelling is running', 'build passed'],
+    ])
+    expect(await box.getByRole('link', { name: 'links' }).getAttribute('href')).to.equal(url)
+  })
+
   it('takes a comment on selected words, with a quote', async () => {
     const { page, open } = visitor
     const shown = await aProposal()

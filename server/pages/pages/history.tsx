@@ -2,6 +2,7 @@
 
 import type { AnswerOf } from '../../http/in-process.ts'
 import { type Page, type PageContext, param } from '../page-context.ts'
+import { ChecksBox, readChecks } from '../parts/checks.tsx'
 import { messageLine, readTitles, type Titles } from '../parts/commit-words.ts'
 import { type Pair, PickHead, PickVersion } from '../parts/compare-form.tsx'
 import { byDay, plural, When } from '../parts/dates.tsx'
@@ -141,9 +142,10 @@ export async function showCommit(visit: PageContext): Promise<Page> {
   const id = param(visit, 'id')
   const onMain = await findOnMain(api, at, id)
   const commit = onMain ?? (await api.getCommit({ path: { ...at.path, branch: id, commit_id: id } }))
-  const [files, edges] = await Promise.all([
+  const [files, edges, checks] = await Promise.all([
     readFileChanges(api, at.path, commit.changes),
     readImpact(api, at.path, commit.changes),
+    readChecks(visit, at, commit.id),
   ])
   const { org, node } = at
   const titles = await readTitles(api, org.id, [commit.message])
@@ -154,7 +156,7 @@ export async function showCommit(visit: PageContext): Promise<Page> {
   const fields = { ...whole, message: commit.message.slice(0, longestMessage) }
   const [, ...rest] = fields.message.split('\n')
   return {
-    ...{ kind: 'page', place: { org, crumb: node.title }, facts: { at, fields, edges, isRestorable, titles } },
+    ...{ kind: 'page', place: { org, crumb: node.title }, facts: { at, fields, edges, checks, isRestorable, titles } },
     head: { title: `${line} · ${node.title}`, noIndex: true },
     body: () => (
       <main id="main" class="wide">
@@ -173,6 +175,7 @@ export async function showCommit(visit: PageContext): Promise<Page> {
         </div>
         {rest.join('\n').trim() && <p class="message">{rest.join('\n').trim()}</p>}
         {edges.length > 0 && <Impact urls={urls} org={org.id} title={node.title} edges={edges} />}
+        <ChecksBox shown={checks} />
         <FileDiffs files={files} />
       </main>
     ),

@@ -4,6 +4,7 @@ import type { VNode } from 'preact'
 import { AppError, ValidationError } from '../../base/errors.ts'
 import { type Page, type PageContext, type PageResult, param, redirect } from '../page-context.ts'
 import { ChangesView, commentsIn, readThreads } from '../parts/changes-view.tsx'
+import { ChecksBox, readChecks } from '../parts/checks.tsx'
 import { ConsentBox, countsIn } from '../parts/consent.tsx'
 import { ConversationView, readConversation, textsIn } from '../parts/conversation.tsx'
 import { plural, When } from '../parts/dates.tsx'
@@ -67,19 +68,20 @@ async function proposalPage(visit: PageContext, { problem, conflicts, refusal }:
   const talk: Talk = { visit, at, pr, members, base: changes.base_commit_id, html: new Map() }
   const tab = tabs.find((one) => one === visit.query.get('tab')) ?? 'changes'
   const view = await readView(talk, tab, changes)
+  const checks = await readChecks(visit, at, pr.source_commit)
   const names = members.map(({ user_id, name }) => [user_id, name])
   const between = [changes.base_commit_id, changes.target_commit_id]
   let description = ''
   return {
     ...{ kind: 'page', place: { org: at.org, crumb: at.node.title } },
-    facts: { at, pr, between, total, names, problem, conflicts, refusal, view: view.facts },
+    facts: { at, pr, between, total, names, problem, conflicts, refusal, checks, view: view.facts },
     head: { title: `${pr.title} · ${at.node.title}`, noIndex: true },
     prepare: async () => {
       description = await descriptionOf(talk)
       await renderTexts(talk, view.texts ?? [])
     },
     body: () => (
-      <Frame talk={talk} tab={tab} counts={countsOf(pr, changes, total)} more={{ problem, conflicts, refusal }}>
+      <Frame talk={talk} tab={tab} counts={countsOf(pr, changes, total)} more={{ problem, conflicts, refusal, checks }}>
         {view.body(description)}
       </Frame>
     ),
@@ -196,11 +198,12 @@ interface FrameProps {
     readonly problem: string | undefined
     readonly conflicts: readonly string[] | undefined
     readonly refusal: Refusal | undefined
+    readonly checks: Awaited<ReturnType<typeof readChecks>>
   }
   readonly children: VNode
 }
 
-function Frame({ talk, tab, counts, more: { problem, conflicts, refusal }, children }: FrameProps) {
+function Frame({ talk, tab, counts, more: { problem, conflicts, refusal, checks }, children }: FrameProps) {
   const { visit, at, pr } = talk
   const { urls } = visit
   const { org, node } = at
@@ -234,6 +237,7 @@ function Frame({ talk, tab, counts, more: { problem, conflicts, refusal }, child
             {pr.status === 'merged' && mayWrite(org.role) && <UndoButton urls={urls} org={org.id} pr={pr} />}
           </MergeBox>
           <ConsentBox talk={talk} />
+          <ChecksBox shown={checks} />
           {pr.status === 'open' && <YourReview talk={talk} />}
           {pr.status === 'open' && <WithGit branch={pr.source_branch} />}
         </aside>
