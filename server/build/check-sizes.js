@@ -20,6 +20,7 @@ const limits = kibibytes({
   switcher: 8.5,
   import: 3,
   review: 5,
+  suggest: 4,
   search: 9,
   diagrams: 3,
   'diagram-frame': 200,

@@ -10,28 +10,32 @@ const headers = {
 
 type Fields = Readonly<Record<string, string>>
 
+/** A field may be sent several times, as checkboxes are. */
+type FormFields = Readonly<Record<string, string | readonly string[]>>
+
 /** Sends a form as a page does, in no session but that of `more`. Paths in the answer have no words. */
 export async function sendForm(
   grove: { readonly url: string },
   path: string,
-  fields: Fields,
+  fields: FormFields,
   more: Fields = {},
 ): Promise<Answer> {
-  return plain(await client(grove).post(path, new URLSearchParams(fields).toString(), { ...headers, ...more }))
+  const pairs = Object.entries(fields).flatMap(([name, value]) => [value].flat().map((one) => [name, one]))
+  return plain(await client(grove).post(path, new URLSearchParams(pairs).toString(), { ...headers, ...more }))
 }
 
 /** Sends forms in a new session of the person. */
 export async function formsOf(
   grove: { readonly url: string },
   person: PersonClient,
-): Promise<(path: string, fields: Fields) => Promise<Answer>> {
+): Promise<(path: string, fields: FormFields) => Promise<Answer>> {
   return (await visitOf(grove, person)).send
 }
 
 export interface Visit {
   /** Opens a page as a browser does. */
   open(path: string, more?: Fields): Promise<Answer>
-  send(path: string, fields: Fields): Promise<Answer>
+  send(path: string, fields: FormFields): Promise<Answer>
 }
 
 /** Opens pages and sends forms in a new session of the person. */

@@ -66,6 +66,11 @@ function rowAround(node: Node): HTMLElement | undefined {
   return element?.closest<HTMLElement>('.diff .row') ?? undefined
 }
 
+/** Returns the text of one line; undefined if it is removed. */
+export function lineText(row: Element): string | undefined {
+  return row.classList.contains('del') ? undefined : textOf(row)
+}
+
 /** The text of the line, without what is only for screen readers. */
 function textOf(row: Element): string {
   const text = row.querySelector('.tx')
@@ -111,10 +116,14 @@ function quoteIn(startRow: Element, endRow: Element, start: number, end: number)
 
 const names = ['path', 'commit', 'first_line', 'last_line', 'exact', 'prefix', 'suffix', 'thread'] as const
 
-/** Returns the fields of a form that say where its comment belongs. */
+/** Returns the fields of a form that say where its comment belongs, and what it suggests. */
 export function fieldsOf(form: HTMLFormElement): Fields {
   const data = new FormData(form)
-  return Object.fromEntries(names.flatMap((name) => (data.get(name) ? [[name, String(data.get(name))]] : [])))
+  const suggestion = data.get('suggestion')
+  const suggested =
+    suggestion === null ? {} : { suggestion: String(suggestion), original: String(data.get('original')) }
+  const places = names.flatMap((name) => (data.get(name) ? [[name, String(data.get(name))] as const] : []))
+  return { ...Object.fromEntries(places), ...suggested }
 }
 
 /** Sets a field of a form. Adds it as a hidden one if it is missing. */

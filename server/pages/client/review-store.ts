@@ -23,9 +23,9 @@ export class TalkStore {
     return draftIn(this.read(`draft ${key}`))
   }
 
-  /** Keeps a draft; a blank one is removed. */
+  /** Keeps a draft; one that says nothing is removed. */
   keepDraft(key: string, draft: Draft): void {
-    if (draft.text.trim() === '') this.removeDraft(key)
+    if (isBlank(draft)) this.removeDraft(key)
     else this.write(`draft ${key}`, draft)
   }
 
@@ -69,6 +69,11 @@ export class TalkStore {
       return undefined
     }
   }
+}
+
+/** True without a text, if the suggestion is the present text. */
+export function isBlank({ text, fields: { suggestion, original } }: Draft): boolean {
+  return text.trim() === '' && suggestion === original
 }
 
 /** Checks what the storage had. */

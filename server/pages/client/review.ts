@@ -1,7 +1,7 @@
 /** The conversation of a proposal: comments in place, reviews, drafts and keys. */
 
-import { fieldsOf, type Place, placeOfLink, rowOf, selectedPlace, setField } from './review-places.ts'
-import { type Collected, TalkStore } from './review-store.ts'
+import { fieldsOf, lineText, type Place, placeOfLink, rowOf, selectedPlace, setField } from './review-places.ts'
+import { type Collected, type Draft, isBlank, TalkStore } from './review-store.ts'
 
 /** Comments that a review takes. */
 const mostCollected = 100
@@ -20,7 +20,7 @@ class Talk {
   private readonly main: HTMLElement
   private readonly store: TalkStore
   private readonly reviewForm: TalkForm | null
-  private readonly offer = document.createElement('button')
+  private readonly offer = document.createElement('div')
   private selected: Place | undefined
 
   constructor(main: HTMLElement, store: TalkStore, reviewForm: TalkForm | null) {
@@ -35,10 +35,18 @@ class Talk {
     this.reopenDrafts()
     this.showCollected()
     this.main.addEventListener('click', (event) => this.openByLink(event))
-    Object.assign(this.offer, { className: 'btn small offer', type: 'button', textContent: 'Comment', hidden: true })
+    Object.assign(this.offer, { className: 'offer', hidden: true })
     // The press must not clear the selection.
     this.offer.addEventListener('pointerdown', (event) => event.preventDefault())
-    this.offer.addEventListener('click', () => this.selected && this.openForm(this.selected))
+    for (const name of ['Comment', 'Suggest']) {
+      const button = Object.assign(document.createElement('button'), { className: 'btn small', type: 'button' })
+      button.textContent = name
+      button.addEventListener(
+        'click',
+        () => this.selected && this.openForm(this.selected, { suggests: name === 'Suggest' }),
+      )
+      this.offer.append(button)
+    }
     this.main.append(this.offer)
     let timer: ReturnType<typeof setTimeout> | undefined
     document.addEventListener('selectionchange', () => {
@@ -64,15 +72,15 @@ class Talk {
   /** Keeps the text of a form as a draft until the form is accepted. */
   private adopt(form: TalkForm): void {
     const { talk = '' } = form.dataset
-    const field = form.querySelector('textarea')
+    const field = form.querySelector<HTMLTextAreaElement>('textarea[name="text"]')
     if (!field || talk === '') return
     const isRefused = 'refused' in form.dataset
     const draft = this.store.draft(talk)
     const refused = this.main.querySelector<TalkForm>('form[data-refused]')
-    if (!isRefused && draft !== undefined && refused?.dataset.talk !== talk) field.value = draft.text
-    field.addEventListener('input', () => this.store.keepDraft(talk, { text: field.value, fields: fieldsOf(form) }))
+    if (!isRefused && draft !== undefined && refused?.dataset.talk !== talk) restore(form, field, draft)
+    form.addEventListener('input', () => this.store.keepDraft(talk, { text: field.value, fields: fieldsOf(form) }))
     form.addEventListener('submit', () => setField(form, 'draft', talk))
-    field.addEventListener('keydown', (event) => {
+    form.addEventListener('keydown', (event) => {
       if (event.key === 'Enter' && (event.ctrlKey || event.metaKey))
         form.requestSubmit(form.querySelector<HTMLElement>('button[type="submit"]'))
     })
@@ -86,12 +94,13 @@ class Talk {
     button.dataset.collect = ''
     button.addEventListener('click', () => {
       const collected = this.store.collected()
-      if (field.value.trim() === '' || collected.length >= mostCollected) {
+      const one = { text: field.value, fields: fieldsOf(form) }
+      if (isBlank(one) || collected.length >= mostCollected) {
         field.focus()
         return
       }
       const { talk = '' } = form.dataset
-      this.store.collect([...collected, { text: field.value, fields: fieldsOf(form) }])
+      this.store.collect([...collected, one])
       this.store.removeDraft(talk)
       field.value = ''
       if (talk.startsWith('new')) form.remove()
@@ -129,7 +138,9 @@ class Talk {
     const where = fields.path
       ? `${fields.path}${fields.first_line ? `:${fields.first_line}` : ''}`
       : `thread ${fields.thread}`
-    const said = Object.assign(document.createElement('span'), { textContent: `${where}: ${text.trim().slice(0, 80)}` })
+    const said = Object.assign(document.createElement('span'), {
+      textContent: `${where}: ${wordsOf(text, fields).slice(0, 80)}`,
+    })
     const remove = Object.assign(document.createElement('button'), {
       className: 'btn small',
       type: 'button',
@@ -150,7 +161,7 @@ class Talk {
         className: 'why',
         textContent: 'In your review, not submitted yet',
       }),
-      Object.assign(document.createElement('p'), { textContent: text }),
+      Object.assign(document.createElement('p'), { textContent: wordsOf(text, fields) }),
     )
     if (fields.thread) {
       this.main.querySelector(`#t${CSS.escape(fields.thread)} .answer`)?.before(card)
@@ -166,13 +177,13 @@ class Talk {
     for (const { key, draft } of this.store.drafts()) {
       const { path, first_line: first, last_line: last, exact, prefix, suffix } = draft.fields
       const side = /^new (head|base) /.exec(key)?.[1]
-      if (side === undefined || path === undefined || draft.text.trim() === '') continue
+      if (side === undefined || path === undefined || isBlank(draft)) continue
       if ([...this.main.querySelectorAll<TalkForm>('form[data-talk]')].some(({ dataset }) => dataset.talk === key))
         continue
       const quote = exact === undefined ? {} : { quote: { exact, prefix: prefix ?? '', suffix: suffix ?? '' } }
       this.openForm(
         { path, side: side === 'base' ? 'base' : 'head', first: Number(first), last: Number(last), ...quote },
-        false,
+        { hasFocus: false, suggests: key.endsWith(' suggest') },
       )
     }
   }
@@ -185,12 +196,14 @@ class Talk {
   }
 
   /** Opens the form of a new thread below its line. Returns false if the line is not shown. */
-  private openForm(place: Place, hasFocus = true): boolean {
+  private openForm(place: Place, { hasFocus = true, suggests = false } = {}): boolean {
     const template = this.main.querySelector<HTMLTemplateElement>('template[data-new]')
     const row = rowOf(this.main, { path: place.path, side: place.side, line: place.last })
     const form = template?.content.querySelector('form')?.cloneNode(true)
     if (!row || !(form instanceof HTMLFormElement)) return false
-    const key = `new ${place.side} ${place.path}:${place.first}`
+    const original = place.side === 'base' ? undefined : (place.quote?.exact ?? this.onlyLine(place, row))
+    if (suggests && original === undefined) return false
+    const key = `new ${place.side} ${place.path}:${place.first}${suggests ? ' suggest' : ''}`
     const open = [...this.main.querySelectorAll<TalkForm>('form[data-talk]')].find(
       ({ dataset }) => dataset.talk === key,
     )
@@ -217,10 +230,38 @@ class Talk {
       row.querySelector<HTMLElement>('a.ln')?.focus()
     })
     afterNotes(row).after(form)
-    this.adopt(form)
+    if (suggests && original !== undefined) this.suggest(form, original, hasFocus)
+    else {
+      this.offerSuggestion(form, place, original !== undefined)
+      this.adopt(form)
+      if (hasFocus) form.querySelector<HTMLElement>('textarea:enabled')?.focus()
+    }
     this.offer.hidden = true
-    if (hasFocus) form.querySelector('textarea')?.focus()
     return true
+  }
+
+  /** The text of the place, if it is one line. */
+  private onlyLine({ first, last }: Place, row: Element): string | undefined {
+    return first === last ? lineText(row) : undefined
+  }
+
+  /** Turns the form into one that suggests a text. Its script is loaded when it is first needed. */
+  private suggest(form: TalkForm, original: string, hasFocus: boolean): void {
+    void import('./suggest.ts').then(({ openSuggestion }) => {
+      openSuggestion(form, original, this.store.draft(form.dataset.talk ?? '')?.fields.suggestion)
+      this.adopt(form)
+      if (hasFocus) form.querySelector<HTMLElement>('[data-suggest] textarea')?.focus()
+    })
+  }
+
+  /** The link of the form opens another one for the same place. */
+  private offerSuggestion(form: TalkForm, place: Place, canSuggest: boolean): void {
+    const link = form.querySelector('[data-suggest-link]')
+    if (!canSuggest) link?.remove()
+    link?.addEventListener('click', (event) => {
+      event.preventDefault()
+      if (this.openForm(place, { suggests: true })) form.remove()
+    })
   }
 
   /** Shows the button next to selected words. */
@@ -228,6 +269,8 @@ class Talk {
     const selection = getSelection()
     this.selected = selection ? selectedPlace(selection) : undefined
     this.offer.hidden = this.selected === undefined || !this.main.querySelector('template[data-new]')
+    const suggest = this.offer.querySelector<HTMLElement>('button:last-child')
+    if (suggest) suggest.hidden = !this.selected?.quote || this.selected.side === 'base'
     if (this.offer.hidden || !selection) return
     const { right, bottom } = selection.getRangeAt(0).getBoundingClientRect()
     const left = Math.min(right, document.documentElement.clientWidth - this.offer.offsetWidth - 8)
@@ -239,6 +282,7 @@ class Talk {
   private press(key: string): boolean {
     const active = document.activeElement
     if (key === 'c') return this.pressComment(active)
+    if (key === 's') return this.pressSuggest(active)
     if (key === 'v') return focusIn(this.reviewForm?.querySelector('input[type="radio"]:checked, textarea'))
     if (key === '.' || key === ',') return this.step(key === '.' ? 1 : -1, active)
     if (key !== 'x') return false
@@ -247,6 +291,12 @@ class Talk {
       ?.querySelector<HTMLElement>('button[value="resolve"], button[value="reopen-thread"]')
     button?.click()
     return button !== null && button !== undefined
+  }
+
+  private pressSuggest(active: Element | null): boolean {
+    const link = active?.closest('.row')?.querySelector<HTMLAnchorElement>('a.ln')
+    const place = this.selected ?? (link ? placeOfLink(link) : undefined)
+    return place !== undefined && this.openForm(place, { suggests: true })
   }
 
   private pressComment(active: Element | null): boolean {
@@ -275,6 +325,13 @@ function afterNotes(row: Element): Element {
   return last
 }
 
+/** Puts a draft into its form. */
+function restore(form: TalkForm, field: HTMLTextAreaElement, { text, fields: { suggestion } }: Draft): void {
+  field.value = text
+  const suggested = form.querySelector<HTMLTextAreaElement>('textarea[name="suggestion"]:enabled')
+  if (suggested && suggestion !== undefined) suggested.value = suggestion
+}
+
 function focusIn(element: Element | null | undefined): boolean {
   if (!(element instanceof HTMLElement)) return false
   element.focus()
@@ -282,11 +339,21 @@ function focusIn(element: Element | null | undefined): boolean {
   return true
 }
 
+/** The words of a comment, after the text that it suggests. */
+function wordsOf(text: string, { suggestion, original }: Collected['fields']): string {
+  return `${suggestion === original ? '' : `Suggestion: ${suggestion}\n`}${text.trim()}`
+}
+
 /** Returns the comment as the API takes it. */
 function toComment({ text, fields }: Collected): object {
   const { thread, path, commit, first_line: first, last_line: last, exact, prefix = '', suffix = '' } = fields
+  const { suggestion, original } = fields
   if (thread) return { text, thread: Number(thread) }
   const lines = first ? { first_line: Number(first), num_lines: Number(last) - Number(first) + 1 } : {}
   const quote = exact ? { quote: { exact, ...(prefix && { prefix }), ...(suffix && { suffix }) } } : {}
-  return { text, anchor: { path, commit, ...lines, ...quote } }
+  return {
+    text,
+    anchor: { path, commit, ...lines, ...quote },
+    ...(suggestion !== original && { suggestion }),
+  }
 }

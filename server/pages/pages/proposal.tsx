@@ -17,7 +17,9 @@ import { LostPage, RefusedForm } from '../parts/refused-form.tsx'
 import { actOnReview, type Refusal, refusalOf, reviewActOf } from '../parts/review-acts.ts'
 import { mayWrite } from '../parts/rights.ts'
 import { readSince, SinceView } from '../parts/since-view.tsx'
-import { type Pull, readMembers, renderTexts, type Spoken, type Talk, viewLink } from '../parts/talk.ts'
+import { noSuggestions } from '../parts/suggesting.ts'
+import { SuggestionsBox } from '../parts/suggestion.tsx'
+import { type Comment, type Pull, readMembers, renderTexts, type Spoken, type Talk, viewLink } from '../parts/talk.ts'
 import { Name } from '../parts/thread.tsx'
 import { YourReview } from '../parts/verdict.tsx'
 import { asSentence } from '../text/broken-rules.ts'
@@ -48,6 +50,8 @@ interface More {
 interface View {
   readonly facts: unknown
   readonly texts?: readonly Spoken[]
+  /** The comments whose suggestions can be applied together. */
+  readonly comments?: readonly Comment[]
   body(description: string): VNode
 }
 
@@ -65,23 +69,35 @@ async function proposalPage(visit: PageContext, { problem, conflicts, refusal }:
     api.listPullCommits({ path, query: { limit: 1 } }),
     readMembers(visit, at.org.id),
   ])
-  const talk: Talk = { visit, at, pr, members, base: changes.base_commit_id, html: new Map() }
+  const talk: Talk = {
+    visit,
+    at,
+    pr,
+    members,
+    base: changes.base_commit_id,
+    suggesting: noSuggestions(),
+    html: new Map(),
+  }
   const tab = tabs.find((one) => one === visit.query.get('tab')) ?? 'changes'
   const view = await readView(talk, tab, changes)
   const checks = await readChecks(visit, at, pr.source_commit)
   const names = members.map(({ user_id, name }) => [user_id, name])
+  const suggesting = [[...talk.suggesting.replaced], [...talk.suggesting.outdated]]
   const between = [changes.base_commit_id, changes.target_commit_id]
   let description = ''
   return {
     ...{ kind: 'page', place: { org: at.org, crumb: at.node.title } },
-    facts: { at, pr, between, total, names, problem, conflicts, refusal, checks, view: view.facts },
+    facts: { at, pr, between, total, names, problem, conflicts, refusal, checks, suggesting, view: view.facts },
     head: { title: `${pr.title} · ${at.node.title}`, noIndex: true },
     prepare: async () => {
       description = await descriptionOf(talk)
       await renderTexts(talk, view.texts ?? [])
     },
     body: () => (
-      <Frame talk={talk} tab={tab} counts={countsOf(pr, changes, total)} more={{ problem, conflicts, refusal, checks }}>
+      <Frame
+        {...{ talk, tab, counts: countsOf(pr, changes, total), more: { problem, conflicts, refusal, checks } }}
+        comments={view.comments ?? []}
+      >
         {view.body(description)}
       </Frame>
     ),
@@ -91,8 +107,14 @@ async function proposalPage(visit: PageContext, { problem, conflicts, refusal }:
 function readView(talk: Talk, tab: Tab, changes: Changes): Promise<View> {
   const since = talk.visit.query.get('since')
   if (since && tab === 'changes') return sinceView(talk, since)
-  if (tab === 'conversation') return conversationView(talk)
-  return tab === 'commits' ? commitsView(talk) : changesView(talk, changes)
+  switch (tab) {
+    case 'conversation':
+      return conversationView(talk)
+    case 'commits':
+      return commitsView(talk)
+    case 'changes':
+      return changesView(talk, changes)
+  }
 }
 
 async function conversationView(talk: Talk): Promise<View> {
@@ -101,6 +123,7 @@ async function conversationView(talk: Talk): Promise<View> {
   return {
     facts: { ...shown, quotes: [...shown.quotes] },
     texts: textsIn(shown),
+    comments: shown.entries.flatMap(({ comment }) => comment ?? []),
     body: (description) => <ConversationView talk={talk} shown={shown} description={description} />,
   }
 }
@@ -123,6 +146,7 @@ async function changesView(talk: Talk, changes: Changes): Promise<View> {
     // The difference between two commits never changes, so their ids are enough for the ETag.
     facts: { ...shown, quotes: [...shown.quotes], impact },
     texts: commentsIn(shown),
+    comments: commentsIn(shown),
     body: (description) => (
       <>
         {description !== '' && (
@@ -184,6 +208,7 @@ function countsOf(pr: Pull, changes: Changes, commits: number): Readonly<Record<
 /** The keys of the script, in the order of their list. */
 const keys = {
   c: 'Comment on the selected words, or the line in focus',
+  s: 'Suggest a text for the selected words, or for the line in focus',
   v: 'Your review',
   '.': 'Next open thread',
   ',': 'Previous open thread',
@@ -200,10 +225,12 @@ interface FrameProps {
     readonly refusal: Refusal | undefined
     readonly checks: Awaited<ReturnType<typeof readChecks>>
   }
+  /** The comments of the view. */
+  readonly comments: readonly Comment[]
   readonly children: VNode
 }
 
-function Frame({ talk, tab, counts, more: { problem, conflicts, refusal, checks }, children }: FrameProps) {
+function Frame({ talk, tab, counts, more: { problem, conflicts, refusal, checks }, comments, children }: FrameProps) {
   const { visit, at, pr } = talk
   const { urls } = visit
   const { org, node } = at
@@ -236,6 +263,7 @@ function Frame({ talk, tab, counts, more: { problem, conflicts, refusal, checks 
           <MergeBox visit={visit} org={org} pr={pr} problem={problem} conflicts={conflicts}>
             {pr.status === 'merged' && mayWrite(org.role) && <UndoButton urls={urls} org={org.id} pr={pr} />}
           </MergeBox>
+          <SuggestionsBox talk={talk} comments={comments} />
           <ConsentBox talk={talk} />
           <ChecksBox shown={checks} />
           {pr.status === 'open' && <YourReview talk={talk} />}

@@ -1,10 +1,11 @@
 /** The changes of a proposal with the threads about them. */
 
 import type { ComponentChildren, VNode } from 'preact'
-import { type FileChange, FileDiffs, type FileNotes, lineKey, type Side } from '../text/diff.tsx'
+import { type FileChange, FileDiffs, type FileNotes, lineKey, readText, type Side } from '../text/diff.tsx'
 import { formLink, type NewPlace, NewThread, placeIn } from './comment-form.tsx'
 import { plural } from './dates.tsx'
 import { readQuotes } from './quotes.ts'
+import { readReplaced } from './suggesting.ts'
 import { type Comment, type Talk, type Thread, viewLink } from './talk.ts'
 import { Quoted, ThreadView } from './thread.tsx'
 
@@ -19,10 +20,13 @@ export interface ThreadsShown {
   readonly offset: number
   /** The old lines of outdated threads, by first comment. */
   readonly quotes: ReadonlyMap<number, string>
+  /** The present text of the lines for which the visitor suggests another. */
+  readonly original: string | undefined
 }
 
 /** Reads the threads that have an anchor. Outdated ones come with their old lines. */
-export async function readThreads({ visit, at, pr }: Pick<Talk, 'visit' | 'at' | 'pr'>): Promise<ThreadsShown> {
+export async function readThreads(talk: Pick<Talk, 'visit' | 'at' | 'pr' | 'suggesting'>): Promise<ThreadsShown> {
+  const { visit, at, pr } = talk
   const path = { ...at.path, number: pr.number }
   const sent = visit.query.get('threads') ?? ''
   const offset = /^\d{1,5}$/.test(sent) ? Number(sent) : 0
@@ -33,7 +37,17 @@ export async function readThreads({ visit, at, pr }: Pick<Talk, 'visit' | 'at' |
   const threads = [...open.threads, ...resolved.threads].filter(({ comments }) => comments[0]?.anchor)
   const outdated = threads.filter(({ is_outdated }) => is_outdated).flatMap(({ comments }) => comments[0] ?? [])
   const quotes = await readQuotes(visit.api, at.path, outdated)
-  return { threads, open: open.total, resolved: resolved.total, offset, quotes }
+  await readReplaced(talk, threads)
+  return { threads, open: open.total, resolved: resolved.total, offset, quotes, original: await readOriginal(talk) }
+}
+
+/** Reads the lines of the form that suggests a text. */
+async function readOriginal({ visit, at, pr }: Pick<Talk, 'visit' | 'at' | 'pr'>): Promise<string | undefined> {
+  const place = placeIn(visit.query)
+  if (!place?.suggests || place.first === undefined || place.last === undefined) return undefined
+  const text = await readText(visit.api, at.path, pr.source_commit, place.path).catch(() => undefined)
+  const lines = text?.split(/\r?\n/).slice(place.first - 1, place.last)
+  return lines?.join('\n')
 }
 
 /** Returns the comments that the view shows. */
@@ -61,7 +75,7 @@ export function ChangesView({ talk, files, total, shown, canComment = true }: Ch
       {notes.elsewhere()}
       {canComment && (
         <template data-new>
-          <NewThread talk={talk} place={{ path: '', side: 'head', first: 1, last: 1 }} />
+          <NewThread talk={talk} place={{ path: '', side: 'head', first: 1, last: 1 }} isTemplate />
         </template>
       )}
       <MoreThreads talk={talk} shown={shown} />
@@ -100,7 +114,7 @@ class Notes {
       put(side, lastLine(place), this.#thread(thread))
     }
     const place = this.#place
-    if (place?.path === path) put(place.side, place.last, <NewThread talk={this.#talk} place={place} />)
+    if (place?.path === path) put(place.side, place.last, this.#form(place))
     const outdated = here.filter(({ is_outdated }) => is_outdated)
     const { query } = this.#talk.visit
     return {
@@ -131,9 +145,13 @@ class Notes {
           <span class="r">not changed here</span>
         </header>
         {threads.filter((thread) => pathOf(thread) === path).map((thread) => this.#thread(thread, true))}
-        {place?.path === path && <NewThread talk={this.#talk} place={place} />}
+        {place?.path === path && this.#form(place)}
       </section>
     ))
+  }
+
+  #form(place: NewPlace): VNode {
+    return <NewThread talk={this.#talk} place={place} original={this.#shown.original} />
   }
 
   #outdated(threads: readonly Thread[]) {

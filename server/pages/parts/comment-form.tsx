@@ -11,6 +11,8 @@ export interface NewPlace {
   /** Without lines it is the whole file. */
   readonly first?: number
   readonly last?: number
+  /** True if the form suggests a text for the lines. */
+  readonly suggests?: boolean
 }
 
 /** Maximum lines of a thread. */
@@ -24,7 +26,8 @@ export function placeIn(query: URLSearchParams): NewPlace | undefined {
   const [, path = at, from, to = from] = /^(.+):(\d{1,9})(?:-(\d{1,9}))?$/s.exec(at) ?? []
   const [first, last] = [Number(from), Number(to)]
   if (from === undefined || first < 1) return { path, side }
-  return { path, side, first, last: Math.min(Math.max(first, last), first + mostLines - 1) }
+  const suggests = side === 'head' && query.has('suggest')
+  return { path, side, first, last: Math.min(Math.max(first, last), first + mostLines - 1), suggests }
 }
 
 /** Returns the link that opens the form at a place. */
@@ -48,17 +51,21 @@ export function Hidden({ fields }: HiddenProps) {
 }
 
 interface TextProps {
+  readonly name?: 'text' | 'suggestion'
   readonly label: string
   readonly rows?: number
   readonly text?: string
   readonly isRequired?: boolean
   readonly hasFocus?: boolean
+  readonly isDisabled?: boolean
 }
 
 /** The field of a text. The API limits it in bytes, so the field has no limit that would cut a pasted text. */
-export function TextArea({ label, rows = 4, text = '', isRequired = false, hasFocus = false }: TextProps) {
+export function TextArea({ name = 'text', label, rows = 4, text = '', ...is }: TextProps) {
+  const { isRequired = false, hasFocus = false, isDisabled = false } = is
+  const shown = { 'aria-label': label, placeholder: label, autofocus: hasFocus }
   return (
-    <textarea name="text" rows={rows} aria-label={label} placeholder={label} required={isRequired} autofocus={hasFocus}>
+    <textarea name={name} rows={rows} required={isRequired} disabled={isDisabled} {...shown}>
       {/* HTML parsers drop a newline at the start of a textarea. */}
       {text === '' ? '' : `\n${text}`}
     </textarea>
@@ -69,21 +76,37 @@ interface NewThreadProps {
   readonly talk: Talk
   /** Undefined: about the whole proposal. */
   readonly place?: NewPlace
+  /** The present text of the lines, if the form suggests another. */
+  readonly original?: string | undefined
+  /** True for the form that the script copies. */
+  readonly isTemplate?: boolean
 }
 
 /** Starts a thread. */
-export function NewThread({ talk, place }: NewThreadProps) {
+export function NewThread({ talk, place, original, isTemplate = false }: NewThreadProps) {
   const { visit, pr, base } = talk
   const commit = place?.side === 'base' ? (base ?? '') : pr.source_commit
   return (
     <form class="comment-form" id="new" method="post" action={viewLink(visit.query)} data-talk={draftOf(place)}>
       <Hidden fields={{ seen: pr.last_activity_at, ...(place && { path: place.path, commit }) }} />
-      {place && <About place={place} />}
-      <TextArea label={place ? 'Comment' : 'Comment on the whole proposal'} isRequired hasFocus={place !== undefined} />
+      {place && <About place={place} isFixed={original !== undefined} />}
+      {place?.side === 'head' && (original !== undefined || isTemplate) && (
+        <SuggestionField text={original ?? ''} isTemplate={isTemplate} />
+      )}
+      <TextArea
+        label={original !== undefined ? 'Why? (optional)' : place ? 'Comment' : 'Comment on the whole proposal'}
+        isRequired={original === undefined}
+        hasFocus={place !== undefined && original === undefined}
+      />
       <p class="form-acts">
         <button class="btn go small" type="submit" name="act" value="comment">
-          Comment
+          {original === undefined ? 'Comment' : 'Suggest'}
         </button>
+        {place?.side === 'head' && place.first !== undefined && original === undefined && (
+          <a class="btn small" data-suggest-link href={suggestLink(visit.query, place)}>
+            Suggest instead
+          </a>
+        )}
         {place && (
           <a class="btn quiet small" href={viewLink(visit.query)}>
             Cancel
@@ -95,12 +118,47 @@ export function NewThread({ talk, place }: NewThreadProps) {
   )
 }
 
+interface FieldProps {
+  readonly text: string
+  /** True if the script shows the field when it is wanted. */
+  readonly isTemplate?: boolean
+}
+
+/** The suggested text, which begins as the present one. */
+export function SuggestionField({ text, isTemplate = false }: FieldProps) {
+  return (
+    <div class="suggest" data-suggest hidden={isTemplate}>
+      <TextArea
+        name="suggestion"
+        label="Suggested text"
+        text={text}
+        rows={Math.min(12, Math.max(3, text.split('\n').length + 1))}
+        hasFocus={!isTemplate}
+        isDisabled={isTemplate}
+      />
+      <input type="hidden" name="original" value={text} disabled={isTemplate} />
+    </div>
+  )
+}
+
+/** Returns the link that opens the form with a suggestion. */
+function suggestLink(query: URLSearchParams, { path, first, last }: NewPlace): string {
+  return viewLink(query, { at: `${path}:${first}-${last}`, suggest: '' }, 'new')
+}
+
 function draftOf(place: NewPlace | undefined): string {
-  return place === undefined ? 'new' : `new ${place.side} ${place.path}:${place.first ?? ''}`
+  if (place === undefined) return 'new'
+  return `new ${place.side} ${place.path}:${place.first ?? ''}${place.suggests ? ' suggest' : ''}`
+}
+
+interface AboutProps {
+  readonly place: NewPlace
+  /** True if the lines cannot be changed. */
+  readonly isFixed: boolean
 }
 
 /** Shows what the thread is about. Lines can be changed without script. */
-function About({ place: { path, side, first, last } }: { readonly place: NewPlace }) {
+function About({ place: { path, side, first, last }, isFixed }: AboutProps) {
   const line = (name: string, value: number | undefined, label: string) => (
     <input class="line-number" type="number" name={name} value={value} min={1} required aria-label={label} />
   )
@@ -109,7 +167,13 @@ function About({ place: { path, side, first, last } }: { readonly place: NewPlac
       <span data-about>
         {first === undefined ? 'About the file' : side === 'base' ? 'About removed lines' : 'About lines'}
       </span>{' '}
-      {first !== undefined && (
+      {first !== undefined && isFixed && (
+        <>
+          <Hidden fields={{ first_line: first, last_line: last }} />
+          {first === last ? first : `${first} to ${last}`} of{' '}
+        </>
+      )}
+      {first !== undefined && !isFixed && (
         <>
           {line('first_line', first, 'First line')} to {line('last_line', last, 'Last line')} of{' '}
         </>
@@ -154,12 +218,13 @@ interface EditProps {
 /** Changes or deletes a comment. A maintainer can only delete the comments of other users. */
 export function EditForm({ talk, comment, children }: EditProps) {
   const { visit } = talk
-  const { entry, text } = comment
+  const { entry, text, suggestion } = comment
   const mayChange = isOwn(talk, comment)
   return (
     <form class="comment-form" method="post" action={viewLink(visit.query)} data-talk={`edit ${entry}`}>
       <Hidden fields={{ entry }} />
-      {mayChange ? <TextArea label="Comment" text={text} rows={6} hasFocus /> : children}
+      {mayChange && suggestion !== undefined && <SuggestionField text={suggestion} />}
+      {mayChange ? <TextArea label="Comment" text={text} rows={6} hasFocus={suggestion === undefined} /> : children}
       <p class="form-acts">
         {mayChange && (
           <button class="btn go small" type="submit" name="act" value="edit">

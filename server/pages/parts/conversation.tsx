@@ -7,6 +7,7 @@ import { plural, When } from './dates.tsx'
 import { Icon } from './icons.tsx'
 import { Prose } from './prose.tsx'
 import { readQuotes } from './quotes.ts'
+import { readReplacedOf } from './suggesting.ts'
 import { type Comment, nameOf, pageEntries, type Review, type Spoken, type Talk } from './talk.ts'
 import { CommentView, Name, Quoted, TextOf, ThreadView } from './thread.tsx'
 import { reviewWords } from './verdict.tsx'
@@ -28,7 +29,8 @@ export interface Conversation {
 }
 
 /** Reads a page of the timeline, and the commits of the same time. */
-export async function readConversation({ visit, at, pr }: Pick<Talk, 'visit' | 'at' | 'pr'>): Promise<Conversation> {
+export async function readConversation(talk: Pick<Talk, 'visit' | 'at' | 'pr' | 'suggesting'>): Promise<Conversation> {
+  const { visit, at, pr } = talk
   const { api, query } = visit
   const path = { ...at.path, number: pr.number }
   const sent = query.get('after') ?? ''
@@ -46,6 +48,10 @@ export async function readConversation({ visit, at, pr }: Pick<Talk, 'visit' | '
   )
   const firsts = entries.flatMap(({ comment }) => (comment && comment.entry === comment.thread ? [comment] : []))
   const quotes = await readQuotes(api, at.path, firsts)
+  await readReplacedOf(
+    talk,
+    entries.flatMap(({ comment }) => comment ?? []),
+  )
   return { entries, next, after, commits: shown, quotes }
 }
 

@@ -5,13 +5,20 @@ import { readText } from '../text/diff.tsx'
 import type { Comment } from './talk.ts'
 
 /** Files that a page reads, and lines and characters of a quote. */
-const most = { files: 20, lines: 8, characters: 1_000 } as const
+const shortQuotes: QuoteLimits = { files: 20, lines: 8, characters: 1_000 }
+
+interface QuoteLimits {
+  readonly files: number
+  readonly lines: number
+  readonly characters: number
+}
 
 /** Returns the quoted text of first comments, by entry. A thread about a whole file has none. */
 export async function readQuotes(
   api: Api,
   path: { readonly org_id: string; readonly node_id: string },
   comments: readonly Comment[],
+  most: QuoteLimits = shortQuotes,
 ): Promise<Map<number, string>> {
   const quotes = new Map<number, string>()
   const files = new Map<string, Promise<string | undefined>>()
@@ -22,14 +29,18 @@ export async function readQuotes(
       if (!files.has(key) && files.size === most.files) continue
       const read = files.get(key) ?? readText(api, path, anchor.commit, anchor.path).catch(() => undefined)
       files.set(key, read)
-      const lines = linesOf(await read, anchor.first_line, anchor.num_lines ?? 1)
+      const lines = linesOf(await read, { first: anchor.first_line, count: anchor.num_lines ?? 1 }, most)
       if (lines !== undefined) quotes.set(entry, lines)
     }
   }
   return quotes
 }
 
-function linesOf(text: string | undefined, first: number, count: number): string | undefined {
+function linesOf(
+  text: string | undefined,
+  { first, count }: { readonly first: number; readonly count: number },
+  most: QuoteLimits,
+): string | undefined {
   const lines = text?.split(/\r?\n/).slice(first - 1, first - 1 + count)
   const shown = lines?.slice(0, most.lines).join('\n')
   if (shown === undefined) return undefined

@@ -16,6 +16,7 @@ const labels: Readonly<Record<ReviewAct, string>> = {
   withdraw: 'Withdraw',
   dismiss: 'Dismiss',
   ask: 'Save',
+  apply: 'Apply',
 }
 
 interface RefusedProps {
@@ -25,18 +26,30 @@ interface RefusedProps {
 
 /** Says why the form was refused, and offers it again. It now names the present head. */
 export function RefusedForm({ talk, refusal }: RefusedProps) {
-  const { act, says, fields, seen } = refusal
+  const { act, says, fields, seen, comments: named = [] } = refusal
   const { visit, pr } = talk
-  const { text = '', verdict, commit, comments, ...hidden } = fields
+  const { text = '', suggestion, verdict, commit, comments, ...hidden } = fields
   // If the form already named the present head, only the anchors can be of another history.
   const isRewritten = seen === pr.source_commit && comments !== undefined
   const collected = isRewritten ? withLooserAnchors(comments, seen) : comments
-  const hasText = text.trim() !== '' || act === 'review' || act === 'comment' || act === 'answer' || act === 'dismiss'
+  const hasText =
+    text.trim() !== '' ||
+    suggestion !== undefined ||
+    act === 'review' ||
+    act === 'comment' ||
+    act === 'answer' ||
+    act === 'dismiss'
   const chosen = (Object.keys(choices) as Choice[]).find((one) => one === verdict)
   return (
     <section class="card refused" id="refused" aria-label="Refused form">
       <p class="problem" role="alert">
-        {says} {seen !== undefined && <a href={`?since=${seen}`}>What changed since</a>}
+        {says}{' '}
+        {named.map((entry) => (
+          <>
+            <a href={`#c${entry}`}>Comment {entry}</a>{' '}
+          </>
+        ))}
+        {seen !== undefined && <a href={`?since=${seen}`}>What changed since</a>}
       </p>
       {hasText && (
         <form class="comment-form" method="post" action={viewLink(visit.query)} data-talk={hidden.draft} data-refused>
@@ -44,6 +57,7 @@ export function RefusedForm({ talk, refusal }: RefusedProps) {
           {act === 'review' && (
             <VerdictChoices isOnlyComment={isOwn(talk, pr)} {...(chosen !== undefined && { chosen })} />
           )}
+          {suggestion !== undefined && <TextArea name="suggestion" label="Suggested text" text={suggestion} rows={6} />}
           <TextArea label="Your text" text={text} rows={6} />
           <p class="form-acts">
             <button class="btn go small" type="submit" name="act" value={act}>

@@ -26,6 +26,7 @@ const reviewActs = [
   'withdraw',
   'dismiss',
   'ask',
+  'apply',
 ] as const
 export type ReviewAct = (typeof reviewActs)[number]
 
@@ -47,7 +48,7 @@ export async function actOnReview(visit: PageContext, path: PullPath, act: Revie
     case 'reopen-thread':
       return setResolved(visit, path, text, act === 'resolve')
     case 'edit':
-      await api.updateComment({ path: at, body: { text } })
+      await api.updateComment({ path: at, body: { text, ...suggestionIn(form) } })
       return linkTo(query, at.entry)
     case 'delete':
       await api.deleteComment({ path: at })
@@ -61,6 +62,8 @@ export async function actOnReview(visit: PageContext, path: PullPath, act: Revie
     case 'dismiss':
       await api.updateReview({ path: at, body: { state: 'dismissed', reason: text } })
       return viewLink(query, {}, 'consent')
+    case 'apply':
+      return linkTo(query, await apply(visit, path))
     case 'ask':
       await api.updatePull({ path, body: { reviewers: [...new Set(form.getAll('reviewer'))] } })
       return viewLink(query, {}, 'consent')
@@ -86,7 +89,10 @@ async function setResolved(visit: PageContext, path: PullPath, text: string, res
 async function comment({ api, form, person }: PageContext, path: PullPath, text: string): Promise<number> {
   const thread = numberIn(form, 'thread')
   const anchor = anchorIn(form)
-  const said = { text, ...(thread !== undefined && { thread }), ...(anchor && { anchor }) }
+  const suggested = suggestionIn(form)
+  if (text.trim() === '' && suggested.suggestion === undefined && form.has('suggestion'))
+    throw new AppError('bad_request', 'The suggestion is the present text. Change it, or write a comment')
+  const said = { text, ...(thread !== undefined && { thread }), ...(anchor && { anchor }), ...suggested }
   const seed = JSON.stringify([person?.id, path, said, form.get('seen')])
   try {
     return (await api.createComment({ path, body: { ...said, id: nameBased(seed, namespace) } })).entry
@@ -94,6 +100,25 @@ async function comment({ api, form, person }: PageContext, path: PullPath, text:
     if (error instanceof AppError && error.code === 'comment_exists') return Number(error.facts.entry)
     throw error
   }
+}
+
+/** The suggested text of a form. A text that was left as it was is not a suggestion. */
+function suggestionIn(form: URLSearchParams): { readonly suggestion?: string } {
+  const [suggestion, original] = [form.get('suggestion'), form.get('original')]
+  if (suggestion === null) return {}
+  const text = withLineEnds(suggestion, false)
+  return original !== null && text === withLineEnds(original, false) ? {} : { suggestion: text }
+}
+
+/** Applies the selected suggestions. @returns the number of the first comment @throws AppError bad_request without one */
+async function apply({ api, form }: PageContext, path: PullPath): Promise<number> {
+  const comments = form.getAll('chosen').flatMap((sent) => (/^\d{1,9}$/.test(sent) ? Number(sent) : []))
+  const [first] = comments
+  if (first === undefined) throw new AppError('bad_request', 'Select the suggestions to apply')
+  const message = form.get('message') ?? ''
+  const body = { comments, expected_source_commit: form.get('commit') ?? '' }
+  await api.applySuggestions({ path, body: { ...body, ...(message.trim() !== '' && { message }) } })
+  return first
 }
 
 /** Submits a review. @returns its number, also if the same form was sent before */
@@ -173,6 +198,8 @@ export interface Refusal {
   readonly says: string
   readonly status: number
   readonly fields: Readonly<Record<string, string>>
+  /** The comments that it was refused for. */
+  readonly comments?: readonly number[]
   /** The head that the form was made for, if the source has another one. */
   readonly seen?: string
 }
@@ -188,7 +215,7 @@ const sentFields = [
   'pointer',
   'thread',
 ] as const
-const otherFields = ['entry', 'text', 'seen', 'verdict', 'comments', 'draft'] as const
+const otherFields = ['suggestion', 'original', 'entry', 'text', 'seen', 'verdict', 'comments', 'draft'] as const
 
 /**
  * Returns collected comments with anchors on their files and quotes at this head. Without a head they are about the
@@ -213,7 +240,7 @@ export function refusalOf(form: URLSearchParams, act: ReviewAct, error: unknown)
   const fields: Record<string, string> = {}
   for (const name of [...sentFields, ...otherFields]) {
     const value = form.get(name)
-    if (value) fields[name] = value
+    if (value || (value === '' && name === 'suggestion')) fields[name] = value
   }
   if (error instanceof ValidationError) {
     // A place that is not valid would be refused again.
@@ -231,12 +258,14 @@ export function refusalOf(form: URLSearchParams, act: ReviewAct, error: unknown)
   }
   if (!(error instanceof AppError)) throw error
   const seen = error.code === 'head_moved' ? fields.commit : undefined
+  const { comments } = error.facts
   if (seen !== undefined && act === 'comment') for (const name of ['first_line', 'last_line']) delete fields[name]
   return {
     act,
     says: asSentence(error.message),
     status: statusOf[error.code],
     fields,
+    ...(Array.isArray(comments) && { comments: comments.map(Number) }),
     ...(seen !== undefined && { seen }),
   }
 }

@@ -6,6 +6,7 @@ import { showComment } from '../text/comment-text.ts'
 import { resolver } from '../text/links.ts'
 import type { AtNode } from './node-head.tsx'
 import { mayWrite } from './rights.ts'
+import type { Suggesting } from './suggesting.ts'
 
 export type Pull = AnswerOf<'getPull'>['pr']
 export type Comment = AnswerOf<'getComment'>
@@ -23,6 +24,8 @@ export interface Talk {
   readonly members: readonly Member[]
   /** The merge base, whose lines the proposal removes. */
   readonly base: string | null
+  /** What the views know of suggestions. Their readers fill it. */
+  readonly suggesting: Suggesting
   /** The HTML of texts by entry. `prepare` fills it. */
   readonly html: Map<number, string>
 }

@@ -4,6 +4,7 @@ import type { ComponentChildren } from 'preact'
 import { AnswerForm, EditForm } from './comment-form.tsx'
 import { plural, When } from './dates.tsx'
 import { Prose } from './prose.tsx'
+import { SuggestionView } from './suggestion.tsx'
 import { type Comment, entryLink, isMaintainer, isOwn, mayResolve, type Talk, viewLink } from './talk.ts'
 
 /** `answers`: the most that are not folded. `last`: answers that stay shown otherwise. */
@@ -90,7 +91,7 @@ interface CommentProps {
 }
 
 export function CommentView({ talk, comment }: CommentProps) {
-  const { entry, author, created_at, edited_at, deleted_by, via_token } = comment
+  const { entry, author, created_at, edited_at, deleted_by, via_token, applied_at } = comment
   const { query } = talk.visit
   if (comment.deleted_at !== undefined)
     return (
@@ -111,7 +112,7 @@ export function CommentView({ talk, comment }: CommentProps) {
           <When time={created_at} />
         </a>
         {edited_at !== undefined && <span>edited</span>}
-        {!isEditing && (mayChange || isMaintainer(talk)) && (
+        {!isEditing && applied_at === undefined && (mayChange || isMaintainer(talk)) && (
           <a class="r" href={viewLink(query, { edit: String(entry) }, `c${entry}`)}>
             {mayChange ? 'Edit' : 'Delete'}
           </a>
@@ -124,6 +125,7 @@ export function CommentView({ talk, comment }: CommentProps) {
       ) : (
         <TextOf talk={talk} entry={entry} />
       )}
+      {!isEditing && <SuggestionView talk={talk} comment={comment} />}
     </article>
   )
 }

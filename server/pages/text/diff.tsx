@@ -183,6 +183,35 @@ function Told({ file: { path, kind }, diff, notes }: ToldProps) {
   )
 }
 
+interface TextDiffProps {
+  readonly before: string
+  readonly after: string
+  readonly effort: Effort
+}
+
+/** Shows how a short text changes, without line numbers. */
+export function TextDiff({ before, after, effort }: TextDiffProps) {
+  const diff = diffWords(before, after, effort, () => true)
+  const rows: readonly Row[] = diff?.parts.flatMap((part) => (part.kind === 'fold' ? part.rows : part)) ?? [
+    { kind: 'removed', line: 1, pieces: [{ text: before, isChanged: true }] },
+    { kind: 'added', line: 1, pieces: [{ text: after, isChanged: true }] },
+  ]
+  return (
+    <div class="diff text-diff">
+      {rows.map(({ kind, pieces }) => (
+        <div class={classes[kind]}>
+          <div class="tx">
+            {said[kind] && <span class="vh">{said[kind]}</span>}
+            {pieces.map((piece) => (
+              <Words piece={piece} isAdded={kind === 'added'} isWhole={pieces.length === 1} />
+            ))}
+          </div>
+        </div>
+      ))}
+    </div>
+  )
+}
+
 interface FoldedProps {
   readonly fold: Fold
   readonly notes: FileNotes | undefined

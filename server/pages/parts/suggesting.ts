@@ -1,0 +1,81 @@
+/** Suggestions on the page of a proposal: what they replace, and which of them can be applied. */
+
+import { type Effort, newEffort } from '../text/word-diff.ts'
+import { readQuotes } from './quotes.ts'
+import { rightsOn } from './rights.ts'
+import type { Comment, Talk, Thread } from './talk.ts'
+
+export interface Suggesting {
+  /** The text that the suggestions of a thread replace, by its first comment. */
+  readonly replaced: Map<number, string>
+  /** Threads whose suggestions cannot be applied, by first comment. */
+  readonly outdated: Set<number>
+  /** The budget for comparing all suggestions of the page. */
+  readonly effort: Effort
+}
+
+/** Pages of threads that a conversation reads, and threads on each. */
+const most = { pages: 5, threads: 200 } as const
+/** Limits of a text that is compared. */
+const whole = { files: 20, lines: 500, characters: 65_536 } as const
+
+export function noSuggestions(): Suggesting {
+  return { replaced: new Map(), outdated: new Set(), effort: newEffort() }
+}
+
+type Reading = Pick<Talk, 'visit' | 'at' | 'pr' | 'suggesting'>
+
+/** Reads what the suggestions of these threads replace. */
+export async function readReplaced({ visit, at, suggesting }: Reading, threads: readonly Thread[]): Promise<void> {
+  const some = threads.filter(({ comments }) => comments.some(isSuggestion))
+  await addReplaced(
+    { visit, at, suggesting },
+    some.flatMap(({ comments }) => comments[0] ?? []),
+  )
+  addOutdated(suggesting, some)
+}
+
+/** Does the same for comments of a page of the conversation. */
+export async function readReplacedOf(
+  { visit, at, pr, suggesting }: Reading,
+  comments: readonly Comment[],
+): Promise<void> {
+  const wanted = new Set(comments.filter(isSuggestion).map(({ thread }) => thread))
+  if (wanted.size === 0) return
+  const path = { ...at.path, number: pr.number }
+  const firsts: Comment[] = []
+  for (let page = 0; page < most.pages && firsts.length < wanted.size; page++) {
+    const query = { state: 'all', limit: most.threads, offset: page * most.threads } as const
+    const { threads } = await visit.api.listThreads({ path, query })
+    const some = threads.filter(({ thread }) => wanted.has(thread))
+    firsts.push(...some.flatMap(({ comments: [first] }) => first ?? []))
+    addOutdated(suggesting, some)
+    if (threads.length < most.threads) break
+  }
+  await addReplaced({ visit, at, suggesting }, firsts)
+}
+
+async function addReplaced({ visit, at, suggesting }: Omit<Reading, 'pr'>, firsts: readonly Comment[]): Promise<void> {
+  for (const [entry, text] of await readQuotes(visit.api, at.path, firsts, whole)) suggesting.replaced.set(entry, text)
+}
+
+function addOutdated({ outdated }: Suggesting, threads: readonly Thread[]): void {
+  for (const { thread, is_outdated, comments } of threads)
+    if (is_outdated || comments[0]?.deleted_at !== undefined) outdated.add(thread)
+}
+
+function isSuggestion({ suggestion }: Comment): boolean {
+  return suggestion !== undefined
+}
+
+/** True if the visitor may apply suggestions. */
+export function mayApply({ visit, at, pr }: Talk): boolean {
+  if (pr.status !== 'open' || pr.merge_reasons.includes('source_branch_missing')) return false
+  return rightsOn(pr, at.org, visit.person).update
+}
+
+/** True if the suggestion of the comment can be applied now. */
+export function isOpen({ pr, suggesting }: Talk, { suggestion, applied_at, thread }: Comment): boolean {
+  const canChange = pr.status === 'open' && applied_at === undefined
+  return suggestion !== undefined && canChange && !suggesting.outdated.has(thread)
+}
