@@ -69,6 +69,18 @@ export async function listPages(grove: Pick<Grove, 'url' | 'deps'>, ann: PersonC
   await made(ann.put(`${checks}/links`, failed))
   await made(ann.put(`${checks}/spelling`, { state: 'pending' }))
   for (let n = 1; n <= 6; n++) await made(ann.put(`${checks}/build/${n}`, { state: 'success', description: 'Built' }))
+  await propose('suggested', 'song.md', 'Whales sing.\n\nThey eat fish and krill.\n')
+  const { source_commit } = (await made(ann.get(`${tree}/pull-requests/4`))).pr
+  for (const [exact, suggestion] of [
+    ['fish and krill', 'krill, mostly'],
+    ['sing', ''],
+    ['Whales sing.', '# They sing.\n\nOften.'],
+  ]) {
+    const anchor = { commit: source_commit, path: 'song.md', quote: { exact } }
+    await made(ann.post(`${tree}/pull-requests/4/comments`, { text: 'A *book* says so.', suggestion, anchor }))
+  }
+  const applied = { comments: [1], expected_source_commit: source_commit }
+  await made(ann.post(`${tree}/pull-requests/4/suggestions`, applied))
   const commits = (await made(ann.get(`${tree}/tree/main/commits`))).history
   const [head, first] = [commits.at(0).id, commits.at(-1).id]
   const at = pageAt(org, whales)
@@ -129,6 +141,9 @@ export async function listPages(grove: Pick<Grove, 'url' | 'deps'>, ann: PersonC
     { name: 'proposal-merged', path: `${at}/proposals/2` },
     { name: 'proposal-open', path: `${at}/proposals/3` },
     { name: 'proposal-conversation', path: `${at}/proposals/3?tab=conversation` },
+    { name: 'proposal-suggestions', path: `${at}/proposals/4` },
+    { name: 'proposal-suggesting', path: `${at}/proposals/4?at=song.md:3-3&suggest=` },
+    { name: 'proposal-conversation-suggestions', path: `${at}/proposals/4?tab=conversation` },
     { name: 'proposal-commits', path: `${at}/proposals/3?tab=commits` },
     { name: 'settings', path: `${pageAt(org)}/settings/general` },
     { name: 'members', path: `${pageAt(org)}/settings/members` },

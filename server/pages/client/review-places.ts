@@ -116,7 +116,7 @@ function quoteIn(startRow: Element, endRow: Element, start: number, end: number)
 
 const names = ['path', 'commit', 'first_line', 'last_line', 'exact', 'prefix', 'suffix', 'thread'] as const
 
-/** Returns the fields of a form that say where its comment belongs, and what it suggests. */
+/** Returns the fields of a form that have the place of its comment, and its suggestion. */
 export function fieldsOf(form: HTMLFormElement): Fields {
   const data = new FormData(form)
   const suggestion = data.get('suggestion')

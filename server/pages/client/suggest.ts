@@ -1,4 +1,4 @@
-/** The form of a suggestion: the text that is suggested, and how it differs from the present one. */
+/** The form of a suggestion, with a preview of its difference from the present text. */
 
 import { diffWordsWithSpace } from 'diff'
 

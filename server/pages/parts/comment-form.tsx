@@ -125,7 +125,7 @@ interface FieldProps {
 }
 
 /** The suggested text, which begins as the present one. */
-export function SuggestionField({ text, isTemplate = false }: FieldProps) {
+function SuggestionField({ text, isTemplate = false }: FieldProps) {
   return (
     <div class="suggest" data-suggest hidden={isTemplate}>
       <TextArea

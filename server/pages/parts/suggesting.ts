@@ -1,18 +1,9 @@
-/** Suggestions on the page of a proposal: what they replace, and which of them can be applied. */
+/** Reads the text that suggestions of a proposal replace, and decides which can be applied. */
 
-import { type Effort, newEffort } from '../text/word-diff.ts'
+import { newEffort } from '../text/word-diff.ts'
 import { readQuotes } from './quotes.ts'
 import { rightsOn } from './rights.ts'
-import type { Comment, Talk, Thread } from './talk.ts'
-
-export interface Suggesting {
-  /** The text that the suggestions of a thread replace, by its first comment. */
-  readonly replaced: Map<number, string>
-  /** Threads whose suggestions cannot be applied, by first comment. */
-  readonly outdated: Set<number>
-  /** The budget for comparing all suggestions of the page. */
-  readonly effort: Effort
-}
+import type { Comment, Suggesting, Talk, Thread } from './talk.ts'
 
 /** Pages of threads that a conversation reads, and threads on each. */
 const most = { pages: 5, threads: 200 } as const

@@ -4,9 +4,9 @@ import type { AnswerOf } from '../../http/in-process.ts'
 import type { PageContext } from '../page-context.ts'
 import { showComment } from '../text/comment-text.ts'
 import { resolver } from '../text/links.ts'
+import type { Effort } from '../text/word-diff.ts'
 import type { AtNode } from './node-head.tsx'
 import { mayWrite } from './rights.ts'
-import type { Suggesting } from './suggesting.ts'
 
 export type Pull = AnswerOf<'getPull'>['pr']
 export type Comment = AnswerOf<'getComment'>
@@ -24,10 +24,20 @@ export interface Talk {
   readonly members: readonly Member[]
   /** The merge base, whose lines the proposal removes. */
   readonly base: string | null
-  /** What the views know of suggestions. Their readers fill it. */
+  /** The readers of the views fill it. */
   readonly suggesting: Suggesting
   /** The HTML of texts by entry. `prepare` fills it. */
   readonly html: Map<number, string>
+}
+
+/** The facts about suggestions that the views show. */
+export interface Suggesting {
+  /** The text that the suggestions of a thread replace, by its first comment. */
+  readonly replaced: Map<number, string>
+  /** Threads whose suggestions cannot be applied, by first comment. */
+  readonly outdated: Set<number>
+  /** The budget for comparing all suggestions of the page. */
+  readonly effort: Effort
 }
 
 /** Parameters that choose what the page shows. Other parameters open a form or confirm an action. */
