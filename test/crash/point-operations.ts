@@ -58,6 +58,33 @@ export const operations: Readonly<Record<string, (place: Place) => Promise<Subje
       repeated: [200],
     }
   },
+  'an applied suggestion': async (place) => {
+    const { node } = await freshNode(place)
+    const source_commit = await node.proposal('dolphins')
+    await node.open('dolphins')
+    const at = `${node.at}/pull-requests/1`
+    const anchor = { commit: source_commit, path: 'dolphins.txt', first_line: 1 }
+    await place.ann.post(`${at}/comments`, { text: '', suggestion: 'whales', anchor })
+    return {
+      id: node.id,
+      ask: (person) => person.post(`${at}/suggestions`, { comments: [1], expected_source_commit: source_commit }),
+      // The file of the branch, and the entry that names its commit, as the service and git have them.
+      state: async (person) => {
+        const { body } = await person.get(`${at}/comments/1`)
+        const { pr } = (await person.get(at)).body
+        const entry = JSON.parse(node.git.say('show', 'refs/grove/ledger:reviews/0/0/1/0/1.json'))
+        const head = node.git.head('dolphins')
+        const isOld = head === source_commit && entry.applied === undefined && body.applied_commit === undefined
+        if (isOld && pr.source_commit === head) return 'old'
+        const found = [entry.applied?.commit, body.applied_commit, pr.source_commit]
+        const isNew = found.every((commit) => commit === head) && entry.resolved && body.resolved_at
+        if (isNew && node.git.say('show', 'dolphins:dolphins.txt') === 'whales') return 'new'
+        return `between: the branch is at ${head}, ${JSON.stringify({ found, entry, body })}`
+      },
+      git: node.git,
+      repeated: [200],
+    }
+  },
   'a close': async (place) => {
     const { node, root } = await freshNode(place)
     await node.proposal('dolphins')

@@ -116,7 +116,7 @@ function quoteIn(startRow: Element, endRow: Element, start: number, end: number)
 
 const names = ['path', 'commit', 'first_line', 'last_line', 'exact', 'prefix', 'suffix', 'thread'] as const
 
-/** Returns the fields of a form that have the place of its comment, and its suggestion. */
+/** Returns the place and the suggestion that a form has. */
 export function fieldsOf(form: HTMLFormElement): Fields {
   const data = new FormData(form)
   const suggestion = data.get('suggestion')

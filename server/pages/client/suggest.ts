@@ -18,6 +18,8 @@ export function openSuggestion(form: HTMLFormElement, original: string, typed = 
     rows: Math.min(12, Math.max(3, original.split('\n').length + 1)),
   })
   block.hidden = false
+  // The field has the text of these lines.
+  for (const line of form.querySelectorAll<HTMLInputElement>('.line-number')) line.readOnly = true
   form.querySelector('[data-suggest-link]')?.remove()
   const why = form.querySelector<HTMLTextAreaElement>('textarea[name="text"]')
   if (why) {
@@ -34,20 +36,40 @@ function follow(field: HTMLTextAreaElement, original: string): void {
   const preview = Object.assign(document.createElement('p'), { className: 'suggested' })
   field.after(preview)
   const show = () => {
-    const changes = diffWordsWithSpace(original, field.value, { maxEditLength: mostEdits })
-    const parts = changes ?? [
-      { value: original, removed: true, added: false },
-      { value: field.value, removed: false, added: true },
-    ]
     preview.hidden = field.value === original
     preview.replaceChildren(
-      ...parts.map(({ value, removed, added }) => marked(value, removed ? 'del' : added ? 'ins' : 'span')),
+      ...partsOf(original, field.value).flatMap(({ same, gone, come }) => [
+        ...marked('span', same),
+        ...marked('del', gone),
+        ...marked('ins', come),
+      ]),
     )
   }
   field.addEventListener('input', show)
   show()
 }
 
-function marked(text: string, name: 'del' | 'ins' | 'span'): HTMLElement {
-  return Object.assign(document.createElement(name), { textContent: text })
+/** Unchanged text, and then the change after it. */
+interface Part {
+  same: string
+  gone: string
+  come: string
+}
+
+/** Compares two texts by words. White space does not separate two changes. */
+function partsOf(before: string, after: string): Part[] {
+  const changes = diffWordsWithSpace(before, after, { maxEditLength: mostEdits })
+  if (!changes) return [{ same: '', gone: before, come: after }]
+  const parts: Part[] = [{ same: '', gone: '', come: '' }]
+  for (const [at, { value, removed, added }] of changes.entries()) {
+    const last = parts.at(-1)
+    if (last && (removed || (!added && at > 0 && value.trim() === ''))) last.gone += value
+    if (last && (added || (!removed && at > 0 && value.trim() === ''))) last.come += value
+    if (!removed && !added && (at === 0 || value.trim() !== '')) parts.push({ same: value, gone: '', come: '' })
+  }
+  return parts
+}
+
+function marked(name: 'del' | 'ins' | 'span', text: string): HTMLElement[] {
+  return text === '' ? [] : [Object.assign(document.createElement(name), { textContent: text })]
 }
