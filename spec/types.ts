@@ -8008,7 +8008,23 @@ export interface operations {
                  * @example {
                  *       "name": "Atlas of the sea",
                  *       "description": "Life in the sea and on its coasts.",
-                 *       "published": true
+                 *       "published": true,
+                 *       "rules": [
+                 *         {
+                 *           "branches": [
+                 *             "main"
+                 *           ],
+                 *           "approvals": 1,
+                 *           "by": {
+                 *             "role": "maintainer"
+                 *           },
+                 *           "checks": [
+                 *             {
+                 *               "name": "links"
+                 *             }
+                 *           ]
+                 *         }
+                 *       ]
                  *     }
                  */
                 "application/json": components["schemas"]["NewOrg"];
@@ -8136,7 +8152,23 @@ export interface operations {
                 /**
                  * @example {
                  *       "published": true,
-                 *       "require_pull_requests": true
+                 *       "require_pull_requests": true,
+                 *       "rules": [
+                 *         {
+                 *           "branches": [
+                 *             "main"
+                 *           ],
+                 *           "approvals": 1,
+                 *           "by": {
+                 *             "role": "maintainer"
+                 *           },
+                 *           "checks": [
+                 *             {
+                 *               "name": "links"
+                 *             }
+                 *           ]
+                 *         }
+                 *       ]
                  *     }
                  */
                 "application/json": components["schemas"]["OrgChange"];

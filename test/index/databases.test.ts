@@ -31,6 +31,8 @@ describe('a database', () => {
     node = await newNode(maker, ann, { text_content: 'A song of the deep sea', tags: ['sea'] })
     const bob = await signUp(maker, 'Bob')
     await ann.put(`/orgs/${ann.org}/members/bob@example.org`, { role: 'reader' }).then(expecting(200))
+    const rules = [{ branches: ['guarded/**'], under: node.id, approvals: 1, by: { people: [bob.user.id] } }]
+    await ann.patch(`/orgs/${ann.org}`, { rules }).then(expecting(200))
     for (const branch of ['open', 'merged']) {
       await node.proposal(branch)
       const { number } = await node.open(branch, { reviewers: [bob.user.id] })

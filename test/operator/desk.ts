@@ -80,7 +80,8 @@ export async function withNewPassword(
  * her personal one.
  */
 export async function seed(grove: { readonly dataDir: string }, ann: PersonClient): Promise<string[]> {
-  const second = (await ann.post('/orgs', { name: 'Second', require_pull_requests: false })).body.id
+  const rules = [{ branches: ['guarded/**'], approvals: 1, checks: [{ name: 'links', from: ann.user.id }] }]
+  const second = (await ann.post('/orgs', { name: 'Second', require_pull_requests: false, rules })).body.id
   await ann.put(`/orgs/${ann.org}/members/bob@example.org`, { role: 'editor' })
   const sea = await newNode(grove, ann, { title: 'Sea', tags: ['sea'], text_content: 'deep ice' })
   const whales = await newNode(grove, ann, {
