@@ -3,6 +3,7 @@
 import { gitLines } from '../support/data-folder.ts'
 import { type Git, gitIn } from '../support/git.ts'
 import { type Answer, type Client, client, password } from '../support/people.ts'
+import { judgeChecks } from './judge-checks.ts'
 import { judgeCredentials } from './judge-credentials.ts'
 import { judgeTalk, judgeTimelines } from './judge-talk.ts'
 import { inGroups, problem } from './problems.ts'
@@ -86,6 +87,7 @@ async function judgeShared(world: World, person: Client, node: SharedNode, all: 
   await judgeLedger(world, git, node, pulls)
   const entries = judgeTalk(world, git, node)
   if (all) await judgeTimelines(world, person, node, entries)
+  await judgeChecks(world, person, git, node, all)
 }
 
 /** What was pushed and not answered can be pushed again: once the locks that a power cut has left are gone. */
@@ -173,7 +175,7 @@ async function judgeLedger(world: World, git: Git, node: SharedNode, pulls: read
   const subjects = await gitLines(git.dir, 'log', '--first-parent', '--format=%s', 'refs/grove/ledger')
   // Other acts than these may happen to an entry several times.
   const events = subjects.filter(
-    (subject) => !/^(comment|review|(edit|delete)-comment|resolve|reopen-thread|withdraw) /.test(subject),
+    (subject) => !/^(comment|review|(edit|delete)-comment|resolve|reopen-thread|withdraw|check) /.test(subject),
   )
   const once = subjects.filter((subject) => /^(comment|review|delete-comment|withdraw) /.test(subject))
   if (new Set(once).size < once.length) problem(world, `the ledger of ${node.at} has an act twice`)

@@ -3,6 +3,7 @@
 import { commitOf } from '../support/concurrency-rules.ts'
 import { type Actor, ask, pick } from './actor.ts'
 import { credentialOperations } from './credentials.ts'
+import { report } from './machines.ts'
 import { fetched, made, merged, push } from './pushing.ts'
 import { comment, deleteComment, editComment, resolve, review, withdraw } from './talk.ts'
 import { newOwnNode, type PushedBranch, type Request, type SharedNode } from './world.ts'
@@ -33,6 +34,7 @@ const writes: Operations = [
   [2, resolve],
   [3, review],
   [1, withdraw],
+  [3, report],
 ]
 
 const operations: Operations = [...writes, ...credentialOperations]

@@ -21,7 +21,15 @@ export async function beginWorld(
   for (let n = 0; n < sharedNodes; n++) {
     const content = { title: `Shared ${n}`, text_content: 'Whales sing\n', tags: ['sea'] }
     const { id } = (await ann.post(`/orgs/${ann.org}/nodes`, content).then(expecting(201))).body
-    world.shared.push({ ...placeOf(world, id), fresh: [], commits: [], refused: [], requests: [], pushed: [] })
+    world.shared.push({
+      ...placeOf(world, id),
+      fresh: [],
+      commits: [],
+      refused: [],
+      requests: [],
+      pushed: [],
+      checks: new Map(),
+    })
   }
   return world
 }

@@ -61,6 +61,14 @@ export interface PushedBranch {
   readonly story: string[]
 }
 
+/** A report of a check: its description, which no other report has. */
+export interface Reported {
+  /** Undefined while no answer has told it. */
+  description: string | undefined
+  /** What it may be too, since an answer is missing. */
+  asked?: string
+}
+
 export interface SharedNode {
   readonly id: string
   readonly at: string
@@ -72,6 +80,8 @@ export interface SharedNode {
   refused: string[]
   readonly requests: Request[]
   readonly pushed: PushedBranch[]
+  /** What was reported, by commit and name. One client alone reports under a name. */
+  readonly checks: Map<string, Map<string, Reported>>
 }
 
 export interface OwnNode {
