@@ -104,6 +104,25 @@ describe('two processes over one data folder', () => {
     node.git.fsck()
   })
 
+  it('take 16 checks of one commit each at once, and lose none', async () => {
+    const head = node.git.head('draft')
+    const names = Array.from({ length: 32 }, (_, n) => `machine/${`${n}`.padStart(2, '0')}`)
+    const body = { state: 'success', description: 'Fine' }
+    const answers = await times(32, (n) =>
+      at(n % 2).put(`${node.at}/checks/${head}/${encodeURIComponent(names[n] ?? '')}`, body),
+    )
+    expect(answers.map(({ status }) => status)).to.deep.equal(Array(32).fill(200))
+    for (const seat of [0, 1]) {
+      const { checks } = (await at(seat).get(`${node.at}/checks/${head}`).then(expecting(200))).body
+      expect(checks.map(({ name }: { name: string }) => name)).to.deep.equal(names)
+    }
+    const subjects = node.git.lines('log', '--first-parent', '--format=%s', 'refs/grove/ledger')
+    expect(subjects.filter((one) => one.startsWith('check ')).sort()).to.deep.equal(
+      names.map((name) => `check ${head} ${name}`),
+    )
+    node.git.fsck()
+  })
+
   it('index 3,000 entries that came at once, while both are used and one is killed', async () => {
     importEntries(node, ann, 3_000)
     const reading = at(0)
