@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import { replaceFile, syncDirectory } from '../durable.ts'
-import { codeOf, GitError } from '../errors.ts'
+import { asStorageError, codeOf, GitError } from '../errors.ts'
 import { runGitOrThrow } from '../native.ts'
 import { newObjectDraft } from '../objects/object-batch.ts'
 import { readObject } from '../objects/objects.ts'
@@ -184,10 +184,10 @@ class Chain implements Rewriting {
     const folder = join(this.#repo.dir, 'objects', 'pack')
     // Makes no folder above, because that would bring half of a deleted repository back.
     await mkdir(folder).then(() => syncDirectory(dirname(folder)), ignoreExisting)
-    // A reader searches a pack when its index exists, so that comes last.
+    // The pack comes last. Git ignores an index without a pack, which is all that a killed process leaves.
     await replaceFile(join(folder, `${name}.keep`), keepText)
-    await replaceFile(join(folder, `${name}.pack`), pack)
     await replaceFile(join(folder, `${name}.idx`), index)
+    await replaceFile(join(folder, `${name}.pack`), pack)
     this.packs.push(name)
     this.#pending.clear()
     this.#bytes = 0
@@ -195,7 +195,7 @@ class Chain implements Rewriting {
 }
 
 function ignoreExisting(error: unknown): void {
-  if (codeOf(error) !== 'EEXIST') throw error
+  if (codeOf(error) !== 'EEXIST') throw asStorageError(error)
 }
 
 /** Lists the first parents of `tip`, oldest first, without those of `before`. */

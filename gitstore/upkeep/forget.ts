@@ -2,8 +2,8 @@
  * Removes the objects that only an earlier tip of a ref reaches. Removes them from loose files and packs. Maintenance
  * never removes an object.
  *
- * A file `erasing/<tip>` marks the repository before the ref moves. It later lists the objects, so that a killed process
- * leaves enough for the next one. The caller holds the lock of maintenance, which would otherwise pack them again.
+ * A file `erasing/<tip>` marks the repository before the ref moves. It later lists the objects, and the packs that are
+ * replaced. A killed process so leaves enough for the next one. The caller holds the lock of maintenance, which would otherwise pack them again.
  */
 import { mkdir, readdir, readFile, rm, stat, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -36,6 +36,10 @@ export async function markErasing(repo: Repo, tip: Oid): Promise<void> {
   if (!exists(join(folder, tip))) await replaceFile(join(folder, tip), '')
 }
 
+function rethrowStorage(error: unknown): never {
+  throw asStorageError(error)
+}
+
 function ignoreExisting(error: unknown): void {
   if (codeOf(error) !== 'EEXIST') throw asStorageError(error)
 }
@@ -44,7 +48,7 @@ function ignoreExisting(error: unknown): void {
 export async function unmarkErasing(repo: Repo, tip: Oid): Promise<void> {
   const folder = folderOf(repo)
   if (!exists(join(folder, tip))) return
-  await rm(join(folder, tip), { force: true })
+  await rm(join(folder, tip), { force: true }).catch(rethrowStorage)
   await syncDirectory(folder)
 }
 
@@ -65,28 +69,49 @@ export async function forget(
   const mark = join(folderOf(repo), tip)
   const began = await markTime(repo, tip)
   const forgotten = await listForgotten(repo, tip, mark, signal)
-  for (const ref of reflogs) await ignoreMissing(unlink(join(repo.dir, 'logs', ref)))
-  if (forgotten.size > 0) {
-    await removeIndexes(repo, forgotten)
-    await filterPacks(repo, forgotten, began, signal)
-    await removeLoose(repo, forgotten, began)
-  }
+  await removeAll(repo, forgotten, reflogs, { began, mark, signal })
   const left = await listLeft(repo, forgotten, signal)
   if (left.length > 0)
     throw new GitError('busy', `${left.length} erased objects were written again; repeat the erasure`, { tip })
   return { removed: forgotten.size }
 }
 
+interface Removal {
+  /** The file system's time in ms before which the objects were written. */
+  readonly began: number
+  /** The path of the mark. */
+  readonly mark: string
+  readonly signal: AbortSignal
+}
+
+async function removeAll(
+  repo: Repo,
+  forgotten: ReadonlySet<Oid>,
+  reflogs: readonly string[],
+  { began, mark, signal }: Removal,
+): Promise<void> {
+  try {
+    for (const ref of reflogs) await ignoreMissing(unlink(join(repo.dir, 'logs', ref)))
+    if (forgotten.size === 0) return
+    await removeIndexes(repo, forgotten)
+    await removeHalfPacks(repo, mark)
+    await filterPacks(repo, forgotten, { began, mark, signal })
+    await removeLoose(repo, forgotten, began)
+  } catch (error) {
+    throw asStorageError(error)
+  }
+}
+
 /** The file system's time in ms of the last step that was before any removal. */
 async function markTime(repo: Repo, tip: Oid): Promise<number> {
   const path = join(folderOf(repo), tip)
   if (!exists(path)) await markErasing(repo, tip)
-  return (await stat(path)).mtimeMs
+  return (await stat(path).catch(rethrowStorage)).mtimeMs
 }
 
 /** Lists the objects that are to be removed. Makes the list durable in the mark. */
 async function listForgotten(repo: Repo, tip: Oid, mark: string, signal: AbortSignal): Promise<Set<Oid>> {
-  const listed = new Set(linesOf(await readFile(mark, 'latin1')))
+  const listed = new Set(linesOf(await readFile(mark, 'latin1').catch(rethrowStorage)))
   // A writer may have needed one of them since the list was made.
   if (listed.size > 0) return withoutReachable(repo, listed, signal)
   if (!(await hasObject(repo, tip))) return listed
@@ -174,7 +199,7 @@ interface PackToReplace {
 }
 
 /** Replaces packs that hold a removed object, and those that the rewriting has made. */
-async function filterPacks(repo: Repo, forgotten: ReadonlySet<Oid>, began: number, signal: AbortSignal): Promise<void> {
+async function filterPacks(repo: Repo, forgotten: ReadonlySet<Oid>, removal: Removal): Promise<void> {
   const found: PackToReplace[] = []
   for (const name of await listPackNames(repo)) {
     const pack = await readPack(repo, name, forgotten)
@@ -185,7 +210,7 @@ async function filterPacks(repo: Repo, forgotten: ReadonlySet<Oid>, began: numbe
   const groups = fits
     ? [small, ...found.filter((one) => !small.includes(one)).map((one) => [one])]
     : found.map((one) => [one])
-  for (const group of groups) await replacePacks(repo, group, began, signal)
+  for (const group of groups) await replacePacks(repo, group, removal)
 }
 
 async function listPackNames(repo: Repo): Promise<string[]> {
@@ -219,16 +244,16 @@ async function readPack(repo: Repo, name: string, forgotten: ReadonlySet<Oid>): 
 async function replacePacks(
   repo: Repo,
   group: readonly PackToReplace[],
-  began: number,
-  signal: AbortSignal,
+  { began, mark, signal }: Removal,
 ): Promise<void> {
   const folder = join(repo.dir, 'objects', 'pack')
   const kept = [...new Set(group.flatMap((pack) => pack.kept))]
   const made = kept.length > 0 ? await packObjects(repo, [], kept, signal) : undefined
   const keep = group.find((pack) => pack.keep !== undefined)?.keep
   if (made !== undefined && keep !== undefined) await replaceFile(join(folder, `${made}.keep`), keep)
-  for (const { name, mtimeMs } of group) {
-    if (name === made) continue
+  const replaced = group.filter(({ name }) => name !== made)
+  await nameReplaced(mark, replaced)
+  for (const { name, mtimeMs } of replaced) {
     // Git freshens a pack when a push has an object of it.
     const now = await ignoreMissing(stat(join(folder, `${name}.pack`)))
     if (now && now.mtimeMs !== mtimeMs && now.mtimeMs > began)
@@ -238,6 +263,18 @@ async function replacePacks(
   if (made !== undefined && group.some(({ name }) => name === made) && keep === undefined)
     await rm(join(folder, `${made}.keep`), { force: true })
   if (group.length > 0) await syncDirectory(folder)
+}
+
+/** Adds packs to the mark before they are removed. */
+async function nameReplaced(mark: string, packs: readonly PackToReplace[]): Promise<void> {
+  const text = await readFile(mark, 'latin1')
+  if (packs.length > 0) await replaceFile(mark, `${text}${packs.map(({ name }) => `${name}\n`).join('')}`)
+}
+
+/** Removes the packs of which a killed process has only removed the index. Git does not see them. */
+async function removeHalfPacks(repo: Repo, mark: string): Promise<void> {
+  for (const name of (await readFile(mark, 'latin1')).split('\n').filter((line) => line.startsWith('pack-')))
+    if (!exists(join(repo.dir, 'objects', 'pack', `${name}.idx`))) await removePack(repo, name)
 }
 
 /** Removes loose files. A file that a writer has made or freshened since `began` stays. */

@@ -1,6 +1,9 @@
 /** The operations whose every step is tried: what each needs, and how it is seen whether it is there. */
 
 import { randomUUID } from 'node:crypto'
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { placesOf } from '../review/erased-bytes.ts'
 import { type Git, gitIn } from '../support/git.ts'
 import { newNode, type TestNode } from '../support/node.ts'
 import { type Answer, type Client, type PersonClient, signUp } from '../support/people.ts'
@@ -97,6 +100,32 @@ export const operations: Readonly<Record<string, (place: Place) => Promise<Subje
           old: ['open', root, 'create,open 1'],
           new: ['closed', root, 'close 1,create,open 1'],
         }),
+      git: node.git,
+      repeated: [200],
+    }
+  },
+  'an erasure': async (place) => {
+    const { node } = await freshNode(place)
+    const text = `secret ${node.id}`
+    await node.proposal('dolphins')
+    await node.open('dolphins')
+    const path = `${node.at}/pull-requests/1`
+    for (const said of ['First', text, 'Last']) await place.ann.post(`${path}/comments`, { text: said })
+    return {
+      id: node.id,
+      ask: (person) => person.post(`${path}/entries/2/erase`, {}),
+      // Old objects may be there after the text has left the ledger. Then a mark says so.
+      state: async (person) => {
+        const { status, body } = await person.get(`${path}/timeline?limit=200`)
+        const said = status === 200 ? body.entries.map((one: Answer['body']) => one.comment?.text).join() : status
+        const isThere = placesOf(node.git, text).length > 0
+        if (said === `First,${text},Last`) return isThere ? 'old' : 'between: the objects are gone before the text'
+        if (said !== 'First,,Last') return `between: ${said}`
+        const isMarked =
+          existsSync(join(node.git.dir, 'erasing')) && readdirSync(join(node.git.dir, 'erasing')).length > 0
+        if (isThere && !isMarked) return 'between: the objects are there without a mark'
+        return isThere ? 'old' : 'new'
+      },
       git: node.git,
       repeated: [200],
     }

@@ -1,5 +1,4 @@
 /** Searches every byte of a repository, also deflated ones. */
-import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { inflateSync } from 'node:zlib'
@@ -14,30 +13,34 @@ export function placesOf(git: Git, text: string): string[] {
     const file = join(path.parentPath, path.name)
     const bytes = readFileSync(file)
     if (bytes.includes(wanted)) found.push(file)
-    if (/objects\/[0-9a-f]{2}$/.test(path.parentPath) && inflated(bytes).includes(wanted)) found.push(file)
-    if (path.name.endsWith('.pack'))
-      for (const at of entriesOf(git, file, bytes)) if (at.includes(wanted)) found.push(file)
+    if (/objects\/[0-9a-f]{2}$/.test(path.parentPath) && inflateSync(bytes).includes(wanted)) found.push(file)
+    if (path.name.endsWith('.pack')) for (const entry of entriesOf(bytes)) if (entry.includes(wanted)) found.push(file)
   }
   const objects = git.run(['cat-file', '--batch-all-objects', '--batch'])
   if (objects.includes(wanted)) found.push('git cat-file --batch-all-objects')
   return found
 }
 
-function inflated(bytes: Buffer): Buffer {
-  return inflateSync(bytes)
+/** Inflates each entry of a pack, also deltas, one after the other. Needs no index. */
+function entriesOf(pack: Buffer): Buffer[] {
+  const found: Buffer[] = []
+  for (let at = 12; at < pack.length - 20; ) {
+    const from = contentAt(pack, at)
+    const options = { info: true } as Parameters<typeof inflateSync>[1]
+    const { buffer, engine } = inflateSync(pack.subarray(from), options) as unknown as Inflated
+    found.push(buffer)
+    at = from + engine.bytesWritten
+  }
+  return found
 }
 
-/** Inflates each entry of a pack where its index says that it begins, also deltas. */
-function entriesOf(git: Git, file: string, pack: Buffer): Buffer[] {
-  const index = execFileSync('git', ['show-index'], { input: readFileSync(file.replace(/pack$/, 'idx')), cwd: git.dir })
-  return index
-    .toString()
-    .split('\n')
-    .filter(Boolean)
-    .map((line) => Number(line.split(' ')[0]))
-    .map((offset) => inflated(pack.subarray(contentAt(pack, offset))))
+interface Inflated {
+  readonly buffer: Buffer
+  /** Counts the bytes that zlib has read. */
+  readonly engine: { readonly bytesWritten: number }
 }
 
+/** The offset after the header of an entry, and after the base of a delta. */
 function contentAt(pack: Buffer, offset: number): number {
   const type = ((pack[offset] ?? 0) >> 4) & 7
   let at = offset

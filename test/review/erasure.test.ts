@@ -1,15 +1,33 @@
 /** Texts that are erased from the whole history of a node's ledger. */
 import { execFileSync } from 'node:child_process'
-import { readdirSync } from 'node:fs'
+import { randomUUID } from 'node:crypto'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import fc from 'fast-check'
 import { grove as cli } from '../support/command.ts'
 import { expectSound } from '../support/data-folder.ts'
 import { expecting } from '../support/node.ts'
+import { type Answer, signUp } from '../support/people.ts'
 import { placesOf } from './erased-bytes.ts'
-import { aProposal, bob, comment, cy, di, grove, nodes, type Proposal, pass, pull, review, useScene } from './scene.ts'
+import {
+  ann,
+  aProposal,
+  bob,
+  comment,
+  cy,
+  di,
+  grove,
+  ledgerFile,
+  nodes,
+  type Proposal,
+  pass,
+  pull,
+  review,
+  useScene,
+} from './scene.ts'
 
 const secret = 'correct horse battery staple'
 
@@ -89,10 +107,287 @@ describe('erasure', () => {
     }
   })
 
-  it('leaves repositories that git fsck finds clean, without marks', () => {
-    for (const { git } of nodes) {
-      git.fsck()
-      expect(readdirSync(git.dir)).to.not.include('incoming')
+  it('reaches packs with bitmaps, a multi-pack-index, a commit-graph, reflogs and an operator’s mark', async () => {
+    const proposal = await aProposal()
+    const { git } = proposal.node
+    await comment(bob, proposal, 'First.')
+    git.say('-c', 'gc.auto=0', 'repack', '-adq')
+    await comment(cy, proposal, 'hunter2 of the packs')
+    git.say('-c', 'core.logAllRefUpdates=always', 'update-ref', 'refs/heads/other', proposal.head)
+    git.say('reflog', 'expire', '--expire=never', '--all')
+    git.say('repack', '-dq')
+    for (const pack of readdirSync(join(git.dir, 'objects/pack'))
+      .filter((name) => name.endsWith('.pack'))
+      .slice(0, 1))
+      writeFileSync(join(git.dir, 'objects/pack', pack.replace('.pack', '.keep')), 'an operator keeps it\n')
+    git.say('multi-pack-index', 'write', '--bitmap')
+    git.say('commit-graph', 'write', '--reachable')
+    await comment(di, proposal, 'Third, loose.')
+    const before = await timeline(proposal)
+    const { code, stderr } = await erase(proposal, '--entry', '1/2')
+    expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' })
+    expect(placesOf(git, 'hunter2')).to.deep.equal([])
+    const names = readdirSync(join(git.dir, 'objects/pack'))
+    const keeps = names
+      .filter((name) => name.endsWith('.keep'))
+      .map((name) => readFileSync(join(git.dir, 'objects/pack', name), 'utf8'))
+    expect(keeps.filter((text) => text !== 'an operator keeps it\n')).to.deep.equal([])
+    expect(names).to.not.include('multi-pack-index')
+    git.say('fsck', '--full', '--strict')
+    const after = await timeline(proposal)
+    expect([after.entries[0], after.entries[2]]).to.deep.equal([before.entries[0], before.entries[2]])
+    git.say('gc', '-q', '--prune=now')
+    expect((await comment(bob, proposal, 'Fourth.')).entry).to.equal(4)
+  })
+
+  it('is an owner’s, keeps the reason, and may be repeated', async () => {
+    const proposal = await aProposal()
+    await comment(cy, proposal, 'hunter2 of the owner')
+    const at = `${proposal.path}/entries/1/erase`
+    const { body } = await ann.post(at, { reason: 'It names a patient.' }).then(expecting(200))
+    expect(body).to.deep.include({ entry: 1, commits_rewritten: 1 })
+    expect(body.not_reached.map(({ code }: { code: string }) => code)).to.deep.equal([
+      'clones',
+      'backups',
+      'messages',
+      'quotes',
+    ])
+    expect(placesOf(proposal.node.git, 'hunter2')).to.deep.equal([])
+    const again = (await ann.post(at, {}).then(expecting(200))).body
+    expect(again).to.deep.include({ commits_rewritten: 0, objects_removed: 0 })
+    const { erased, text } = ledgerFile(proposal, 'reviews/0/0/1/0/1.json')
+    expect({ text, by: erased.by.name, reason: erased.reason }).to.deep.equal({
+      text: '',
+      by: 'Ann',
+      reason: 'It names a patient.',
+    })
+    expect((await ann.post(`${proposal.path}/entries/9/erase`, {})).body.code).to.equal('entry_not_found')
+    expect((await cy.patch(`${proposal.path}/comments/1`, { text: 'Again.' })).body.code).to.equal('comment_deleted')
+    await cy.delete(`${proposal.path}/comments/1`).then(expecting(204))
+    expect((await timeline(proposal)).entries[0].comment).to.include({ text: '', erased_by: 'Ann' })
+    expect((await ann.get(proposal.path)).body.pr).to.include({ comments: 0, open_threads: 0 })
+  })
+
+  it('erases the name and the addresses of a user from the ledger', async () => {
+    const proposal = await aProposal()
+    const zoe = await signUp(grove, 'Zoe Quux')
+    await ann.put(`/orgs/${ann.org}/members/${zoe.user.email}`, { role: 'reader' }).then(expecting(200))
+    await comment(zoe, proposal, 'Mine.')
+    await ann.patch(proposal.path, { reviewers: [zoe.user.id] }).then(expecting(200))
+    await review(zoe, proposal, 'approve')
+    const commits = chain(proposal)
+    const { code } = await erase(proposal, '--person', zoe.user.id)
+    expect(code).to.equal(0)
+    for (const text of ['Zoe', zoe.user.email]) expect(placesOf(proposal.node.git, text)).to.deep.equal([])
+    const hidden = `${zoe.user.id}@users.noreply.invalid`
+    const renamed = commits.map((text) => text.replaceAll(`Zoe Quux <${zoe.user.email}>`, `Deleted person <${hidden}>`))
+    expect(chain(proposal).slice(0, -1)).to.deep.equal(renamed)
+    const { entries } = await timeline(proposal)
+    expect(entries[0].comment).to.include({
+      author: 'Deleted person',
+      author_email: hidden,
+      author_id: zoe.user.id,
+      text: 'Mine.',
+    })
+    expect((await pull(proposal)).reviewers[0]).to.include({ name: 'Deleted person', user_id: zoe.user.id })
+    const all = await cli(grove.dataDir, 'erase', '--org', ann.org, '--person', zoe.user.id)
+    expect(all.code).to.equal(0)
+    expect(all.stdout.match(/nothing to rewrite/g)).to.have.length.at.least(1)
+  })
+
+  it('drops a head that was reviewed, unless a branch still has it', async () => {
+    const proposal = await aProposal('hunter2 in a page')
+    const { git } = proposal.node
+    await comment(cy, proposal, 'Better not.')
+    const kept = await erase(proposal, '--head', proposal.head)
+    expect(kept.code).to.equal(1)
+    expect(kept.stdout).to.contain('nothing was erased, because refs/heads/draft still has the head')
+    git.point('draft', git.commit({ files: { 'content.md': 'Clean.\n' }, parents: [proposal.base] }))
+    await ann.get(proposal.node.at).then(expecting(200))
+    const before = await timeline(proposal)
+    const { code, stdout } = await erase(proposal, '--head', proposal.head)
+    expect({ code, stdout }).to.deep.include({ code: 0 })
+    expect(placesOf(git, 'hunter2')).to.deep.equal([])
+    expect(await timeline(proposal)).to.deep.equal(before)
+    git.fsck()
+  })
+
+  it('keeps comments that are written while it runs, and two run at once', async () => {
+    const proposal = await aProposal()
+    for (let n = 1; n <= 40; n++) await comment(cy, proposal, `hunter${n}.`)
+    const erasing = [
+      ann.post(`${proposal.path}/entries/3/erase`, {}).then(expecting(200)),
+      erase(proposal, '--entry', '1/7'),
+      ann.post(`${proposal.path}/entries/9/erase`, {}).then(expecting(200)),
+      erase(proposal, '--entry', '1/7'),
+    ]
+    const writing = Array.from({ length: 60 }, (_, n) => comment(n % 2 ? bob : cy, proposal, `Late ${n}.`))
+    const written = await Promise.all(writing)
+    await Promise.all(erasing)
+    const { entries } = await timeline(proposal)
+    const texts = entries.map(({ comment: { text } }: Answer['body']) => text)
+    expect(texts.slice(0, 40)).to.deep.equal(
+      Array.from({ length: 40 }, (_, n) => ([3, 7, 9].includes(n + 1) ? '' : `hunter${n + 1}.`)),
+    )
+    for (const { entry, text } of written) expect(texts[entry - 1]).to.equal(text)
+    expect(texts).to.have.length(100)
+    for (const n of [3, 7, 9]) expect(placesOf(proposal.node.git, `hunter${n}.`)).to.deep.equal([])
+    proposal.node.git.fsck()
+    expect(readdirSync(join(proposal.node.git.dir, 'erasing'))).to.deep.equal([])
+  })
+
+  it('is named by doctor while it is unfinished, and when an older copy comes back', async () => {
+    const proposal = await aProposal()
+    const { git, org, id } = proposal.node
+    await comment(cy, proposal, 'hunter2 comes back')
+    const folder = await mkdtemp(join(tmpdir(), 'grove-erased-'))
+    try {
+      execFileSync('git', ['clone', '-q', '--mirror', '--no-local', git.dir, folder])
+      await ann.post(`${proposal.path}/entries/1/erase`, {}).then(expecting(200))
+      const old = execFileSync('git', ['rev-parse', 'refs/grove/ledger'], { cwd: folder }).toString().trim()
+      writeFileSync(join(git.dir, 'erasing', old), '')
+      const unfinished = await cli(grove.dataDir, 'doctor')
+      expect(unfinished.stdout).to.contain(`${org}/${id}.git: an erasure is running or was interrupted`)
+      expect((await erase(proposal, '--entry', '1/1')).code).to.equal(0)
+      expect(await cli(grove.dataDir, 'doctor')).to.deep.include({ code: 0 })
+      git.say('fetch', '-q', folder, '+refs/grove/ledger:refs/grove/ledger')
+      await ann.get(proposal.node.at).then(expecting(200))
+      const back = await cli(grove.dataDir, 'doctor')
+      const command = `grove erase --node ${org}/${id} --entry 1/1`
+      expect(back.stdout).to.contain(`and is there again; run ${command}\n`)
+      expect((await cli(grove.dataDir, ...command.split(' ').slice(1))).code).to.equal(0)
+      expect(await cli(grove.dataDir, 'doctor')).to.deep.include({ code: 0 })
+      expect(placesOf(git, 'hunter2')).to.deep.equal([])
+    } finally {
+      await rm(folder, { recursive: true, force: true })
     }
   })
+
+  it('says what is wrong with a command', async () => {
+    const { node } = await aProposal()
+    const refused: [string[], string][] = [
+      [['--node', node.id], 'Use one of --entry, --pull, --person and --head'],
+      [['--entry', '1/1'], 'Use either --node or --org'],
+      [['--org', node.org, '--entry', '1/1'], '--org needs --person'],
+      [['--node', node.id, '--entry', '1'], '--entry must be NUMBER/ENTRY: 1'],
+      [['--node', node.id, '--pull', '0'], '--pull must be the number of a pull request: 0'],
+      [['--node', node.id, '--person', 'Ann'], '--person must be a user id: Ann'],
+      [['--node', node.id, '--head', 'main'], '--head must be the whole id of a commit: main'],
+      [['--node', 'x', '--pull', '1'], 'x is not NODE_ID or ORG_ID/NODE_ID'],
+      [['--node', randomUUID(), '--pull', '1'], ' is not in this data folder; a deleted node must be restored first'],
+    ]
+    for (const [options, message] of refused) {
+      const { code, stderr } = await cli(grove.dataDir, 'erase', ...options)
+      expect({ options, code }).to.deep.equal({ options, code: 2 })
+      expect(stderr).to.contain(message)
+    }
+  })
+
+  it('changes nothing but the erased entry in each commit of any history', async () => {
+    const act = fc.tuple(
+      fc.constantFrom('comment', 'answer', 'edit', 'delete', 'resolve', 'retitle', 'dismiss'),
+      fc.nat(50),
+      fc.nat(50),
+    )
+    const property = fc.asyncProperty(
+      fc.array(act, { minLength: 5, maxLength: 25 }),
+      fc.nat(50),
+      fc.boolean(),
+      async (acts, which, isPull) => {
+        const proposal = await aProposal()
+        await review(cy, proposal, 'request_changes', { text: 'Secret 0' })
+        for (const [n, [name, a, b]] of acts.entries()) await perform(proposal, name, a, b, n)
+        const { git } = proposal.node
+        const before = history(git.dir)
+        const { entries } = await timeline(proposal)
+        const entry = 1 + (which % entries.length)
+        const { code } = await erase(proposal, ...(isPull ? ['--pull', '1'] : ['--entry', `1/${entry}`]))
+        expect(code).to.equal(0)
+        const after = history(git.dir)
+        const isSealed = /^erase/.test(after.at(-1)?.message ?? '')
+        const compared = isSealed ? after.slice(0, -1) : after
+        expect(unstamped(compared)).to.deep.equal(
+          before.map((commit) => naivelyErased(commit, isPull ? undefined : entry)),
+        )
+        if (isSealed) expect(after.at(-1)?.files).to.deep.equal(after.at(-2)?.files)
+        git.fsck()
+      },
+    )
+    await fc.assert(property, { numRuns: 8, endOnFailure: true, includeErrorInReport: true })
+    await expectSound(grove.dataDir)
+  })
+
+  it('leaves repositories that git fsck finds clean', () => {
+    expect(nodes).to.not.have.length(0)
+    for (const { git } of nodes) git.fsck()
+  })
 })
+
+/** One act, which may be refused. */
+async function perform({ path }: Proposal, name: string, a: number, b: number, n: number): Promise<void> {
+  const [by, entry] = [[ann, bob, cy, di][a % 4] ?? ann, 1 + (b % 8)]
+  const said = { text: `Secret ${n}` }
+  pass(1)
+  if (name === 'comment') await by.post(`${path}/comments`, said)
+  if (name === 'answer') await by.post(`${path}/comments`, { ...said, thread: entry })
+  if (name === 'edit') for (const one of [ann, bob, cy, di]) await one.patch(`${path}/comments/${entry}`, said)
+  if (name === 'delete') await di.delete(`${path}/comments/${entry}`)
+  if (name === 'resolve') await bob.patch(`${path}/threads/${entry}`, { resolved: a % 3 > 0 })
+  if (name === 'retitle') await ann.patch(path, { title: `Title ${n}`, description: `Secret ${n}` })
+  if (name === 'dismiss') await di.patch(`${path}/reviews/1`, { state: 'dismissed', reason: `Secret ${n}` })
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: JSON of any shape
+type Files = Record<string, any> // the files of the ledger, each of its own shape
+
+interface Version {
+  readonly header: string
+  readonly message: string
+  readonly files: Files
+}
+
+/** Every commit of the ledger, read with native git: second parents, signatures, message and files. */
+function history(dir: string): Version[] {
+  const git = (...args: string[]) => execFileSync('git', args, { cwd: dir, maxBuffer: 1e9 }).toString()
+  return git('rev-list', '--first-parent', '--reverse', 'refs/grove/ledger')
+    .trim()
+    .split('\n')
+    .map((oid) => {
+      const [header = '', message = ''] = git('cat-file', 'commit', oid).split('\n\n')
+      const paths = git('ls-tree', '-r', '--name-only', oid).trim().split('\n')
+      const files = paths.map((path) => [path, JSON.parse(git('show', `${oid}:${path}`))])
+      return { header: header.replace(/^tree .*\n(parent .*\n)?/, ''), message, files: Object.fromEntries(files) }
+    })
+}
+
+/** The commit with its entry erased, or all of its pull request. */
+function naivelyErased({ header, message, files }: Version, entry: number | undefined): Version {
+  const erased = Object.entries(files).map(([path, json]) => {
+    const isEntry = entry === undefined ? path.startsWith('reviews/') : path === `reviews/0/0/1/0/${entry}.json`
+    if (isEntry && json.kind !== 'event') {
+      const { mentions: _, dismissed, ...rest } = json
+      return [path, { ...rest, text: '', ...(dismissed && { dismissed: { ...dismissed, reason: '' } }) }]
+    }
+    if (isEntry && json.changes) {
+      const { title: _, description: __, ...changes } = json.changes
+      return [path, { ...json, changes }]
+    }
+    if (entry === undefined && path.startsWith('pulls/')) return [path, { ...json, title: 'Erased', description: '' }]
+    return [path, json]
+  })
+  return { header, message, files: Object.fromEntries(erased) }
+}
+
+/** Without the stamps of erasures. */
+function unstamped(versions: readonly Version[]): Version[] {
+  return versions.map((version) => ({
+    ...version,
+    files: Object.fromEntries(
+      Object.entries(version.files).map(([path, json]) => {
+        if (typeof json !== 'object') return [path, json]
+        const { erased: _, ...rest } = json
+        return [path, rest]
+      }),
+    ),
+  }))
+}

@@ -30,6 +30,7 @@ const acts: Record<string, Act> = {
   answer: (p, a, b) => sent(someone(a).post(`${pathOf(p, b)}/comments`, { text: texts[a % 4], thread: entryOf(b) })),
   edit: (p, a, b) => sent(someone(a).patch(`${pathOf(p, b)}/comments/${entryOf(b)}`, { text: texts[a % 3] })),
   delete: (p, a, b) => sent(someone(a).delete(`${pathOf(p, b)}/comments/${entryOf(a)}`)),
+  erase: (p, a, b) => sent(ann.post(`${pathOf(p, b)}/entries/${entryOf(a)}/erase`, {})),
   resolve: (p, a, b) => sent(bob.patch(`${pathOf(p, b)}/threads/${entryOf(b)}`, { resolved: a % 3 > 0 })),
   review: async (p, a, b) => {
     const { body } = await ann.get(pathOf(p, b))
@@ -202,7 +203,7 @@ function rowsFrom(readings: ReadonlyMap<number, Reading>): ReturnType<typeof row
         const isSaid = isComment || kind === 'verdict'
         const user = isSaid || kind === 'event' ? (json.by.id ?? null) : null
         const [head, id] = isSaid ? [json.head, json.id] : [null, null]
-        const isDeleted = isComment && json.deleted !== undefined
+        const isDeleted = isComment && (json.deleted !== undefined || json.erased !== undefined)
         return [entry, kind, body, thread, Number(isResolved), Number(isDeleted), user, head, id]
       }),
     ),

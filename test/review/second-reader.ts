@@ -70,7 +70,7 @@ function readConversation(record: Json, entries: readonly Entry[]) {
     .map((first) => {
       const all = comments.filter((one) => threadOf(one) === first.entry)
       const isResolved = first.json.resolved !== undefined
-      const isOpen = !isResolved && all.some(({ json }) => !json.deleted)
+      const isOpen = !isResolved && all.some(({ json }) => !json.deleted && !json.erased)
       const answers = all.filter((one) => one !== first)
       return { thread: first.entry, isResolved, isOpen, texts: [first, ...answers].map(({ json }) => json.text) }
     })
@@ -82,7 +82,7 @@ function readConversation(record: Json, entries: readonly Entry[]) {
     if (json.by.id) of(json.by.id).own = entry
     for (const user of kind === 'comment' ? (json.mentions ?? []) : []) if (uuid.test(user)) of(user).mention = entry
   }
-  const live = comments.filter(({ json }) => !json.deleted)
+  const live = comments.filter(({ json }) => !json.deleted && !json.erased)
   for (const mine of live)
     for (const other of live)
       if (mine.json.by.id && threadOf(mine) === threadOf(other) && other.json.by.id !== mine.json.by.id)

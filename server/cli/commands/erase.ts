@@ -8,7 +8,7 @@ import { authorOf } from '../../domain/format/signatures.ts'
 import { listNodes, listOrgs } from '../../domain/indexing/stored-repositories.ts'
 import { isId, nodeRepo } from '../../domain/layout.ts'
 import type { ErasureTarget } from '../../domain/review/erased-list.ts'
-import { eraseFromLedger, refsThatReach } from '../../domain/review/erasure.ts'
+import { eraseFromLedger } from '../../domain/review/erasure.ts'
 import type { NodeAt } from '../../domain/targets.ts'
 import { type Call, printLine, requireFolder, requireOrgId, UsageError, withDeps } from './command.ts'
 
@@ -27,7 +27,7 @@ export interface EraseOptions {
 /** How long to wait for the maintenance of a repository, in milliseconds. */
 const patienceMs = 20 * 60_000
 
-/** Erases the target. Returns 1 if something is still reachable, or a node could not be rewritten. */
+/** Erases the target. Returns 1 if a branch still has a head, or a node could not be rewritten. */
 export async function erase(call: Call, options: EraseOptions): Promise<number> {
   const target = targetOf(options)
   if ((options.node === undefined) === (options.org === undefined)) throw new UsageError('Use either --node or --org')
@@ -56,21 +56,20 @@ const unreached = [
   'Not erased: what others have quoted, and files on the branches of the node.',
 ] as const
 
-/** Returns false if something is still reachable. */
+/** Returns false if a branch still has the head. */
 async function eraseOne(deps: Deps, at: NodeAt, target: ErasureTarget, signal: AbortSignal): Promise<boolean> {
   const name = `${at.orgId}/${at.nodeId}`
-  const { rewritten, removed } = await eraseFromLedger(deps, at, {
+  const { rewritten, removed, heldBy } = await eraseFromLedger(deps, at, {
     target,
     by: { ...authorOf(operator) },
     signal,
     patienceMs,
   })
+  for (const ref of heldBy) printLine(`${name}: nothing was erased, because ${ref} still has the head`)
+  if (heldBy.length > 0) return false
   const commits = rewritten === 0 ? 'nothing to rewrite' : `${plural(rewritten, 'commit')} rewritten`
   printLine(`${name}: ${commits}, ${plural(removed, 'object')} removed`)
-  if (!('head' in target)) return true
-  const refs = await refsThatReach(nodeRepo(deps.store, at.orgId, at.nodeId), target.head)
-  for (const ref of refs) printLine(`${name}: ${target.head} is still reachable from ${ref}`)
-  return refs.length === 0
+  return true
 }
 
 /** @throws UsageError */

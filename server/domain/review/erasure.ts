@@ -9,7 +9,7 @@ import { isGitError } from '../../../gitstore/errors.ts'
 import { type Edits, type Rewriting, startRewriting } from '../../../gitstore/history/rewrite.ts'
 import { runGitOrThrow } from '../../../gitstore/native.ts'
 import { hasObject, readOneOfManyBlobs } from '../../../gitstore/objects/objects.ts'
-import { updateRefs, withRefLock } from '../../../gitstore/refs/ref-transaction.ts'
+import { translateStorageErrors, updateRefs, withRefLock } from '../../../gitstore/refs/ref-transaction.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { forget, listErasing, markErasing, unmarkErasing } from '../../../gitstore/upkeep/forget.ts'
@@ -57,6 +57,8 @@ export interface ErasureResult {
   readonly rewritten: number
   /** Objects that were removed, also those of an erasure that was interrupted. */
   readonly removed: number
+  /** Refs that still have the head. Then nothing was erased. */
+  readonly heldBy: readonly string[]
 }
 
 /**
@@ -66,9 +68,14 @@ export interface ErasureResult {
  */
 export async function eraseFromLedger(deps: Deps, at: NodeAt, input: ErasureInput): Promise<ErasureResult> {
   const repo = nodeRepo(deps.store, at.orgId, at.nodeId)
-  const rewritten = await rewriteLedger(deps, at, repo, input)
+  const { target } = input
+  const heldBy = 'head' in target ? await refsThatReach(repo, target.head) : []
+  if (heldBy.length > 0) return { rewritten: 0, removed: 0, heldBy }
+  const rewritten = await translateStorageErrors(deps.store, [{ repo }], () => rewriteLedger(deps, at, repo, input))
   if (rewritten > 0) await tryIndexNode(deps, at.orgId, at.nodeId)
-  return { rewritten, removed: await finishErasures(deps, repo, input) }
+  // Nothing may have kept the head, such as one without comments.
+  if ('head' in target && (await hasObject(repo, target.head))) await markErasing(repo, target.head)
+  return { rewritten, removed: await finishErasures(deps, repo, input), heldBy }
 }
 
 async function rewriteLedger(deps: Deps, at: NodeAt, repo: Repo, input: ErasureInput): Promise<number> {
@@ -226,10 +233,13 @@ async function editsOfHead(repo: Repo, head: Oid, signal: AbortSignal): Promise<
 /** The most refs that are named. */
 const namedRefs = 20
 
-/** Lists refs whose history has the commit, if it exists. */
-export async function refsThatReach(repo: Repo, commit: Oid): Promise<string[]> {
+/** Lists refs, other than the ledger, whose history has the commit, if it exists. */
+async function refsThatReach(repo: Repo, commit: Oid): Promise<string[]> {
   if (!(await hasObject(repo, commit))) return []
   const args = ['for-each-ref', `--count=${namedRefs}`, '--format=%(refname)', '--contains', commit]
   const out = await runGitOrThrow(repo, args, { timeoutMs: 10 * 60_000 })
-  return out.toString().split('\n').filter(Boolean)
+  return out
+    .toString()
+    .split('\n')
+    .filter((ref) => ref !== '' && ref !== ledgerRef)
 }

@@ -4,6 +4,7 @@ import type { ComponentChildren } from 'preact'
 import type { AnswerOf } from '../../http/in-process.ts'
 import { NewThread } from './comment-form.tsx'
 import { plural, When } from './dates.tsx'
+import { EraseForm, EraseLink } from './erase-form.tsx'
 import { Icon } from './icons.tsx'
 import { Prose } from './prose.tsx'
 import { readQuotes } from './quotes.ts'
@@ -200,7 +201,9 @@ function LateAnswer({ talk, comment }: { readonly talk: Talk; readonly comment: 
 }
 
 function ReviewView({ talk, review }: { readonly talk: Talk; readonly review: Review }) {
-  const { entry, author, verdict, created_at, state, comments, dismissed_by, dismissed_reason } = review
+  const { entry, author, verdict, text, created_at, state, comments, dismissed_by, dismissed_reason } = review
+  const { erased_at, erased_by } = review
+  const hasWords = erased_at === undefined && (text !== '' || dismissed_reason !== undefined)
   const mark = verdict === 'approve' ? 'check' : verdict === 'request_changes' ? 'cross' : 'pen'
   return (
     <article class={`review ${verdict} ${state}`} id={`c${entry}`}>
@@ -214,11 +217,18 @@ function ReviewView({ talk, review }: { readonly talk: Talk; readonly review: Re
               with <a href={`#c${comments[0]}`}>{plural(comments.length, 'comment')}</a>
             </>
           )}
-          , <When time={created_at} /> <StateOf review={review} />
+          , <When time={created_at} /> <StateOf review={review} />{' '}
+          {hasWords && <EraseLink talk={talk} entry={entry} what="review" />}
         </span>
       </p>
       <TextOf talk={talk} entry={entry} />
-      {dismissed_reason !== undefined && (
+      {hasWords && <EraseForm talk={talk} entry={entry} what="review" />}
+      {erased_at !== undefined && (
+        <p class="why">
+          <Name>{erased_by ?? ''}</Name> erased the text
+        </p>
+      )}
+      {dismissed_reason !== undefined && dismissed_reason !== '' && (
         <p class="why">
           <Name>{dismissed_by ?? ''}</Name> dismissed it: {dismissed_reason}
         </p>

@@ -12,6 +12,7 @@ const labels: Readonly<Record<ReviewAct, string>> = {
   'reopen-thread': 'Reopen',
   edit: 'Save',
   delete: 'Delete this comment',
+  erase: 'Erase for ever',
   review: 'Submit',
   withdraw: 'Withdraw',
   dismiss: 'Dismiss',

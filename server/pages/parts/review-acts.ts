@@ -22,6 +22,7 @@ const reviewActs = [
   'reopen-thread',
   'edit',
   'delete',
+  'erase',
   'review',
   'withdraw',
   'dismiss',
@@ -52,6 +53,9 @@ export async function actOnReview(visit: PageContext, path: PullPath, act: Revie
       return linkTo(query, at.entry)
     case 'delete':
       await api.deleteComment({ path: at })
+      return linkTo(query, at.entry)
+    case 'erase':
+      await api.eraseEntry({ path: at, body: text.trim() === '' ? {} : { reason: text.trim() } })
       return linkTo(query, at.entry)
     case 'review': {
       return entryLink(await submit(visit, path, reviewIn(form, text)))

@@ -3,6 +3,7 @@
 import type { ComponentChildren } from 'preact'
 import { AnswerForm, EditForm } from './comment-form.tsx'
 import { plural, When } from './dates.tsx'
+import { EraseForm, EraseLink } from './erase-form.tsx'
 import { Prose } from './prose.tsx'
 import { SuggestionView } from './suggestion.tsx'
 import { type Comment, entryLink, isMaintainer, isOwn, mayResolve, type Talk, viewLink } from './talk.ts'
@@ -30,7 +31,7 @@ export function ThreadView({ talk, comments, count = comments.length, about }: T
   if (first === undefined) return null
   const { thread, resolved_at, resolved_by } = first
   const isResolved = resolved_at !== undefined
-  if (comments.every(({ deleted_at }) => deleted_at !== undefined) && count === comments.length)
+  if (comments.every(isGone) && count === comments.length)
     return (
       <>
         {comments.map((comment) => (
@@ -91,14 +92,9 @@ interface CommentProps {
 }
 
 export function CommentView({ talk, comment }: CommentProps) {
-  const { entry, author, created_at, edited_at, deleted_by, via_token, applied_at } = comment
+  const { entry, author, created_at, edited_at, via_token, applied_at } = comment
   const { query } = talk.visit
-  if (comment.deleted_at !== undefined)
-    return (
-      <p class="comment gone" id={`c${entry}`}>
-        <Name>{deleted_by ?? ''}</Name> deleted this comment
-      </p>
-    )
+  if (isGone(comment)) return <GoneComment talk={talk} comment={comment} />
   const isEditing = query.get('edit') === String(entry)
   const mayChange = isOwn(talk, comment)
   return (
@@ -112,6 +108,7 @@ export function CommentView({ talk, comment }: CommentProps) {
           <When time={created_at} />
         </a>
         {edited_at !== undefined && <span>edited</span>}
+        {!isEditing && <EraseLink talk={talk} entry={entry} what="comment" />}
         {!isEditing && applied_at === undefined && (mayChange || isMaintainer(talk)) && (
           <a class="r" href={viewLink(query, { edit: String(entry) }, `c${entry}`)}>
             {mayChange ? 'Edit' : 'Delete'}
@@ -126,7 +123,28 @@ export function CommentView({ talk, comment }: CommentProps) {
         <TextOf talk={talk} entry={entry} />
       )}
       {!isEditing && <SuggestionView talk={talk} comment={comment} />}
+      <EraseForm talk={talk} entry={entry} what="comment" />
     </article>
+  )
+}
+
+/** True if it has lost its text. */
+function isGone({ deleted_at, erased_at }: Comment): boolean {
+  return deleted_at !== undefined || erased_at !== undefined
+}
+
+/** A comment without text. An owner may erase a deleted one from the history. */
+function GoneComment({ talk, comment }: CommentProps) {
+  const { entry, deleted_by, erased_at, erased_by } = comment
+  const isErased = erased_at !== undefined
+  return (
+    <>
+      <p class="comment gone" id={`c${entry}`}>
+        <Name>{(isErased ? erased_by : deleted_by) ?? ''}</Name> {isErased ? 'erased' : 'deleted'} this comment{' '}
+        {!isErased && <EraseLink talk={talk} entry={entry} what="comment" />}
+      </p>
+      {!isErased && <EraseForm talk={talk} entry={entry} what="comment" />}
+    </>
   )
 }
 
