@@ -134,6 +134,8 @@ class Chain implements Rewriting {
     const key = `${oid} ${path}`
     const known = this.#known.get(key) ?? rewrite()
     this.#known.set(key, known)
+    // A caller that awaits it gets the error. Another part of the work may have failed before.
+    known.catch(() => undefined)
     return known
   }
 

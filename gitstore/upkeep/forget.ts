@@ -53,27 +53,35 @@ export async function unmarkErasing(repo: Repo, tip: Oid): Promise<void> {
 }
 
 /**
- * Removes exactly the objects that `tip` reaches and no ref does. May be repeated after it was killed anywhere. Readers
- * and writers may run: an object that was written again in the meantime stays.
+ * Removes exactly the objects that these tips reach and no ref does. May be repeated after it was killed anywhere.
+ * Readers and writers may run: an object that was written again in the meantime stays.
  *
- * @param reflogs refs whose logs name the tip
+ * @param reflogs refs whose logs name the tips
  * @returns how many objects were removed
  * @throws GitError busy (an object was written again: repeat it), native_failed, object_damaged, storage_*
  */
 export async function forget(
   repo: Repo,
-  tip: Oid,
+  tips: readonly Oid[],
   reflogs: readonly string[],
   signal: AbortSignal,
-): Promise<{ readonly removed: number }> {
-  const mark = join(folderOf(repo), tip)
-  const began = await markTime(repo, tip)
-  const forgotten = await listForgotten(repo, tip, mark, signal)
-  await removeAll(repo, forgotten, reflogs, { began, mark, signal })
-  const left = await listLeft(repo, forgotten, signal)
-  if (left.length > 0)
-    throw new GitError('busy', `${left.length} erased objects were written again; repeat the erasure`, { tip })
-  return { removed: forgotten.size }
+): Promise<number> {
+  // All lists come before the first removal, because tips share objects.
+  const lists = []
+  for (const tip of tips) {
+    const mark = join(folderOf(repo), tip)
+    const began = await markTime(repo, tip)
+    lists.push({ forgotten: await listForgotten(repo, tip, mark, signal), removal: { began, mark, signal } })
+  }
+  const removed = new Set<Oid>()
+  for (const { forgotten, removal } of lists) {
+    await removeAll(repo, forgotten, reflogs, removal)
+    const left = await listLeft(repo, forgotten, signal)
+    if (left.length > 0)
+      throw new GitError('busy', `${left.length} erased objects were written again; repeat the erasure`)
+    for (const oid of forgotten) removed.add(oid)
+  }
+  return removed.size
 }
 
 interface Removal {

@@ -102,6 +102,31 @@ describe('the conversation on the page of a proposal', () => {
     expect((await pull(proposal)).comments).to.equal(1)
   })
 
+  it('lets owners erase comments and reviews after a warning, and nobody else', async () => {
+    const proposal = await aProposal()
+    const at = `${pageOf(proposal)}?tab=conversation`
+    await comment(cy, proposal, 'hunter2')
+    await comment(cy, proposal, 'hunter3')
+    await cy.delete(`${proposal.path}/comments/2`).then(expecting(204))
+    await review(bob, proposal, 'approve', { text: 'hunter4' })
+    const [owner, maintainer] = [await sessionOf(ann), await sessionOf(di)]
+    expect(await maintainer.open(at)).to.not.contain('Erase')
+    expect(await maintainer.open(`${at}&erase=1`)).to.not.contain('cannot be undone')
+    expect((await maintainer.send(at, { act: 'erase', entry: '1' })).status).to.equal(403)
+    const shown = await owner.open(at)
+    for (const entry of [1, 2, 3]) expect(shown).to.contain(`erase=${entry}#c${entry}`)
+    const asked = await owner.open(`${at}&erase=1`)
+    expect(asked).to.contain('This cannot be undone').and.to.contain('backups that were made before')
+    for (const entry of ['1', '2', '3'])
+      ledTo(await owner.send(at, { act: 'erase', entry, text: 'It names somebody.' }))
+    const after = await owner.open(at)
+    expect(after).to.not.match(/hunter/)
+    expect(after.match(/Ann<\/bdi> erased this comment/g)).to.have.length(2)
+    expect(after)
+      .to.match(/Ann<\/bdi> erased the text/)
+      .and.to.not.contain('>Erase')
+  })
+
   it('changes and deletes own comments, and a maintainer deletes those of others', async () => {
     const proposal = await aProposal()
     const at = `${pageOf(proposal)}?tab=conversation`

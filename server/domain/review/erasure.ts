@@ -82,6 +82,7 @@ async function rewriteLedger(deps: Deps, at: NodeAt, repo: Repo, input: ErasureI
   const { signal } = input
   const edits = await editsFor(deps, repo, input)
   let rewriting = startRewriting(repo, edits)
+  let isFresh = true
   for (let round = 0; round < rounds; round++) {
     signal.throwIfAborted()
     const tip = readRef(repo, ledgerRef)
@@ -92,10 +93,13 @@ async function rewriteLedger(deps: Deps, at: NodeAt, repo: Repo, input: ErasureI
       await listErased(deps, at, input.target, input.by)
       const moved = await moveLedger(deps, repo, rewriting, { ...input, built: tip })
       if (moved !== undefined) return moved
+      isFresh = false
     } catch (error) {
       // Another erasure may have removed what this one was reading.
-      if (!isGitError(error, 'object_missing') || readRef(repo, ledgerRef) === tip) throw error
+      if (!isGitError(error, 'object_missing', 'native_failed')) throw error
+      if (isFresh && readRef(repo, ledgerRef) === tip) throw error
       rewriting = startRewriting(repo, edits)
+      isFresh = true
     }
   }
   throw new AppError('busy', 'The ledger changes faster than it can be rewritten; repeat the erasure')
@@ -140,8 +144,9 @@ export async function finishErasures(
   for (let pause = 50; ; pause = Math.min(2 * pause, 2_000)) {
     try {
       return await withRefLock(store, { repo, ref: maintenanceRef }, '', async () => {
-        let removed = 0
-        for (const tip of await listErasing(repo)) removed += await finishOne(store, repo, tip, signal)
+        const tips = await listMoved(store, repo)
+        const removed = await forget(repo, tips, [ledgerRef], signal)
+        for (const tip of tips) await unmarkErasing(repo, tip)
         return removed
       })
     } catch (error) {
@@ -151,17 +156,18 @@ export async function finishErasures(
   }
 }
 
-async function finishOne(store: Deps['store'], repo: Repo, tip: Oid, signal: AbortSignal): Promise<number> {
-  if (readRef(repo, ledgerRef) === tip) {
+/** Removes marks of moves that have not happened. Returns the tips of the others. */
+async function listMoved(store: Deps['store'], repo: Repo): Promise<Oid[]> {
+  const moved: Oid[] = []
+  for (const tip of await listErasing(repo)) {
+    if (readRef(repo, ledgerRef) !== tip) moved.push(tip)
     // The move has not happened yet, or its process has died. Nobody who is about to move holds this lock.
-    await withRefLock(store, { repo, ref: ledgerRef }, '', async () => {
-      if (readRef(repo, ledgerRef) === tip) await unmarkErasing(repo, tip)
-    })
-    return 0
+    else
+      await withRefLock(store, { repo, ref: ledgerRef }, '', async () => {
+        if (readRef(repo, ledgerRef) === tip) await unmarkErasing(repo, tip)
+      })
   }
-  const { removed } = await forget(repo, tip, [ledgerRef], signal)
-  await unmarkErasing(repo, tip)
-  return removed
+  return moved
 }
 
 async function editsFor(deps: Deps, repo: Repo, { target, by, reason, signal }: ErasureInput): Promise<Edits> {
