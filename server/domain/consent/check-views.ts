@@ -1,40 +1,39 @@
-/** The checks of a pull request's head: what was reported, and what rules demand. */
+/** Checks as responses show them: the reports about a commit, and the demands of rules. */
 import type { CheckRow } from '../../../index/derived/checks.ts'
+import { type CheckRecord, parseCheck } from '../ledger/checks.ts'
 import type { DemandedCheck, JudgedCheck } from './judge.ts'
 
-/** A check as responses show it. */
-export interface CheckView {
+/** The last report under a name. */
+export interface Check {
   readonly name: string
-  /** `missing`: a rule demands it, and nothing was reported that counts. */
-  readonly state: 'pending' | 'success' | 'failure' | 'unknown' | 'damaged' | 'missing'
-  /** True if a rule demands it. */
-  readonly required: boolean
+  /** `unknown` is a state of a later version. `damaged` is not a check. */
+  readonly state: CheckRow['state']
   readonly description?: string
   readonly url?: string
   readonly reported_by?: { readonly id?: string; readonly name: string }
   readonly reported_at?: string
 }
 
-interface Report {
-  readonly description?: string
-  readonly url?: string
-  readonly by?: { readonly id?: string; readonly name: string; readonly email: string }
-  readonly at?: string
+/** A check of a pull request's head. */
+export interface PullCheck extends Omit<Check, 'state'> {
+  /** `missing`: a rule demands it, and no report counts. */
+  readonly state: Check['state'] | 'missing'
+  /** True if a rule demands it. */
+  readonly required: boolean
 }
 
 type ReportedCheck = JudgedCheck & { readonly row: CheckRow }
 
 /** Returns the checks by name. A demanded check whose report does not count is missing. */
-export function toCheckViews({
+export function toPullChecks({
   checks,
   demanded,
 }: {
   readonly checks: readonly ReportedCheck[]
   readonly demanded: readonly DemandedCheck<ReportedCheck>[]
-}): CheckView[] {
-  const views = new Map<string, CheckView>()
-  for (const { name, state, row } of checks)
-    if (name !== '') views.set(name, { name, state, required: false, ...viewOf(row) })
+}): PullCheck[] {
+  const reports = toChecks(checks.map(({ row }) => row))
+  const views = new Map<string, PullCheck>(reports.map((check) => [check.name, { ...check, required: false }]))
   for (const { name, report } of demanded) {
     const known = views.get(name)
     const isMissing = report === undefined || known?.state === 'missing'
@@ -43,17 +42,27 @@ export function toCheckViews({
   return [...views.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
 }
 
-function viewOf(row: CheckRow): Omit<CheckView, 'name' | 'state' | 'required'> {
-  const { description, url, by, at } = reportOf(row)
-  return {
-    ...(description !== undefined && { description }),
-    ...(url !== undefined && { url }),
-    ...(by && { reported_by: { ...(by.id !== undefined && { id: by.id }), name: by.name } }),
-    ...(at !== undefined && { reported_at: at }),
-  }
+/** Converts the rows of a commit, as listChecks and checksAt return them. Leaves out the row without a name. */
+export function toChecks(rows: readonly CheckRow[]): Check[] {
+  return rows.flatMap((row) => {
+    if (row.name === '') return []
+    const record = readReport(row)
+    return [{ name: row.name, ...(record ? toReport(record) : { state: row.state }) }]
+  })
 }
 
-/** Returns what was reported. Empty if the file is damaged, or of a later version. */
-export function reportOf({ state, body }: CheckRow): Report {
-  return state === 'unknown' || state === 'damaged' ? {} : (JSON.parse(body) as Report) // parsed when it was indexed
+/** Reads the report of a row. Undefined if it is damaged, or of a later version. */
+export function readReport({ body }: CheckRow): CheckRecord | undefined {
+  const record = body === '' ? undefined : parseCheck(JSON.parse(body))
+  return record && 'by' in record ? record : undefined
+}
+
+export function toReport({ state, description, url, by, at }: CheckRecord): Omit<Check, 'name'> {
+  return {
+    state,
+    ...(description !== undefined && { description }),
+    ...(url !== undefined && { url }),
+    reported_by: { ...(by.id !== undefined && { id: by.id }), name: by.name },
+    reported_at: at,
+  }
 }

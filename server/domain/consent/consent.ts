@@ -7,7 +7,7 @@ import type { Deps } from '../../base/deps.ts'
 import type { NodeAccess } from '../access.ts'
 import type { PullRecord } from '../ledger/ledger.ts'
 import { toRow } from '../ledger/pull-ledger.ts'
-import { type CheckView, reportOf, toCheckViews } from './check-views.ts'
+import { type PullCheck, readReport, toPullChecks } from './check-views.ts'
 import { readCommitAuthors } from './commit-authors.ts'
 import { type ConsentFacts, readFactsAt } from './facts.ts'
 import {
@@ -58,7 +58,7 @@ export interface Consent {
   /** The last verdict of each user, by entry. */
   readonly verdicts: readonly Verdict[]
   /** The checks that were reported about the head or that rules demand, by name. */
-  readonly checks: readonly CheckView[]
+  readonly checks: readonly PullCheck[]
   readonly open_threads: number
   /** True if a rule demands that no thread is open. */
   readonly threads_must_be_resolved: boolean
@@ -118,7 +118,7 @@ function mayCount(rules: readonly HeldRule[], { row, state, isOpener }: StatedVe
 
 function toCheckFact({ author_id, author_email }: Judged, row: CheckRow): CheckFact {
   const { name, state, user_id } = row
-  const isOpener = author_id === null ? reportOf(row).by?.email === author_email : user_id === author_id
+  const isOpener = author_id === null ? readReport(row)?.by.email === author_email : user_id === author_id
   return { row, name, state, user_id, isOpener }
 }
 
@@ -133,7 +133,7 @@ export function toConsent(judgement: PullJudgement): Consent {
     changes_requested: counting('request_changes'),
     missing: missing.flatMap((one) => toMissing(one)),
     verdicts: verdicts.map((one) => toVerdict(one, notCounted.get(one))),
-    checks: toCheckViews(judgement),
+    checks: toPullChecks(judgement),
     open_threads: openThreads,
     threads_must_be_resolved: needsThreads,
     merge_role: mergeRole,

@@ -3,7 +3,7 @@ import type { Role } from '../../../index/derived/schema.ts'
 import { includesRole } from '../access.ts'
 import { matchesPattern } from '../format/branch-patterns.ts'
 import { excerpt } from '../format/excerpt.ts'
-import { reportOf } from './check-views.ts'
+import { readReport } from './check-views.ts'
 import type { CheckFact, PullJudgement, VerdictFact } from './consent.ts'
 import {
   type ConsentReason,
@@ -112,7 +112,7 @@ function counted(count: number, one: string, many: string): string {
 
 function refusedCheck(check: DemandedCheck<CheckFact> | undefined): Refusal {
   const name = check?.name ?? ''
-  const report = check?.report && reportOf(check.report.row)
+  const report = check?.report && readReport(check.report.row)
   const outcome =
     check?.report?.state === 'failure'
       ? 'has failed'

@@ -9,6 +9,7 @@ import { AppError, invalid } from '../../base/errors.ts'
 import { authorizeNode, type NodeAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { requireCommit } from '../branches/revisions.ts'
+import { type Check, toChecks, toReport } from '../consent/check-views.ts'
 import { excerpt } from '../format/excerpt.ts'
 import { ledgerRef, main } from '../layout.ts'
 import {
@@ -16,7 +17,6 @@ import {
   findChecks,
   isWebUrl,
   maxChecks,
-  parseCheck,
   parseChecks,
   type ReadChecks,
   withCheck,
@@ -24,17 +24,6 @@ import {
 import { appendChecks } from '../ledger/ledger.ts'
 import { changedBy, changeLedger } from '../pulls/ledger-changes.ts'
 import type { CheckAt, CheckedAt } from '../targets.ts'
-
-/** A check as responses show it. */
-export interface Check {
-  readonly name: string
-  /** `unknown` is a state of a later version. `damaged` is not a check. */
-  readonly state: CheckRow['state']
-  readonly description?: string
-  readonly url?: string
-  readonly reported_by?: { readonly id?: string; readonly name: string }
-  readonly reported_at?: string
-}
 
 export interface CommitChecks {
   readonly commit_id: string
@@ -139,23 +128,4 @@ async function isReachedByMain({ repo, history }: NodeAccess, commit: Oid): Prom
 function toCommitChecks(commitId: string, rows: readonly CheckRow[]): CommitChecks {
   const checks = toChecks(rows)
   return { commit_id: commitId, checks, is_damaged: checks.length < rows.length }
-}
-
-/** Converts the rows of a commit, as listChecks and checksAt return them. Leaves out the row without a name. */
-export function toChecks(rows: readonly CheckRow[]): Check[] {
-  return rows.flatMap(({ name, state, body }) => {
-    if (name === '') return []
-    const record = body === '' ? undefined : parseCheck(JSON.parse(body))
-    return [{ name, ...(record && 'by' in record ? toReport(record) : { state }) }]
-  })
-}
-
-function toReport({ state, description, url, by, at }: CheckRecord): Omit<Check, 'name'> {
-  return {
-    state,
-    ...(description !== undefined && { description }),
-    ...(url !== undefined && { url }),
-    reported_by: { ...(by.id !== undefined && { id: by.id }), name: by.name },
-    reported_at: at,
-  }
 }
