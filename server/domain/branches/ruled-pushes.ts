@@ -51,6 +51,8 @@ export async function checkLockedRules(context: LockedPush, { ref, from, to }: R
     if (refusal !== undefined) throw new PushRejectedError(refusal, { logged: 'rules: the role cannot make it' })
     return
   }
+  // Before the lock there may have been no rule.
+  if (!(await access.history.contains(to, from))) throw notForwardError(branch)
   const isHead = (source: string) => current({ repo: access.repo, ref: branchRef(source) })
   const into = open.filter(({ target_branch }) => target_branch === branch)
   const found = candidates(into, branch, to, isHead)

@@ -13,6 +13,7 @@ import {
   isMissing,
   type Missing,
   mergeRoleOf,
+  type NotCounted,
 } from './judge.ts'
 
 /** Returns the URL of the page of a pull request. */
@@ -69,11 +70,12 @@ function approvalLines(
   const approvals = verdicts.filter(({ verdict }) => verdict === 'approve')
   const counting = approvals.filter((one) => !notCounted.has(one))
   const approved = counting.length > 0 ? `; approved: ${namesOf(counting)}` : ''
-  const stale = approvals.filter((one) => notCounted.get(one) === 'stale' || notCounted.get(one) === 'another_commit')
-  const own = approvals.filter((one) => notCounted.get(one) === 'own_commit')
+  const of = (why: NotCounted) => approvals.filter((one) => notCounted.get(one) === why)
+  const [stale, moved, own] = [of('stale'), of('another_commit'), of('own_commit')]
   return [
     `${rule.approvals} by ${approversOf(rule.by)}${approved}`,
     ...(stale.length > 0 ? [`stale: ${namesOf(stale)} (the change is another one since)`] : []),
+    ...(moved.length > 0 ? [`stale: ${namesOf(moved)} (the commit is another one since)`] : []),
     ...(own.length > 0 ? [`not counted: ${namesOf(own)} (authors of its commits)`] : []),
   ]
 }
