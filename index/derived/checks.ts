@@ -1,5 +1,6 @@
 /** The checks of commits: what machines report about them. */
 import { type Insertable, type Selectable, sql, type Transaction } from 'kysely'
+import { compileOnce } from '../sqlite/compiled.ts'
 import type { CheckStateTable, IndexDb, IndexSchema } from './schema.ts'
 import { inSlices } from './slices.ts'
 
@@ -57,6 +58,15 @@ export async function hasChecks(db: IndexDb, nodeId: string, commitId: string): 
     .limit(1)
     .executeTakeFirst()
   return found !== undefined
+}
+
+const firstCheck = compileOnce(1, (db: IndexDb, nodeId: string) =>
+  db.selectFrom('check_state').select('name').where('node_id', '=', nodeId).limit(1),
+)
+
+/** True if something was reported about a commit of the node. */
+export async function hasAnyChecks(db: IndexDb, nodeId: string): Promise<boolean> {
+  return (await firstCheck(db, nodeId)).length > 0
 }
 
 /** The object ids of the files from which the checks of these commits were read. */

@@ -1,7 +1,7 @@
 /** The verdicts on a pull request, and which of them hold for its present change. */
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
-import { type CheckRow, listChecks } from '../../../index/derived/checks.ts'
+import { type CheckRow, hasAnyChecks, listChecks } from '../../../index/derived/checks.ts'
 import { listLastVerdicts, listReviewerRows, type VerdictRow } from '../../../index/derived/entries.ts'
 import type { PullRow } from '../../../index/derived/pulls.ts'
 import type { IndexDb } from '../../../index/derived/schema.ts'
@@ -23,11 +23,11 @@ export interface ReviewRequest {
 export interface ReviewFacts {
   readonly verdicts: readonly VerdictRow[]
   readonly reviewers: readonly ReviewRequest[]
-  /** Keyed by commit. Has the heads of all pull requests that were read together. */
-  readonly checks: ReadonlyMap<Oid, readonly CheckRow[]>
+  /** Keyed by commit. Has the heads of all pull requests that were read together. Null: the node has no checks. */
+  readonly checks: ReadonlyMap<Oid, readonly CheckRow[]> | null
 }
 
-/** Reads the facts of several pull requests of a node with three statements. */
+/** Reads the facts of several pull requests of a node with three statements, or four if it has checks. */
 export async function readReviewFacts(
   { index }: Pick<Deps, 'index'>,
   { org, node, repo }: Pick<NodeAccess, 'org' | 'node' | 'repo'>,
@@ -36,11 +36,8 @@ export async function readReviewFacts(
   const numbers = rows.map(({ number }) => number)
   const verdicts = await listLastVerdicts(index.read, org.id, node.id, numbers)
   const reviewers = await listReviewerRows(index.read, node.id, numbers)
-  const checks = await readChecks(
-    index.read,
-    node.id,
-    rows.map((row) => headOf(repo, row)),
-  )
+  const heads = () => rows.map((row) => headOf(repo, row))
+  const checks = (await hasAnyChecks(index.read, node.id)) ? await readChecks(index.read, node.id, heads()) : null
   const facts = new Map<number, { verdicts: VerdictRow[]; reviewers: ReviewRequest[] }>()
   for (const number of numbers) facts.set(number, { verdicts: [], reviewers: [] })
   for (const verdict of verdicts) facts.get(verdict.number)?.verdicts.push(verdict)

@@ -5,6 +5,7 @@
 import { findCommit } from '../../../gitstore/objects/commits.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
+import type { CheckRow } from '../../../index/derived/checks.ts'
 import type { PullRow } from '../../../index/derived/pulls.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError, type MergeRefusal } from '../../base/errors.ts'
@@ -209,13 +210,21 @@ async function judgeRow(
   state: PullState,
   { verdicts, checks: byHead }: ReviewFacts,
 ): Promise<PullJudgement> {
-  const head = state.source ?? row.source_commit
-  // The source may have moved since the checks were read.
-  const checks = byHead.get(head) ?? (await readChecks(deps.index.read, access.node.id, [head])).get(head) ?? []
+  const checks = byHead ? await checksOf(deps, access, state.source ?? row.source_commit, byHead) : []
   const rules = row.status === 'open' ? await rulesOfBranch(deps, access.org, access.node.id, row.target_branch) : []
   const facts = { verdicts, checks, open_threads: row.open_threads }
   const present = () => presentChange(access, row, state)
   return judgePull(access, { pull: row, rules, facts, present, target: state.target })
+}
+
+/** Reads them again if the source has moved since. */
+async function checksOf(
+  { index }: Deps,
+  { node }: NodeAccess,
+  head: Oid,
+  byHead: NonNullable<ReviewFacts['checks']>,
+): Promise<readonly CheckRow[]> {
+  return byHead.get(head) ?? (await readChecks(index.read, node.id, [head])).get(head) ?? []
 }
 
 /** Returns all reasons, those of content first. It is only `mergeable` if it can merge. */
