@@ -27,7 +27,7 @@ export interface ReviewFacts {
   readonly checks: ReadonlyMap<Oid, readonly CheckRow[]> | null
 }
 
-/** Reads the facts of several pull requests of a node with three statements, or four if it has checks. */
+/** Reads the facts of several pull requests of a node. Takes three statements, or four if the node has checks. */
 export async function readReviewFacts(
   { index }: Pick<Deps, 'index'>,
   { org, node, repo }: Pick<NodeAccess, 'org' | 'node' | 'repo'>,
