@@ -9,11 +9,11 @@ import { expect } from 'chai'
 import { randomFrom } from '../bench/repositories.ts'
 import { newDataDir } from '../support/data-folder.ts'
 import { type Desk, newDesk, remoteUrl } from '../support/desk.ts'
+import { type Replay, type ReplayedPull, replay } from '../support/ledger-replay.ts'
 import { times } from '../support/many.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
 import { type Client, client, type PersonClient, signUp } from '../support/people.ts'
 import { type SpawnedGrove, spawnGrove } from '../support/spawned-grove.ts'
-import { hasConsent, type Replay, replay } from './serial-ledger.ts'
 
 const acts = 1_000
 const writers = 8
@@ -201,16 +201,16 @@ describe('consent under concurrent writes', () => {
 
   function judgeProposal(ledger: Replay, { number, base, heads }: Proposal, isMerged: boolean): void {
     const count = ledger.subjects.indexOf(`merge ${number}`)
-    const { record, entries } = ledger.at(number, ledger.subjects.length)
+    const { record, entries } = ledger.pullAt(number, ledger.subjects.length)
     expect([...entries.keys()].sort((a, b) => a - b)).to.deep.equal([...entries].map((_, n) => n + 1))
     expect(record.status, `proposal ${number}`).to.equal(isMerged ? 'merged' : 'open')
     const moved = isMerged ? record.source_commit : base
     expect(node.git.head(record.target_branch), `the target of ${number}`).to.equal(moved)
     if (!isMerged) return
     expect(heads.map(({ oid }) => oid)).to.include(record.source_commit)
-    const before = ledger.at(number, count)
+    const before = ledger.pullAt(number, count)
     const said = `merge ${number} after ${JSON.stringify([...before.entries])}`
-    expect(hasConsent(before, record.source_commit, approvals), said).to.equal(true)
+    expect(hasConsent(before, record.source_commit), said).to.equal(true)
   }
 
   /** While the request was under way, a commit of the ledger had not the consent. */
@@ -223,10 +223,19 @@ describe('consent under concurrent writes', () => {
     const possible = heads.filter((head, n) => head.begun < ended && (heads[n + 1]?.ended ?? ended) >= begun)
     let isJust = false
     for (let count = first; count <= last && !isJust; count++)
-      isJust = possible.some(({ oid }) => !hasConsent(ledger.at(number, count), oid, approvals))
+      isJust = possible.some(({ oid }) => !hasConsent(ledger.pullAt(number, count), oid))
     expect(isJust, `${refusal} of ${number} between ${first} and ${last}`).to.equal(true)
   }
 })
+
+/** The rule of the test: enough approvals of this head, and no objection. */
+function hasConsent({ entries }: ReplayedPull, head: string): boolean {
+  const verdicts = [...entries].sort(([a], [b]) => a - b).filter(([, { kind }]) => kind === 'verdict')
+  const last = new Map(verdicts.map(([, json]) => [json.by.id, json]))
+  const standing = [...last.values()].filter(({ withdrawn }) => !withdrawn)
+  if (standing.some(({ verdict }) => verdict === 'request_changes')) return false
+  return standing.filter((json) => json.head === head).length >= approvals
+}
 
 function fail(text: string): never {
   throw new Error(text)

@@ -27,6 +27,8 @@ export interface Actor {
   /** The requests that this client alone merges and closes. */
   readonly requests: { readonly node: SharedNode; readonly request: Request }[]
   readonly nodes: OwnNode[]
+  /** The branches with rules that this client alone proposes to, by node. */
+  readonly targets: Map<string, string>
   readonly branches: { readonly node: SharedNode; readonly branch: PushedBranch }[]
   /** Where git finds the node, and may push: its address, and what stands before the command. */
   readonly remote: (node: SharedNode) => Address

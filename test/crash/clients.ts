@@ -48,7 +48,7 @@ export function startStorm(world: World, doors: Doors, token: string, options: S
   const reviewer = () => (reviewing === undefined ? undefined : client(pick(doors(), random) ?? nowhere, reviewing))
   const remote = ({ id }: SharedNode) => address(pick(doors(), random) ?? nowhere, world, id, speaking)
   const run = async () => {
-    const own = { requests: [], nodes: [], branches: [], entries: [] }
+    const own = { requests: [], nodes: [], branches: [], entries: [], targets: new Map() }
     const actor: Actor = { world, random, person, anybody, reviewer, remote, ...own, tolerated, refusals }
     while (!ending) {
       while (gate) await gate.opened

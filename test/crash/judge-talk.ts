@@ -6,7 +6,7 @@ import { problem } from './problems.ts'
 import type { Entry, EntryState, Request, SharedNode, World } from './world.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: the JSON of an entry
-type Found = { readonly number: number; readonly json: any } // each use says what it expects
+export type Found = { readonly number: number; readonly json: any } // each use says what it expects
 
 /** Settles what was unknown. Entries are 1…n, and each that was acknowledged is there once, as it was acknowledged. */
 export function judgeTalk(world: World, git: Git, node: SharedNode): Map<number, Found[]> {

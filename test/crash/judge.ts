@@ -4,6 +4,7 @@ import { gitLines } from '../support/data-folder.ts'
 import { type Git, gitIn } from '../support/git.ts'
 import { type Answer, type Client, client, password } from '../support/people.ts'
 import { judgeChecks } from './judge-checks.ts'
+import { judgeConsent, judgeRules } from './judge-consent.ts'
 import { judgeCredentials } from './judge-credentials.ts'
 import { judgeTalk, judgeTimelines } from './judge-talk.ts'
 import { inGroups, problem } from './problems.ts'
@@ -15,6 +16,7 @@ type Door = { readonly url: string }
 /** Settles what was unknown, and names in `world.problems` what is not as acknowledged. `all`: what was found once, too. */
 export async function judgeAnswers(world: World, door: Door, token: string, all: boolean): Promise<void> {
   const person = client(door, token)
+  await judgeRules(world, person)
   for (const node of world.shared) await judgeShared(world, person, node, all)
   await inGroups(world.nodes, 8, (node) => judgeNode(world, person, node))
   await inGroups(
@@ -77,7 +79,7 @@ async function judgeShared(world: World, person: Client, node: SharedNode, all: 
   if (pulls.length !== node.requests.length)
     problem(world, `${node.at} has ${pulls.length} requests instead of ${node.requests.length}`)
   for (const pull of pulls) {
-    if (pull.status === 'merged' && !known.has(pull.source_commit))
+    if (pull.status === 'merged' && pull.target_branch === 'main' && !known.has(pull.source_commit))
       problem(world, `request ${pull.number} of ${node.at} is merged and not in main`)
     if (pull.status === 'closed' && refs.get(`refs/grove/pulls/${pull.number}`) !== pull.source_commit)
       problem(world, `request ${pull.number} of ${node.at} is closed and its head is not kept`)
@@ -86,6 +88,7 @@ async function judgeShared(world: World, person: Client, node: SharedNode, all: 
   await judgeBranches(world, person, node, refs)
   await judgeLedger(world, git, node, pulls)
   const entries = judgeTalk(world, git, node)
+  judgeConsent(world, git, node, entries)
   if (all) await judgeTimelines(world, person, node, entries)
   await judgeChecks(world, person, git, node, all)
 }
@@ -153,8 +156,8 @@ async function judgeBranches(world: World, person: Client, node: SharedNode, ref
 
 /** The commit of a request is where its request says: in its branch, and in main if it is merged. */
 function judgeFiles(world: World, node: SharedNode, git: Git): void {
-  const wanted = node.requests.flatMap(({ name, status, branchDeleted }) => [
-    ...(status === 'merged' ? [`refs/heads/main:${name}.txt`] : []),
+  const wanted = node.requests.flatMap(({ name, status, branchDeleted, target = 'main' }) => [
+    ...(status === 'merged' ? [`refs/heads/${target}:${name}.txt`] : []),
     ...(branchDeleted === 'no' ? [`refs/heads/${name}:${name}.txt`] : []),
   ])
   const found = git.run(['cat-file', '--batch-check'], { input: `${wanted.join('\n')}\n` }).toString()
@@ -175,9 +178,9 @@ async function judgeLedger(world: World, git: Git, node: SharedNode, pulls: read
   const subjects = await gitLines(git.dir, 'log', '--first-parent', '--format=%s', 'refs/grove/ledger')
   // Other acts than these may happen to an entry several times.
   const events = subjects.filter(
-    (subject) => !/^(comment|review|(edit|delete)-comment|resolve|reopen-thread|withdraw|check) /.test(subject),
+    (subject) => !/^(comment|review|(edit|delete)-comment|resolve|reopen-thread|withdraw|apply|check) /.test(subject),
   )
-  const once = subjects.filter((subject) => /^(comment|review|delete-comment|withdraw) /.test(subject))
+  const once = subjects.filter((subject) => /^(comment|review|delete-comment|withdraw|apply) /.test(subject))
   if (new Set(once).size < once.length) problem(world, `the ledger of ${node.at} has an act twice`)
   if (events.sort().join() !== expected.sort().join()) {
     const extra = events.filter((event, at) => events.indexOf(event) !== at || !expected.includes(event))

@@ -2,8 +2,10 @@
 
 import { commitOf } from '../support/concurrency-rules.ts'
 import { type Actor, ask, pick } from './actor.ts'
+import { applySuggestion, changeRules, mergeRuled, proposeRuled, pushRuled, reportCheck } from './consent.ts'
 import { credentialOperations } from './credentials.ts'
 import { report } from './machines.ts'
+import { branchesOf, openRequest, openRequestOf } from './proposing.ts'
 import { fetched, made, merged, push } from './pushing.ts'
 import { comment, deleteComment, editComment, resolve, review, withdraw } from './talk.ts'
 import { newOwnNode, type PushedBranch, type Request, type SharedNode } from './world.ts'
@@ -35,6 +37,12 @@ const writes: Operations = [
   [3, review],
   [1, withdraw],
   [3, report],
+  [4, proposeRuled],
+  [4, mergeRuled],
+  [2, pushRuled],
+  [3, reportCheck],
+  [2, applySuggestion],
+  [0.4, changeRules],
 ]
 
 const operations: Operations = [...writes, ...credentialOperations]
@@ -71,33 +79,14 @@ async function commit(actor: Actor): Promise<void> {
 }
 
 async function propose(actor: Actor): Promise<void> {
-  const { world, person, random, requests } = actor
-  const node = pick(world.shared, random)
-  if (!node || requests.filter(({ request }) => request.branchDeleted === 'no').length >= branchesAtMost) return
-  const name = `p-${world.next()}`
-  const branched = await ask(actor, 'branch', [201], () => person().post(`${node.at}/branches`, { name }))
-  if (!branched.answer) return
-  const file = commitOf(name, `${name}.txt`)
-  const committed = await ask(actor, 'commit to a branch', [201], () =>
-    person().post(`${node.at}/tree/${name}/commits`, file),
-  )
-  if (!committed.answer) return
-  const request: Request = { name, status: 'open', branchDeleted: 'no', entries: [] }
-  const opening = { source_branch: name, title: name }
-  const opened = await ask(actor, 'open', [201], () => person().post(`${node.at}/pull-requests`, opening))
-  if (!opened.answer && !opened.unknown) return
-  if (opened.answer) request.number = opened.answer.body.pr.number
-  node.requests.push(request)
-  requests.push({ node, request })
+  const node = pick(actor.world.shared, actor.random)
+  if (!node || branchesOf(actor, ({ target }) => target === undefined) >= branchesAtMost) return
+  await openRequest(actor, node)
 }
 
-/** One that is known to be open: what is unsure waits for the next look. */
-function openOne({ requests, random }: Actor) {
-  const open = requests.filter(
-    ({ request }) =>
-      request.number !== undefined && request.status === 'open' && !request.unsure && request.branchDeleted === 'no',
-  )
-  return pick(open, random)
+/** One that is proposed to main. */
+function openOne(actor: Actor) {
+  return openRequestOf(actor, ({ target }) => target === undefined)
 }
 
 async function merge(actor: Actor): Promise<void> {
@@ -120,7 +109,7 @@ async function merge(actor: Actor): Promise<void> {
 }
 
 async function close(actor: Actor): Promise<void> {
-  const one = openOne(actor)
+  const one = openRequestOf(actor)
   if (!one) return
   const { node, request } = one
   request.unsure = 'closed'

@@ -110,6 +110,8 @@ function outcomeOf(code: number, text: string, ref: string): Outcome | 'busy' | 
   if (/another write is in progress; push again|moving to another cell; nothing was changed|error: 503/.test(text))
     return 'busy'
   if (/the ref has moved since you fetched it; fetch first|`main` cannot be rewound/.test(line ?? '')) return 'refused'
+  if (/pull request \d+( needs|: | has )|moves only to the head of|only moves forward/.test(line ?? ''))
+    return 'refused'
   // It began before the move, and came to its refs after it.
   if (/or its organisation moved; fetch before/.test(line ?? '')) return 'unknown'
   return isBrokenOff(text) ? 'unknown' : 'fault'

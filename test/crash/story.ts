@@ -4,6 +4,7 @@ import { printTable } from '../bench/report.ts'
 import { expecting } from '../support/node.ts'
 import { type Answer, client, password, signUp } from '../support/people.ts'
 import { until } from '../support/until.ts'
+import { newRules } from './consent.ts'
 import { type Counts, createWorld, placeOf, type World } from './world.ts'
 
 const sharedNodes = 3
@@ -18,21 +19,26 @@ export async function beginWorld(
   const { email: reviewer } = (await signUp(door, `${name} too`)).user
   await ann.put(`/orgs/${ann.org}/members/${reviewer}`, { role: 'editor' }).then(expecting(200))
   const world = createWorld({ dataDir, org: ann.org, email: ann.user.email, reviewer, environment })
+  const first = newRules(world, 0)
+  await ann.patch(`/orgs/${ann.org}`, { rules: first }).then(expecting(200))
+  world.rules.push({ rules: first, begun: 0, ended: 0 })
   for (let n = 0; n < sharedNodes; n++) {
     const content = { title: `Shared ${n}`, text_content: 'Whales sing\n', tags: ['sea'] }
     const { id } = (await ann.post(`/orgs/${ann.org}/nodes`, content).then(expecting(201))).body
-    world.shared.push({
-      ...placeOf(world, id),
-      fresh: [],
-      commits: [],
-      refused: [],
-      requests: [],
-      pushed: [],
-      checks: new Map(),
-    })
+    world.shared.push({ ...placeOf(world, id), ...nothing() })
   }
   return world
 }
+
+const nothing = () => ({
+  fresh: [],
+  commits: [],
+  refused: [],
+  requests: [],
+  pushed: [],
+  reports: [],
+  checks: new Map(),
+})
 
 /** A fresh access token: one lives for 15 minutes. A service whose index is still being made again is busy until it is whole. */
 export async function logIn({ email }: Pick<World, 'email'>, door: { readonly url: string }): Promise<string> {

@@ -4,10 +4,10 @@ import { randomUUID } from 'node:crypto'
 import type { Client } from '../support/people.ts'
 import { type Actor, ask, pick } from './actor.ts'
 import { problem } from './problems.ts'
-import type { Entry, EntryState, OwnEntry, Request } from './world.ts'
+import type { Entry, EntryState, OwnEntry, Request, SharedNode } from './world.ts'
 
 /** A request of which an answer has told the number, whoever opened it. @param isWanted default: however it ended */
-function anyRequest({ world, random }: Actor, isWanted: (request: Request) => boolean = () => true) {
+export function anyRequest({ world, random }: Actor, isWanted: (request: Request) => boolean = () => true) {
   const node = pick(world.shared, random)
   const known = node?.requests.filter((one) => one.number !== undefined && isWanted(one)) ?? []
   const request = pick(known.slice(-8), random)
@@ -87,15 +87,24 @@ export async function resolve(actor: Actor): Promise<void> {
 /** A verdict of the other person, on the head that it has read, with a comment or without. */
 export async function review(actor: Actor): Promise<void> {
   const one = anyRequest(actor, ({ status, unsure }) => status === 'open' && unsure === undefined)
+  const verdict = pick(['approve', 'request_changes', 'comment'], actor.random)
+  if (one && verdict) await submit(actor, one, verdict)
+}
+
+/** The verdict of the other user, if the storm has one. */
+export async function submit(
+  actor: Actor,
+  { node, request }: { readonly node: SharedNode; readonly request: Request },
+  verdict: string,
+): Promise<void> {
   const reviewer = actor.reviewer()
-  if (!one || !reviewer) return
+  if (!reviewer) return
   const { world, random } = actor
-  const { node, request, at } = one
+  const at = `${node.at}/pull-requests/${request.number}`
   const read = await ask(actor, 'read a request', [200], () => reviewer.get(at))
   if (!read.answer) return
   const text = `review ${world.next()}`
   const comments = random() < 0.5 ? [{ text: `of ${text}` }] : []
-  const verdict = pick(['approve', 'request_changes', 'comment'], random)
   const body = { verdict, text, comments, expected_source_commit: read.answer.body.pr.source_commit }
   const { answer, unknown } = await ask(actor, 'review', [201, 409], () => reviewer.post(`${at}/reviews`, body))
   if (answer?.status === 409 || (!answer && !unknown)) return

@@ -17,6 +17,35 @@ export interface Request {
   branchDeleted: Deletion
   /** Its comments and reviews, of all clients. Events are not among them. */
   entries: Entry[]
+  /** A branch with rules that it is proposed to. Default: main, which has none. */
+  readonly target?: string
+  /** Each merge of it that was asked for, by REST or push. Only those into a branch with rules are kept. */
+  readonly attempts?: Span[]
+  /** A check has found that rules held for its merge. */
+  isJudged?: boolean
+  /** Acknowledged commits of suggestions that no check has looked for yet. */
+  readonly applied?: string[]
+}
+
+/** From a request to its answer, in milliseconds. */
+export interface Span {
+  readonly begun: number
+  /** Absent while there is no answer; the next look at the service settles it. */
+  ended?: number
+}
+
+/** The rules of the organisation since an answer. */
+export interface RulesVersion extends Span {
+  readonly rules: readonly StormRule[]
+}
+
+/** What rules of storms say. Each list is for all branches `ruled-*`, and has a pattern that no other list has. */
+export interface StormRule {
+  readonly branches: readonly string[]
+  readonly approvals?: number
+  readonly keep?: 'same_commit'
+  readonly checks?: readonly { readonly name: string }[]
+  readonly resolved?: boolean
 }
 
 /** A comment or a review. */
@@ -82,6 +111,8 @@ export interface SharedNode {
   readonly pushed: PushedBranch[]
   /** What was reported, by commit and name. One client alone reports under a name. */
   readonly checks: Map<string, Map<string, Reported>>
+  /** Descriptions of reports of checks that were acknowledged since the last check. Each has another one. */
+  reports: string[]
 }
 
 export interface OwnNode {
@@ -145,6 +176,8 @@ export interface World {
   readonly tokens: OwnToken[]
   readonly sessions: OwnSession[]
   readonly orgs: OwnOrg[]
+  /** Each list of rules that was asked for and not refused, the last one last. */
+  readonly rules: RulesVersion[]
   /** By operation. */
   readonly counts: Map<string, Counts>
   readonly problems: string[]
@@ -169,6 +202,7 @@ export function createWorld({ dataDir, org, email, reviewer, environment }: Worl
     tokens: [],
     sessions: [],
     orgs: [],
+    rules: [],
     counts: new Map(),
     problems: [],
     next: () => ++made,
