@@ -52,9 +52,10 @@ describe('a page that gets another title', () => {
   /** Sends the form of the page as it is shown. */
   const update = async (id: string, from: string, texts?: readonly string[], by = send) => {
     const chosen = texts ?? ticked((await offer(id, from).then(expecting(200))).body)
-    const fields = new URLSearchParams([['from', from], ...chosen.map((text): [string, string] => ['text', text])])
     if (!by) throw new Error('nobody has signed in')
-    return (await by(`${page(id)}/rename?from=${encodeURIComponent(from)}`, fields as never).then(expecting(200))).body
+    return (
+      await by(`${page(id)}/rename?from=${encodeURIComponent(from)}`, { from, text: chosen }).then(expecting(200))
+    ).body
   }
 
   it('offers this after it was saved, if texts have the old name', async () => {
