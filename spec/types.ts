@@ -4162,6 +4162,13 @@ export interface components {
             require_pull_requests: boolean;
             /** @description The rules for its branches, with all defaults. Only for members, and not in lists. */
             rules?: components["schemas"]["Rule"][];
+            /**
+             * @description Whether rules, or `require_pull_requests`, hold for `main`: of `all` nodes, of `some` (rules with `under`), or
+             *     of `none`. Such a `main` changes only by merges. `main_needs_pull_request` of a node says it for that node.
+             *     Only for members, and not in lists.
+             * @enum {string}
+             */
+            rules_for_main?: "none" | "some" | "all";
             created_at: components["schemas"]["UtcTime"];
             updated_at: components["schemas"]["UtcTime"];
             /** @description The caller's role. Absent if the caller is not a member. */
@@ -4726,6 +4733,12 @@ export interface components {
             num_descendants: components["schemas"]["Total"];
             /** @description Number of connections. */
             num_connections: components["schemas"]["Total"];
+            /**
+             * @description True if rules hold for `main`, or the organisation has `require_pull_requests`. Then only merges of pull
+             *     requests change it, and commits are 409 `pull_request_required`. False before the first commit. Only for
+             *     members.
+             */
+            main_needs_pull_request?: boolean;
             /**
              * @description For `git clone`, which names the folder after the `slug` at its end. Letters of other scripts are not
              *     escaped. Only the `id` decides which repository is read. Any other slug, and `{node_id}.git` without a
@@ -6090,6 +6103,8 @@ export interface components {
         };
         /** @description The demands of the target's rules, and how far they are met. A pull request that has ended has no demands. */
         Consent: {
+            /** @description The places of the rules that hold for the target, in the `rules` of the organisation, from 0. */
+            rules: number[];
             /** @description The number of approvals that count. */
             approvals: number;
             /** @description The most approvals that a rule demands. */

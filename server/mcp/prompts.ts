@@ -7,6 +7,7 @@ import { asItem, brief, own } from './quoted.ts'
 import { ended, refusalText } from './refusals.ts'
 import { proposalPage, type Session } from './session.ts'
 import { nodeId, orgId } from './tool.ts'
+import { consentFacts } from './tools/consent.ts'
 import { entitiesOf } from './tools/history.ts'
 import { search } from './tools/search.ts'
 import { toolsFor } from './tools/table.ts'
@@ -72,7 +73,8 @@ async function review(session: Session, org_id: string, node_id: string, number:
       description: brief(description, most) || undefined,
     }),
   )
-  return answer(chars, lead, [facts('proposal', lines), entitiesOf(text, chars)])
+  const consented = facts('consent', [asItem(consentFacts(pr, 'whole')), asItem(consentFacts(pr))])
+  return answer(chars, lead, [facts('proposal', lines), consented, entitiesOf(text, chars)])
 }
 
 function say(text: string) {

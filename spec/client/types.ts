@@ -641,6 +641,13 @@ export interface components {
             readonly require_pull_requests: boolean;
             /** @description The rules for its branches, with all defaults. Only for members, and not in lists. */
             readonly rules?: readonly components["schemas"]["Rule"][];
+            /**
+             * @description Whether rules, or `require_pull_requests`, hold for `main`: of `all` nodes, of `some` (rules with `under`), or
+             *     of `none`. Such a `main` changes only by merges. `main_needs_pull_request` of a node says it for that node.
+             *     Only for members, and not in lists.
+             * @enum {string}
+             */
+            readonly rules_for_main?: "none" | "some" | "all";
             readonly created_at: components["schemas"]["UtcTime"];
             readonly updated_at: components["schemas"]["UtcTime"];
             /** @description The caller's role. Absent if the caller is not a member. */
@@ -1170,6 +1177,12 @@ export interface components {
             readonly num_descendants: components["schemas"]["Total"];
             /** @description Number of connections. */
             readonly num_connections: components["schemas"]["Total"];
+            /**
+             * @description True if rules hold for `main`, or the organisation has `require_pull_requests`. Then only merges of pull
+             *     requests change it, and commits are 409 `pull_request_required`. False before the first commit. Only for
+             *     members.
+             */
+            readonly main_needs_pull_request?: boolean;
             /**
              * @description For `git clone`, which names the folder after the `slug` at its end. Letters of other scripts are not
              *     escaped. Only the `id` decides which repository is read. Any other slug, and `{node_id}.git` without a
@@ -2528,6 +2541,8 @@ export interface components {
         };
         /** @description The demands of the target's rules, and how far they are met. A pull request that has ended has no demands. */
         readonly Consent: {
+            /** @description The places of the rules that hold for the target, in the `rules` of the organisation, from 0. */
+            readonly rules: readonly number[];
             /** @description The number of approvals that count. */
             readonly approvals: number;
             /** @description The most approvals that a rule demands. */

@@ -238,6 +238,46 @@ describe('the discussion of a proposal', () => {
         )
       })
 
+      it('says what the rules still ask for, to be passed on', async () => {
+        const rules = [
+          { branches: ['main'], approvals: 2, checks: [{ name: 'links' }], merge: 'maintainer' },
+          { branches: ['main'], approvals: 1, by: { people: [cy.user.id] }, resolved: true },
+        ]
+        await made(ann.patch(`/orgs/${ann.org}`, { rules }))
+        try {
+          const { source_commit: head } = (await made(ann.get(pull))).pr
+          await made(bob.put(`${node.at}/checks/${head}/spelling`, { state: 'success' }))
+          await made(bob.post(`${pull}/comments`, { text: 'A source?' }))
+          await made(bob.post(`${pull}/reviews`, { verdict: 'approve', expected_source_commit: head }))
+          const listed = await model.ask('list_proposals', { org_id: at.org_id, node_id: at.node_id })
+          const facts = {
+            ...{ approvals: 1, approvals_required: 2, can_merge: false, threads_must_be_resolved: true },
+            missing: [
+              'It needs 1 more approval by an editor.',
+              'It needs 1 more approval by one named member.',
+              'The check links has not been reported.',
+              '1 open thread must be resolved.',
+            ],
+            ...{ checks: ['links: missing, required', 'spelling: success'], who_may_merge: 'maintainers and owners' },
+          }
+          expect(factsIn(listed, 'proposals')[0]).to.deep.include(facts)
+          const { messages } = await model.client.getPrompt({
+            name: 'review_proposal',
+            arguments: { org_id: at.org_id, node_id: at.node_id, number: '1' },
+          })
+          const content = messages[0]?.content
+          expect(factsIn(content?.type === 'text' ? content.text : '', 'consent')[0]).to.deep.include(facts)
+          const override = { override: { reason: 'It is late.' } }
+          await made(ann.post(`${pull}/merge`, override))
+        } finally {
+          await made(ann.patch(`/orgs/${ann.org}`, { rules: [] }))
+        }
+        const merged = await model.ask('list_proposals', { org_id: at.org_id, node_id: at.node_id, status: 'merged' })
+        expect(factsIn(merged, 'proposals')[0])
+          .to.include({ overridden_by: 'Ann', overridden_reason: 'It is late.' })
+          .and.not.have.property('missing')
+      })
+
       it('says of removed content where it is on the base', async () => {
         const base = (await made(ann.get(`${node.at}/branches/main`))).head
         const anchor = { commit: base, path: 'content.md', first_line: 1 }

@@ -31,6 +31,7 @@ describe('organisations', () => {
         published: false,
         require_pull_requests: false,
         rules: [],
+        rules_for_main: 'none',
         role: 'owner',
       })
       expect(updated_at).to.equal(created_at)

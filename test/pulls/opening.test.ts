@@ -42,7 +42,7 @@ describe('pull requests', () => {
           author_id: ann.user.id,
           reviewers: [],
           consent: {
-            ...{ approvals: 0, required: 0, changes_requested: 0, missing: [], verdicts: [], checks: [] },
+            ...{ rules: [], approvals: 0, required: 0, changes_requested: 0, missing: [], verdicts: [], checks: [] },
             ...{ open_threads: 0, threads_must_be_resolved: false, merge_role: 'editor', may_override: false },
           },
           comments: 0,

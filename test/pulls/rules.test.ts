@@ -144,6 +144,8 @@ describe('rules of a branch', () => {
     await setRules({ branches: ['main'], under: inside.node.id, approvals: 1 })
     expect((await judged(inside.path)).can).to.equal(false)
     expect((await judged(outside.path)).can).to.equal(true)
+    const rulesOf = async (node: TestNode) => (await node.pull(1)).consent.rules
+    expect([await rulesOf(inside.node), await rulesOf(outside.node)]).to.deep.equal([[0], []])
     const below = await aProposal()
     await ann
       .put(`${below.node.at}/parents/${inside.node.id}`)

@@ -43,6 +43,13 @@ export async function rulesForAnyNode(deps: Deps, org: OrgRow, branch: string): 
   return org.require_pull_requests === 1 && branch === 'main' ? [mainRule, ...matching] : matching
 }
 
+/** Returns for which nodes a rule holds for `main`. Rules for parts of the graph hold for some. Takes no statement. */
+export async function rulesForMain(deps: Deps, org: OrgRow): Promise<'none' | 'some' | 'all'> {
+  const rules = await rulesForAnyNode(deps, org, 'main')
+  if (rules.length === 0) return 'none'
+  return rules.some(({ rule }) => rule.under === undefined) ? 'all' : 'some'
+}
+
 /** Returns the rules that hold now, for use under the lock of the branch. */
 export async function rulesNow(
   deps: Deps,

@@ -49,6 +49,8 @@ interface MissingApprovals {
 }
 
 export interface Consent {
+  /** The rules that hold for the target, by their places in the organisation's list, from 0. */
+  readonly rules: readonly number[]
   /** The approvals that count. */
   readonly approvals: number
   /** The most approvals that a rule demands. */
@@ -70,6 +72,7 @@ export type VerdictFact = JudgedVerdict & { readonly row: VerdictRow }
 export type CheckFact = JudgedCheck & { readonly row: CheckRow }
 
 export interface PullJudgement extends Judgement<VerdictFact, CheckFact> {
+  readonly rules: readonly HeldRule[]
   readonly verdicts: readonly VerdictFact[]
   readonly checks: readonly CheckFact[]
   readonly openThreads: number
@@ -107,7 +110,7 @@ export async function judgePull(
   })
   const checks = facts.checks.map((row) => toCheckFact(pull, row))
   const openThreads = facts.open_threads
-  return { ...judge(rules, { verdicts, checks, openThreads }), verdicts, checks, openThreads }
+  return { ...judge(rules, { verdicts, checks, openThreads }), rules, verdicts, checks, openThreads }
 }
 
 /** True for an approval that counts unless its author is the author of a commit. */
@@ -124,10 +127,11 @@ function toCheckFact({ author_id, author_email }: Judged, row: CheckRow): CheckF
 
 /** Returns the consent as responses show it. */
 export function toConsent(judgement: PullJudgement): Consent {
-  const { verdicts, notCounted, missing, required, needsThreads, openThreads, mergeRole } = judgement
+  const { rules, verdicts, notCounted, missing, required, needsThreads, openThreads, mergeRole } = judgement
   const counting = (verdict: Verdict['verdict']) =>
     verdicts.filter((one) => one.verdict === verdict && !notCounted.has(one)).length
   return {
+    rules: rules.flatMap(({ at }) => at ?? []),
     approvals: counting('approve'),
     required,
     changes_requested: counting('request_changes'),

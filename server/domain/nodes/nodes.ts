@@ -24,6 +24,7 @@ import { authorizeNode, authorizeOrg, type NodeAccess, recheckAccess, reloadNode
 import type { Actor, Person } from '../actor.ts'
 import { commitToBranch } from '../branches/branch-commits.ts'
 import { requireBranchName } from '../branches/revisions.ts'
+import { rulesOfBranch } from '../consent/branch-rules.ts'
 import { changedJson, type NodeFields, nodeJson, requireTitle, textBytes } from '../format/node-files.ts'
 import { readContent } from '../format/node-format.ts'
 import { nodeFile, textFile } from '../format/paths.ts'
@@ -67,13 +68,21 @@ export async function readNode(deps: Deps, actor: Actor, at: NodeAt) {
   return toNode(deps, await authorizeNode(deps, actor, at, 'public'))
 }
 
-export async function toNode({ index }: Deps, { org, node, onlyNode }: NodeAccess) {
-  const read = onlyNode === undefined ? readNeighbours : readOwnEdges
+export async function toNode(deps: Deps, access: NodeAccess) {
+  const { org, node, onlyNode, role } = access
+  const { read } = deps.index
+  const readEdges = onlyNode === undefined ? readNeighbours : readOwnEdges
   return {
     ...toSummary(node),
-    text_content: await readNodeText(index.read, node.id),
-    ...(await read(index.read, org.id, node.id)),
+    text_content: await readNodeText(read, node.id),
+    ...(await readEdges(read, org.id, node.id)),
+    ...(role !== null && { main_needs_pull_request: await needsPullRequest(deps, access) }),
   }
+}
+
+/** True if only merges of pull requests change `main`. The first commit is exempt. */
+async function needsPullRequest(deps: Deps, { org, node }: NodeAccess): Promise<boolean> {
+  return node.head !== null && (await rulesOfBranch(deps, org, node.id, 'main')).length > 0
 }
 
 /** Reads the node after a change. @throws the errors of readResult */

@@ -15,6 +15,7 @@ import type { Deps } from '../../base/deps.ts'
 import { invalid } from '../../base/errors.ts'
 import { authorizeOrg, findOrg, type Rights, recheckAccess } from '../access.ts'
 import type { Actor, Person } from '../actor.ts'
+import { rulesForMain } from '../consent/branch-rules.ts'
 import { commitOrg, fitsOrgFile, type OrgRecord, readRecord } from '../format/org-format.ts'
 import { readRules } from '../format/org-rules.ts'
 import { ownPrefix } from '../format/ownership.ts'
@@ -38,6 +39,8 @@ export interface Org {
   readonly require_pull_requests: boolean
   /** Absent for callers who are not members, and in lists. */
   readonly rules?: readonly Rule[]
+  /** The nodes for whose `main` a rule holds. Absent as `rules`. */
+  readonly rules_for_main?: 'none' | 'some' | 'all'
   readonly created_at: string
   readonly updated_at: string
   /** The caller's role. Absent for anonymous callers. */
@@ -128,7 +131,12 @@ export async function listOrgs(deps: Deps, actor: Person, page: Page) {
 export async function readOrg(deps: Deps, actor: Actor, at: OrgAt): Promise<Org> {
   const access = await authorizeOrg(deps, actor, at, 'public')
   const org = toOrg(access.org, access)
-  return access.role === null ? org : { ...org, rules: await readRules(deps, access.org) }
+  if (access.role === null) return org
+  return {
+    ...org,
+    rules: await readRules(deps, access.org),
+    rules_for_main: await rulesForMain(deps, access.org),
+  }
 }
 
 /** @throws AppError org_not_found, forbidden; ValidationError if a rule is invalid or the organisation has another vault */

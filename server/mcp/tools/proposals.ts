@@ -2,13 +2,15 @@
 
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
-import type { OperationId } from '../../../spec/client/api.ts'
+import type { OperationId, Output } from '../../../spec/client/api.ts'
+import { overriddenOf } from '../../base/consent-words.ts'
 import { answer, list } from '../answer.ts'
 import { isKnownCode } from '../codes.ts'
 import { asItem, brief, own } from '../quoted.ts'
 import { factsOf, ToolError } from '../refusals.ts'
 import { proposalPage, type RefusalFacts, type Session } from '../session.ts'
 import { anyNodeId, commitId, maxChars, nodeId, offset, orgId, pageOf, tool } from '../tool.ts'
+import { consentFacts } from './consent.ts'
 
 const mostFiles = 100
 const shownTitle = 240
@@ -45,7 +47,7 @@ export const listProposals = tool({
   name: 'list_proposals',
   title: 'List proposals',
   description:
-    'Lists the proposals (pull requests) of a node or, without `node_id`, of all nodes, newest first: number, title, author, status, branch, comments, open threads, page. For one node, also approvals, requests for changes and whether each can be merged. For all nodes, also node_id and node_title. To see what one changes, call diff with its branch as `head`. To read its discussion, call read_discussion.',
+    'Lists the proposals (pull requests) of a node or, without `node_id`, of all nodes, newest first: number, title, author, status, branch, comments, open threads, page. For one node, also approvals, requests for changes, whether each can be merged, and what its rules still ask for (`missing`, `checks`, `who_may_merge`). For all nodes, also node_id and node_title. To see what one changes, call diff with its branch as `head`. To read its discussion, call read_discussion.',
   writes: false,
   operations: ['listPulls', 'listOrgPulls'],
   input: z.strictObject({
@@ -92,19 +94,22 @@ async function readProposals(session: Session, { org_id, node_id, ...query }: As
     return { items, total }
   }
   const { pull_requests, total } = await session.api.listPulls({ path: { org_id, node_id }, query })
-  const items = pull_requests.map(({ can_merge, merge_reasons, consent, ...pull }) => {
+  const items = pull_requests.map((pull) => {
     const { page, ...facts } = factsOfPull(pull)
-    const isOpen = pull.status === 'open'
-    return asItem({
-      ...facts,
-      approvals: consent.approvals,
-      changes_requested: consent.changes_requested,
-      can_merge: isOpen ? can_merge : undefined,
-      merge_reasons: isOpen && !can_merge ? merge_reasons : undefined,
-      page,
-    })
+    return asItem({ ...facts, ...consentFacts(pull), ...overriddenFacts(pull), page })
   })
   return { items, total }
+}
+
+/** How a proposal was merged in spite of rules. */
+function overriddenFacts({ overridden }: Output<'getPull'>['pr']): object {
+  if (overridden === undefined) return {}
+  const { by, reason, reasons } = overridden
+  return {
+    overridden_by: brief(by.name, shownName),
+    overridden: brief(overriddenOf(reasons), shownTitle),
+    overridden_reason: brief(reason, shownTitle),
+  }
 }
 
 /** The fields that both lists of pull requests have. */

@@ -28,7 +28,8 @@ import {
 import { editorKeys } from '../parts/editor-toolbar.tsx'
 import { NodePath as Above, type AtNode, readAtNode } from '../parts/node-head.tsx'
 import { findOpenPull, findOwnPulls, type Pull } from '../parts/open-pulls.ts'
-import { mayEdit, mayPropose, mayWrite } from '../parts/rights.ts'
+import { mayEdit, mayPropose, maySave } from '../parts/rights.ts'
+import { WhoMerges } from '../parts/who-merges.tsx'
 import { panelKey, panelOf } from '../properties.ts'
 import { readTitle } from './version.ts'
 
@@ -185,7 +186,8 @@ function editPage(visit: PageContext, at: AtNode, editing: Editing): Page {
         <h1>Edit {node.title}</h1>
         {!branch.pull && !redone && acts.every(({ name }) => name === 'propose') && (
           <p class="why">
-            You propose changes here, and {org.require_pull_requests ? 'a maintainer' : 'an editor'} merges them.
+            You propose changes here, and{' '}
+            <WhoMerges urls={urls} org={org} isRuled={node.main_needs_pull_request === true} /> merges them.
           </p>
         )}
         {branch.pull && <EditedProposal visit={visit} at={at} pull={branch.pull} />}
@@ -223,13 +225,12 @@ function dataOf(visit: PageContext, at: AtNode, { branch, source }: Editing): Re
 }
 
 /** Returns the buttons of the form. Enter in a field presses the first one. */
-function actsOf({ org }: AtNode, { branch: { pull }, redone, source }: Editing): readonly Act[] {
-  const { require_pull_requests, role } = org
+function actsOf({ org, node }: AtNode, { branch: { pull }, redone, source }: Editing): readonly Act[] {
   const save = { name: 'save', label: pull ? `Save to proposal #${pull.number}` : 'Save' } as const
   const propose = { name: 'propose', label: 'Propose changes' } as const
   if (pull !== undefined || source.head === null) return [save]
   if (redone !== undefined) return [propose]
-  return require_pull_requests || !mayWrite(role) ? [propose] : [save, propose]
+  return maySave(org, node) ? [save, propose] : [propose]
 }
 
 function refused(visit: PageContext, at: AtNode, says: string, status = 403): Page {

@@ -18,6 +18,7 @@ import {
 } from '../parts/editor-form.tsx'
 import { editorKeys } from '../parts/editor-toolbar.tsx'
 import { mayWrite } from '../parts/rights.ts'
+import { WhoMerges } from '../parts/who-merges.tsx'
 import { panelOf } from '../properties.ts'
 import type { Urls } from '../urls.ts'
 
@@ -26,8 +27,16 @@ type Org = AnswerOf<'getOrg'>
 /** The context of a new node. */
 interface Beginning {
   readonly org: Org
-  readonly parent: { readonly id: string; readonly title: string } | undefined
-  readonly from: { readonly id: string; readonly title: string } | undefined
+  readonly parent: Near | undefined
+  readonly from: Near | undefined
+}
+
+/** A node that the new one will be near. */
+interface Near {
+  readonly id: string
+  readonly title: string
+  /** True if its `main` changes only by proposals. */
+  readonly isRuled: boolean
 }
 
 export async function showNew(visit: PageContext): Promise<Page> {
@@ -85,11 +94,11 @@ async function readBeginning(visit: PageContext, fields: URLSearchParams): Promi
   const { api } = visit
   const org_id = param(visit, 'org')
   const org = await api.getOrg({ path: { org_id } })
-  const named = async (name: string) => {
+  const named = async (name: string): Promise<Near | undefined> => {
     const node_id = fields.get(name)
     if (!node_id) return undefined
-    const { id, title } = await api.getNode({ path: { org_id, node_id } })
-    return { id, title }
+    const { id, title, main_needs_pull_request: isRuled = false } = await api.getNode({ path: { org_id, node_id } })
+    return { id, title, isRuled }
   }
   const [parent, from] = await Promise.all([named('parent'), named('from')])
   return { org, parent, from }
@@ -114,6 +123,8 @@ function newPage(visit: PageContext, beginning: Beginning, making: Making): Page
   const { urls, person } = visit
   const { org, parent, from } = beginning
   const near = parent ?? from
+  // Rules that hold for a page hold for the pages below it.
+  const isRuled = org.rules_for_main === 'all' || parent?.isRuled === true
   return {
     // The id is new each time, so no browser has this page cached.
     ...{
@@ -136,8 +147,11 @@ function newPage(visit: PageContext, beginning: Beginning, making: Making): Page
         </nav>
         <h1>{parent ? `New page under ${parent.title}` : 'New page'}</h1>
         {from && !parent && <AtTop urls={urls} org={org} from={from} title={named || written.title} />}
-        {org.require_pull_requests && (
-          <p class="why">A new page is saved directly. You propose later changes, and a maintainer merges them.</p>
+        {isRuled && (
+          <p class="why">
+            A new page is saved directly. You propose later changes, and <WhoMerges {...{ urls, org, isRuled }} />{' '}
+            merges them.
+          </p>
         )}
         {existing.length > 0 && <Existing {...{ visit, beginning, existing, named }} />}
         <EditorForm
@@ -186,7 +200,7 @@ interface ExistingProps {
 
 /** Leads to the pages with this title. Offers to link to one of them instead. */
 function Existing({ visit: { urls }, beginning: { org, from }, existing, named }: ExistingProps) {
-  const mayLink = from && named !== '' && !org.require_pull_requests
+  const mayLink = from && named !== '' && !from.isRuled
   return (
     <form class="notice" method="post" action={urls.newNode(org.id)}>
       {existing.length === 1 ? 'A page with this title already exists: ' : 'Pages with this title already exist: '}
@@ -196,10 +210,7 @@ function Existing({ visit: { urls }, beginning: { org, from }, existing, named }
           <a href={urls.node(org.id, node_id, title)}>{title}</a>
         </>
       ))}
-      .
-      {from &&
-        org.require_pull_requests &&
-        ` Edit ${from.title} and propose the change. Its link will then lead to this page.`}
+      .{from?.isRuled && ` Edit ${from.title} and propose the change. Its link will then lead to this page.`}
       {mayLink && (
         <p>
           {Object.entries({ from: from.id, named, act: 'link' }).map(([name, value]) => (

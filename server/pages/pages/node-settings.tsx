@@ -7,7 +7,7 @@ import { ApiId } from '../parts/api-id.tsx'
 import { problemOf, RefusedPage } from '../parts/editor-form.tsx'
 import { NodePath, readAtNode } from '../parts/node-head.tsx'
 import { whatChanged } from '../parts/overtaken.ts'
-import { mayDelete, mayPropose, mayWrite } from '../parts/rights.ts'
+import { mayDelete, mayPropose, maySave, mayWrite } from '../parts/rights.ts'
 import { DeleteSection } from '../parts/settings-delete.tsx'
 import { DuplicateSection, duplicate } from '../parts/settings-duplicate.tsx'
 import { addFiles, FileSection, readFiles, removeFile } from '../parts/settings-files.tsx'
@@ -23,6 +23,7 @@ import {
   sections,
 } from '../parts/settings-section.tsx'
 import { changeTags, readSuggestedTags, TagSection } from '../parts/settings-tags.tsx'
+import { WhoMerges } from '../parts/who-merges.tsx'
 import { asSentence } from '../text/broken-rules.ts'
 import { HomeNotice, whyHome } from './home-text.tsx'
 
@@ -91,9 +92,9 @@ function headIn(text: string): string {
 async function readSettings(visit: PageContext): Promise<Settings> {
   if (visit.person === undefined) throw new AppError('unauthenticated', 'Sign in to change this page')
   const at = await readAtNode(visit)
-  const { role, require_pull_requests } = at.org
+  const { role } = at.org
   const may = {
-    save: mayWrite(role) && !require_pull_requests,
+    save: maySave(at.org, at.node),
     create: mayWrite(role),
     delete: mayDelete(role),
   }
@@ -165,7 +166,8 @@ async function settingsPage(settings: Settings): Promise<Page> {
         <SectionLinks may={may} hasContent={parts !== undefined} />
         {!may.save && (
           <p class="notice">
-            You propose changes here, and {org.require_pull_requests ? 'a maintainer' : 'an editor'} accepts them.
+            You propose changes here, and{' '}
+            <WhoMerges urls={urls} org={org} isRuled={node.main_needs_pull_request === true} /> merges them.
           </p>
         )}
         {parts === undefined ? (

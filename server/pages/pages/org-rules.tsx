@@ -1,9 +1,12 @@
 /** The rules of an organisation: what proposals need before they are merged. */
 
+import type { ComponentChildren } from 'preact'
 import { AppError } from '../../base/errors.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import { type Page, type PageContext, type PageResult, redirect } from '../page-context.ts'
+import { plural } from '../parts/dates.tsx'
 import { field, showFormErrors, type Trouble, TroubleOf } from '../parts/forms.tsx'
+import { type HeldUp, HeldUpLine, readHeldUp } from '../parts/held-up.tsx'
 import { countOpen, OrgTabs } from '../parts/org-tabs.tsx'
 import {
   fieldsIn,
@@ -98,9 +101,10 @@ async function rulesPage(visit: PageContext, { sent, trouble }: More = {}): Prom
   const org = await readAsMember(visit)
   const [open, read] = [await countOpen(visit, org), await readNames(visit, org, sent?.fields)]
   const draft = org.role === 'owner' ? await draftOf(visit, org, read, sent) : undefined
+  const heldUp = await readHeldUp(visit, org)
   return {
     ...{ kind: 'page', place: { org, crumb: 'Settings' } },
-    facts: { org, open, users: [...read.users], pages: [...read.pages], draft, trouble },
+    facts: { org, open, users: [...read.users], pages: [...read.pages], heldUp, draft, trouble },
     head: { title: `Rules · ${org.name}`, noIndex: true },
     body: () => (
       <>
@@ -114,7 +118,7 @@ async function rulesPage(visit: PageContext, { sent, trouble }: More = {}): Prom
             A rule says what a proposal needs before it is merged into a branch. Branches with a rule change only by
             proposals. All rules that match a branch hold together.
           </p>
-          <RuleList org={org} urls={urls} names={read} />
+          <RuleList org={org} urls={urls} names={read} heldUp={heldUp} />
           {org.role !== 'owner' && <p>Only owners can change these rules. Your role: {org.role}.</p>}
           {draft && <RuleForm {...{ draft, urls, trouble }} org={org.id} titles={read.pages} />}
           {org.role === 'owner' && draft === undefined && (
@@ -177,25 +181,37 @@ async function draftOf(
   return key === 'new' ? { key, fields: newRule, found: undefined } : undefined
 }
 
-function RuleList({ org, urls, names }: { readonly org: Org; readonly urls: Urls; readonly names: RuleNames }) {
+interface ListProps {
+  readonly org: Org
+  readonly urls: Urls
+  readonly names: RuleNames
+  readonly heldUp: HeldUp
+}
+
+function RuleList({ org, urls, names, heldUp }: ListProps) {
   const { rules = [], require_pull_requests } = org
   if (rules.length === 0 && !require_pull_requests) return <p>There are no rules.</p>
   return (
-    <ul class="rows rules">
-      {require_pull_requests && (
-        <li>
-          <div>
-            {describeRule(proposalsOnly, names)}
-            <small>
-              Set in the <a href={urls.settings(org.id, 'general')}>general settings</a>.
-            </small>
-          </div>
-        </li>
-      )}
-      {rules.map((rule) => (
-        <RuleItem rule={rule} org={org} urls={urls} names={names} />
-      ))}
-    </ul>
+    <>
+      <ul class="rows rules">
+        {require_pull_requests && (
+          <li>
+            <div>
+              {describeRule(proposalsOnly, names)}
+              <small>
+                Set in the <a href={urls.settings(org.id, 'general')}>general settings</a>.
+              </small>
+            </div>
+          </li>
+        )}
+        {rules.map((rule, at) => (
+          <RuleItem rule={rule} org={org} urls={urls} names={names}>
+            <HeldUpLine urls={urls} org={org.id} pulls={heldUp.byRule[at] ?? []} />
+          </RuleItem>
+        ))}
+      </ul>
+      {heldUp.unread > 0 && <p class="why">{plural(heldUp.unread, 'older open proposal')} were not checked.</p>}
+    </>
   )
 }
 
@@ -210,10 +226,11 @@ interface ItemProps {
   readonly org: Org
   readonly urls: Urls
   readonly names: RuleNames
+  readonly children: ComponentChildren
 }
 
 /** One rule: its sentence, notes below it, and its acts. */
-function RuleItem({ rule, org, urls, names }: ItemProps) {
+function RuleItem({ rule, org, urls, names, children }: ItemProps) {
   const key = keyOfRule(rule)
   const isGone = rule.under !== undefined && !names.pages.has(rule.under)
   return (
@@ -221,6 +238,7 @@ function RuleItem({ rule, org, urls, names }: ItemProps) {
       <div>
         {describeRule(rule, names)}
         {isGone && <small>The page was deleted, so this rule holds for nothing.</small>}
+        {children}
       </div>
       {org.role === 'owner' && (
         <>

@@ -4,7 +4,7 @@ import type { VNode } from 'preact'
 import { AppError, ValidationError } from '../../base/errors.ts'
 import { type Page, type PageContext, type PageResult, param, redirect } from '../page-context.ts'
 import { ChangesView, commentsIn, readThreads } from '../parts/changes-view.tsx'
-import { ChecksBox, readChecks } from '../parts/checks.tsx'
+import { ChecksBox } from '../parts/checks.tsx'
 import { ConsentBox, countsIn } from '../parts/consent.tsx'
 import { ConversationView, readConversation, textsIn } from '../parts/conversation.tsx'
 import { plural, When } from '../parts/dates.tsx'
@@ -16,10 +16,21 @@ import { ProposedImpact, readPullImpact } from '../parts/pull-impact.tsx'
 import { LostPage, RefusedForm } from '../parts/refused-form.tsx'
 import { actOnReview, type Refusal, refusalOf, reviewActOf } from '../parts/review-acts.ts'
 import { mayWrite } from '../parts/rights.ts'
+import { findMembers } from '../parts/rule-fields.ts'
 import { readSince, SinceView } from '../parts/since-view.tsx'
 import { noSuggestions } from '../parts/suggesting.ts'
 import { SuggestionsBox } from '../parts/suggestion.tsx'
-import { type Comment, type Pull, readMembers, renderTexts, type Spoken, type Talk, viewLink } from '../parts/talk.ts'
+import {
+  type Comment,
+  type Member,
+  mostMembers,
+  type Pull,
+  readMembers,
+  renderTexts,
+  type Spoken,
+  type Talk,
+  viewLink,
+} from '../parts/talk.ts'
 import { Name } from '../parts/thread.tsx'
 import { YourReview } from '../parts/verdict.tsx'
 import { asSentence } from '../text/broken-rules.ts'
@@ -73,21 +84,20 @@ async function proposalPage(visit: PageContext, { problem, conflicts, refusal }:
     visit,
     at,
     pr,
-    members,
+    members: await withNamed(visit, at.org.id, members, pr),
     base: changes.base_commit_id,
     suggesting: noSuggestions(),
     html: new Map(),
   }
   const tab = tabs.find((one) => one === visit.query.get('tab')) ?? 'changes'
   const view = await readView(talk, tab, changes)
-  const checks = await readChecks(visit, at, pr.source_commit)
-  const names = members.map(({ user_id, name }) => [user_id, name])
+  const names = talk.members.map(({ user_id, name }) => [user_id, name])
   const suggesting = [[...talk.suggesting.replaced], [...talk.suggesting.outdated]]
   const between = [changes.base_commit_id, changes.target_commit_id]
   let description = ''
   return {
     ...{ kind: 'page', place: { org: at.org, crumb: at.node.title } },
-    facts: { at, pr, between, total, names, problem, conflicts, refusal, checks, suggesting, view: view.facts },
+    facts: { at, pr, between, total, names, problem, conflicts, refusal, suggesting, view: view.facts },
     head: { title: `${pr.title} · ${at.node.title}`, noIndex: true },
     prepare: async () => {
       description = await descriptionOf(talk)
@@ -95,13 +105,27 @@ async function proposalPage(visit: PageContext, { problem, conflicts, refusal }:
     },
     body: () => (
       <Frame
-        {...{ talk, tab, counts: countsOf(pr, changes, total), more: { problem, conflicts, refusal, checks } }}
+        {...{ talk, tab, counts: countsOf(pr, changes, total), more: { problem, conflicts, refusal } }}
         comments={view.comments ?? []}
       >
         {view.body(description)}
       </Frame>
     ),
   }
+}
+
+/** Adds the members whom rules name. Organisations can have more members than a page reads. */
+async function withNamed(
+  visit: PageContext,
+  org: string,
+  members: readonly Member[],
+  { consent }: Pull,
+): Promise<readonly Member[]> {
+  const known = new Set(members.map(({ user_id }) => user_id))
+  const named = consent.missing.flatMap(({ of }) => of.people ?? []).filter((id) => !known.has(id))
+  return named.length === 0 || known.size < mostMembers
+    ? members
+    : [...members, ...(await findMembers(visit, org, new Set(named)))]
 }
 
 function readView(talk: Talk, tab: Tab, changes: Changes): Promise<View> {
@@ -223,14 +247,13 @@ interface FrameProps {
     readonly problem: string | undefined
     readonly conflicts: readonly string[] | undefined
     readonly refusal: Refusal | undefined
-    readonly checks: Awaited<ReturnType<typeof readChecks>>
   }
   /** The comments of the view. */
   readonly comments: readonly Comment[]
   readonly children: VNode
 }
 
-function Frame({ talk, tab, counts, more: { problem, conflicts, refusal, checks }, comments, children }: FrameProps) {
+function Frame({ talk, tab, counts, more: { problem, conflicts, refusal }, comments, children }: FrameProps) {
   const { visit, at, pr } = talk
   const { urls } = visit
   const { org, node } = at
@@ -260,12 +283,12 @@ function Frame({ talk, tab, counts, more: { problem, conflicts, refusal, checks 
           {children}
         </div>
         <aside class="aside" aria-label="Actions">
-          <MergeBox visit={visit} org={org} pr={pr} problem={problem} conflicts={conflicts}>
+          <MergeBox talk={talk} problem={problem} conflicts={conflicts}>
             {pr.status === 'merged' && mayWrite(org.role) && <UndoButton urls={urls} org={org.id} pr={pr} />}
           </MergeBox>
           <SuggestionsBox talk={talk} comments={comments} />
           <ConsentBox talk={talk} />
-          <ChecksBox shown={checks} />
+          <ChecksBox shown={{ checks: pr.consent.checks, is_damaged: false }} />
           {pr.status === 'open' && <YourReview talk={talk} />}
           {pr.status === 'open' && <WithGit branch={pr.source_branch} />}
         </aside>

@@ -5,7 +5,7 @@ import { type Page, type PageContext, type PageResult, redirect } from '../page-
 import { plural } from '../parts/dates.tsx'
 import { problemOf, RefusedPage } from '../parts/editor-form.tsx'
 import { type AtNode, NodePath, readAtNode } from '../parts/node-head.tsx'
-import { mayPropose, mayWrite } from '../parts/rights.ts'
+import { mayPropose, maySave, mayWrite } from '../parts/rights.ts'
 import {
   type Linking,
   type LinkingTexts,
@@ -104,7 +104,7 @@ async function renameOne(
     const source = await sourceAt(api, { org, node, path }, head)
     if (source === undefined)
       return { id, title, outcome: { kind: 'failed', why: 'Its text cannot be edited here. Edit it in a clone.' } }
-    const propose = isProposed(org) ? { branches: org.branch_prefix ?? '' } : undefined
+    const propose = !maySave(org, node) ? { branches: org.branch_prefix ?? '' } : undefined
     const outcome = await renameIn(api, renamed, { path, source: { ...source, head }, slug, propose })
     return { id, title, outcome }
   } catch (error) {
@@ -114,9 +114,10 @@ async function renameOne(
   }
 }
 
-/** True if the visitor changes texts by proposals. */
-function isProposed({ role, require_pull_requests }: AtNode['org']): boolean {
-  return require_pull_requests || !mayWrite(role)
+/** Says how the visitor changes other pages. Rules can hold for only some of them. */
+function proposedWords({ role, rules_for_main }: AtNode['org']): string {
+  if (!mayWrite(role) || rules_for_main === 'all') return ' Each change becomes a proposal, which somebody else merges.'
+  return rules_for_main === 'some' ? ' If rules demand it, the change becomes a proposal.' : ''
 }
 
 function offerPage(visit: PageContext, at: AtNode, renamed: Renamed, { texts, next }: LinkingTexts): Page {
@@ -136,7 +137,7 @@ function offerPage(visit: PageContext, at: AtNode, renamed: Renamed, { texts, ne
         </p>
         <p class="why">
           Their links still lead here. You can also write the new name in their texts.
-          {isProposed(org) && ' Each change becomes a proposal, which somebody else merges.'}
+          {proposedWords(org)}
         </p>
         <form method="post" action={urls.rename(org.id, node.id, from)}>
           <input type="hidden" name="from" value={from} />

@@ -111,7 +111,7 @@ async function restorePage(visit: PageContext, branch: string, sent: Sent): Prom
         <RestoreForm
           action={urls.restore(org.id, node.id, commit.id, branch)}
           back={history.href}
-          canRestore={!(org.require_pull_requests && branch === 'main')}
+          canRestore={!(branch === 'main' && node.main_needs_pull_request === true)}
           hidden={{ branch, head: now.head }}
           {...{ sent, difference }}
         />
@@ -166,7 +166,7 @@ function RestoreForm({ action, back, canRestore, hidden, sent, difference }: For
         <>
           <p class="why">
             Restoring makes one new commit on {branch}, with the changes below. Later commits stay in the history.
-            {!canRestore && ' You propose it here, and a maintainer merges it.'}
+            {!canRestore && ' You propose it here, because this branch changes only by proposals.'}
             {difference === 'too large' && ' Too many files differ to show them here.'}
           </p>
           <label>

@@ -8,7 +8,13 @@ import { Icon } from './icons.tsx'
 import { Name } from './thread.tsx'
 
 type CommitChecks = AnswerOf<'listChecks'>
-type Check = CommitChecks['checks'][number]
+/** `required` and `missing` are only known for a proposal, from the rules of its target. */
+type Check = CommitChecks['checks'][number] | AnswerOf<'getPull'>['pr']['consent']['checks'][number]
+
+interface Shown {
+  readonly checks: readonly Check[]
+  readonly is_damaged: boolean
+}
 
 /** Passed checks that are shown without unfolding. */
 const mostPassed = 5
@@ -18,6 +24,7 @@ const words: Readonly<Record<Check['state'], string>> = {
   failure: 'failed',
   damaged: 'cannot be read',
   unknown: 'has a state of a later version',
+  missing: 'has not been reported',
   pending: 'is running',
   success: 'passed',
 }
@@ -37,7 +44,7 @@ export async function readChecks(
 }
 
 /** Shows the checks, failed ones first. Shows nothing if there are none. */
-export function ChecksBox({ shown }: { readonly shown: CommitChecks | undefined }) {
+export function ChecksBox({ shown }: { readonly shown: Shown | undefined }) {
   if (shown === undefined || (shown.checks.length === 0 && !shown.is_damaged)) return null
   const checks = [...shown.checks].sort((a, b) => order.indexOf(a.state) - order.indexOf(b.state))
   const passed = checks.filter(({ state }) => state === 'success')
@@ -58,7 +65,7 @@ export function ChecksBox({ shown }: { readonly shown: CommitChecks | undefined 
   )
 }
 
-function List({ checks }: { readonly checks: readonly Check[] }) {
+function List({ checks }: Pick<Shown, 'checks'>) {
   return (
     <ul>
       {checks.map((check) => (
@@ -69,6 +76,7 @@ function List({ checks }: { readonly checks: readonly Check[] }) {
           <div>
             <CheckName check={check} />{' '}
             <span class={check.state === 'success' ? 'vh' : 'state'}>{words[check.state]}</span>
+            {'required' in check && check.required && <span class="state"> · required</span>}
             {check.description !== undefined && (
               <p>
                 <bdi>{check.description}</bdi>
@@ -89,7 +97,7 @@ function List({ checks }: { readonly checks: readonly Check[] }) {
 function Mark({ state }: Pick<Check, 'state'>) {
   if (state === 'success') return <Icon name="check" size={15} />
   if (state === 'failure') return <Icon name="cross" size={15} />
-  return <>{state === 'pending' ? '…' : '?'}</>
+  return <>{state === 'pending' ? '…' : state === 'missing' ? '○' : '?'}</>
 }
 
 /** The name, with a link if the report has one. */

@@ -1,24 +1,30 @@
 /** The box with the verdicts on a proposal and the requested reviewers. */
 
 import type { ComponentChildren } from 'preact'
+import { mergersOf } from '../../base/consent-words.ts'
 import { Hidden, TextArea } from './comment-form.tsx'
 import { plural } from './dates.tsx'
 import { Icon } from './icons.tsx'
 import { rightsOn } from './rights.ts'
-import { isMaintainer, isOwn, type Pull, type Talk, viewLink } from './talk.ts'
+import { isMaintainer, isOwn, nameOf, type Pull, type Talk, viewLink } from './talk.ts'
 import { Name } from './thread.tsx'
 
 type Verdict = Pull['consent']['verdicts'][number]
+
+/** Users whom a rule names that are listed. */
+const mostNamed = 10
 
 export function ConsentBox({ talk }: { readonly talk: Talk }) {
   const { visit, at, pr } = talk
   const { verdicts } = pr.consent
   const given = new Set(verdicts.map(({ author_id }) => author_id))
   const asked = pr.reviewers.filter(({ user_id }) => !given.has(user_id))
+  const wanted = wantedBy(pr).filter((id) => !given.has(id) && asked.every(({ user_id }) => user_id !== id))
   const mayAsk = pr.status === 'open' && rightsOn(pr, at.org, visit.person).change
   return (
     <section class="box" id="consent">
       <h2>Consent</h2>
+      <Approvals pr={pr} />
       {verdicts.length + asked.length === 0 && <p class="why">Nobody has reviewed this proposal yet.</p>}
       <ul class="consent">
         {verdicts.map((verdict) => (
@@ -29,17 +35,44 @@ export function ConsentBox({ talk }: { readonly talk: Talk }) {
             asked for a review
           </Item>
         ))}
+        {wanted.slice(0, mostNamed).map((id) => (
+          <Item mark="○" name={nameOf(talk, id)}>
+            can approve by the rules
+          </Item>
+        ))}
       </ul>
+      {wanted.length > mostNamed && <p class="why">and {plural(wanted.length - mostNamed, 'more member')}</p>}
       <p class="why">
         {pr.open_threads === 0 ? (
           'No open threads'
         ) : (
           <a href="?tab=conversation">{plural(pr.open_threads, 'open thread')}</a>
         )}
+        {pr.open_threads > 0 && pr.consent.threads_must_be_resolved && ', which must be resolved'}
       </p>
+      {pr.status === 'open' && <p class="why">Merged by {mergersOf(pr.consent.merge_role)}</p>}
       {mayAsk && <AskForReview talk={talk} />}
     </section>
   )
+}
+
+/** `1 of 2 approvals`. Shows nothing if no rule demands approvals. */
+function Approvals({ pr: { consent } }: { readonly pr: Pull }) {
+  const { approvals, required } = consent
+  if (required === 0) return null
+  return (
+    <p class="approvals">
+      {/* Each of several rules counts its own approvals. */}
+      {approvals <= required
+        ? `${approvals} of ${plural(required, 'approval')}`
+        : `${plural(approvals, 'approval')}, of which ${required} are required`}
+    </p>
+  )
+}
+
+/** The users whom a rule names while it lacks approvals. */
+function wantedBy({ consent: { missing } }: Pull): string[] {
+  return [...new Set(missing.flatMap(({ of }) => of.people ?? []))]
 }
 
 interface ItemProps {
@@ -63,7 +96,7 @@ function Item({ mark, name, kind = '', children }: ItemProps) {
 }
 
 function VerdictItem({ talk, verdict }: { readonly talk: Talk; readonly verdict: Verdict }) {
-  const { author, state, head_commit, counts } = verdict
+  const { author, state, head_commit, counts, why } = verdict
   const isApproval = verdict.verdict === 'approve'
   const isOff = state === 'withdrawn' || state === 'dismissed'
   const kind = isOff || state === 'stale' || !counts ? 'faint' : isApproval ? 'yes' : 'no'
@@ -72,7 +105,7 @@ function VerdictItem({ talk, verdict }: { readonly talk: Talk; readonly verdict:
     <Item mark={mark} name={author} kind={kind}>
       {isApproval ? 'approved' : isOff ? 'asked for changes' : 'asks for changes'}
       {isOff && `, ${state}`}
-      {state === 'current' && !counts && ', which does not count'}
+      {state === 'current' && !counts && `, which does not count${reasonOf(why)}`}
       {state === 'stale' && ' before the last change'}
       {!isOff && head_commit !== talk.pr.source_commit && (
         <>
@@ -82,6 +115,24 @@ function VerdictItem({ talk, verdict }: { readonly talk: Talk; readonly verdict:
       {talk.pr.status === 'open' && !isOff && <VerdictActs talk={talk} verdict={verdict} />}
     </Item>
   )
+}
+
+/** Why a current verdict does not count. */
+function reasonOf(why: Verdict['why']): string {
+  switch (why) {
+    case 'not_a_member':
+      return ', because they left'
+    case 'own_pull_request':
+      return ' on an own proposal'
+    case 'own_commit':
+      return ', because they wrote one of its commits'
+    case 'another_commit':
+      return ' for later commits'
+    case 'not_asked':
+      return ', because the rules ask others'
+    default:
+      return ''
+  }
 }
 
 function VerdictActs({

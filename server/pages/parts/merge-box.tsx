@@ -1,19 +1,20 @@
 /** The box of a proposal that says whether it can be merged, with its actions. */
 
 import type { ComponentChildren } from 'preact'
+import { checkWords, needsOf, objectionWords } from '../../base/consent-words.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import type { PageContext } from '../page-context.ts'
 import { plural } from './dates.tsx'
 import { Icon } from './icons.tsx'
+import { Overridden, OverrideForm } from './override.tsx'
 import { isEditable, mayPropose, rightsOn } from './rights.ts'
+import { nameOf, type Talk } from './talk.ts'
 
 type Pull = AnswerOf<'getPull'>['pr']
 type Org = AnswerOf<'getOrg'>
 
 interface BoxProps {
-  readonly visit: PageContext
-  readonly org: Org
-  readonly pr: Pull
+  readonly talk: Talk
   readonly problem: string | undefined
   /** The paths that conflict with the target, after an update was refused. */
   readonly conflicts: readonly string[] | undefined
@@ -22,30 +23,31 @@ interface BoxProps {
 }
 
 /** Shows why the proposal can or cannot be merged, and the possible actions. */
-export function MergeBox({ visit, org, pr, problem, conflicts, children }: BoxProps) {
-  const { title, says, act } = stateOf(pr)
-  const { needsMaintainer, ...rights } = rightsOn(pr, org, visit.person)
+export function MergeBox({ talk, problem, conflicts, children }: BoxProps) {
+  const { visit, at, pr } = talk
+  const { org } = at
+  const { title, says, act, hasDoubts = false } = stateOf(pr)
+  const needs = needsOf(pr.merge_reasons, pr.consent, (id) => nameOf(talk, id))
+  const rights = rightsOn(pr, org, visit.person)
   const may = act && rights[act === 'ready' ? 'change' : act]
+  const isGood = (pr.can_merge && !hasDoubts) || pr.status === 'merged'
   return (
-    <section class={pr.can_merge || pr.status === 'merged' ? 'merge' : 'merge not'}>
+    <section class={isGood ? 'merge' : 'merge not'} id="merge">
       <h2>
-        <Icon name={pr.can_merge || pr.status === 'merged' ? 'check' : 'branch'} size={18} />
+        <Icon name={isGood ? 'check' : 'branch'} size={18} />
         {title}
       </h2>
       <p>{says}</p>
+      <Needs needs={needs} isFirst={needsOf([pr.merge_reason], pr.consent).length > 0} />
+      {pr.overridden && <Overridden overridden={pr.overridden} />}
       <Trouble {...{ visit, org, pr, problem, conflicts }} />
       {act && may && (
-        <Act visit={visit} pr={pr} act={act} isMain={conflicts === undefined}>
+        <Act visit={visit} pr={pr} act={act} isMain={conflicts === undefined && !hasDoubts}>
           {acts[act].replace('{target}', pr.target_branch)}
         </Act>
       )}
-      {act && !may && (
-        <p>
-          {act === 'merge' && needsMaintainer
-            ? 'You need the maintainer role to merge this.'
-            : 'You need the editor role to do this.'}
-        </p>
-      )}
+      {act && !may && <p>{roleWords(act, pr)}</p>}
+      {pr.consent.may_override && <OverrideForm talk={talk} needs={needs} />}
       {isEditable(pr, org, visit.person) && (
         <a class="btn" href={visit.urls.edit(org.id, pr.node_id, pr.source_branch)} data-key="e">
           Edit this proposal
@@ -74,8 +76,44 @@ export function MergeBox({ visit, org, pr, problem, conflicts, children }: BoxPr
   )
 }
 
+interface NeedsProps {
+  readonly needs: readonly string[]
+  /** False if something else must be done before. */
+  readonly isFirst: boolean
+}
+
+/** Lists what the rules ask for. */
+function Needs({ needs, isFirst }: NeedsProps) {
+  if (needs.length === 0) return null
+  return (
+    <>
+      {!isFirst && <p>The rules also hold it up:</p>}
+      <ul class="needs">
+        {needs.map((need) => (
+          <li>
+            <bdi>{need}</bdi>
+          </li>
+        ))}
+      </ul>
+    </>
+  )
+}
+
+/** Says which role the action needs. */
+function roleWords(act: keyof typeof acts, { consent: { merge_role } }: Pull): string {
+  return act === 'merge' && merge_role !== 'editor'
+    ? `You need the ${merge_role} role to merge this.`
+    : 'You need the editor role to do this.'
+}
+
+interface TroubleProps extends Omit<BoxProps, 'talk' | 'children'> {
+  readonly visit: PageContext
+  readonly org: Org
+  readonly pr: Pull
+}
+
 /** Says why an act was refused, and what is wrong with the files. */
-function Trouble({ visit, org, pr, problem, conflicts }: Omit<BoxProps, 'children'>) {
+function Trouble({ visit, org, pr, problem, conflicts }: TroubleProps) {
   return (
     <>
       {problem && (
@@ -140,21 +178,42 @@ interface State {
   readonly title: string
   readonly says: ComponentChildren
   readonly act?: keyof typeof acts
+  /** True if it can be merged, but a reviewer or a check says no. */
+  readonly hasDoubts?: boolean
+}
+
+/** The state of a proposal that can be merged. */
+function mergeableState({ target_branch, source_commit, consent }: Pull): State {
+  const failed = consent.checks.filter(({ state }) => state === 'failure')
+  const threads = consent.open_threads > 0 && ` It has ${plural(consent.open_threads, 'open thread')}.`
+  if (consent.changes_requested + failed.length > 0) {
+    const doubts = [...(consent.changes_requested > 0 ? [objectionWords(consent)] : []), ...checkWords(failed)]
+    const says = (
+      <>
+        <bdi>{doubts.join(' ')}</bdi>
+        {threads} No rule of {target_branch} holds it up, so it can still be merged.
+      </>
+    )
+    const title = consent.changes_requested > 0 ? 'Changes requested' : 'A check has failed'
+    return { title, says, act: 'merge', hasDoubts: true }
+  }
+  const says = (
+    <>
+      {target_branch} has no newer commits. Merging moves it forward to{' '}
+      <span class="sha">{source_commit.slice(0, 8)}</span>, and every clone can follow.
+      {threads}
+    </>
+  )
+  return { title: 'Ready to merge', says, act: 'merge' }
 }
 
 function stateOf(pull: Pull): State {
-  const { merge_reason, target_branch, source_branch, source_commit, merged_by, closed_by, consent } = pull
+  const { merge_reason, target_branch, source_branch, merged_by, closed_by } = pull
   const by = (name: string | undefined) => (name === undefined ? '' : ` by ${name}`)
+  const held = `The rules of ${target_branch} hold this proposal up:`
   switch (merge_reason) {
-    case 'mergeable': {
-      const head = <span class="sha">{source_commit.slice(0, 8)}</span>
-      const says = (
-        <>
-          {target_branch} has no newer commits. Merging moves it forward to {head}, and every clone can follow.
-        </>
-      )
-      return { title: 'Ready to merge', says, act: 'merge' }
-    }
+    case 'mergeable':
+      return mergeableState(pull)
     case 'diverged':
       return {
         title: `${target_branch} has moved`,
@@ -180,21 +239,15 @@ function stateOf(pull: Pull): State {
     case 'invalid_content':
       return { title: 'Invalid files', says: `Some files on ${source_branch} are not valid, so they cannot be merged.` }
     case 'changes_requested':
-      return { title: 'Changes requested', says: 'A reviewer asks for changes, so this cannot be merged yet.' }
+      return { title: 'Changes requested', says: held }
     case 'approvals_missing':
-      return {
-        title: 'Needs approval',
-        says: `${plural(consent.approvals, 'approval')} of ${consent.required} that the rules demand.`,
-      }
+      return { title: 'Needs approval', says: held }
     case 'checks_failed':
-      return { title: 'A check has failed', says: 'The rules demand that it passes.' }
+      return { title: 'A check has failed', says: held }
     case 'checks_missing':
-      return { title: 'A check is missing', says: 'The rules demand a result that has not been reported yet.' }
+      return { title: 'Waits for a check', says: held }
     case 'threads_open':
-      return {
-        title: 'Open threads',
-        says: `The rules demand that each thread is resolved. ${plural(consent.open_threads, 'thread')} open.`,
-      }
+      return { title: 'Open threads', says: held }
   }
 }
 

@@ -22,6 +22,11 @@ export const toldRefusals: ReadonlySet<string> = new Set([
   'diverged',
   'invalid_content',
   'draft',
+  'changes_requested',
+  'approvals_missing',
+  'checks_failed',
+  'checks_missing',
+  'threads_open',
   'pull_request_exists',
   'pull_request_required',
 ])

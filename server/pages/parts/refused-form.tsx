@@ -18,7 +18,11 @@ const labels: Readonly<Record<ReviewAct, string>> = {
   dismiss: 'Dismiss',
   ask: 'Save',
   apply: 'Apply',
+  override: 'Merge anyway',
 }
+
+/** Acts that need a text, or that a form without text can repeat. */
+const textActs: ReadonlySet<ReviewAct> = new Set(['review', 'comment', 'answer', 'dismiss', 'override'])
 
 interface RefusedProps {
   readonly talk: Talk
@@ -29,17 +33,15 @@ interface RefusedProps {
 export function RefusedForm({ talk, refusal }: RefusedProps) {
   const { act, says, fields, seen, comments: named = [] } = refusal
   const { visit, pr } = talk
-  const { text = '', suggestion, verdict, commit, comments, ...hidden } = fields
+  const { text = '', suggestion, verdict, commit, target, comments, ...hidden } = fields
   // If the form already named the present head, only the anchors can be of another history.
   const isRewritten = seen === pr.source_commit && comments !== undefined
   const collected = isRewritten ? withLooserAnchors(comments, seen) : comments
-  const hasText =
-    text.trim() !== '' ||
-    suggestion !== undefined ||
-    act === 'review' ||
-    act === 'comment' ||
-    act === 'answer' ||
-    act === 'dismiss'
+  const hasText = text.trim() !== '' || suggestion !== undefined || textActs.has(act)
+  const sent = {
+    commit: seen === undefined ? commit : pr.source_commit,
+    target: seen === undefined ? target : pr.target_branch,
+  }
   const chosen = (Object.keys(choices) as Choice[]).find((one) => one === verdict)
   return (
     <section class="card refused" id="refused" aria-label="Refused form">
@@ -54,7 +56,7 @@ export function RefusedForm({ talk, refusal }: RefusedProps) {
       </p>
       {hasText && (
         <form class="comment-form" method="post" action={viewLink(visit.query)} data-talk={hidden.draft} data-refused>
-          <Hidden fields={{ ...hidden, comments: collected, commit: seen === undefined ? commit : pr.source_commit }} />
+          <Hidden fields={{ ...hidden, comments: collected, ...sent }} />
           {act === 'review' && (
             <VerdictChoices isOnlyComment={isOwn(talk, pr)} {...(chosen !== undefined && { chosen })} />
           )}

@@ -28,6 +28,7 @@ const reviewActs = [
   'dismiss',
   'ask',
   'apply',
+  'override',
 ] as const
 export type ReviewAct = (typeof reviewActs)[number]
 
@@ -71,7 +72,17 @@ export async function actOnReview(visit: PageContext, path: PullPath, act: Revie
     case 'ask':
       await api.updatePull({ path, body: { reviewers: [...new Set(form.getAll('reviewer'))] } })
       return viewLink(query, {}, 'consent')
+    case 'override':
+      await override(visit, path, text)
+      return viewLink(query, {}, 'merge')
   }
+}
+
+/** Merges in spite of rules. */
+async function override({ api, form }: PageContext, path: PullPath, reason: string): Promise<void> {
+  const [commit, target] = [form.get('commit') ?? '', form.get('target') ?? '']
+  const body = { expected_source_commit: commit, expected_target_branch: target, override: { reason } }
+  await api.mergePull({ path, body })
 }
 
 /** An entry on another page of the conversation is shown there. */
@@ -219,7 +230,17 @@ const sentFields = [
   'pointer',
   'thread',
 ] as const
-const otherFields = ['suggestion', 'original', 'entry', 'text', 'seen', 'verdict', 'comments', 'draft'] as const
+const otherFields = [
+  'suggestion',
+  'original',
+  'entry',
+  'text',
+  'seen',
+  'verdict',
+  'comments',
+  'draft',
+  'target',
+] as const
 
 /**
  * Returns collected comments with anchors on their files and quotes at this head. Without a head they are about the

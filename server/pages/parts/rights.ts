@@ -2,9 +2,11 @@
 
 import type { AnswerOf } from '../../http/in-process.ts'
 import type { PageContext } from '../page-context.ts'
+import { type Role, roles } from './roles.tsx'
 
-type Org = Pick<AnswerOf<'getOrg'>, 'role' | 'branch_prefix' | 'require_pull_requests'>
-type Pull = Pick<AnswerOf<'getPull'>['pr'], 'source_branch' | 'target_branch' | 'author_email'>
+type Org = Pick<AnswerOf<'getOrg'>, 'role' | 'branch_prefix'>
+type Node = Pick<AnswerOf<'getNode'>, 'main_needs_pull_request'>
+type Pull = Pick<AnswerOf<'getPull'>['pr'], 'source_branch' | 'author_email' | 'consent'>
 type OpenPull = Pull & Pick<AnswerOf<'getPull'>['pr'], 'status' | 'merge_reasons'>
 
 /** True if a member with this role may change nodes. */
@@ -27,18 +29,30 @@ export function mayEdit(role: string | undefined, head: string | undefined): boo
   return head === undefined ? mayWrite(role) : mayPropose(role)
 }
 
-/** True if a member with this role may merge proposals into `main`. */
-export function mayMerge({ role, require_pull_requests }: Pick<Org, 'role' | 'require_pull_requests'>): boolean {
+/** True if a member with this role commits to `main` of the node. Other changes are proposed. */
+export function maySave({ role }: Pick<Org, 'role'>, { main_needs_pull_request }: Node): boolean {
+  return mayWrite(role) && main_needs_pull_request !== true
+}
+
+/** True if a member of a listed organisation may merge proposals into `main`. Lists have no rules. */
+export function mayMerge({
+  role,
+  require_pull_requests,
+}: Pick<AnswerOf<'getOrg'>, 'role' | 'require_pull_requests'>): boolean {
   return require_pull_requests ? mayDelete(role) : mayWrite(role)
+}
+
+/** True if the role is this one or a higher one. */
+function reaches(role: Role, least: Role): boolean {
+  const places = [role, least].map((one) => roles.findIndex((known) => known.role === one))
+  return (places[0] ?? 0) >= (places[1] ?? 0)
 }
 
 /** Returns which actions on a proposal the visitor may take. `change`: edit, close or reopen it. */
 export function rightsOn(pull: Pull, org: Org, person: PageContext['person']) {
   const { role, branch_prefix: prefix } = org
-  const needsMaintainer = org.require_pull_requests && pull.target_branch === 'main'
   return {
-    needsMaintainer,
-    merge: needsMaintainer ? role === 'maintainer' || role === 'owner' : mayWrite(role),
+    merge: role !== undefined && reaches(role, pull.consent.merge_role),
     update: mayWrite(role) || (prefix !== undefined && pull.source_branch.startsWith(prefix)),
     change: mayWrite(role) || (role === 'contributor' && pull.author_email === person?.email),
   }

@@ -15,7 +15,7 @@ export type Review = AnswerOf<'getReview'>
 export type Member = AnswerOf<'listMembers'>['members'][number]
 
 /** Members whose names a page knows. */
-const mostMembers = 200
+export const mostMembers = 200
 
 export interface Talk {
   readonly visit: PageContext

@@ -56,7 +56,7 @@ interface Current {
 interface TreeOrg {
   readonly id: string
   readonly role?: string | undefined
-  readonly require_pull_requests?: boolean | undefined
+  readonly rules_for_main?: string | undefined
 }
 
 /**
@@ -83,7 +83,7 @@ export async function readTree(visit: PageContext, org: TreeOrg, node?: Current)
   const only = onlyRoot(levels)
   if (only !== undefined && levels[only] === undefined && !closed.has(only)) await read(only)
   const add = mayWrite(org.role)
-  const may = { add, move: add && org.require_pull_requests !== true }
+  const may = { add, move: add && (org.rules_for_main ?? 'none') === 'none' }
   return { path, isCut, current: node?.id, levels, here, may }
 }
 

@@ -1,0 +1,51 @@
+/** Merging in spite of rules: the form of an owner, and the record on a merged proposal. */
+
+import { overriddenOf } from '../../base/consent-words.ts'
+import { Hidden, TextArea } from './comment-form.tsx'
+import { When } from './dates.tsx'
+import { type Pull, type Talk, viewLink } from './talk.ts'
+import { Name } from './thread.tsx'
+
+interface FormProps {
+  readonly talk: Talk
+  /** A sentence for each reason that holds the proposal up. */
+  readonly needs: readonly string[]
+}
+
+/** Asks for the reason before it merges. It sends the commit and the target that were shown. */
+export function OverrideForm({ talk: { visit, pr }, needs }: FormProps) {
+  return (
+    <details class="override">
+      <summary>Merge anyway…</summary>
+      <form method="post" action={viewLink(visit.query)} data-talk="override">
+        <Hidden fields={{ commit: pr.source_commit, target: pr.target_branch }} />
+        <p>As an owner, you can merge in spite of this:</p>
+        <ul>
+          {needs.map((need) => (
+            <li>
+              <bdi>{need}</bdi>
+            </li>
+          ))}
+        </ul>
+        <p>The proposal then shows your name and this reason.</p>
+        <TextArea label="Why the rules are overridden" rows={3} isRequired />
+        <button class="btn stop small" type="submit" name="act" value="override">
+          Merge anyway
+        </button>
+      </form>
+    </details>
+  )
+}
+
+/** Says what was overridden, by whom and why. */
+export function Overridden({ overridden }: { readonly overridden: NonNullable<Pull['overridden']> }) {
+  const { by, at, reason, reasons } = overridden
+  return (
+    <p class="overridden">
+      Merged in spite of: {overriddenOf(reasons)}, by <Name>{by.name}</Name>, <When time={at} />:{' '}
+      <q>
+        <bdi>{reason}</bdi>
+      </q>
+    </p>
+  )
+}
