@@ -28,7 +28,7 @@ export interface NaiveJudgement {
 }
 
 /** All files of a ref, by path. */
-export function filesOf(git: Git, ref: string): Map<string, Json> {
+function filesOf(git: Git, ref: string): Map<string, Json> {
   const listed = git.lines('ls-tree', '-r', ref).map((line) => line.split(/[ \t]/))
   let answer = git.run(['cat-file', '--batch'], { input: listed.map(([, , blob]) => `${blob}\n`).join('') })
   const files = new Map<string, Json>()
