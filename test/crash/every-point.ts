@@ -1,6 +1,6 @@
 /**
  * Every step of every operation at which its process can die or the file system can fail, and in the end every answer from
- * an index made anew. `npm run test:points [-- OPERATION]`, about ten minutes for all.
+ * a rebuilt index. `npm run test:points [-- OPERATION [EIO|KILL]]`, about ten minutes for all.
  */
 
 import { rm } from 'node:fs/promises'
@@ -16,9 +16,12 @@ import { createWorld } from './world.ts'
 const move = 'a move'
 const [chosen, every = '1'] = process.argv.slice(2)
 const names = Object.keys(operations).filter((name) => chosen === undefined || name === chosen)
+const faults = every === 'EIO' || every === 'KILL' ? [every] : ['EIO', 'KILL']
 const moves = chosen === undefined || chosen === move
 if (names.length === 0 && !moves) {
-  console.error(`npm run test:points [-- OPERATION], which is one of: ${[...Object.keys(operations), move].join('; ')}`)
+  console.error(
+    `npm run test:points [-- OPERATION [EIO|KILL]]. OPERATION is one of: ${[...Object.keys(operations), move].join('; ')}`,
+  )
   process.exit(2)
 }
 console.log(machineLine())
@@ -39,10 +42,11 @@ async function judgeOperation(name: string): Promise<void> {
   const make = operations[name]
   if (!make) return
   const scene = await setScene()
-  const { dataDir, ann, living } = scene
+  const { dataDir, living } = scene
   let last: SpawnedGrove | undefined
   try {
     for (const fault of ['EIO', 'KILL'] as const) {
+      if (!faults.includes(fault)) continue
       const found = await judgePoints(scene, make, fault, () => true)
       problems.push(...found.problems.map((problem) => `${name}: ${problem}`))
       rows.push([
@@ -53,6 +57,8 @@ async function judgeOperation(name: string): Promise<void> {
       ])
       console.log(rows.at(-1)?.join(', '))
     }
+    await scene.renew()
+    const { ann } = scene
     const world = createWorld({ dataDir, org: ann.org, email: ann.user.email, reviewer: '', environment: {} })
     const suffering = await scene.suffering()
     await judgeLeftovers(world, 2)

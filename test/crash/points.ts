@@ -5,9 +5,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { grove as command } from '../support/command.ts'
 import { locksIn, newDataDir } from '../support/data-folder.ts'
 import { type Faults, prepareFaults } from '../support/faults.ts'
-import { client, signUp } from '../support/people.ts'
+import { client, type PersonClient, signUp } from '../support/people.ts'
 import { type SpawnedGrove, spawnGrove } from '../support/spawned-grove.ts'
 import type { Place, Subject } from './point-operations.ts'
+import { logIn } from './story.ts'
 
 export interface Scene extends Place {
   /** Never touched by a fault. */
@@ -15,19 +16,27 @@ export interface Scene extends Place {
   readonly faults: Faults
   /** The one that suffers; a fresh one where it has died. */
   suffering(): Promise<SpawnedGrove>
+  /** Signs `ann` in again in good time before her token ends. */
+  renew(): Promise<void>
   close(): Promise<void>
 }
+
+/** A third of the life of an access token, in milliseconds. */
+const renewalMs = 5 * 60_000
 
 export async function setScene(): Promise<Scene> {
   const folder = await newDataDir()
   const faults = prepareFaults()
   const living = await spawnGrove(folder)
-  const ann = await signUp(living, 'Ann')
+  let ann = await signUp(living, 'Ann')
+  let signedIn = Date.now()
   await command(folder, 'account', 'admin', ann.user.email)
   let grove: SpawnedGrove | undefined
   return {
     dataDir: folder,
-    ann,
+    get ann() {
+      return ann
+    },
     living,
     faults,
     suffering: async () => {
@@ -39,12 +48,22 @@ export async function setScene(): Promise<Scene> {
       grove = fresh
       return fresh
     },
+    renew: async () => {
+      if (Date.now() - signedIn < renewalMs) return
+      ann = await signInAgain(living, ann)
+      signedIn = Date.now()
+    },
     close: async () => {
       await grove?.kill()
       await living.kill()
       await faults.remove()
     },
   }
+}
+
+async function signInAgain(living: SpawnedGrove, { user, org, session }: PersonClient): Promise<PersonClient> {
+  const accessToken = await logIn(user, living)
+  return { ...client(living, accessToken), user, org, session: { ...session, accessToken } }
 }
 
 /** The steps of the operation, in order, as faults.cc names them. */
@@ -92,6 +111,7 @@ async function problemsAt(
   fault: 'KILL' | 'EIO',
   n: number,
 ): Promise<string[]> {
+  await scene.renew()
   const { faults, ann, living, dataDir } = scene
   const problems: string[] = []
   const grove = await scene.suffering()
