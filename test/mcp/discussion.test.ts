@@ -147,6 +147,26 @@ describe('the discussion of a proposal', () => {
         )
       })
 
+      it('says that a comment and a review are erased, and does not repeat them', async () => {
+        await say({ text: 'The patient is Zed.' })
+        const expected_source_commit = node.git.head('draft')
+        await made(bob.post(`${pull}/reviews`, { verdict: 'comment', text: 'Zed is ill.', expected_source_commit }))
+        for (const entry of [1, 2]) await made(ann.post(`${pull}/entries/${entry}/erase`, {}))
+        const answer = await read({ state: 'all' })
+        expect(answer).not.to.contain('Zed')
+        for (const of of ['comment 1', 'review 2']) {
+          const [facts] = factsIn(answer, of)
+          expect(facts)
+            .to.have.property('erased_at')
+            .that.matches(/^2\d{3}-/)
+          expect(facts).not.to.have.property('text')
+        }
+        for (const entry of [1, 2]) expect(factsIn(await read({ entry }), 'facts')[0]).to.have.property('erased_at')
+        expect(await model.refused('comment', { ...at, text: 'The patient is Zed.' })).to.match(
+          /^409 comment_deleted: Comment 1 said the same and was erased: \S+\/proposals\/1$/,
+        )
+      })
+
       it('takes no comment by an id that another user has taken', async () => {
         const said = [ann.user.id, at.node_id, at.number, ...Array(5).fill(null), 'Planned.']
         const id = hashedId(JSON.stringify(said), '7c1f4d7e-52a0-4c39-9d0e-2b6a3f8e5d14')

@@ -217,7 +217,7 @@ export async function updateComment(deps: Deps, actor: Person, at: EntryAt, patc
     if (before.by.id !== actor.id)
       throw new AppError('forbidden', 'Only the author of a comment can change it; answer it instead')
     if (before.deleted ?? before.erased)
-      throw new AppError('comment_deleted', 'The comment is deleted; write a new one')
+      throw new AppError('comment_deleted', `The comment is ${before.deleted ? 'deleted' : 'erased'}; write a new one`)
     const record = changed(before, patch, mentions)
     if (record === undefined) return { value: undefined }
     refuseApplied(before)

@@ -156,8 +156,9 @@ async function findWritten(session: Session, path: EntryPath, id: string, userId
       'comment_exists',
       'Another user has taken the id of this comment. Word the text differently',
     )
-  if (found.deleted_at === undefined) return found
+  if (found.deleted_at === undefined && found.erased_at === undefined) return found
   const { org_id, node_id, number, entry } = path
   const page = proposalPage(session, org_id, node_id, number)
-  throw new ToolError(409, 'comment_deleted', own`Comment ${entry} said the same and was deleted: ${page}`)
+  const verb = found.erased_at === undefined ? 'deleted' : 'erased'
+  throw new ToolError(409, 'comment_deleted', `${own`Comment ${entry} said the same and was `}${verb}: ${page}`)
 }

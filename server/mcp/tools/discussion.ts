@@ -117,7 +117,8 @@ function reviewsOf({ reviews, total }: Output<'listReviews'>, { consent }: Pull)
 }
 
 function reviewFacts(review: Review, counts: boolean, chars: number): object {
-  const { entry, author, created_at, verdict, state, comments, dismissed_by, dismissed_reason, text } = review
+  const { entry, author, created_at, verdict, state, comments, dismissed_by, dismissed_reason, erased_at, text } =
+    review
   return {
     review: entry,
     author: brief(author, Math.min(shownName, chars)),
@@ -125,6 +126,7 @@ function reviewFacts(review: Review, counts: boolean, chars: number): object {
     dismissed_by: dismissed_by && brief(dismissed_by, Math.min(shownName, chars)),
     dismissed_reason: dismissed_reason && brief(dismissed_reason, Math.min(shownQuote, chars)),
     comments: comments.length > 0 ? comments.slice(0, shownReviewers) : undefined,
+    erased_at,
     ...textFacts(text, chars),
   }
 }
@@ -213,10 +215,11 @@ function placeFacts({ anchor }: Comment, { is_outdated, place, near }: Thread, p
 }
 
 function commentFacts(comment: Comment, chars: number): object {
-  const { author, created_at, edited_at, deleted_at, via_token, suggestion, applied_by, applied_commit } = comment
+  const { author, created_at, edited_at, deleted_at, erased_at, via_token, suggestion } = comment
+  const { applied_by, applied_commit } = comment
   return {
     author: brief(author, Math.min(shownName, chars)),
-    ...{ by_token: via_token || undefined, created_at, edited_at, deleted_at },
+    ...{ by_token: via_token || undefined, created_at, edited_at, deleted_at, erased_at },
     suggestion_chars: suggestion !== undefined && suggestion.length > chars ? suggestion.length : undefined,
     suggestion: suggestion && brief(suggestion, chars),
     applied_by: applied_by && brief(applied_by, Math.min(shownName, chars)),
