@@ -10,6 +10,7 @@ import { benchCredentials } from './credentials.ts'
 import { benchDetails } from './details.ts'
 import { benchDoor } from './door.ts'
 import { benchCommits } from './durable.ts'
+import { benchErasures } from './erasures.ts'
 import { benchGraph } from './graph.ts'
 import { benchGrowth } from './growth.ts'
 import { openHistories } from './histories.ts'
@@ -36,6 +37,7 @@ const overTwo = {
 const others = {
   commits: benchCommits,
   reviews: benchReviews,
+  erasures: benchErasures,
   import: benchImports,
   pushes: benchPushes,
   clones: benchClones,
