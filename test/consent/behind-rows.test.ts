@@ -1,8 +1,7 @@
 /** Rows that are behind the ledger: a merge judges by the ledger, whose lock it holds. */
 
-import { renameSync, rmSync, writeFileSync } from 'node:fs'
+import { renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { readFactsAt } from '../../server/domain/consent/facts.ts'
 import { nodeRepo } from '../../server/domain/layout.ts'
@@ -21,6 +20,7 @@ import {
   review,
   setRules,
   useDoors,
+  whileWaiting,
 } from './doors.ts'
 
 const ledger = 'refs/grove/ledger'
@@ -43,18 +43,12 @@ async function factsAt({ node, number }: Proposal, head: string, at: string) {
 }
 
 /** Sends a merge that waits for the ledger, and lets the ledger move before the merge has its lock. */
-async function mergeWhile(proposal: Proposal, present: string): Promise<Answer> {
-  const file = join(proposal.node.git.dir, ledger)
-  writeFileSync(`${file}.lock`, `${present}\n`)
-  try {
-    const merging = ann.post(`${proposal.path}/merge`)
-    // Long enough to reach the lock. If it is not, the merge indexes the node first, and the answer is the same.
-    await sleep(150)
-    renameSync(`${file}.lock`, file)
-    return await merging
-  } finally {
-    rmSync(`${file}.lock`, { force: true })
-  }
+function mergeWhile(proposal: Proposal, present: string): Promise<Answer> {
+  const merge = () => ann.post(`${proposal.path}/merge`)
+  return whileWaiting(proposal.node, merge, (lock) => {
+    writeFileSync(lock, `${present}\n`)
+    renameSync(lock, join(proposal.node.git.dir, ledger))
+  })
 }
 
 /** A proposal that may merge, by two approvals, a check and a thread that is resolved. */

@@ -1,5 +1,7 @@
 /** What the tests of doors share: people of each role, proposals, and the ways to merge one. */
 
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect } from 'chai'
 import { formsOf } from '../pages/forms.ts'
 import { type Desk, newDesk, remoteUrl } from '../support/desk.ts'
@@ -7,6 +9,7 @@ import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
 import { pageAt } from '../support/pages.ts'
 import { type Client, client, type PersonClient, signUp } from '../support/people.ts'
+import { until } from '../support/until.ts'
 
 export let grove: Grove
 /** Owns the organisation, and opens proposals. */
@@ -99,6 +102,35 @@ export const withToken = async (who: Client, access = 'write') => client(grove, 
 export const refsOf = ({ git }: TestNode) => git.say('for-each-ref', '--format=%(refname) %(objectname)')
 
 const pageOf = ({ node, number }: Proposal) => `${grove.url}${pageAt(node.org, node.id)}/proposals/${number}`
+
+/** Holds the ledger's lock while `begun` waits for it, and does `then` before it releases the lock. */
+export async function whileWaiting<T>(node: TestNode, begun: () => Promise<T>, then: (lock: string) => unknown) {
+  const lock = join(node.git.dir, 'refs/grove/ledger.lock')
+  writeFileSync(lock, `${node.git.say('rev-parse', 'refs/grove/ledger')}\n`)
+  try {
+    let hasEnded = false
+    const work = begun().finally(() => {
+      hasEnded = true
+    })
+    await until(() => hasEnded || hasTransaction(node))
+    await then(lock)
+    rmSync(lock, { force: true })
+    return await work
+  } finally {
+    rmSync(lock, { force: true })
+  }
+}
+
+/** True if a transaction has begun to lock the node's ledger. */
+function hasTransaction({ id }: TestNode): boolean {
+  const { run, process } = grove.deps.store
+  const folder = join(run, process)
+  if (!existsSync(folder)) return false
+  const tokens = readdirSync(folder).map((name) => join(folder, name, 'token'))
+  return tokens.some(
+    (token) => existsSync(token) && readFileSync(token, 'utf8').includes(`${id}.git/refs/grove/ledger`),
+  )
+}
 
 let copies = 0
 
