@@ -724,8 +724,9 @@ export interface components {
             /** @description Patterns of branch names. */
             readonly branches: readonly string[];
             /**
-             * @description The rule holds only for this node and the nodes below it. Absent: for all nodes. If the node was deleted,
-             *     the rule holds for none.
+             * @description The rule holds only for this node and the nodes below it, by the parents that `main` has. Absent: for all
+             *     nodes. Users who change `main` can move a node elsewhere, so also add a rule for `main`. If the node was
+             *     deleted, the rule still holds for its former children and the nodes below them.
              */
             readonly under?: components["schemas"]["Uuid"];
             /** @description How many approvals are needed. */

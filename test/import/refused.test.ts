@@ -7,6 +7,7 @@ import { expect } from 'chai'
 import { v5 as uuidFrom } from 'uuid'
 import { outcomeOf } from '../support/command.ts'
 import { gitLines } from '../support/data-folder.ts'
+import { expecting } from '../support/node.ts'
 import { signUp } from '../support/people.ts'
 import { preload } from '../support/preload.ts'
 import {
@@ -129,18 +130,20 @@ describe('import', () => {
       expect((await importAs(folder, '--org', org)).stdout).to.contain('\n0 created, 0 updated, 4 unchanged\n')
     })
 
-    it('creates, but does not edit, where main needs pull requests', async () => {
-      const org = (await ann.post('/orgs', { name: 'Careful', require_pull_requests: true })).body.id
-      const folder = await folderOf('Careful', { 'a.md': '# A\n', 'b.md': '[[a]]\n' })
-      expect(await importAs(folder, '--org', org)).to.deep.include({ code: 0 })
-      await writeFile(join(folder, 'a.md'), '# A\n\nEdited.\n')
-      const again = await importAs(folder, '--org', org)
-      expect(again.code).to.equal(1)
-      expect(again.stdout).to.contain('\n0 created, 0 updated, 2 unchanged\n')
-      expect(again.stdout).to.contain(
-        '  a.md: In this organisation `main` can only be changed by merging a pull request\n',
-      )
-    })
+    for (const setting of [{ require_pull_requests: true }, { rules: [{ branches: ['m*'], approvals: 1 }] }])
+      it(`creates, but does not edit, where main needs pull requests by ${Object.keys(setting)[0]}`, async () => {
+        const org = (await ann.post('/orgs', { name: 'Careful' })).body.id
+        await ann.patch(`/orgs/${org}`, setting).then(expecting(200))
+        const folder = await folderOf('Careful', { 'a.md': '# A\n', 'b.md': '[[a]]\n' })
+        expect(await importAs(folder, '--org', org)).to.deep.include({ code: 0 })
+        await writeFile(join(folder, 'a.md'), '# A\n\nEdited.\n')
+        const again = await importAs(folder, '--org', org)
+        expect(again.code).to.equal(1)
+        expect(again.stdout).to.contain('\n0 created, 0 updated, 2 unchanged\n')
+        expect(again.stdout).to.contain(
+          '  a.md: In this organisation `main` can only be changed by merging a pull request\n',
+        )
+      })
   })
 
   describe('ends with 2 and a sentence', () => {
