@@ -2,6 +2,7 @@
  * The rules that hold for a branch of a node. A branch with a rule moves only by merges of pull requests. `main` is
  * free until it has a commit.
  */
+import { LRUCache } from 'lru-cache'
 import { isAncestor } from '../../../index/derived/edges.ts'
 import { findOrgRow, type OrgRow } from '../../../index/derived/org-queries.ts'
 import type { Deps } from '../../base/deps.ts'
@@ -39,7 +40,7 @@ export async function rulesOfBranch(
 export async function rulesForAnyNode(deps: Deps, org: OrgRow, branch: string): Promise<readonly HeldRule[]> {
   const own = await readRules(deps, org)
   if (own.length === 0) return org.require_pull_requests === 1 && branch === 'main' ? [mainRule] : none
-  const matching = own.flatMap((rule, at): HeldRule[] => (matches(rule, branch) ? [{ rule, at }] : []))
+  const matching = matchingRules(own, branch)
   return org.require_pull_requests === 1 && branch === 'main' ? [mainRule, ...matching] : matching
 }
 
@@ -59,6 +60,24 @@ export async function rulesNow(
 ): Promise<readonly HeldRule[]> {
   const org = (await findOrgRow(deps.index.read, orgId)) ?? (await findOrg(deps, orgId))
   return org ? rulesOfBranch(deps, org, nodeId, branch) : none
+}
+
+/** Matching rules by the number of their list and the branch. Each entry has at most 2 kB. */
+const matched = new LRUCache<string, readonly HeldRule[]>({ max: 2_000 })
+/** Numbers the lists of rules, which are cached themselves. */
+const numbers = new WeakMap<readonly Rule[], number>()
+let lastNumber = 0
+
+/** Matches each branch once. A list of pull requests has the same branch 100 times. */
+function matchingRules(rules: readonly Rule[], branch: string): readonly HeldRule[] {
+  const number = numbers.get(rules) ?? ++lastNumber
+  numbers.set(rules, number)
+  const key = `${number}:${branch}`
+  const known = matched.get(key)
+  if (known) return known
+  const found = rules.flatMap((rule, at): HeldRule[] => (matches(rule, branch) ? [{ rule, at }] : []))
+  matched.set(key, found)
+  return found
 }
 
 function matches({ branches }: Rule, branch: string): boolean {

@@ -11,8 +11,8 @@ const maxPatternBytes = 200
  * Takes time in proportion to the length of the name times that of the pattern, also for hostile patterns.
  */
 export function matchesPattern(pattern: string, branch: string): boolean {
-  const parts = pattern.match(/\*+|[^*]/g) ?? []
   if (!pattern.includes('*')) return pattern === branch
+  const parts = pattern.match(/\*+|[^*]/g) ?? []
   // reached[i]: the characters so far match the first i parts.
   let reached = [true, ...parts.map(() => false)]
   skipStars(parts, reached)
