@@ -23,6 +23,7 @@ import { benchPushes } from './pushes.ts'
 import { createReport, machineLine } from './report.ts'
 import { benchRequests } from './requests.ts'
 import { benchReviews } from './reviews.ts'
+import { benchRules } from './rules.ts'
 import { benchSearch } from './search-scale.ts'
 import { benchStored } from './stored.ts'
 import { benchTree } from './tree.ts'
@@ -38,6 +39,7 @@ const others = {
   commits: benchCommits,
   reviews: benchReviews,
   erasures: benchErasures,
+  rules: benchRules,
   import: benchImports,
   pushes: benchPushes,
   clones: benchClones,

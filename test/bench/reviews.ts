@@ -48,7 +48,7 @@ export async function benchReviews(report: Report): Promise<void> {
     await benchWrites(stage)
     await benchLists(stage)
     await benchOne(stage)
-    await benchRebased(stage)
+    await benchRebased(stage, await scene.node())
     await benchPages(stage)
     await benchRebuilds(stage)
     await benchRows(stage)
@@ -179,8 +179,10 @@ function sayMore(report: Report, what: string, { p50 }: Row, { p50: of }: Row, g
 const rebases = 33
 
 /** Measures the first read of approved proposals after each was rebased onto a change of the same file. */
-async function benchRebased({ report, scene, connection, members }: Stage): Promise<void> {
-  const node = await scene.node()
+export async function benchRebased(
+  { report, scene, connection, members }: Pick<Stage, 'report' | 'scene' | 'connection' | 'members'>,
+  node: BenchNode,
+): Promise<void> {
   const judged = await openLineForks(scene, node)
   const entries = judged.flatMap((heads, n) => (n < rebases ? approvalsOf(heads, members, { number: n + 1 }) : []))
   await importEntries(node.repo, entries)
