@@ -2849,13 +2849,15 @@ export interface paths {
          * List the pull requests that wait for you
          * @description Lists the pull requests that wait for you, the last active first, each with its `reasons`:
          *
-         *     - `review_requested`: you are asked for a review, and have no verdict on the present change.
+         *     - `review_requested`: you are asked for a review, and have no verdict on the present change. A rule that names
+         *       you also asks, while it lacks approvals.
          *     - `mentioned`, `answered`: a comment of another user mentions you, or answers in a thread that you take part in. Its
          *       `entry` is greater than that of your own last entry and of your mark. Only the last 90 days count.
          *     - `changes_requested`, `open_threads`: your open pull request has a request for changes, or open threads.
-         *     - `ready_to_merge`: your open pull request is approved and can be merged.
+         *     - `ready_to_merge`: your open pull request is approved and can be merged, also by the rules.
          *
          *     At most 500 requests for a review, 500 pull requests with mentions or answers, and the newest 50 of your own count.
+         *     Of pull requests that rules ask you about, 50 are read.
          *
          *     `elsewhere` names your organisations that another cell has. List theirs with `GET /orgs/{org_id}/waiting`.
          */

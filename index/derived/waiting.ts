@@ -1,5 +1,6 @@
 /** Queries for the pull requests that wait for a user. Each reads only rows of that user. */
 import { sql } from 'kysely'
+import type { OrgRow } from './org-queries.ts'
 import type { IndexDb } from './schema.ts'
 
 /** A pull request that may wait for a user. */
@@ -69,6 +70,31 @@ export async function listOwnOpenPulls(db: IndexDb, { userId, orgId, limit }: Wa
     select ${columns}
     from pull mine ${joined(userId)}
     where mine.author_id = ${userId} ${inOrg(orgId)} and mine.status = 'open'
+    order by mine.created_at desc, mine.node_id, mine.number limit ${limit}`.execute(db)
+  return rows
+}
+
+/** Lists the user's organisations whose rules mention the user, by id. A row whose rules are not those of its head is left out. */
+export async function listOrgsMentioning(db: IndexDb, { userId, orgId, limit }: WaitingFor): Promise<OrgRow[]> {
+  return db
+    .selectFrom('member')
+    .innerJoin('org', 'org.id', 'member.org_id')
+    .where('member.user_id', '=', userId)
+    .$if(orgId !== undefined, (query) => query.where('member.org_id', '=', orgId ?? ''))
+    .whereRef('org.rules_head', '=', 'org.head')
+    .where(sql<boolean>`instr(org.rules, ${userId}) > 0`)
+    .selectAll('org')
+    .orderBy('org.id')
+    .limit(limit)
+    .execute()
+}
+
+/** Lists the open pull requests of an organisation that other users opened, newest first. Drafts are left out. */
+export async function listOpenOfOthers(db: IndexDb, { userId, orgId, limit }: WaitingFor & { readonly orgId: string }) {
+  const { rows } = await sql<WaitingRow & { readonly target_branch: string }>`
+    select ${columns}, pull.target_branch
+    from pull mine ${joined(userId)}
+    where mine.org_id = ${orgId} and mine.status = 'open' and mine.is_draft = 0 and mine.author_id is not ${userId}
     order by mine.created_at desc, mine.node_id, mine.number limit ${limit}`.execute(db)
   return rows
 }

@@ -81,6 +81,7 @@ export async function listPages(grove: Pick<Grove, 'url' | 'deps'>, ann: PersonC
   }
   const applied = { comments: [1], expected_source_commit: source_commit }
   await made(ann.post(`${tree}/pull-requests/4/suggestions`, applied))
+  const [held, overridden] = await ruledProposals(ann)
   const commits = (await made(ann.get(`${tree}/tree/main/commits`))).history
   const [head, first] = [commits.at(0).id, commits.at(-1).id]
   const at = pageAt(org, whales)
@@ -145,6 +146,8 @@ export async function listPages(grove: Pick<Grove, 'url' | 'deps'>, ann: PersonC
     { name: 'proposal-suggesting', path: `${at}/proposals/4?at=song.md:3-3&suggest=` },
     { name: 'proposal-conversation-suggestions', path: `${at}/proposals/4?tab=conversation` },
     { name: 'proposal-commits', path: `${at}/proposals/3?tab=commits` },
+    { name: 'proposal-held-up', path: held },
+    { name: 'proposal-overridden', path: overridden },
     { name: 'settings', path: `${pageAt(org)}/settings/general` },
     { name: 'members', path: `${pageAt(org)}/settings/members` },
     { name: 'rules', path: `${pageAt(org)}/settings/rules` },
@@ -195,4 +198,23 @@ async function mediaNode(ann: PersonClient, org: string): Promise<string> {
   }))
   await made(ann.post(`/orgs/${org}/nodes/${id}/tree/main/commits`, { message: 'Files', changes }))
   return id
+}
+
+/** Two proposals under rules: one that they hold up, and one that was merged in spite of them. */
+async function ruledProposals(ann: PersonClient): Promise<readonly [string, string]> {
+  const checks = [{ name: 'links' }, { name: `build/${'very-'.repeat(15)}long` }]
+  const rules = [{ branches: ['main'], approvals: 2, checks, resolved: true, merge: 'maintainer' }]
+  const { id: org } = await made(ann.post('/orgs', { name: 'Ruled', rules }))
+  const { id } = await made(ann.post(`/orgs/${org}/nodes`, { title: 'Seals', text_content: 'Seals.' }))
+  const at = `/orgs/${org}/nodes/${id}`
+  for (const name of ['held', 'overridden']) {
+    await made(ann.post(`${at}/branches`, { name }))
+    const changes = [{ action: 'put', path: `${name}.md`, content: 'More.' }]
+    const { id: head } = await made(ann.post(`${at}/tree/${name}/commits`, { message: 'Say more', changes }))
+    await made(ann.post(`${at}/pull-requests`, { source_branch: name, title: `Say more: ${name}` }))
+    await made(ann.put(`${at}/checks/${head}/links`, { state: 'failure' }))
+  }
+  await made(ann.post(`${at}/pull-requests/1/comments`, { text: 'Why?' }))
+  await made(ann.post(`${at}/pull-requests/2/merge`, { override: { reason: 'It goes to print at noon. '.repeat(9) } }))
+  return [`${pageAt(org, id)}/proposals/1`, `${pageAt(org, id)}/proposals/2`]
 }

@@ -30,6 +30,45 @@ describe('what waits for a user', () => {
     expect(await reasonsFor(bob, proposal)).to.equal(undefined)
   })
 
+  it('is an approval that a rule asks for by name, while it is missing', async () => {
+    const proposal = await aProposal()
+    const other = await aProposal()
+    const rules = async (...rules: object[]) => ann.patch(`/orgs/${ann.org}`, { rules }).then(expecting(200))
+    try {
+      const rule = {
+        branches: ['m*'],
+        approvals: 1,
+        by: { people: [cy.user.id, ann.user.id] },
+        under: proposal.node.id,
+      }
+      await rules(rule)
+      expect(await reasonsFor(cy, proposal)).to.deep.equal(['review_requested'])
+      expect(await reasonsFor(cy, other), 'the rule is for another part').to.equal(undefined)
+      expect(await reasonsFor(bob, proposal), 'not named').to.equal(undefined)
+      expect(await reasonsFor(ann, proposal), 'the author').to.equal(undefined)
+      await review(cy, proposal, 'approve')
+      expect(await reasonsFor(cy, proposal)).to.equal(undefined)
+      expect(await reasonsFor(ann, proposal)).to.deep.equal(['ready_to_merge'])
+      await proposal.node.commit('draft', { 'content.md': 'Whales sing loudly.\n' })
+      expect(await reasonsFor(cy, proposal), 'another change').to.deep.equal(['review_requested'])
+      await rules({ ...rule, branches: ['release/**'] })
+      expect(await reasonsFor(cy, proposal), 'another branch').to.equal(undefined)
+      await rules({ ...rule, approvals: 0, checks: [{ name: 'links', from: cy.user.id }] })
+      expect(await reasonsFor(cy, proposal), 'no approvals').to.equal(undefined)
+    } finally {
+      await rules()
+    }
+  })
+
+  it('is not ready while a rule holds it up', async () => {
+    const proposal = await aProposal()
+    await review(bob, proposal, 'approve')
+    expect(await reasonsFor(ann, proposal)).to.deep.equal(['ready_to_merge'])
+    await ann.patch(`/orgs/${ann.org}`, { rules: [{ branches: ['main'], approvals: 2 }] }).then(expecting(200))
+    expect(await reasonsFor(ann, proposal)).to.equal(undefined)
+    await ann.patch(`/orgs/${ann.org}`, { rules: [] }).then(expecting(200))
+  })
+
   it('is a mention, until the user has read it or written', async () => {
     const proposal = await aProposal()
     await comment(cy, proposal, 'See this, @Bob.')

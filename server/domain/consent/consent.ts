@@ -49,7 +49,7 @@ interface MissingApprovals {
 }
 
 export interface Consent {
-  /** The rules that hold for the target, by their places in the organisation's list, from 0. */
+  /** The rules that hold for the target. Each is its place in the organisation's list, from 0. */
   readonly rules: readonly number[]
   /** The approvals that count. */
   readonly approvals: number

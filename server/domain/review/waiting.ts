@@ -2,6 +2,8 @@
 import { listReadMarks } from '../../../index/credentials/read-marks.ts'
 import {
   listAskedReviews,
+  listOpenOfOthers,
+  listOrgsMentioning,
   listOwnOpenPulls,
   listUnanswered,
   type WaitingFor,
@@ -11,6 +13,8 @@ import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { authorizeNode, authorizeOrg } from '../access.ts'
 import type { Person } from '../actor.ts'
+import { rulesForAnyNode } from '../consent/branch-rules.ts'
+import type { HeldRule } from '../consent/judge.ts'
 import { laterOf } from '../format/signatures.ts'
 import { type Page, pageOf, slice } from '../pagination.ts'
 import { type PullRequest, toPull } from '../pulls/pull-state.ts'
@@ -77,6 +81,8 @@ async function findWaiting(deps: Deps, actor: Person, orgId: string | undefined)
     if (row.verdict !== null && (left-- <= 0 || (await hasVerdict(deps, actor, row)))) continue
     add(row, 'review_requested')
   }
+  for (const row of await findNamed(deps, actor, mine, ({ node_id, number }) => found.has(`${node_id} ${number}`)))
+    add(row, 'review_requested')
   const since = new Date(deps.now().getTime() - unseenMs).toISOString()
   const unanswered = await listUnanswered(read, mine, since)
   const isUnseen = await readMarksOf(deps, actor, unanswered)
@@ -87,6 +93,50 @@ async function findWaiting(deps: Deps, actor: Person, orgId: string | undefined)
   for (const row of await listOwnOpenPulls(read, { ...mine, limit: maxRead }))
     for (const reason of await reasonsOfOwn(deps, actor, row)) add(row, reason)
   return [...found.values()].map(({ row, reasons }) => toWaiting(row, reasons)).sort(byActivity)
+}
+
+/**
+ * Returns pull requests that lack an approval for which a rule names the caller. The newest come first, and at most 50
+ * are read.
+ *
+ * @param isKnown true if the caller is asked for a review of it
+ */
+async function findNamed(
+  deps: Deps,
+  actor: Person,
+  mine: WaitingFor,
+  isKnown: (row: WaitingRow) => boolean,
+): Promise<WaitingRow[]> {
+  const { read } = deps.index
+  const limit = maxRead
+  const found: WaitingRow[] = []
+  let left = maxRead
+  for (const org of await listOrgsMentioning(read, { ...mine, limit })) {
+    const named = new Map<string, boolean>()
+    for (const row of await listOpenOfOthers(read, { userId: actor.id, orgId: org.id, limit })) {
+      if (isKnown(row)) continue
+      const { target_branch: branch } = row
+      if (!named.has(branch)) named.set(branch, (await rulesForAnyNode(deps, org, branch)).some(isNaming(actor)))
+      if (!named.get(branch)) continue
+      if (left-- <= 0) return found
+      if (await isAwaited(deps, actor, row)) found.push(row)
+    }
+  }
+  return found
+}
+
+/** True if a rule asks the user by name for an approval. */
+function isNaming({ id }: Person) {
+  return ({ rule }: HeldRule): boolean => rule.approvals > 0 && rule.by.people?.includes(id) === true
+}
+
+/** True if a rule that names the caller lacks approvals. A verdict on the present change ends it. */
+async function isAwaited(deps: Deps, actor: Person, row: WaitingRow): Promise<boolean> {
+  const { missing = [], verdicts = [] } = (await readCurrent(deps, actor, row))?.consent ?? {}
+  return (
+    missing.some(({ of }) => of.people?.includes(actor.id)) &&
+    verdicts.every(({ author_id, state }) => author_id !== actor.id || state !== 'current')
+  )
 }
 
 /** Returns a function that says whether an entry is above the caller's mark. */

@@ -37,7 +37,7 @@ export function ConsentBox({ talk }: { readonly talk: Talk }) {
         ))}
         {wanted.slice(0, mostNamed).map((id) => (
           <Item mark="○" name={nameOf(talk, id)}>
-            can approve by the rules
+            asked by a rule
           </Item>
         ))}
       </ul>

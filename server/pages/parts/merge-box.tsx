@@ -47,7 +47,7 @@ export function MergeBox({ talk, problem, conflicts, children }: BoxProps) {
         </Act>
       )}
       {act && !may && <p>{roleWords(act, pr)}</p>}
-      {pr.consent.may_override && <OverrideForm talk={talk} needs={needs} />}
+      {pr.consent.may_override && <OverrideForm talk={talk} />}
       {isEditable(pr, org, visit.person) && (
         <a class="btn" href={visit.urls.edit(org.id, pr.node_id, pr.source_branch)} data-key="e">
           Edit this proposal

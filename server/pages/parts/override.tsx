@@ -1,4 +1,4 @@
-/** Merging in spite of rules: the form of an owner, and the record on a merged proposal. */
+/** Merging in spite of rules: the form for it, and its record. */
 
 import { overriddenOf } from '../../base/consent-words.ts'
 import { Hidden, TextArea } from './comment-form.tsx'
@@ -6,30 +6,19 @@ import { When } from './dates.tsx'
 import { type Pull, type Talk, viewLink } from './talk.ts'
 import { Name } from './thread.tsx'
 
-interface FormProps {
-  readonly talk: Talk
-  /** A sentence for each reason that holds the proposal up. */
-  readonly needs: readonly string[]
-}
-
 /** Asks for the reason before it merges. It sends the commit and the target that were shown. */
-export function OverrideForm({ talk: { visit, pr }, needs }: FormProps) {
+export function OverrideForm({ talk: { visit, pr } }: { readonly talk: Talk }) {
   return (
     <details class="override">
       <summary>Merge anyway…</summary>
       <form method="post" action={viewLink(visit.query)} data-talk="override">
         <Hidden fields={{ commit: pr.source_commit, target: pr.target_branch }} />
-        <p>As an owner, you can merge in spite of this:</p>
-        <ul>
-          {needs.map((need) => (
-            <li>
-              <bdi>{need}</bdi>
-            </li>
-          ))}
-        </ul>
-        <p>The proposal then shows your name and this reason.</p>
+        <p>
+          As an owner, you can merge in spite of: {overriddenOf(pr.merge_reasons)}. The proposal then shows this, with
+          your name and your reason.
+        </p>
         <TextArea label="Why the rules are overridden" rows={3} isRequired />
-        <button class="btn stop small" type="submit" name="act" value="override">
+        <button class="btn stop" type="submit" name="act" value="override">
           Merge anyway
         </button>
       </form>
