@@ -6,13 +6,15 @@
 import { rm } from 'node:fs/promises'
 import { machineLine, printTable } from '../bench/report.ts'
 import { type SpawnedGrove, spawnGrove } from '../support/spawned-grove.ts'
+import { consentOperations, removeDesk } from './consent-points.ts'
 import { judgeLeftovers, judgeRebuild, judgeRepositories } from './folder.ts'
 import { judgeMoves } from './move-points.ts'
-import { operations } from './point-operations.ts'
+import { type Operation, operations as otherOperations } from './point-operations.ts'
 import { judgePoints, setScene } from './points.ts'
 import { verdict } from './story.ts'
 import { createWorld } from './world.ts'
 
+const operations = { ...otherOperations, ...consentOperations }
 const move = 'a move'
 const [chosen, every = '1'] = process.argv.slice(2)
 const names = Object.keys(operations).filter((name) => chosen === undefined || name === chosen)
@@ -28,6 +30,7 @@ console.log(machineLine())
 const rows: string[][] = []
 const problems: string[] = []
 for (const name of names) await judgeOperation(name)
+await removeDesk()
 if (moves) {
   const found = await judgeMoves(Number(every))
   problems.push(...found.problems)
@@ -39,7 +42,7 @@ process.exit(verdict(problems))
 
 /** In a data folder of its own. */
 async function judgeOperation(name: string): Promise<void> {
-  const make = operations[name]
+  const make: Operation | undefined = operations[name]
   if (!make) return
   const scene = await setScene()
   const { dataDir, living } = scene

@@ -9,11 +9,11 @@ import { newNode, type TestNode } from '../support/node.ts'
 import { type Answer, type Client, type PersonClient, signUp } from '../support/people.ts'
 
 /** What is there of an operation: nothing, all of it, or something in between, in words. */
-type State = 'old' | 'new' | `between: ${string}`
+export type State = 'old' | 'new' | `between: ${string}`
 
 export interface Subject {
   readonly id: string
-  readonly ask: (person: Client) => Promise<Answer>
+  readonly ask: (person: Client, door: { readonly url: string }) => Promise<Answer>
   /** As this person's service and git see it. */
   readonly state: (person: Client) => Promise<State>
   readonly git: Git
@@ -28,8 +28,10 @@ export interface Place {
   readonly living: { readonly url: string }
 }
 
+export type Operation = (place: Place) => Promise<Subject>
+
 /** By name: makes what the operation needs, through the living process. */
-export const operations: Readonly<Record<string, (place: Place) => Promise<Subject>>> = {
+export const operations: Readonly<Record<string, Operation>> = {
   'a commit': async (place) => {
     const { node, root } = await freshNode(place)
     const body = { message: 'Sing', changes: [{ action: 'put', path: 'deep/song.txt', content: 'A song\n' }] }
