@@ -10,7 +10,7 @@ interface EraseProps {
 }
 
 /** True if the page asks the visitor to confirm the erasure of this entry. */
-export function isErasing({ at, visit }: Talk, entry: number): boolean {
+function isErasing({ at, visit }: Talk, entry: number): boolean {
   return at.org.role === 'owner' && visit.query.get('erase') === String(entry)
 }
 
