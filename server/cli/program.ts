@@ -133,25 +133,7 @@ function addFolderCommands(program: Command, run: Run): void {
       run.ends(await checkHealth(run.call(), options))
     })
 
-  program
-    .command('erase')
-    .description('Erase words, names or reviewed heads from the history of pull requests, for ever')
-    .option('--node <id>', 'Id of the node, or ORG_ID/NODE_ID')
-    .option('--org <id>', 'All nodes of the organisation (only with --person)')
-    .option('--entry <number/entry>', 'Text of a comment or a review, by pull request and entry')
-    .option('--pull <number>', 'Title, description, and all comments and reviews of a pull request')
-    .option('--person <id>', 'Name and e-mail addresses of a user')
-    .option('--head <commit>', 'A reviewed head that no branch has any more')
-    .addHelpText(
-      'after',
-      examples(
-        'grove erase --node 01980b00-0000-7000-8000-000000000007 --entry 12/3',
-        'grove erase --org 01980b00-0000-7000-8000-000000000001 --person 01980b00-0000-7000-8000-000000000002',
-      ),
-    )
-    .action(async (options: EraseOptions) => {
-      run.ends(await erase(run.call(), options))
-    })
+  addErase(program, run)
 
   program
     .command('backup')
@@ -174,6 +156,28 @@ function addFolderCommands(program: Command, run: Run): void {
     )
     .action(async (dir: string) => {
       run.ends(await restoreFrom(run.call(), dir))
+    })
+}
+
+function addErase(program: Command, run: Run): void {
+  program
+    .command('erase')
+    .description('Erase words, names or reviewed heads from the history of pull requests, for ever')
+    .option('--node <id>', 'Id of the node, or ORG_ID/NODE_ID')
+    .option('--org <id>', 'All nodes of the organisation (only with --person)')
+    .option('--entry <number/entry>', 'Text of a comment or a review, by pull request and entry')
+    .option('--pull <number>', 'Title, description, and all comments and reviews of a pull request')
+    .option('--person <id>', 'Name and e-mail addresses of a user')
+    .option('--head <commit>', 'A reviewed head that no branch has any more')
+    .addHelpText(
+      'after',
+      examples(
+        'grove erase --node 01980b00-0000-7000-8000-000000000007 --entry 12/3',
+        'grove erase --org 01980b00-0000-7000-8000-000000000001 --person 01980b00-0000-7000-8000-000000000002',
+      ),
+    )
+    .action(async (options: EraseOptions) => {
+      run.ends(await erase(run.call(), options))
     })
 }
 

@@ -65,23 +65,7 @@ export function judgeNaively(git: Git, org: Git, node: string, number: number): 
     return entry === undefined ? [] : [{ entry: Number(entry), json }]
   })
   entries.sort((a, b) => a.entry - b.entry)
-  const verdicts = lastVerdicts(entries).map(({ entry, json }) => {
-    const same = isHeld(json) ? sameness(git, json, { base, head: source }) : 'other'
-    const isStale = json.verdict === 'approve' && (same === 'other' || json.target_branch !== 'main')
-    const held = isStale ? 'stale' : 'current'
-    const state = json.withdrawn ? 'withdrawn' : json.dismissed ? 'dismissed' : held
-    const role = roleOf(json.by.id)
-    const isOwn = json.by.id === record.author_id
-    const general = state === 'current' && role !== undefined && !isOwn
-    const counting = ({ by, keep }: Json): boolean => {
-      const isNamed = by.people?.includes(json.by.id) || (by.role !== undefined && atLeast(role, by.role))
-      if (!general || !isNamed || json.verdict === 'request_changes') return general && isNamed
-      return !authors.has(json.by.email.toLowerCase()) && (keep !== 'same_commit' || same === 'same_commit')
-    }
-    const asking = rules.filter(({ rule }) => rule.approvals > 0)
-    const counts = asking.length === 0 ? general : asking.some(({ rule }) => counting(rule))
-    return { entry, verdict: json.verdict, state, counts, counting }
-  })
+  const verdicts = verdictsOf(lastVerdicts(entries), { git, base, source, authors, record, rules, roleOf })
   const missing = rules.flatMap(({ rule, at }) => {
     const given = verdicts.filter(({ verdict, counting }) => verdict === 'approve' && counting(rule)).length
     return rule.approvals > given ? [{ rule: at, needed: rule.approvals - given, of: rule.by }] : []
@@ -123,6 +107,38 @@ export function judgeNaively(git: Git, org: Git, node: string, number: number): 
 }
 
 type Entry = { readonly entry: number; readonly json: Json }
+
+interface Judging {
+  readonly git: Git
+  readonly base: string
+  readonly source: string
+  /** E-mail addresses of the commits' authors, in lower case. */
+  readonly authors: ReadonlySet<string>
+  readonly record: Json
+  readonly rules: ReturnType<typeof rulesOf>
+  readonly roleOf: (user: string) => string | undefined
+}
+
+/** The last verdict of each user, and the rules that it counts for. */
+function verdictsOf(last: readonly Entry[], { git, base, source, authors, record, rules, roleOf }: Judging) {
+  return last.map(({ entry, json }) => {
+    const same = isHeld(json) ? sameness(git, json, { base, head: source }) : 'other'
+    const isStale = json.verdict === 'approve' && (same === 'other' || json.target_branch !== 'main')
+    const held = isStale ? 'stale' : 'current'
+    const state = json.withdrawn ? 'withdrawn' : json.dismissed ? 'dismissed' : held
+    const role = roleOf(json.by.id)
+    const isOwn = json.by.id === record.author_id
+    const general = state === 'current' && role !== undefined && !isOwn
+    const counting = ({ by, keep }: Json): boolean => {
+      const isNamed = by.people?.includes(json.by.id) || (by.role !== undefined && atLeast(role, by.role))
+      if (!general || !isNamed || json.verdict === 'request_changes') return general && isNamed
+      return !authors.has(json.by.email.toLowerCase()) && (keep !== 'same_commit' || same === 'same_commit')
+    }
+    const asking = rules.filter(({ rule }) => rule.approvals > 0)
+    const counts = asking.length === 0 ? general : asking.some(({ rule }) => counting(rule))
+    return { entry, verdict: json.verdict, state, counts, counting }
+  })
+}
 
 function rulesOf({ rules = [] }: Json, node: string): { rule: Json; at: number }[] {
   const patterns = ['main', 'm*', '**']

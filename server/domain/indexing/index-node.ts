@@ -112,9 +112,7 @@ async function indexOnce(
   }
   const stop = deps.metrics.indexSeconds.startTimer({ kind: 'node' })
   const changed = await readLedgerChange(deps, repo, nodeId, row, ledger).catch((error: unknown) => {
-    // An erasure may have removed this version of the ledger in the meantime.
-    if (isGitError(error, 'object_missing') && readRef(repo, ledgerRef) !== ledger) return undefined
-    throw error
+    if (!isErased(error, repo, ledger)) throw error
   })
   if (!changed) return 'again'
   const { pulls, entries } = changed
@@ -153,6 +151,11 @@ async function indexOnce(
     if (await orgIsBehind(deps, orgId)) return 'again'
     throw error
   }
+}
+
+/** True if an erasure has removed this version of the ledger in the meantime. */
+function isErased(error: unknown, repo: Repo, ledger: Oid): boolean {
+  return isGitError(error, 'object_missing') && readRef(repo, ledgerRef) !== ledger
 }
 
 /**
