@@ -13,6 +13,8 @@ const atLeast = (role: string | undefined, needed: string) =>
 
 /** What the naive judge says, in the words of responses. */
 export interface NaiveJudgement {
+  /** The places of the rules that hold. */
+  readonly rules: number[]
   readonly merge_reasons: string[]
   readonly can_merge: boolean
   readonly approvals: number
@@ -92,6 +94,7 @@ export function judgeNaively(git: Git, org: Git, node: string, number: number): 
   const reasons = found.filter(([, holds]) => holds).map(([reason]) => reason)
   const places = rules.map(({ rule }) => roles.indexOf(rule.merge))
   return {
+    rules: rules.map(({ at }) => at),
     merge_reasons: reasons.length > 0 ? reasons : ['mergeable'],
     can_merge: reasons.length === 0,
     approvals: verdicts.filter(({ verdict, counts }) => verdict === 'approve' && counts).length,
