@@ -4,7 +4,7 @@ import { castFor, type World, worldOf } from '../support/cast.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { type Client, client } from '../support/people.ts'
 import { metricsToken } from '../support/scrapes.ts'
-import { resolved, type Schema, withValue, wrongParameters, wrongValues } from '../support/wrong-values.ts'
+import { resolved, type Schema, withObjects, withValue, wrongParameters, wrongValues } from '../support/wrong-values.ts'
 
 interface Parameter {
   readonly name: string
@@ -129,7 +129,7 @@ describe('input invented from the spec', () => {
     if (content === undefined) continue
     it(`${operationId}: each wrong field is one entry of a 422`, async () => {
       for (const { at, value, loc } of wrongValues(content.schema)) {
-        const body = withValue(exampleOf(operation), at, value)
+        const body = withValue(withObjects(exampleOf(operation), content.schema, at), at, value)
         expectOne(await ask(operation, urlOf(path), body), ['body', ...loc])
       }
     })

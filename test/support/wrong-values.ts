@@ -98,6 +98,17 @@ export function wrongParameters(given: Schema): string[] {
   return []
 }
 
+/** Copies the value with the objects that `steps` leads through. A missing one gets strings as its required fields. */
+export function withObjects(value: unknown, given: Schema, [step, ...rest]: Steps): unknown {
+  const { properties, required = [] } = resolved(given)
+  if (typeof step !== 'string' || properties === undefined) return value
+  const object = (value ?? Object.fromEntries(required.map((name) => [name, 'x']))) as Record<string, unknown> // its schema says so
+  const inner = properties[step]
+  return inner === undefined || rest.length === 0
+    ? object
+    : { ...object, [step]: withObjects(object[step], inner, rest) }
+}
+
 /** Copies the value with another one at `steps`. Makes values that are missing on the way. */
 export function withValue(value: unknown, [step, ...rest]: Steps, other: unknown): unknown {
   if (step === undefined) return other
