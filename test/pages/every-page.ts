@@ -57,6 +57,10 @@ export async function listPages(grove: Pick<Grove, 'url' | 'deps'>, ann: PersonC
   await made(ann.post(`${tree}/pull-requests/2/merge`, {}))
   await propose('open', 'connections/eats.json', edge)
   await made(ann.post(`${tree}/pull-requests/3/comments`, { text: 'Only **some** of them?' }))
+  const reviewed = (await made(ann.get(`${tree}/pull-requests/3`))).pr.source_commit
+  const review = { verdict: 'comment', text: 'Only these two.', expected_source_commit: reviewed }
+  await made(ann.post(`${tree}/pull-requests/3/reviews`, review))
+  await addErased(ann, `${tree}/pull-requests/1`)
   const strict = { approvals: 2, by: { role: 'maintainer' }, checks: [{ name: 'links' }], resolved: true }
   const rules = [
     { branches: ['release/**', `${'very-'.repeat(30)}long`], under: whales, ...strict },
@@ -145,6 +149,9 @@ export async function listPages(grove: Pick<Grove, 'url' | 'deps'>, ann: PersonC
     { name: 'proposal-suggestions', path: `${at}/proposals/4` },
     { name: 'proposal-suggesting', path: `${at}/proposals/4?at=song.md:3-3&suggest=` },
     { name: 'proposal-conversation-suggestions', path: `${at}/proposals/4?tab=conversation` },
+    { name: 'proposal-erase-comment', path: `${at}/proposals/3?tab=conversation&erase=1` },
+    { name: 'proposal-erase-review', path: `${at}/proposals/3?tab=conversation&erase=2` },
+    { name: 'proposal-erased', path: `${at}/proposals/1?tab=conversation` },
     { name: 'proposal-commits', path: `${at}/proposals/3?tab=commits` },
     { name: 'proposal-held-up', path: held },
     { name: 'proposal-overridden', path: overridden },
@@ -176,6 +183,17 @@ export async function listPages(grove: Pick<Grove, 'url' | 'deps'>, ann: PersonC
     { name: 'admin-health', path: '/admin/health' },
     { name: 'missing', path: '/o/none' },
   ]
+}
+
+/** A comment, an answer and a review that are erased, with the reasons. */
+async function addErased(ann: PersonClient, pull: string): Promise<void> {
+  const { source_commit } = (await made(ann.get(pull))).pr
+  await made(ann.post(`${pull}/comments`, { text: 'Ask Zed, room 12.' }))
+  await made(ann.post(`${pull}/comments`, { text: 'Zed has left.', thread: 1 }))
+  const review = { verdict: 'comment', text: 'Zed wrote this.', expected_source_commit: source_commit }
+  await made(ann.post(`${pull}/reviews`, review))
+  for (const entry of [1, 2, 3])
+    await made(ann.post(`${pull}/entries/${entry}/erase`, { reason: 'It names a user. '.repeat(entry) }))
 }
 
 /** A node that embeds whatever can be embedded. */

@@ -165,7 +165,9 @@ function About({ place: { path, side, first, last }, isFixed }: AboutProps) {
   return (
     <p class="about">
       <span data-about>
-        {first === undefined ? 'About the file' : side === 'base' ? 'About removed lines' : 'About lines'}
+        {first === undefined
+          ? 'About the file'
+          : `About ${side === 'base' ? 'removed ' : ''}${isFixed && first === last ? 'line' : 'lines'}`}
       </span>{' '}
       {first !== undefined && isFixed && (
         <>

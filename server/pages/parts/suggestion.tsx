@@ -78,7 +78,7 @@ export function SuggestionsBox({ talk, comments }: BoxProps) {
               <input type="checkbox" name="chosen" value={entry} />
               <span>
                 <bdi class="name">{author}</bdi>: {suggestion.trim() === '' ? <em>remove</em> : shortened(suggestion)}{' '}
-                <a href={`#c${entry}`} aria-label={`Comment ${entry}`}>
+                <a href={`#c${entry}`} aria-label={`show comment ${entry}`}>
                   show
                 </a>
               </span>
