@@ -100,6 +100,7 @@ describe('the package', () => {
         'server/deploy/README.md',
         'server/deploy/alerts.yml',
         'server/deploy/cells.md',
+        'server/deploy/check-links.sh',
         'server/deploy/configuration.md',
         'server/deploy/metrics.md',
         'server/deploy/troubleshooting.md',
