@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { readCommit } from '../../../gitstore/objects/commits.ts'
 import { newObjectBatch, type ObjectBatch } from '../../../gitstore/objects/object-batch.ts'
 import { applyChanges } from '../../../gitstore/objects/tree-changes.ts'
-import type { Decision } from '../../../gitstore/refs/ref-transaction.ts'
+import { type Decision, withRefLock } from '../../../gitstore/refs/ref-transaction.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { createYielder, entriesPerTurn } from '../../../gitstore/yielder.ts'
@@ -141,6 +141,10 @@ async function attempt(deps: Deps, actor: Person, access: NodeAccess, asked: Att
   const { row, input, chosen } = asked
   const { repo } = access
   const source = { repo, ref: branchRef(row.source_branch) }
+  if (readRef(repo, source.ref) !== input.expected_source_commit) {
+    const ledger = await recoveredLedger(deps, repo)
+    if (ledger !== asked.ledger) return { ledger }
+  }
   await requireMovable(deps, access, row, input)
   const head: Oid = input.expected_source_commit
   const { edits, paths } = await readEdits(repo, head, chosen)
@@ -179,6 +183,13 @@ async function attempt(deps: Deps, actor: Person, access: NodeAccess, asked: Att
   return withGraphLockIf(deps, access, adds, () =>
     changeLedger(deps, actor, access, { ref: source.ref }, decide, [source]),
   )
+}
+
+/** Reads the ledger under its lock. If a process has died after it moved the branch, this first finishes its work. */
+async function recoveredLedger({ store }: Deps, repo: Repo): Promise<Oid> {
+  const ledger = await withRefLock(store, { repo, ref: ledgerRef }, '', async () => readRef(repo, ledgerRef))
+  if (ledger === null) throw new AppError('node_not_found', 'Node not found')
+  return ledger
 }
 
 /** Checks the branch, before its lock and under it. @throws AppError */
