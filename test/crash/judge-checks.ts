@@ -2,6 +2,7 @@
 
 import type { Git } from '../support/git.ts'
 import type { Answer, Client } from '../support/people.ts'
+import { checkName } from './consent.ts'
 import { problem } from './problems.ts'
 import type { SharedNode, World } from './world.ts'
 
@@ -28,7 +29,9 @@ export async function judgeChecks(
   for (const [commit, there] of found) {
     const known = [...(node.checks.get(commit)?.keys() ?? [])].sort()
     const names = [...there.keys()].sort()
-    if (known.join() !== names.join()) problem(world, `checks of ${commit} of ${node.at}: ${names}, not ${known}`)
+    // Several clients report the check that rules demand. `judge-consent.ts` judges it.
+    const own = names.filter((name) => name !== checkName)
+    if (known.join() !== own.join()) problem(world, `checks of ${commit} of ${node.at}: ${own}, not ${known}`)
     if (!all) continue
     const { status, body } = await person.get(`${node.at}/checks/${commit}`)
     const shown = (body.checks ?? []).map((one: Answer['body']) => `${one.name} ${one.description}`)
