@@ -4244,7 +4244,8 @@ export interface components {
             override: components["schemas"]["MayOverride"];
         };
         /**
-         * @description What keeps an approval. With `same_change`, it holds while the change is the same, also after a rebase. With
+         * @description What keeps an approval. With `same_change`, it holds while the change is the same, also after a rebase, and after
+         *     commits that leave it as it was. All commits are merged. With
          *     `same_commit`, it holds only for the head that was approved.
          * @enum {string}
          */

@@ -59,7 +59,7 @@ describe('rules of an organisation', () => {
     expect(await rulesOf(org)).to.deep.equal(rules)
   })
 
-  it('have defaults, also for a list without users', async () => {
+  it('have defaults, and no list without users opens a branch to others', async () => {
     const org = await newOrg({ rules: [{ branches: ['main'] }] })
     expect(await rulesOf(org)).to.deep.equal([{ ...defaults, branches: ['main'] }])
     await set(org, [
@@ -68,8 +68,10 @@ describe('rules of an organisation', () => {
     ]).then(expecting(200))
     expect(await rulesOf(org)).to.deep.equal([
       { ...defaults, branches: ['main'] },
-      { ...defaults, branches: ['next'] },
+      { ...defaults, branches: ['next'], by: { people: [] } },
     ])
+    const refused = await set(org, [{ branches: ['next'], approvals: 1, by: { people: [] } }])
+    expect(refused.status, 'nobody could approve').to.equal(422)
   })
 
   it('are replaced as a whole, and removed by an empty list', async () => {

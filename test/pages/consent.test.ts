@@ -82,7 +82,7 @@ describe('rules on the page of a proposal', () => {
       'Cy asked by a rule',
       'links has not been reported , required',
       '1 open thread , which must be resolved',
-      'Merged by maintainers and owners',
+      'Maintainers and owners merge it',
     ])
       expect(consent.replaceAll(' ,', ','), said).to.include(said.replaceAll(' ,', ','))
     await proposal.node.commit('draft', { 'content.md': 'Whales sing loudly.\n' })

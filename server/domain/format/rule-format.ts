@@ -59,7 +59,8 @@ const pattern = z.string().superRefine((text, context) => {
 const approvers = z
   .looseObject({ role: z.enum(roles).optional(), people: z.array(uuid).max(ruleLimits.people).optional() })
   .transform(({ people, ...by }): Loosely<Approvers> => {
-    if (people && people.length > 0) return { ...by, people }
+    // Without a role, nobody counts if the list is empty. It may be computed, and must not open the branch to editors.
+    if (people && (people.length > 0 || by.role === undefined)) return { ...by, people }
     return by.role === undefined ? { ...by, role: 'editor' } : by
   })
 

@@ -1,5 +1,6 @@
 /** The pull requests that wait for a user. The answer is computed from rows, so that no table of messages grows. */
 import { listReadMarks } from '../../../index/credentials/read-marks.ts'
+import { findRole } from '../../../index/derived/org-queries.ts'
 import {
   listAskedReviews,
   listOpenOfOthers,
@@ -11,7 +12,7 @@ import {
 } from '../../../index/derived/waiting.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
-import { authorizeNode, authorizeOrg } from '../access.ts'
+import { authorizeNode, authorizeOrg, includesRole } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { rulesForAnyNode } from '../consent/branch-rules.ts'
 import type { HeldRule } from '../consent/judge.ts'
@@ -163,9 +164,11 @@ async function reasonsOfOwn(deps: Deps, actor: Person, row: WaitingRow): Promise
   const threads: WaitingReason[] = row.open_threads > 0 ? ['open_threads'] : []
   const pull = await readCurrent(deps, actor, row)
   if (!pull) return threads
-  const { approvals, changes_requested } = pull.consent
+  const { approvals, changes_requested, merge_role } = pull.consent
   if (changes_requested > 0) return ['changes_requested', ...threads]
-  return pull.can_merge && approvals > 0 && threads.length === 0 ? ['ready_to_merge'] : threads
+  if (!pull.can_merge || approvals === 0 || threads.length > 0) return threads
+  const role = await findRole(deps.index.read, row.org_id, actor.id)
+  return role && includesRole(role, merge_role) ? ['ready_to_merge'] : []
 }
 
 /** Reads a pull request. Undefined if it is gone by now. */

@@ -74,8 +74,7 @@ function List({ checks }: Pick<Shown, 'checks'>) {
             <Mark state={check.state} />
           </span>
           <div>
-            <CheckName check={check} />{' '}
-            <span class={check.state === 'success' ? 'vh' : 'state'}>{words[check.state]}</span>
+            <CheckName check={check} /> <span class={check.state === 'success' ? 'vh' : 'state'}>{wordsOf(check)}</span>
             {'required' in check && check.required && <span class="state"> · required</span>}
             {check.description !== undefined && (
               <p>
@@ -92,6 +91,11 @@ function List({ checks }: Pick<Shown, 'checks'>) {
       ))}
     </ul>
   )
+}
+
+/** Says of a report that it does not count. Its user opened the proposal, or a rule names another one. */
+function wordsOf({ state, reported_by }: Check): string {
+  return state === 'missing' && reported_by ? 'has no report that counts' : words[state]
 }
 
 function Mark({ state }: Pick<Check, 'state'>) {

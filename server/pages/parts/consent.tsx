@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from 'preact'
 import { mergersOf } from '../../base/consent-words.ts'
+import { asSentence } from '../text/broken-rules.ts'
 import { Hidden, TextArea } from './comment-form.tsx'
 import { plural } from './dates.tsx'
 import { Icon } from './icons.tsx'
@@ -50,7 +51,7 @@ export function ConsentBox({ talk }: { readonly talk: Talk }) {
         )}
         {pr.open_threads > 0 && pr.consent.threads_must_be_resolved && ', which must be resolved'}
       </p>
-      {pr.status === 'open' && <p class="why">Merged by {mergersOf(pr.consent.merge_role)}</p>}
+      {pr.status === 'open' && <p class="why">{asSentence(`${mergersOf(pr.consent.merge_role)} merge it`)}</p>}
       {mayAsk && <AskForReview talk={talk} />}
     </section>
   )

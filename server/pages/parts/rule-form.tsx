@@ -152,7 +152,7 @@ function Approvals({ fields, trouble }: PartProps) {
             tied={tied}
             chosen={fields.keep}
             options={[
-              ['same_change', 'while the change is the same, also after a rebase'],
+              ['same_change', 'while the change is the same, also after a rebase or commits that cancel out'],
               ['same_commit', 'only for the commit that was approved'],
             ]}
           />

@@ -96,7 +96,7 @@ export function WaitingForYou({ visit: { urls }, told }: { readonly visit: PageC
             <a href={urls.orgProposals(id)}>
               <strong>{plural(open, 'open proposal')}</strong> in {name}
             </a>
-            <small>You may merge {open === 1 ? 'it' : 'them'}</small>
+            <small>Open for review</small>
           </li>
         ))}
       </ul>
