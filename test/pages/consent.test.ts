@@ -36,7 +36,7 @@ describe('rules on the page of a proposal', () => {
       ),
       mayMerge: box.includes('name="act" value="merge"'),
       mayOverride: box.includes('value="override"'),
-      consent: words(part('consent')),
+      consent: `${words(part('consent'))} ${words(part('checks'))}`,
     }
   }
 
@@ -80,7 +80,7 @@ describe('rules on the page of a proposal', () => {
       'Bob approved',
       'Di asked for a review',
       'Cy asked by a rule',
-      'links has not been reported , required',
+      'links has not been reported · required',
       '1 open thread , which must be resolved',
       'Maintainers and owners merge it',
     ])

@@ -37,7 +37,7 @@ function* shapeProblems({ branches, by, checks = [], approvals = 0 }: RuleInput,
   const names = checks.map(({ name }) => name)
   yield* repeated(names, (at) => [...loc, 'checks', at, 'name'], 'This check is in the rule twice')
   const counted = new Set(people).size
-  if (role === undefined && counted > 0 && approvals > counted) {
+  if (role === undefined && by?.people && approvals > counted) {
     const users = counted === 1 ? 'The approval of only 1 user counts' : `The approvals of only ${counted} users count`
     yield problem([...loc, 'approvals'], `${users}, so there can never be ${approvals}`, approvals)
   }
