@@ -104,8 +104,9 @@ describe('consent under concurrent writes', () => {
     const n = ++made
     const base = await node.branch(`line/${n}`)
     const { answer, ...span } = await timed(() => node.proposal(`draft/${n}`))
-    const pr = await node.open(`draft/${n}`, { title: `draft/${n}`, target_branch: `line/${n}` })
-    told.set(`open ${pr.number}`, span)
+    const more = { title: `draft/${n}`, target_branch: `line/${n}` }
+    const { answer: pr, ...opened } = await timed(() => node.open(`draft/${n}`, more))
+    told.set(`open ${pr.number}`, opened)
     proposals.push({ number: pr.number, base, heads: [{ ...span, oid: answer }], reviews: [], isOver: false })
   }
 
