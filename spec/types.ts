@@ -6141,6 +6141,16 @@ export interface components {
             merge_role: components["schemas"]["Role"];
             /** @description True if only rules hold it up, and you may merge with `override`. */
             may_override: boolean;
+            /**
+             * @description Requests for changes in other pull requests that have the same head. They hold nothing up here. Absent
+             *     without one, and in lists.
+             */
+            objections_elsewhere?: {
+                /** @description The number of the other pull request. */
+                number: number;
+                /** @description The name of the user. */
+                author: string;
+            }[];
         };
         /** @description A check of the head. */
         PullCheck: {

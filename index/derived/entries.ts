@@ -241,6 +241,31 @@ export async function listLastVerdicts(
   return rows
 }
 
+/** An objection in another pull request with the same head. */
+export interface ObjectionElsewhere {
+  readonly number: number
+  readonly author: string
+}
+
+/** Lists members' standing requests for changes on this head in other pull requests. Returns at most 10. */
+export async function listObjectionsElsewhere(
+  db: IndexDb,
+  { orgId, nodeId, number }: { readonly orgId: string; readonly nodeId: string; readonly number: number },
+  head: string,
+): Promise<ObjectionElsewhere[]> {
+  const { rows } = await sql<ObjectionElsewhere>`
+    select one.number, one.body ->> '$.by.name' as author
+    from review_entry one cross join member on member.org_id = ${orgId} and member.user_id = one.user_id
+    where one.node_id = ${nodeId} and one.head = ${head} and one.number <> ${number}
+      and one.verdict = 'request_changes' and one.body -> 'withdrawn' is null and one.body -> 'dismissed' is null
+      and not exists (
+        select 1 from review_entry later
+        where later.node_id = one.node_id and later.number = one.number and later.user_id = one.user_id
+          and later.verdict is not null and later.entry > one.entry)
+    order by one.number, one.entry limit 10`.execute(db)
+  return rows
+}
+
 /** The entries of a pull request that differ from their rows. */
 export interface EntryOverlay {
   readonly put: readonly EntryRows[]

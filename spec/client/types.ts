@@ -2577,6 +2577,16 @@ export interface components {
             readonly merge_role: components["schemas"]["Role"];
             /** @description True if only rules hold it up, and you may merge with `override`. */
             readonly may_override: boolean;
+            /**
+             * @description Requests for changes in other pull requests that have the same head. They hold nothing up here. Absent
+             *     without one, and in lists.
+             */
+            readonly objections_elsewhere?: readonly {
+                /** @description The number of the other pull request. */
+                readonly number: number;
+                /** @description The name of the user. */
+                readonly author: string;
+            }[];
         };
         /** @description A check of the head. */
         readonly PullCheck: {

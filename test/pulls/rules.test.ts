@@ -114,6 +114,21 @@ describe('rules of a branch', () => {
     expect((await judged(path)).can).to.equal(true)
   })
 
+  it('show the objections to the same head in another pull request', async () => {
+    const { path, source, node } = await aProposal()
+    await review(bob, path, source, 'request_changes')
+    await ann.patch(path, { status: 'closed' }).then(expecting(200))
+    const again = await node.open('draft')
+    expect(again.consent.objections_elsewhere).to.deep.equal([{ number: 1, author: 'Bob' }])
+    expect(await node.pull(1)).to.not.have.nested.property('consent.objections_elsewhere')
+    await ann.patch(`${node.at}/pull-requests/2`, { status: 'closed' }).then(expecting(200))
+    await ann.patch(path, { status: 'open' }).then(expecting(200))
+    await bob.patch(`${path}/reviews/1`, { state: 'withdrawn' }).then(expecting(200))
+    await ann.patch(path, { status: 'closed' }).then(expecting(200))
+    await ann.patch(`${node.at}/pull-requests/2`, { status: 'open' }).then(expecting(200))
+    expect((await node.pull(2)).consent.objections_elsewhere).to.equal(undefined)
+  })
+
   it('demand that threads are resolved', async () => {
     const { path } = await aProposal()
     await setRules({ branches: ['main'], resolved: true })

@@ -6,6 +6,7 @@ import { findCommit } from '../../../gitstore/objects/commits.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import type { CheckRow } from '../../../index/derived/checks.ts'
+import { listObjectionsElsewhere, type ObjectionElsewhere } from '../../../index/derived/entries.ts'
 import type { PullRow } from '../../../index/derived/pulls.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError, type MergeRefusal } from '../../base/errors.ts'
@@ -146,6 +147,8 @@ export interface PullRequest {
   readonly consent: Consent & {
     /** True if the caller may merge in spite of the rules. */
     readonly may_override: boolean
+    /** Standing requests for changes on the same head. Absent without one, and in lists. */
+    readonly objections_elsewhere?: readonly ObjectionElsewhere[]
   }
   readonly overridden?: Overridden
   readonly comments: number
@@ -156,7 +159,11 @@ export interface PullRequest {
 /** Reads a pull request from its row. */
 export async function toPull(deps: Deps, access: NodeAccess, row: PullRow): Promise<PullRequest> {
   const factsOf = await readReviewFacts(deps, access, [row])
-  return toPullWith(deps, access, row, factsOf(row.number))
+  const pull = await toPullWith(deps, access, row, factsOf(row.number))
+  if (row.status !== 'open') return pull
+  const at = { orgId: access.org.id, nodeId: access.node.id, number: row.number }
+  const elsewhere = await listObjectionsElsewhere(deps.index.read, at, pull.source_commit)
+  return elsewhere.length === 0 ? pull : { ...pull, consent: { ...pull.consent, objections_elsewhere: elsewhere } }
 }
 
 export async function toPullWith(

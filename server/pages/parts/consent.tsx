@@ -42,6 +42,12 @@ export function ConsentBox({ talk }: { readonly talk: Talk }) {
           </Item>
         ))}
       </ul>
+      {pr.consent.objections_elsewhere?.map(({ number, author }) => (
+        <p class="why">
+          <Name>{author}</Name> asks for changes of the same commit in{' '}
+          <a href={visit.urls.proposal(at.org.id, pr.node_id, number, at.node.title)}>#{number}</a>
+        </p>
+      ))}
       {wanted.length > mostNamed && <p class="why">and {plural(wanted.length - mostNamed, 'more member')}</p>}
       <p class="why">
         {pr.open_threads === 0 ? (
