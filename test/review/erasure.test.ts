@@ -192,7 +192,8 @@ describe('erasure', () => {
     expect((await pull(proposal)).reviewers[0]).to.include({ name: 'Deleted person', user_id: zoe.user.id })
     const all = await cli(grove.dataDir, 'erase', '--org', ann.org, '--person', zoe.user.id)
     expect(all.code).to.equal(0)
-    expect(all.stdout.match(/nothing to rewrite/g)).to.have.length.at.least(1)
+    expect(all.stdout).to.match(/because it was erased before; 0 objects removed\n/)
+    expect(all.stdout).to.match(/\n0 of \d+ ledgers named the user, and 1 did before an earlier erasure\n/)
   })
 
   it('drops a head that was reviewed, unless a branch still has it', async () => {
@@ -280,6 +281,64 @@ describe('erasure', () => {
       const { code, stderr } = await cli(grove.dataDir, 'erase', ...options)
       expect({ options, code }).to.deep.equal({ options, code: 2 })
       expect(stderr).to.contain(message)
+    }
+  })
+
+  it('ends with 1 for what nothing has, and says so', async () => {
+    const proposal = await aProposal()
+    const { node } = proposal
+    await comment(cy, proposal, 'Kept.')
+    const [nobody, zeros, name] = [randomUUID(), '0'.repeat(40), `${node.org}/${node.id}`]
+    const blob = node.git.say('rev-parse', 'main:content.md')
+    const ledger = node.git.say('rev-parse', 'refs/grove/ledger')
+    const wrong: [string[], string][] = [
+      [['--entry', '1/999'], 'Pull request 1 has no entry 999; see its timeline for the number'],
+      [['--entry', '999/1'], 'The node has no pull request 999; see its list for the number'],
+      [['--pull', '999'], 'The node has no pull request 999; see its list for the number'],
+      [['--person', nobody], `nothing in the ledger names the user ${nobody}; check the id`],
+      [['--head', zeros], `The node has no commit ${zeros}; it is gone, or the id is wrong: check the id`],
+      [['--head', blob], `The node has no commit ${blob}; it is gone, or the id is wrong: check the id`],
+      [['--head', ledger], `${ledger} is a commit of the ledger itself; name a head that was reviewed`],
+    ]
+    for (const [options, message] of wrong) {
+      const { code, stdout } = await erase(proposal, ...options)
+      expect({ options, code, line: stdout.split('\n')[0] }).to.deep.equal({
+        options,
+        code: 1,
+        line: `${name}: ${message}`,
+      })
+    }
+    expect(node.git.say('rev-parse', 'refs/grove/ledger')).to.equal(ledger)
+    const all = await cli(grove.dataDir, 'erase', '--org', ann.org, '--person', nobody)
+    expect(all.code).to.equal(0)
+    expect(all.stdout).to.match(/\n0 of \d+ ledgers? named the user; check the id\n/)
+    const missing = await ann.post(`${proposal.path}/entries/999/erase`, {})
+    expect(missing.body).to.include({ code: 'entry_not_found', detail: wrong[0]?.[1] })
+    const unknown = await ann.post(`${node.at}/pull-requests/999/entries/1/erase`, {})
+    expect(unknown.body.code).to.equal('pull_request_not_found')
+  })
+
+  it('succeeds when it is repeated, also for a head and a user', async () => {
+    const proposal = await aProposal('hunter2 in a page')
+    const { git, org, id } = proposal.node
+    await comment(cy, proposal, 'Better not.')
+    await comment(bob, proposal, 'Neither.')
+    git.point('draft', git.commit({ files: { 'content.md': 'Clean.\n' }, parents: [proposal.base] }))
+    await ann.get(proposal.node.at).then(expecting(200))
+    const targets = [
+      ['--entry', '1/1'],
+      ['--pull', '1'],
+      ['--person', cy.user.id],
+      ['--head', proposal.head],
+    ]
+    for (const target of targets) {
+      const first = await erase(proposal, ...target)
+      expect(first, first.stdout).to.include({ code: 0 })
+      expect(first.stdout).to.match(/: [1-9]\d* commits? rewritten, /)
+      const again = await erase(proposal, ...target)
+      expect(again, again.stdout).to.include({ code: 0 })
+      const line = `${org}/${id}: nothing to rewrite, because it was erased before; 0 objects removed\n`
+      expect(again.stdout).to.contain(line)
     }
   })
 

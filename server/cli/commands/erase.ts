@@ -2,13 +2,15 @@
 import { isOid } from '../../../gitstore/repo.ts'
 import { repoExists } from '../../../gitstore/repo-folders.ts'
 import type { Deps } from '../../base/deps.ts'
+import { AppError, statusOf } from '../../base/errors.ts'
 import { plural } from '../../base/plural.ts'
 import { operator } from '../../domain/actor.ts'
 import { authorOf } from '../../domain/format/signatures.ts'
 import { listNodes, listOrgs } from '../../domain/indexing/stored-repositories.ts'
 import { isId, nodeRepo } from '../../domain/layout.ts'
-import type { ErasureTarget } from '../../domain/review/erased-list.ts'
+import { type ErasureTarget, wasErased } from '../../domain/review/erased-list.ts'
 import { eraseFromLedger } from '../../domain/review/erasure.ts'
+import { requireTarget } from '../../domain/review/erasure-targets.ts'
 import type { NodeAt } from '../../domain/targets.ts'
 import { type Call, printLine, requireFolder, requireOrgId, UsageError, withDeps } from './command.ts'
 
@@ -27,7 +29,7 @@ export interface EraseOptions {
 /** How long to wait for the maintenance of a repository, in milliseconds. */
 const patienceMs = 20 * 60_000
 
-/** Erases the target. Returns 1 if a branch still has a head, or a node could not be rewritten. */
+/** Erases the target. Returns 1 if it is not there, a branch still has a head, or a node could not be rewritten. */
 export async function erase(call: Call, options: EraseOptions): Promise<number> {
   const target = targetOf(options)
   if ((options.node === undefined) === (options.org === undefined)) throw new UsageError('Use either --node or --org')
@@ -36,16 +38,22 @@ export async function erase(call: Call, options: EraseOptions): Promise<number> 
   return withDeps(call, async (deps) => {
     const nodes = await nodesOf(deps, options)
     let code = 0
+    const count = { erased: 0, before: 0 }
     for (const at of nodes) {
       call.signal.throwIfAborted()
       try {
-        if (!(await eraseOne(deps, at, target, call.signal))) code = 1
+        const outcome = await eraseOne(deps, at, target, call.signal)
+        if (outcome === 'erased') count.erased++
+        if (outcome === 'erased before') count.before++
+        // Most nodes of an organisation may not name a user.
+        if (outcome === 'refused' || (outcome === 'absent' && options.org === undefined)) code = 1
       } catch (error) {
         call.signal.throwIfAborted()
-        printLine(`${at.orgId}/${at.nodeId}: ${error instanceof Error ? error.message : error}; run the command again`)
+        printLine(`${at.orgId}/${at.nodeId}: ${explain(error)}`)
         code = 1
       }
     }
+    if (options.org !== undefined) printLine(sum(nodes.length, count))
     for (const line of unreached) printLine(line)
     return code
   })
@@ -56,9 +64,26 @@ const unreached = [
   'Not erased: what others have quoted, and files on the branches of the node.',
 ] as const
 
-/** Returns false if a branch still has the head. */
-async function eraseOne(deps: Deps, at: NodeAt, target: ErasureTarget, signal: AbortSignal): Promise<boolean> {
+/** Says in how many ledgers a user was named. */
+function sum(ledgers: number, { erased, before }: { readonly erased: number; readonly before: number }): string {
+  const earlier = before > 0 ? `, and ${before} did before an earlier erasure` : ''
+  const advice = erased + before === 0 ? '; check the id' : ''
+  return `${erased} of ${plural(ledgers, 'ledger')} named the user${earlier}${advice}`
+}
+
+/** Says what went wrong and what to do. */
+function explain(error: unknown): string {
+  if (error instanceof AppError && statusOf[error.code] === 404) return error.message
+  return `${error instanceof Error ? error.message : error}; run the command again`
+}
+
+/** `refused`: a branch still has the head. `absent`: nothing names the user. */
+type Outcome = 'erased' | 'erased before' | 'refused' | 'absent'
+
+async function eraseOne(deps: Deps, at: NodeAt, target: ErasureTarget, signal: AbortSignal): Promise<Outcome> {
   const name = `${at.orgId}/${at.nodeId}`
+  const repo = nodeRepo(deps.store, at.orgId, at.nodeId)
+  await requireTarget(repo, target)
   const { rewritten, removed, heldBy } = await eraseFromLedger(deps, at, {
     target,
     by: { ...authorOf(operator) },
@@ -66,10 +91,21 @@ async function eraseOne(deps: Deps, at: NodeAt, target: ErasureTarget, signal: A
     patienceMs,
   })
   for (const ref of heldBy) printLine(`${name}: nothing was erased, because ${ref} still has the head`)
-  if (heldBy.length > 0) return false
-  const commits = rewritten === 0 ? 'nothing to rewrite' : `${plural(rewritten, 'commit')} rewritten`
-  printLine(`${name}: ${commits}, ${plural(removed, 'object')} removed`)
-  return true
+  if (heldBy.length > 0) return 'refused'
+  const objects = `${plural(removed, 'object')} removed`
+  if (rewritten > 0) {
+    printLine(`${name}: ${plural(rewritten, 'commit')} rewritten, ${objects}`)
+    return 'erased'
+  }
+  const isRepeated = await wasErased(repo, target)
+  if (!isRepeated && 'person' in target) {
+    printLine(`${name}: nothing in the ledger names the user ${target.person}; check the id`)
+    return 'absent'
+  }
+  const absent = 'head' in target ? 'the ledger does not have it' : 'it has no text'
+  const why = isRepeated ? 'it was erased before' : absent
+  printLine(`${name}: nothing to rewrite, because ${why}; ${objects}`)
+  return 'erased before'
 }
 
 /** @throws UsageError */

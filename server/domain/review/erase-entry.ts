@@ -1,6 +1,5 @@
 /** Erases the text of one comment or review, for owners. The operator erases more (`grove erase`). */
 import { runGitOrThrow } from '../../../gitstore/native.ts'
-import { findEntryRow } from '../../../index/derived/entries.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { authorizeNode, type NodeAccess, recheckAccess } from '../access.ts'
@@ -9,9 +8,9 @@ import { createCallerSemaphore } from '../caller-semaphore.ts'
 import { authorOf } from '../format/signatures.ts'
 import { ledgerRef } from '../layout.ts'
 import { parseEntry } from '../ledger/entries.ts'
-import { findPullRow } from '../pulls/pulls.ts'
 import type { EntryAt } from '../targets.ts'
 import { eraseFromLedger, finishErasures } from './erasure.ts'
+import { readTargetEntry } from './erasure-targets.ts'
 
 /** Bounds how many rewrites this process does at once. Each takes up to ten seconds. */
 const semaphore = createCallerSemaphore({
@@ -46,7 +45,7 @@ export interface Erasure {
 /**
  * Erases the text of an entry from the whole history of the ledger. May be repeated. The client may disconnect.
  *
- * @throws AppError entry_not_found, too_many_commits, busy
+ * @throws AppError pull_request_not_found, entry_not_found, too_many_commits, busy
  */
 export async function eraseEntry(
   deps: Deps,
@@ -55,15 +54,13 @@ export async function eraseEntry(
   { reason }: { readonly reason?: string },
 ): Promise<Erasure> {
   const access = await authorizeNode(deps, actor, at, 'owner')
-  await findPullRow(deps, at)
   const { number, entry } = at
-  const row = await findEntryRow(deps.index.read, at.nodeId, number, entry)
-  if (!row) throw new AppError('entry_not_found', 'Entry not found')
+  const file = await readTargetEntry(access.repo, at)
   await refuseLongLedger(access)
   const why = reason?.trim() ?? ''
   const { rewritten, removed } = await semaphore.run({ caller: callerOf({ actor, from }), signal }, async () => {
     const limits = { signal: deps.draining, patienceMs }
-    if (isErased(row.body)) return { rewritten: 0, removed: await finishErasures(deps, access.repo, limits) }
+    if (isErased(file)) return { rewritten: 0, removed: await finishErasures(deps, access.repo, limits) }
     const recheck = () => recheckAccess(deps, actor, at.orgId, 'owner')
     const by = { id: actor.id, ...authorOf(actor) }
     return eraseFromLedger(deps, at, {

@@ -127,6 +127,12 @@ export function commandOf({ orgId, nodeId, target }: Returned): string {
   return `grove erase --node ${orgId}/${nodeId} ${optionOf(target)}`
 }
 
+/** True if the ledger's history says that exactly this was erased. */
+export async function wasErased(repo: Repo, target: ErasureTarget): Promise<boolean> {
+  const ledger = readRef(repo, ledgerRef)
+  return ledger !== null && (await erasuresOf(repo, ledger)).has(subjectOf(target))
+}
+
 /** Returns the subjects of the erasures in a ledger. */
 async function erasuresOf(repo: Repo, ledger: Oid): Promise<ReadonlySet<string>> {
   const args = ['log', '--first-parent', '--format=%s', '--grep=^Erased-From: ', ledger, '--']

@@ -215,23 +215,27 @@ async function findPerson({ credentials }: Deps, repo: Repo, id: string): Promis
   return { id, emails }
 }
 
+const unchanged: Edits = { touches: () => false, file: (_, content) => content }
+
 /** Drops the second parents that are the head or have it in their history. */
 async function editsOfHead(repo: Repo, head: Oid, signal: AbortSignal): Promise<Edits> {
   const options = { signal, timeoutMs: 10 * 60_000 }
   const listed = await runGitOrThrow(repo, ['rev-list', '--first-parent', '--parents', ledgerRef], options)
-  const kept = new Set(
-    listed
-      .toString('latin1')
-      .split('\n')
-      .flatMap((line) => line.split(' ').slice(2)),
-  )
+  const chain = listed
+    .toString('latin1')
+    .split('\n')
+    .map((line) => line.split(' '))
+  if (chain.some(([commit]) => commit === head))
+    throw new AppError('commit_not_found', `${head} is a commit of the ledger itself; name a head that was reviewed`)
+  const kept = new Set(chain.flatMap((commits) => commits.slice(2)))
+  // It was erased before, so nothing has it in its history.
+  if (!(await hasObject(repo, head))) return unchanged
   const input = Buffer.from([...kept, `^${head}`, ''].join('\n'))
   const args = ['rev-list', '--ancestry-path', '--stdin']
   const above = kept.size > 0 ? await runGitOrThrow(repo, args, { ...options, input }) : Buffer.alloc(0)
   const descendants = new Set(above.toString('latin1').split('\n'))
   return {
-    touches: () => false,
-    file: (_, content) => content,
+    ...unchanged,
     dropsParent: (commit) => commit === head || descendants.has(commit),
   }
 }
