@@ -5864,7 +5864,7 @@ export interface components {
             objects_removed: number;
             /** @description Places where the text may still be. */
             not_reached: {
-                /** @description `clones`, `backups`, `messages` or `quotes`. Later versions can add others. */
+                /** @description `clones`, `backups`, `database`, `messages` or `quotes`. Later versions can add others. */
                 code: string;
                 /** @description A sentence for people. */
                 detail: string;

@@ -40,6 +40,8 @@ export async function openConnection(file: string, options: SqliteOptions): Prom
     handle.pragma('foreign_keys = on')
     if (options.check === true) await requireSound(handle)
     if (options.mode === 'read') handle.pragma('query_only = on')
+    // Zeroes what it deletes. Copies that the balancing of pages leaves behind stay.
+    else handle.pragma('secure_delete = on')
     return handle
   } catch (error) {
     handle.close()

@@ -2300,7 +2300,7 @@ export interface components {
             readonly objects_removed: number;
             /** @description Places where the text may still be. */
             readonly not_reached: readonly {
-                /** @description `clones`, `backups`, `messages` or `quotes`. Later versions can add others. */
+                /** @description `clones`, `backups`, `database`, `messages` or `quotes`. Later versions can add others. */
                 readonly code: string;
                 /** @description A sentence for people. */
                 readonly detail: string;

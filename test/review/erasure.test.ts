@@ -149,6 +149,7 @@ describe('erasure', () => {
     expect(body.not_reached.map(({ code }: { code: string }) => code)).to.deep.equal([
       'clones',
       'backups',
+      'database',
       'messages',
       'quotes',
     ])

@@ -30,6 +30,7 @@ const patienceMs = 20_000
 const notReached = [
   { code: 'clones', detail: 'Clones and mirrors of the node keep the text until their owners delete them.' },
   { code: 'backups', detail: 'Backups that were made before keep the text. If one is restored, erase the text again.' },
+  { code: 'database', detail: 'Unused space of index.sqlite may keep parts until the operator makes that file again.' },
   { code: 'messages', detail: 'E-mails and webhooks that were sent cannot be taken back.' },
   { code: 'quotes', detail: 'Quotes by others, and files on the branches of the node, stay.' },
 ] as const

@@ -44,6 +44,7 @@ export function EraseForm({ talk, entry, what }: EraseProps) {
       <ul>
         <li>clones and mirrors of this page's repository</li>
         <li>backups that were made before</li>
+        <li>unused space in the service's database, until it is used again</li>
         <li>e-mails and messages that were sent</li>
         <li>quotes by others, and texts of pages</li>
       </ul>
