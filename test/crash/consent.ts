@@ -136,8 +136,8 @@ async function report(actor: Actor, { node, request }: One, state: string, by: C
   if (!read.answer) return
   const body = { state, description: `report ${actor.world.next()}` }
   const path = `${node.at}/checks/${read.answer.body.pr.source_commit}/${checkName}`
-  const { answer } = await ask(actor, 'report a check', [200], () => by.put(path, body))
-  if (answer) node.reports.push(body.description)
+  const { answer } = await ask(actor, 'report a check', [200, 404], () => by.put(path, body))
+  if (answer?.status === 200) node.reports.push(body.description)
 }
 
 /** What rules demand mostly, so that not every merge is refused. */
@@ -162,8 +162,9 @@ export async function applySuggestion(actor: Actor): Promise<void> {
   const anchor = { commit: head, path: `${request.name}.txt`, first_line: 1, num_lines: 1 }
   const id = randomUUID()
   const body = { id, text, suggestion: `sung ${world.next()}`, anchor }
-  const written = await ask(actor, 'suggest', [201], () => person().post(`${at}/comments`, body))
-  if (!written.answer && !written.unknown) return
+  const written = await ask(actor, 'suggest', [201, 409], () => person().post(`${at}/comments`, body))
+  // Another client may have closed it, or moved its branch.
+  if (written.answer?.status === 409 || (!written.answer && !written.unknown)) return
   const state = { text, isDeleted: false, isResolved: false, isWithdrawn: false }
   const number: number | undefined = written.answer?.body.entry
   const entry: Entry = { kind: 'comment', id, thread: undefined, number, state, isUnsure: !written.answer }
