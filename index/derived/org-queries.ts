@@ -72,11 +72,17 @@ export async function probeOrgs(db: IndexDb): Promise<void> {
   await db.selectFrom('org').select('id').limit(1).execute()
 }
 
+/** The columns that lists have. The rules of an organisation may have 64 KiB. */
+const listedColumns = [
+  ...(['org.id', 'org.name', 'org.description', 'org.vault_id', 'org.published'] as const),
+  ...(['org.require_pull_requests', 'org.created_at', 'org.updated_at'] as const),
+] as const
+
 /** Lists the organisations of a member with the member's role, oldest first. */
 export async function listOrgsOf(db: IndexDb, userId: string, { limit, offset }: Slice) {
   const mine = db.selectFrom('org').innerJoin('member', 'member.org_id', 'org.id').where('member.user_id', '=', userId)
   const rows = await mine
-    .selectAll('org')
+    .select(listedColumns)
     .select('member.role')
     .orderBy('org.created_at')
     .orderBy('org.id')
