@@ -34,7 +34,7 @@ async function rowsAt(proposal: Proposal, indexed: string, present: string): Pro
   proposal.node.git.say('update-ref', ledger, present)
 }
 
-/** What a merge reads at the ledger commit. */
+/** The facts that a merge reads at the ledger commit. */
 async function factsAt({ node, number }: Proposal, head: string, at: string) {
   const repo = nodeRepo(grove.deps.store, node.org, node.id)
   const org = { id: node.org } as Parameters<typeof readFactsAt>[1]['org'] // only the id is read

@@ -1,4 +1,4 @@
-/** A branch with a rule takes commits through no door but a merge, whatever the rule demands and who asks. */
+/** A branch with a rule takes commits only by a merge, for every rule and every role. */
 
 import { expect } from 'chai'
 import { formsOf } from '../pages/forms.ts'

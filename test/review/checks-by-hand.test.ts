@@ -255,7 +255,7 @@ function secondReading(git: Git): unknown[][] {
     const text = git.run(['cat-file', 'blob', blob]).toString()
     const damaged = (name: string) => rows.push([commit, name, 'damaged', null, null, '', blob])
     // biome-ignore lint/suspicious/noExplicitAny: JSON of any shape
-    let file: any
+    let file: any // each use says what it expects
     try {
       file = JSON.parse(text)
     } catch {}

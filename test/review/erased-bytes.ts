@@ -27,7 +27,7 @@ function entriesOf(pack: Buffer): Buffer[] {
   for (let at = 12; at < pack.length - 20; ) {
     const from = contentAt(pack, at)
     const options = { info: true } as Parameters<typeof inflateSync>[1]
-    const { buffer, engine } = inflateSync(pack.subarray(from), options) as unknown as Inflated
+    const { buffer, engine } = inflateSync(pack.subarray(from), options) as unknown as Inflated // the types of Node lack `info`
     found.push(buffer)
     at = from + engine.bytesWritten
   }

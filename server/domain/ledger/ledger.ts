@@ -74,7 +74,7 @@ export interface Overridden {
   readonly at: string
   /** Why the owner overrode the rules. */
   readonly reason: string
-  /** What held it up. */
+  /** The reasons that held it up. */
   readonly reasons: readonly string[]
 }
 

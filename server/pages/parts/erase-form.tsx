@@ -5,7 +5,7 @@ import { type Talk, viewLink } from './talk.ts'
 interface EraseProps {
   readonly talk: Talk
   readonly entry: number
-  /** What the form erases. */
+  /** The kind of entry that the form erases. */
   readonly what: 'comment' | 'review'
 }
 
