@@ -37,7 +37,7 @@ export async function readReviewFacts(
   const verdicts = await listLastVerdicts(index.read, org.id, node.id, numbers)
   const reviewers = await listReviewerRows(index.read, node.id, numbers)
   const heads = () => rows.map((row) => headOf(repo, row))
-  const checks = (await hasAnyChecks(index.read, node.id)) ? await readChecks(index.read, node.id, heads()) : null
+  const checks = (await hasAnyChecks(index.read, node.id)) ? await readChecksByHead(index.read, node.id, heads()) : null
   const facts = new Map<number, { verdicts: VerdictRow[]; reviewers: ReviewRequest[] }>()
   for (const number of numbers) facts.set(number, { verdicts: [], reviewers: [] })
   for (const verdict of verdicts) facts.get(verdict.number)?.verdicts.push(verdict)
@@ -51,7 +51,7 @@ function headOf(repo: Repo, { status, source_branch, source_commit }: PullRow): 
 }
 
 /** Reads what was reported about these commits. Each is in the answer. */
-export async function readChecks(
+export async function readChecksByHead(
   db: IndexDb,
   nodeId: string,
   heads: readonly Oid[],

@@ -17,7 +17,7 @@ import { rulesOfBranch } from '../consent/branch-rules.ts'
 import { type Consent, judgePull, type PullJudgement, toConsent } from '../consent/consent.ts'
 import type { ConsentReason } from '../consent/judge.ts'
 import { type Change, mergeBaseOf } from '../consent/same-change.ts'
-import { type ReviewFacts, type ReviewRequest, readChecks, readReviewFacts } from '../consent/verdicts.ts'
+import { type ReviewFacts, type ReviewRequest, readChecksByHead, readReviewFacts } from '../consent/verdicts.ts'
 import type { ContentProblem } from '../format/path-problem.ts'
 import { laterOf, timeOf } from '../format/signatures.ts'
 import { branchRef } from '../layout.ts'
@@ -231,7 +231,7 @@ async function checksOf(
   head: Oid,
   byHead: NonNullable<ReviewFacts['checks']>,
 ): Promise<readonly CheckRow[]> {
-  return byHead.get(head) ?? (await readChecks(index.read, node.id, [head])).get(head) ?? []
+  return byHead.get(head) ?? (await readChecksByHead(index.read, node.id, [head])).get(head) ?? []
 }
 
 /** Returns all reasons, those of content first. It is only `mergeable` if it can merge. */
