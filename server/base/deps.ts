@@ -4,9 +4,11 @@ import type { Logger } from 'pino'
 import type { Store } from '../../gitstore/refs/ref-transaction.ts'
 import type { CredentialsSchema } from '../../index/credentials/schema.ts'
 import type { IndexSchema } from '../../index/derived/schema.ts'
+import type { LogSchema } from '../../index/log/schema.ts'
 import type { Database } from '../../index/sqlite/database.ts'
 import type { Keys } from '../domain/accounts/keys.ts'
 import type { PartialIndex } from '../domain/indexing/partial-index.ts'
+import type { Origin } from '../domain/origin.ts'
 import type { Placement } from '../domain/placement.ts'
 import type { SearchThread } from '../domain/search/search-thread.ts'
 import type { Metrics } from '../metrics/metrics.ts'
@@ -25,6 +27,8 @@ export interface Deps {
   readonly index: Database<IndexSchema>
   /** The index for queries of all organisations. Set if `index` may be complete only for the one of the request. */
   readonly wholeIndex?: Database<IndexSchema>
+  /** What happened. Nothing else has the order in which it was recorded. */
+  readonly events: Database<LogSchema>
   /** Absent in a command. */
   readonly partialIndex?: PartialIndex
   readonly store: Store
@@ -41,6 +45,8 @@ export interface Deps {
   readonly imports?: ImportQueue
   /** Returns the metrics of all processes of this service as Prometheus text. Absent in a command. */
   scrape?(): Promise<string>
+  /** How the request came. Absent outside a request. */
+  readonly origin?: Origin
   /** Notes how long the request waited for a queue. Absent outside a request. */
   waited?(ms: number): void
 }

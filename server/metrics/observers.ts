@@ -15,7 +15,7 @@ export function storeObserver(metrics: Metrics): StoreObserver {
   }
 }
 
-export function databaseObserver(metrics: Metrics, database: 'credentials' | 'index'): DatabaseObserver {
+export function databaseObserver(metrics: Metrics, database: 'credentials' | 'index' | 'events'): DatabaseObserver {
   return {
     waited: (role, seconds) => metrics.databaseWaitSeconds.observe({ database, role }, seconds),
     gaveUp: () => metrics.databaseBusy.inc({ database }),

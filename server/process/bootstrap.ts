@@ -7,6 +7,8 @@ import { endCatFiles } from '../../gitstore/objects/cat-file.ts'
 import { recoverAll, type Store } from '../../gitstore/refs/ref-transaction.ts'
 import { indexMigrations } from '../../index/derived/migrations.ts'
 import type { IndexSchema } from '../../index/derived/schema.ts'
+import { logMigrations } from '../../index/log/migrations.ts'
+import type { LogSchema } from '../../index/log/schema.ts'
 import { claimDeadProcess, type LiveProcess, registerProcess } from '../../index/sqlite/file-lock.ts'
 import { type DerivedDatabase, openDerivedDatabase } from '../../index/sqlite/rebuildable-database.ts'
 import type { Config } from '../base/config.ts'
@@ -17,7 +19,7 @@ import { checkUntilWritable } from '../domain/background/read-only.ts'
 import { Cell } from '../domain/cells/cell.ts'
 import { openLease } from '../domain/cells/lease.ts'
 import { recoverNoted, recoverRepository } from '../domain/indexing/recovered.ts'
-import { indexFile, runFolder, searchFolder } from '../domain/layout.ts'
+import { eventsFile, indexFile, runFolder, searchFolder } from '../domain/layout.ts'
 import { type Placement, singleService } from '../domain/placement.ts'
 import { openSearchThread } from '../domain/search/search-thread.ts'
 import { newMetrics } from '../metrics/metrics.ts'
@@ -78,6 +80,8 @@ async function open(config: Config, options: OpenOptions, closing: Closing): Pro
   closing.push(() => placement.close())
   const index = await openIndex(config.dataDir, alive, { log, draining, metrics })
   closing.push(() => index.close())
+  const events = await openEvents(config.dataDir, { log, draining, metrics })
+  closing.push(() => events.close())
   const store = storeOf(config.dataDir, alive, { placement, metrics }, () => deps)
   const keys = await openKeys(credentials, config.publicUrl, now())
   const search = openSearch(config, log)
@@ -88,6 +92,7 @@ async function open(config: Config, options: OpenOptions, closing: Closing): Pro
     log,
     credentials,
     index,
+    events,
     store,
     keys,
     search,
@@ -126,6 +131,24 @@ function openIndex(
     mayReplaceNewer: async () => !(await isOtherVersionAlive(run, alive.id)),
     report: (done, error) => log.warn(error === undefined ? {} : { err: error }, done),
   })
+}
+
+/** Opens the database of events. If it is damaged or deleted, it begins again with the present. */
+async function openEvents(
+  root: string,
+  { log, draining, metrics }: Pick<Deps, 'log' | 'draining' | 'metrics'>,
+): Promise<DerivedDatabase<LogSchema>> {
+  const run = runFolder(root)
+  const events = await openDerivedDatabase<LogSchema>(join(root, eventsFile), logMigrations, {
+    lockPrefix: join(run, 'events'),
+    closing: draining,
+    observer: databaseObserver(metrics, 'events'),
+    mayReplaceNewer: async () => false,
+    report: (done, error) => log.warn(error === undefined ? {} : { err: error }, done),
+  })
+  // Nothing fills it: each log begins with the present.
+  void events.keepWhole(async () => true)
+  return events
 }
 
 /** @param deps returns the dependencies, to which this store belongs. Called after a recovery or a failed sync. */

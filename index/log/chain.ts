@@ -1,0 +1,30 @@
+/**
+ * Cursors of a log. A cursor names everything before it, not just a number: after a restore or a rolled-back disk, the
+ * same number has another chain value.
+ */
+import { createHash } from 'node:crypto'
+
+export interface Position {
+  readonly seq: number
+  readonly chain: string
+}
+
+/** The chain value of an event: SHA-256 over the value before it and its id, cut to 16 hex digits. */
+export function nextChain(chain: string, id: string): string {
+  return createHash('sha256').update(`${chain}${id}`).digest('hex').slice(0, 16)
+}
+
+/** The position before the first event of a log. */
+export function startOf(logId: string): Position {
+  return { seq: 0, chain: nextChain('', logId) }
+}
+
+export function encodeCursor({ seq, chain }: Position): string {
+  return `${seq}-${chain}`
+}
+
+/** Parses a cursor; undefined if it is malformed. */
+export function parseCursor(text: string): Position | undefined {
+  const [, seq, chain = ''] = /^(0|[1-9][0-9]{0,14})-([0-9a-f]{16})$/.exec(text) ?? []
+  return seq === undefined ? undefined : { seq: Number(seq), chain }
+}

@@ -1,0 +1,145 @@
+/** Appends and reads events. */
+import { randomUUID } from 'node:crypto'
+import { sql, type Transaction } from 'kysely'
+import { nextChain, type Position, startOf } from './chain.ts'
+import type { LogDb, LogSchema } from './schema.ts'
+
+/** An event without its place in the log. */
+export interface NewEvent {
+  /** 32 hex digits. An id that the log already has is not appended again. */
+  readonly id: string
+  readonly nodeId: string | null
+  readonly type: string
+  /** When it happened. ISO 8601. */
+  readonly at: string
+  readonly isPublic: boolean
+  /** Returns the JSON as it is sent. */
+  readonly render: (seq: number) => string
+}
+
+export interface Log extends Position {
+  readonly org_id: string
+  readonly log_id: string
+  readonly base_seq: number
+  readonly base_chain: string
+  readonly began_at: string
+  readonly whole: number
+}
+
+export interface EventRow extends Position {
+  readonly id: string
+  readonly node_id: string | null
+  readonly type: string
+  readonly body: string
+}
+
+export async function findLog(db: LogDb, orgId: string): Promise<Log | undefined> {
+  return db.selectFrom('log').selectAll().where('org_id', '=', orgId).executeTakeFirst()
+}
+
+/** Begins a log without events. @param isWhole true if no repository of the organisation is older than the log */
+export async function beginLog(
+  trx: Transaction<LogSchema>,
+  orgId: string,
+  { at, isWhole }: { readonly at: Date; readonly isWhole: boolean },
+): Promise<Log> {
+  const log_id = randomUUID()
+  const start = startOf(log_id)
+  const log: Log = {
+    ...{ org_id: orgId, log_id, ...start, base_seq: start.seq, base_chain: start.chain },
+    ...{ began_at: at.toISOString(), whole: Number(isWhole) },
+  }
+  await trx.insertInto('log').values(log).execute()
+  return log
+}
+
+/** Records that every repository of the logs that began before this time is recorded. */
+export async function markLogsWhole(db: LogDb, began: Date): Promise<void> {
+  await db
+    .updateTable('log')
+    .set({ whole: 1 })
+    .where('whole', '=', 0)
+    .where('began_at', '<', began.toISOString())
+    .execute()
+}
+
+/** Appends events in their order. Returns the position after the last one. */
+export async function appendEvents(
+  trx: Transaction<LogSchema>,
+  log: Pick<Log, 'org_id' | 'seq' | 'chain'>,
+  events: readonly NewEvent[],
+  now: Date,
+): Promise<Position> {
+  let { seq, chain } = log
+  for (const { id, nodeId, type, at, isPublic, render } of events) {
+    const after = { seq: seq + 1, chain: nextChain(chain, id) }
+    const { numInsertedOrUpdatedRows: added } = await trx
+      .insertInto('event')
+      .values({
+        ...{ org_id: log.org_id, ...after, id, node_id: nodeId, type, at, recorded_ms: now.getTime() },
+        ...{ public: Number(isPublic), body: render(after.seq) },
+      })
+      .onConflict((conflict) => conflict.column('id').doNothing())
+      .executeTakeFirstOrThrow()
+    if (added === 1n) ({ seq, chain } = after)
+  }
+  if (seq > log.seq) await trx.updateTable('log').set({ seq, chain }).where('org_id', '=', log.org_id).execute()
+  return { seq, chain }
+}
+
+/** True if the log contains this position, or begins after it. */
+export async function isPosition(db: LogDb, log: Log, { seq, chain }: Position): Promise<boolean> {
+  if (seq === log.base_seq) return chain === log.base_chain
+  if (seq < log.base_seq || seq > log.seq) return false
+  if (seq === log.seq) return chain === log.chain
+  const row = await db
+    .selectFrom('event')
+    .select('chain')
+    .where('org_id', '=', log.org_id)
+    .where('seq', '=', seq)
+    .executeTakeFirst()
+  return row?.chain === chain
+}
+
+export interface EventFilter {
+  /** Exact types. Undefined: all. */
+  readonly types?: readonly string[]
+  readonly nodeIds?: readonly string[]
+}
+
+/** The most events that one statement passes over while it looks for those of a filter. */
+export const eventsPassed = 5_000
+
+/** Lists the events after a number that match the filter, oldest first, of the next `eventsPassed`. */
+export async function listEventsAfter(
+  db: LogDb,
+  orgId: string,
+  seq: number,
+  { limit, types, nodeIds }: EventFilter & { readonly limit: number },
+): Promise<EventRow[]> {
+  let query = db
+    .selectFrom('event')
+    .select(['seq', 'chain', 'id', 'node_id', 'type', 'body'])
+    .where('org_id', '=', orgId)
+    .where('seq', '>', seq)
+    .where('seq', '<=', seq + eventsPassed)
+  if (types) query = query.where('type', 'in', types)
+  if (nodeIds) query = query.where('node_id', 'in', nodeIds)
+  return query.orderBy('seq').limit(limit).execute()
+}
+
+/** Returns the position of a number; undefined if its event is gone. */
+export async function findPosition(db: LogDb, orgId: string, seq: number): Promise<Position | undefined> {
+  return db
+    .selectFrom('event')
+    .select(['seq', 'chain'])
+    .where('org_id', '=', orgId)
+    .where('seq', '=', seq)
+    .executeTakeFirst()
+}
+
+/** Returns the number that changes with every commit of another connection to this database. */
+export async function dataVersion(db: LogDb): Promise<number> {
+  const { rows } = await sql<{ data_version: number }>`pragma data_version`.execute(db)
+  return rows[0]?.data_version ?? 0
+}

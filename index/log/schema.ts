@@ -1,0 +1,87 @@
+/** The tables of `events.sqlite`: what happened, in one order for each organisation. Nothing else holds that order. */
+
+import type { Generated, Kysely } from 'kysely'
+
+/** The log of an organisation. */
+interface LogTable {
+  org_id: string
+  /** Random. Another log of the same organisation has another one. */
+  log_id: string
+  /** The number of the last event. */
+  seq: number
+  /** The chain value of the last event. */
+  chain: string
+  /** The last event that was removed, or 0. Cursors before it are too old. */
+  base_seq: number
+  base_chain: string
+  /** ISO 8601. */
+  began_at: string
+  /** 1 if every repository is recorded. Before that, repositories that are older than the log are not reported. */
+  whole: number
+}
+
+interface EventTable {
+  org_id: string
+  seq: number
+  /** SHA-256 over the chain value before it and the id, 16 hex digits. */
+  chain: string
+  /** 32 hex digits. */
+  id: string
+  /** Null if it is not about a node. */
+  node_id: string | null
+  type: string
+  /** When it happened. ISO 8601. */
+  at: string
+  /** When it was recorded, in milliseconds since 1970. */
+  recorded_ms: number
+  /** 1 if a published organisation shows it to anyone. */
+  public: number
+  /** The JSON as it is sent. */
+  body: string
+}
+
+/** The state of a repository that the events describe. An organisation's own repository has the organisation's id. */
+interface RecordedRepoTable {
+  node_id: string
+  org_id: string
+  /** Increases with each change of the row. */
+  version: number
+  /** The head of the ledger, or of org.git. */
+  ledger: string
+  /** SHA-256 of all refs. Empty if some of them are not recorded yet. */
+  digest: string
+  /** 1 if the repository is deleted. Its refs are kept, in case it comes back. */
+  gone: number
+}
+
+interface RecordedRefTable {
+  node_id: string
+  ref: string
+  oid: string
+}
+
+/** Who is about to move a ref. Kept for an hour at most. */
+interface IntentTable {
+  node_id: string
+  ref: string
+  /** Empty: the ref is deleted. */
+  to_oid: string
+  /** JSON. */
+  actor: string
+  via: string
+  request_id: string | null
+  /** JSON: facts that Git does not have. */
+  detail: string | null
+  /** Milliseconds since 1970. */
+  at: Generated<number>
+}
+
+export interface LogSchema {
+  log: LogTable
+  event: EventTable
+  recorded_repo: RecordedRepoTable
+  recorded_ref: RecordedRefTable
+  intent: IntentTable
+}
+
+export type LogDb = Kysely<LogSchema>

@@ -1,0 +1,56 @@
+/** Encodes events for the log: CloudEvents 1.0 in structured JSON. */
+import { createHash } from 'node:crypto'
+import type { NewEvent } from '../../../index/log/events.ts'
+import type { EventFacts, EventType } from './event-types.ts'
+
+/** The most bytes of an event's data. A longer list is cut. */
+const maxDataBytes = 16_384
+/** The most items of a list in an event. */
+const maxItems = 50
+
+/** Types that a published organisation shows to anyone, if they are about main or a tag. */
+const publicTypes: readonly EventType[] = ['node.created', 'node.updated', 'node.deleted', 'node.restored']
+
+/** Encodes an event of an organisation, or of one of its nodes. */
+export function encodeEvent(orgId: string, nodeId: string | null, facts: EventFacts): NewEvent {
+  const { type, key, at, actor, via } = facts
+  const id = createHash('sha256')
+    .update([orgId, nodeId ?? '', type, key].join('\n'))
+    .digest('hex')
+    .slice(0, 32)
+  const data = { ...(actor && { actor }), ...bounded(facts.data) }
+  const isPublic =
+    publicTypes.includes(type) || type.startsWith('tag.') || (type.startsWith('branch.') && facts.data.name === 'main')
+  const render = (seq: number) =>
+    JSON.stringify({
+      specversion: '1.0',
+      id,
+      source: `/orgs/${orgId}`,
+      type,
+      ...(nodeId !== null && { subject: `nodes/${nodeId}` }),
+      time: at,
+      datacontenttype: 'application/json',
+      seq,
+      ...(via !== undefined && { via }),
+      data,
+    })
+  return { id, nodeId, type, at, isPublic, render }
+}
+
+/** Cuts lists, and texts of commits, so that the data stays small. A cut list is marked by `truncated`. */
+function bounded(data: EventFacts['data']): EventFacts['data'] {
+  const cut = cutLists(data, maxItems)
+  if (Buffer.byteLength(JSON.stringify(cut)) <= maxDataBytes) return cut
+  return cutLists(data, 5)
+}
+
+function cutLists(data: EventFacts['data'], most: number): EventFacts['data'] {
+  let isCut = false
+  const kept: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(data)) {
+    const isLong = Array.isArray(value) && value.length > most
+    kept[name] = isLong ? value.slice(0, most) : value
+    isCut ||= isLong
+  }
+  return isCut ? { ...kept, truncated: true } : kept
+}

@@ -1,0 +1,70 @@
+/** The types of events, and the JSON of an event: CloudEvents 1.0, structured. */
+
+export const eventTypes = [
+  'log.began',
+  'org.created',
+  'org.updated',
+  'org.deleted',
+  'org.reset',
+  'member.added',
+  'member.updated',
+  'member.removed',
+  'node.created',
+  'node.updated',
+  'node.deleted',
+  'node.restored',
+  'node.reset',
+  'branch.created',
+  'branch.updated',
+  'branch.deleted',
+  'tag.created',
+  'tag.updated',
+  'tag.deleted',
+  'pull_request.opened',
+  'pull_request.edited',
+  'pull_request.updated',
+  'pull_request.closed',
+  'pull_request.reopened',
+  'pull_request.merged',
+  'comment.created',
+  'comment.edited',
+  'comment.deleted',
+  'comment.erased',
+  'thread.resolved',
+  'thread.reopened',
+  'review.requested',
+  'review.submitted',
+  'review.withdrawn',
+  'review.dismissed',
+  'review.erased',
+  'suggestion.applied',
+  'check.reported',
+  'webhook.disabled',
+  'webhook.enabled',
+] as const
+
+export type EventType = (typeof eventTypes)[number]
+
+/** Who did it. The name is empty after the account was deleted. */
+export interface EventActor {
+  readonly kind: 'user' | 'operator' | 'service'
+  /** The user id. Absent if only a name is known. */
+  readonly id?: string
+  readonly name: string
+}
+
+/** How it came about. `path`: a ref was moved in the folder, without the service. */
+export type EventVia = 'rest' | 'mcp' | 'page' | 'push' | 'command' | 'path'
+
+/** An event before it has a place in the log. */
+export interface EventFacts {
+  readonly type: EventType
+  /** Together with the organisation, the node and the type, makes the id. The same key is the same event. */
+  readonly key: string
+  /** ISO 8601. */
+  readonly at: string
+  readonly actor?: EventActor
+  readonly via?: EventVia
+  /** Ids, names and object ids. Never a text that can be erased, and never an e-mail address. */
+  readonly data: Readonly<Record<string, unknown>>
+}
