@@ -6,6 +6,7 @@ import type { Api, OperationId, Output } from '../../spec/client/api.ts'
 import { streams } from '../../spec/client/operations.ts'
 import type { Deps } from '../base/deps.ts'
 import { AppError } from '../base/errors.ts'
+import type { Door } from '../domain/origin.ts'
 import { authenticateAs, type FindCredential, limitTokens } from './authentication.ts'
 import { callOtherCell } from './cells/cell-client.ts'
 import { setOperation } from './context.ts'
@@ -13,7 +14,7 @@ import { callHandler, type Handlers } from './contract/operations.ts'
 import { operationOf } from './contract/spec.ts'
 import { setUpload } from './contract/uploads.ts'
 import { chain } from './middleware-chain.ts'
-import { forkState } from './request-state.ts'
+import { forkState, stateOf } from './request-state.ts'
 import { plainAnswer } from './responses/responses.ts'
 
 /** The credential of the caller; undefined for anonymous callers. */
@@ -41,13 +42,15 @@ interface Asking {
   readonly req: Request
   readonly res: ExpressResponse
   readonly credential: Credential
+  readonly door: Door
 }
 
-export function createInProcessApi({ deps, handlers, checks }: Answering, { req, res, credential }: Asking): Api {
+export function createInProcessApi({ deps, handlers, checks }: Answering, { req, res, credential, door }: Asking): Api {
   const check = chain([limitTokens, ...checks])
   const call = async (id: OperationId, input: Given = {}): Promise<unknown> => {
     const sent = sentFor(input)
     const asked = asRequest(req, id, sent)
+    stateOf(asked).door = door
     const { org_id: orgId } = sent.parameters
     if (orgId !== undefined && !deps.placement.isHere(orgId)) {
       // The browser's own request was forwarded, so the organisation has only just moved.

@@ -3,11 +3,14 @@
 import type { Request } from 'express'
 import type { TokenScope } from '../domain/accounts/access-tokens.ts'
 import type { Actor } from '../domain/actor.ts'
+import type { Door } from '../domain/origin.ts'
 import type { Operation, PathMatch } from './contract/spec.ts'
 
 export interface RequestState {
   /** The client's `X-Request-Id` if it is valid, else a new id. Set by the request log. */
   id: string
+  /** The part of the service that it uses. */
+  door: Door
   /** Notes for the request's line in the log. */
   notes: RequestNotes
   /** Undefined until the operation is known. */
@@ -73,6 +76,7 @@ interface Carrier extends Request {
 export function stateOf(req: Carrier): RequestState {
   req[key] ??= {
     id: '',
+    door: 'rest',
     notes: {},
     context: undefined,
     bodyText: undefined,

@@ -115,7 +115,7 @@ function sessionOf(parts: McpParts, req: Asked, res: Answering, credential: NonN
   const { deps } = parts
   const { scope } = credential
   return {
-    api: createInProcessApi(parts, { req, res, credential }),
+    api: createInProcessApi(parts, { req, res, credential, door: 'mcp' }),
     base: baseUrl(deps.config.publicUrl, req),
     canWrite: scope?.access !== 'read',
     orgId: scope?.orgId,

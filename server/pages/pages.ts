@@ -311,7 +311,7 @@ function visitOf(
   const [, query = ''] = req.url.split('?', 2)
   const urls = new Urls(publicPath(res, ''), baseUrl(parts.deps.config.publicUrl, req))
   return {
-    api: learning(createInProcessApi(parts, asking), urls),
+    api: learning(createInProcessApi(parts, { ...asking, door: 'page' }), urls),
     person: credential?.person,
     params: {},
     form: new URLSearchParams(),
@@ -322,7 +322,8 @@ function visitOf(
     here: publicPath(res, req.url),
     signIn: async (accessToken) => {
       await parts.cookies.set(req, res, accessToken)
-      return { api: createInProcessApi(parts, { req, res, credential: await parts.findCredential(accessToken) }) }
+      const signedIn = await parts.findCredential(accessToken)
+      return { api: createInProcessApi(parts, { req, res, credential: signedIn, door: 'page' }) }
     },
     signOut: () => parts.cookies.end(req, res),
     canSignIn: parts.cookies.isPossible(req),

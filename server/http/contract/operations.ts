@@ -16,6 +16,7 @@ import { reserveResponse } from '../connection/memory-budget.ts'
 import { contextOf } from '../context.ts'
 import { withSignal } from '../fast-path.ts'
 import { noteWait } from '../log/request-notes.ts'
+import { originOf } from '../origin.ts'
 import { sendArchive } from '../responses/archives.ts'
 import { sendDownload } from '../responses/downloads.ts'
 import { sendGzipped } from '../responses/gzipped.ts'
@@ -146,7 +147,11 @@ export async function callHandler(deps: Deps, handlers: Handlers, { req, res, ty
   const base = baseUrl(deps.config.publicUrl, req)
   const from = networkOf(req)
   const client = { from, ...userAgentOf(req) }
-  const asked: Deps = { ...(await isOfOrganisation(deps, match.parameters.org_id)), waited: (ms) => noteWait(req, ms) }
+  const asked: Deps = {
+    ...(await isOfOrganisation(deps, match.parameters.org_id)),
+    origin: originOf(req),
+    waited: (ms) => noteWait(req, ms),
+  }
   const lease = changesOrg(operation, match) ? deps.placement.lease : undefined
   lease?.before()
   const upload = operation.body === 'stream' ? () => openUpload(req, res) : undefined

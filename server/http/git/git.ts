@@ -17,6 +17,7 @@ import { baseUrl } from '../connection/base-url.ts'
 import { enforceClientTimeouts } from '../connection/slow-client.ts'
 import { isOfOrganisation } from '../contract/operations.ts'
 import { note, noteCaller, noteIds, noteWait } from '../log/request-notes.ts'
+import { originOf } from '../origin.ts'
 import type { CountRequest } from '../rate-limits.ts'
 import { acquireGit, newHold } from './git-limits.ts'
 
@@ -62,7 +63,7 @@ export function gitOverHttp(deps: Deps, { findCredential, count, proposalUrl }: 
     await count(req, res, credential?.person.id)
     const base = baseUrl(deps.config.publicUrl, req)
     const pageOf = (number: number) => proposalUrl(base, route, number)
-    const placed = await isOfOrganisation(deps, route.orgId)
+    const placed = { ...(await isOfOrganisation(deps, route.orgId)), origin: originOf(req, 'push') }
     const smartHttp = await openSmartHttp(placed, credential, route, service, pageOf)
     const caller = {
       key: credential === undefined ? `address ${networkOf(req)}` : `person ${credential.person.id}`,
