@@ -20,6 +20,7 @@ const http = 'node_modules/(express|passport|express-openapi-validator)'
 const ladder = [
   ['format'],
   ['ledger'],
+  ['event-log'],
   ['indexing'],
   ['access.ts'],
   ['consent'],

@@ -1,4 +1,4 @@
-/** Who is about to move refs. These are hints: a lost one makes an event without an actor, never a wrong event. */
+/** Notes about users who are about to move refs. These are hints: a lost one makes an event without an actor, never a wrong event. */
 import type { Transaction } from 'kysely'
 import type { LogDb, LogSchema } from './schema.ts'
 
@@ -11,7 +11,6 @@ export interface Intent {
   readonly actor: string
   readonly via: string
   readonly request_id: string | null
-  readonly detail: string | null
 }
 
 /** Writes intents. An intent for the same move replaces the earlier one. */
@@ -24,16 +23,6 @@ export async function putIntents(trx: Transaction<LogSchema>, intents: readonly 
         conflict.columns(['node_id', 'ref', 'to_oid']).doUpdateSet({ ...intent, at: now.getTime() }),
       )
       .execute()
-}
-
-/** Lists the intents of a repository, the oldest first. */
-export async function listIntents(db: LogDb, nodeId: string): Promise<Intent[]> {
-  return db
-    .selectFrom('intent')
-    .select(['node_id', 'ref', 'to_oid', 'actor', 'via', 'request_id', 'detail'])
-    .where('node_id', '=', nodeId)
-    .orderBy('at')
-    .execute()
 }
 
 /** Deletes up to `limit` intents of before this time. Returns true if none is left. */
@@ -53,3 +42,20 @@ export async function deleteIntentsBefore(trx: Transaction<LogSchema>, ms: numbe
       .execute()
   return old.length < limit
 }
+
+/** Finds the intents of moves to these objects. */
+export async function findIntents(db: LogDb, nodeId: string, oids: readonly string[]): Promise<Intent[]> {
+  const found: Intent[] = []
+  for (let at = 0; at < oids.length; at += oidsAtOnce)
+    found.push(
+      ...(await db
+        .selectFrom('intent')
+        .select(['node_id', 'ref', 'to_oid', 'actor', 'via', 'request_id'])
+        .where('node_id', '=', nodeId)
+        .where('to_oid', 'in', oids.slice(at, at + oidsAtOnce))
+        .execute()),
+    )
+  return found
+}
+
+const oidsAtOnce = 500

@@ -60,7 +60,6 @@ const first = [
     actor text not null,
     via text not null,
     request_id text,
-    detail text,
     at integer not null,
     primary key (node_id, ref, to_oid)
   ) without rowid`,

@@ -22,7 +22,7 @@ export async function listRecordedRefs(db: LogDb, nodeId: string): Promise<Map<s
   return new Map(rows.map(({ ref, oid }) => [ref, oid]))
 }
 
-/** Lists the repositories of an organisation that are recorded as present, in the order of their ids. */
+/** Lists repositories of an organisation that are recorded as present, by id. */
 export async function listPresentRepos(db: LogDb, orgId: string, after: string, limit: number): Promise<string[]> {
   const rows = await db
     .selectFrom('recorded_repo')
@@ -92,4 +92,15 @@ async function removeRefs(trx: Transaction<LogSchema>, nodeId: string, refs: rea
       .where('node_id', '=', nodeId)
       .where('ref', 'in', refs.slice(at, at + rowsAtOnce))
       .execute()
+}
+
+/** Lists the organisations that are recorded as present. */
+export async function listPresentOrgs(db: LogDb): Promise<string[]> {
+  const rows = await db
+    .selectFrom('recorded_repo')
+    .select('node_id')
+    .whereRef('node_id', '=', 'org_id')
+    .where('gone', '=', 0)
+    .execute()
+  return rows.map(({ node_id }) => node_id)
 }

@@ -60,7 +60,7 @@ interface RecordedRefTable {
   oid: string
 }
 
-/** Who is about to move a ref. Kept for an hour at most. */
+/** The user who is about to move a ref. Kept for an hour at most. */
 interface IntentTable {
   node_id: string
   ref: string
@@ -70,8 +70,6 @@ interface IntentTable {
   actor: string
   via: string
   request_id: string | null
-  /** JSON: facts that Git does not have. */
-  detail: string | null
   /** Milliseconds since 1970. */
   at: Generated<number>
 }

@@ -1,5 +1,5 @@
 /** Names of files in the data folder, and of refs with a meaning. */
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import type { Repo } from '../../gitstore/repo.ts'
 import { branchRefs, main } from '../../gitstore/repo-folders.ts'
 import type { Store } from '../../gitstore/store.ts'
@@ -84,6 +84,11 @@ export function orgRepo(store: Pick<Store, 'root'>, orgId: string): Repo {
 
 export function nodeRepo(store: Pick<Store, 'root'>, orgId: string, nodeId: string): Repo {
   return { dir: join(store.root, orgId, `${nodeId}.git`) }
+}
+
+/** Returns the id of a node's repository, or of the organisation for its own. */
+export function idOfRepo({ dir }: Repo): string {
+  return basename(dir) === orgRepository ? basename(dirname(dir)) : basename(dir, '.git')
 }
 
 /**

@@ -118,6 +118,7 @@ function indexMetrics({ counter, gauge, histogram }: Make) {
       'Repositories that could not be indexed when they were read',
       ['kind'],
     ),
+    eventsTold: counter('events_told_total', 'Events that were recorded in the logs of organisations'),
     behindNodes: gauge('index_behind_nodes', 'Nodes whose rows the last sweep could not update to match their refs'),
     unreadable: gauge('repositories_unreadable', 'Repositories that the last sweep found damaged'),
     readOnly: gauge('repositories_suspect', 'Repositories that are read-only because a sync failed'),

@@ -115,7 +115,7 @@ async function endMembership(
   const isAlone = (record: OrgRecord | undefined) => (record ? isAloneIn(record, who.accountId) : others === 0)
   try {
     for (let trash = others === 0; ; trash = !trash) {
-      if (trash && (await moveOrgToTrash(deps, at, isAlone))) return 'trashed'
+      if (trash && (await moveOrgToTrash(deps, at, by, isAlone))) return 'trashed'
       if (!trash && (await leaveOrg(deps, by, at, who))) return 'left'
     }
   } catch (error) {

@@ -13,6 +13,7 @@ import { removeDeletedMembers } from '../accounts/deletion.ts'
 import { completeMemberships, forgetInvitations } from '../accounts/memberships.ts'
 import { updateMembersBehind } from '../accounts/profile.ts'
 import { requestedFirst } from '../indexing/partial-index.ts'
+import { endGaps, recordGaps } from '../indexing/record-gaps.ts'
 import {
   type IndexOne,
   indexAll,
@@ -45,6 +46,7 @@ const minuteMs = 60_000
 /** Returns the jobs in order. All begin at the start. Walks through all repositories continue where they were. */
 function jobsOf(report: Report, more: readonly Job[]): readonly Job[] {
   const [unfinished, repair, index] = [createWalk('unfinished'), createWalk('repair'), createWalk('index')]
+  const events = eventsJob()
   return [
     {
       chore: 'recovery',
@@ -70,9 +72,29 @@ function jobsOf(report: Report, more: readonly Job[]): readonly Job[] {
       work: (deps) => indexNext(deps, index, report),
       failed: 'the repositories could not be indexed',
     },
+    events,
     ...more,
     ...lateJobs,
   ]
+}
+
+/** The job that records missing events. */
+function eventsJob(): Job {
+  const walk = createWalk('events')
+  let began: Date | undefined
+  const work = async (deps: Deps) => {
+    began ??= deps.now()
+    const isOver = await walk.step(deps, async ({ orgId, ...stretch }) => {
+      await recordGaps(deps, orgId, stretch)
+      return true
+    })
+    if (isOver) {
+      await endGaps(deps, began)
+      began = undefined
+    }
+    return isOver
+  }
+  return { chore: 'events', everyMs: minuteMs, work, failed: 'missing events could not be recorded' }
 }
 
 /** The jobs after those of the caller: members, and rows and files that nobody needs. */

@@ -10,6 +10,7 @@ import { AppError, type Problem, ValidationError } from '../../base/errors.ts'
 import { type NodeAccess, recheckAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { requireFreeBranch } from '../consent/rule-checks.ts'
+import { withIntent } from '../event-log/intents.ts'
 import { excerpt } from '../format/excerpt.ts'
 import { refuseLongText } from '../format/limits.ts'
 import { readContent } from '../format/node-format.ts'
@@ -66,7 +67,7 @@ export async function commitToBranch(
       const parents = head === null ? [] : [head]
       const message = normalizeLineEnds(request.message)
       const oid = await draft.commit({ tree, parents, author: person, committer: person, message })
-      return { moves: [{ repo, ref, to: oid }], value: oid, save: draft.save }
+      return withIntent(deps, actor, { moves: [{ repo, ref, to: oid }], value: oid, save: draft.save })
     }),
   ).then(async (oid) => {
     await tryIndexNode(deps, org.id, node.id)

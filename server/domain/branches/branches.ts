@@ -11,6 +11,7 @@ import { AppError, invalid, type ValidationError } from '../../base/errors.ts'
 import { authorizeNode, recheckAccess, reloadNode } from '../access.ts'
 import type { Actor, Person } from '../actor.ts'
 import { requireMaker } from '../consent/rule-checks.ts'
+import { withIntent } from '../event-log/intents.ts'
 import { excerpt } from '../format/excerpt.ts'
 import { timeOf } from '../format/signatures.ts'
 import { indexNode, readResult, tryIndexNode } from '../indexing/index-node.ts'
@@ -78,7 +79,7 @@ export async function createBranch(
     await requireMaker(deps, at, name, role)
     if (countRefRoom(repo, 'heads') <= 0)
       throw new AppError('too_many_branches', `The node ${tooManyRefsMessage('heads')}`)
-    return { moves: [{ repo, ref, to: from }], value: undefined }
+    return withIntent(deps, actor, { moves: [{ repo, ref, to: from }], value: undefined })
   }).catch((error: unknown) => {
     if (!isGitError(error, 'ref_name_taken')) throw error
     const detail = `A branch that conflicts with "${name}" exists: Git cannot have both a and a/b`

@@ -10,6 +10,7 @@ import { listOpenPulls } from '../../../index/derived/pulls.ts'
 import type { Deps } from '../../base/deps.ts'
 import { type NodeAccess, recheckAccess, reloadNode } from '../access.ts'
 import type { Person } from '../actor.ts'
+import { withIntent } from '../event-log/intents.ts'
 import { authorOf } from '../format/signatures.ts'
 import { branchName, branchRef, branchRefs, ledgerRef, main, pinRef } from '../layout.ts'
 import { pinMoves, reconcileMoves, writeEvents } from '../ledger/moved-branches.ts'
@@ -132,7 +133,7 @@ async function attempt(
     const to = await writeEvents({ repo, history }, before, events, person.id)
     const moves: Move[] = [...(await pinMoves(repo, pins)), ...left.map((command) => ({ repo, ...command }))]
     if (to !== before) moves.push({ ...ledger, to })
-    return { moves, value: events }
+    return withIntent(deps, person, { moves, value: events })
   }
   return updateRefs(deps.store, names, decide)
 }

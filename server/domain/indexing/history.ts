@@ -16,6 +16,11 @@ export function historyOf(deps: Pick<Deps, 'index'>, nodeId: string, repo: Repo)
   return gitHistory(repo, findKnownLogs(deps.index.read, nodeId))
 }
 
+/** Returns `historyOf` for any node. */
+export function historiesOf(deps: Pick<Deps, 'index'>) {
+  return (nodeId: string, repo: Repo): History => historyOf(deps, nodeId, repo)
+}
+
 /**
  * Collects the logs of `heads` that are not in the index. Each is on top of an indexed or an earlier one. Writes long
  * logs immediately. Returns undefined if another process has written logs in the meantime; the caller then starts over.

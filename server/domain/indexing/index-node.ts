@@ -20,6 +20,7 @@ import { listOpenPulls, listPullNumbers } from '../../../index/derived/pulls.ts'
 import { isDuplicate } from '../../../index/sqlite/database.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
+import { recordNodes, recordOrg } from '../event-log/record.ts'
 import { readOrgRecord } from '../format/org-format.ts'
 import { branchRef, branchRefs, isId, ledgerRef, main, nodeRepo, orgRepo } from '../layout.ts'
 import { changedPulls, diffLedgers, eitherDiff } from '../ledger/ledger.ts'
@@ -27,7 +28,7 @@ import { reconcileFoundRefs } from '../ledger/moved-branches.ts'
 import { fromRow, selectOpenPulls, toPullRows } from '../ledger/pull-ledger.ts'
 import { movesBetween } from '../ledger/reconcile.ts'
 import { logDamagedEntries, readEntryChange, writeEntriesInSlices } from './entry-rows.ts'
-import { collectLogs, historyOf } from './history.ts'
+import { collectLogs, historiesOf, historyOf } from './history.ts'
 import { indexedBranches, keepBranches, matchesIndexed } from './indexed-branches.ts'
 import { nodeFields } from './node-rows.ts'
 
@@ -45,6 +46,7 @@ export async function indexNode(deps: Deps, orgId: string, nodeId: string): Prom
       // Tags have no rows.
       if (outcome === 'agrees' && unindexed.length > 0)
         await deps.index.write((trx) => countMoves(trx, orgId, [nodeId]))
+      await tryRecord(deps, orgId, () => recordNodes(deps, orgId, [nodeId], historiesOf(deps)))
       markIndexed(repo, unindexed)
       return
     }
@@ -59,6 +61,13 @@ async function countFailure({ metrics }: Deps, kind: 'node' | 'org', work: () =>
     metrics.indexFailures.inc({ kind })
     throw error
   }
+}
+
+/** Records events. A failure is only logged, because the sweep records what is missing. */
+async function tryRecord({ log }: Pick<Deps, 'log'>, orgId: string, record: () => Promise<void>): Promise<void> {
+  await record().catch((error: unknown) => {
+    log.error({ err: error, orgId }, 'events could not be recorded; the sweep retries')
+  })
 }
 
 /** Indexes the node. A failure is only logged: the change is already committed, and the sweep retries. */
@@ -191,6 +200,7 @@ export async function indexOrg(deps: Deps, orgId: string, how?: 'with its card')
   const repo = orgRepo(deps.store, orgId)
   const unindexed = listUnindexed(repo)
   await countFailure(deps, 'org', () => indexOrgRows(deps, orgId))
+  await tryRecord(deps, orgId, () => recordOrg(deps, orgId))
   if (how === undefined) await tryUpdateCard(deps, orgId)
   else await deps.placement.updateCard(deps.store, orgId)
   markIndexed(repo, unindexed)
@@ -242,6 +252,8 @@ export async function indexNewNodes(deps: Deps, orgId: string, nodes: readonly N
       if (!isDuplicate(error)) deps.log.warn({ err: error, orgId }, 'new nodes are indexed one by one')
       for (const { node } of some) await tryIndexNode(deps, orgId, node.id)
     }
+    const ids = some.map(({ node }) => node.id)
+    await tryRecord(deps, orgId, () => recordNodes(deps, orgId, ids, historiesOf(deps)))
     await nextTurn()
   }
 }

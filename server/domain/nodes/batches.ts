@@ -23,6 +23,7 @@ import { findContentProblems, newParents } from '../branches/content-rules.ts'
 import { readTree, requireBranchName } from '../branches/revisions.ts'
 import { rulesForAnyNode, rulesOfBranch } from '../consent/branch-rules.ts'
 import { pullRequestRequired } from '../consent/rule-checks.ts'
+import { noteIntents } from '../event-log/intents.ts'
 import { readContent } from '../format/node-format.ts'
 import { signature } from '../format/signatures.ts'
 import { indexNewNodes, tryIndexNode } from '../indexing/index-node.ts'
@@ -416,7 +417,8 @@ async function createAll(
       rows.push(row)
       await nextTurn()
     }
-    await staged.sync()
+    const moves = rows.map(({ node }) => ({ id: node.id, ref: ledgerRef, to: node.ledger }))
+    await Promise.all([staged.sync(), noteIntents(deps, actor, moves)])
     const publish = async () => {
       await judge()
       await recheckAccess(deps, actor, orgId, 'editor')

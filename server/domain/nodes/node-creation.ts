@@ -12,6 +12,7 @@ import { invalid, ValidationError } from '../../base/errors.ts'
 import { authorizeNodeInOrg, authorizeOrg, type OrgAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { problemsOf, refuseProblems, withGraphLock } from '../branches/branch-commits.ts'
+import { noteIntents } from '../event-log/intents.ts'
 import { excerpt } from '../format/excerpt.ts'
 import { placesOf } from '../format/json-text.ts'
 import { type NodeFields, nodeJson, requireTitle, textBytes } from '../format/node-files.ts'
@@ -129,7 +130,9 @@ export async function createNodeFrom(
         )
       }
       if (seed.id !== undefined) await refuseTaken(deps, orgId, [id])
-      return refs.set(ledgerRef, await startLedger(draft, { id, org_id: orgId, title: seed.title, created_at }, actor))
+      const ledger = await startLedger(draft, { id, org_id: orgId, title: seed.title, created_at }, actor)
+      await noteIntents(deps, actor, [{ id, ref: ledgerRef, to: ledger }])
+      return refs.set(ledgerRef, ledger)
     }).catch((error: unknown) => {
       if (isGitError(error, 'repo_exists')) throw nodeExistsError(orgId, id)
       throw error

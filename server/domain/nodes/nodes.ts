@@ -25,6 +25,7 @@ import type { Actor, Person } from '../actor.ts'
 import { commitToBranch } from '../branches/branch-commits.ts'
 import { requireBranchName } from '../branches/revisions.ts'
 import { rulesOfBranch } from '../consent/branch-rules.ts'
+import { noteIntents } from '../event-log/intents.ts'
 import { changedJson, type NodeFields, nodeJson, requireTitle, textBytes } from '../format/node-files.ts'
 import { readContent } from '../format/node-format.ts'
 import { nodeFile, textFile } from '../format/paths.ts'
@@ -32,9 +33,9 @@ import { slugOf } from '../format/slug.ts'
 import { indexNode, readResult } from '../indexing/index-node.ts'
 import { withNodeIntent } from '../indexing/recovered.ts'
 import { ledgerRef, trashedNodeRepo } from '../layout.ts'
+import { recordDeletion } from '../ledger/deletions.ts'
 import { type Page, pageOf } from '../pagination.ts'
 import type { NodeAt, OrgAt } from '../targets.ts'
-import { recordDeletion } from './deletions.ts'
 
 export interface NodePatch extends Partial<NodeFields> {
   readonly text_content?: string
@@ -132,6 +133,7 @@ export async function deleteNode(deps: Deps, actor: Person, at: NodeAt): Promise
     await updateRefs(deps.store, [{ repo, ref: ledgerRef }], async () => {
       await recheckAccess(deps, actor, orgId, 'maintainer')
       await recordDeletion(deps, actor, { repo, title: node.title }, now)
+      await noteIntents(deps, actor, [{ id: nodeId, ref: ledgerRef, to: null }])
       await moveRepo(repo.dir, trashed.dir)
       // If it is gone, the node was restored at once.
       await ignoreMissing(unlink(join(trashed.dir, `${ledgerRef}.lock`)))

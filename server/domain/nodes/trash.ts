@@ -15,15 +15,16 @@ import { AppError } from '../../base/errors.ts'
 import { authorizeNodeInOrg, authorizeOrg, recheckAccess } from '../access.ts'
 import type { Actor, Person } from '../actor.ts'
 import { refuseProblems, withGraphLockOn } from '../branches/branch-commits.ts'
+import { type Mover, noteIntents } from '../event-log/intents.ts'
 import { readContent } from '../format/node-format.ts'
 import type { ContentProblem } from '../format/path-problem.ts'
 import { edgeFile } from '../format/paths.ts'
 import { indexNode, readResult } from '../indexing/index-node.ts'
 import { isId, ledgerRef, main, nodeRepo, orgRepo, parseTrashedNode, trashFolder } from '../layout.ts'
+import { readDeletion } from '../ledger/deletions.ts'
 import { readNodeRecord } from '../ledger/ledger.ts'
 import { type Page, pageOf } from '../pagination.ts'
 import type { NodeAt, OrgAt } from '../targets.ts'
-import { readDeletion } from './deletions.ts'
 import { toNode } from './nodes.ts'
 import { nodeExistsError, nodeTakenError } from './taken-ids.ts'
 
@@ -63,7 +64,7 @@ export async function restoreNode(deps: Deps, actor: Person, at: NodeAt, input: 
   if (isId(at.nodeId) && repoExists(nodeRepo(deps.store, at.orgId, at.nodeId)))
     throw nodeExistsError(at.orgId, at.nodeId)
   if (copy === undefined) throw notInTrash()
-  await putBack(deps, at, copy, async () => {
+  await putBack(deps, at, copy, actor, async () => {
     await recheckAccess(deps, actor, at.orgId, 'maintainer')
   })
   return readResult(deps, async () => toNode(deps, await authorizeNodeInOrg(deps, access, at.nodeId, 'public')))
@@ -91,6 +92,7 @@ export async function putBack(
   deps: Deps,
   at: NodeAt,
   copy: TrashedNode,
+  by: Mover,
   check: () => Promise<void> = async () => {},
 ): Promise<void> {
   const { orgId, nodeId } = at
@@ -102,6 +104,7 @@ export async function putBack(
     refuseProblems(await findCycles(deps, at, copy.repo), () => ['path', 'node_id'])
     // A deletion that was killed after its commit point leaves this lock.
     await rm(join(copy.repo.dir, `${ledgerRef}.lock`), { force: true })
+    await noteIntents(deps, by, [{ id: nodeId, ref: ledgerRef, to: readRef(copy.repo, ledgerRef) }])
     await moveRepo(copy.repo.dir, repo.dir)
     await indexRestored(deps, at)
   }).catch((error: unknown) => {

@@ -9,6 +9,7 @@ import { hasPersonalOrg } from '../../../index/credentials/accounts.ts'
 import { deleteTombstones } from '../../../index/derived/nodes.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError, ValidationError } from '../../base/errors.ts'
+import { operator } from '../actor.ts'
 import { isId, isTime, nodeRepo, orgRepo, parseTrashedNode, trashFolder } from '../layout.ts'
 import { findCopy, putBack } from '../nodes/trash.ts'
 import type { NodeAt } from '../targets.ts'
@@ -33,7 +34,7 @@ export async function restoreNode(deps: Deps, { orgId, nodeId }: NodeAt): Promis
   const holder = await findHolder(deps, nodeId)
   if (holder !== undefined) return heldBy(holder)
   try {
-    await putBack(deps, at, newest)
+    await putBack(deps, at, newest, operator)
     return undefined
   } catch (error) {
     if (error instanceof AppError && error.code === 'node_exists')

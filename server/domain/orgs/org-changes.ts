@@ -7,6 +7,8 @@ import { newObjectBatch } from '../../../gitstore/objects/object-batch.ts'
 import { updateRefs } from '../../../gitstore/refs/ref-transaction.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
+import type { Person } from '../actor.ts'
+import { withIntent } from '../event-log/intents.ts'
 import { commitOrg, type OrgRecord, readRecord } from '../format/org-format.ts'
 import type { Author } from '../format/signatures.ts'
 import { indexOrg } from '../indexing/index-node.ts'
@@ -21,7 +23,7 @@ import type { OrgAt } from '../targets.ts'
  */
 export async function changeOrg(
   deps: Deps,
-  author: Author,
+  author: Author & Partial<Pick<Person, 'id'>>,
   { orgId }: OrgAt,
   message: string,
   change: (record: OrgRecord) => OrgRecord | Promise<OrgRecord>,
@@ -35,7 +37,7 @@ export async function changeOrg(
     if (after === before) return { moves: [], value: undefined }
     const draft = newObjectBatch(repo)
     const to = await commitOrg(draft, head, after, author, deps.now(), message)
-    return { moves: [{ repo, ref: main, to }], value: undefined, save: draft.save }
+    return withIntent(deps, author, { moves: [{ repo, ref: main, to }], value: undefined, save: draft.save })
   }).catch(orgIsGone)
   await indexChangedOrg(deps, orgId)
 }

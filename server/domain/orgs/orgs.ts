@@ -16,6 +16,7 @@ import { invalid } from '../../base/errors.ts'
 import { authorizeOrg, findOrg, type Rights, recheckAccess } from '../access.ts'
 import type { Actor, Person } from '../actor.ts'
 import { rulesForMain } from '../consent/branch-rules.ts'
+import { type Mover, noteIntents } from '../event-log/intents.ts'
 import { commitOrg, fitsOrgFile, type OrgRecord, readRecord } from '../format/org-format.ts'
 import { readRules } from '../format/org-rules.ts'
 import { ownPrefix } from '../format/ownership.ts'
@@ -92,10 +93,11 @@ export async function createOrg(deps: Deps, actor: Person, input: OrgInput, give
   if (given === undefined) await deps.placement.requireOpen()
   await deps.placement.claim(id)
   await mkdir(making)
-  await createRepo(
-    join(making, orgRepository),
-    async (draft) => new Map([[main, await commitOrg(draft, null, record, actor, now, 'create')]]),
-  )
+  await createRepo(join(making, orgRepository), async (draft) => {
+    const head = await commitOrg(draft, null, record, actor, now, 'create')
+    await noteIntents(deps, actor, [{ id, ref: main, to: head }])
+    return new Map([[main, head]])
+  })
   await withNodeIntent(deps, id, [], async () => {
     await moveRepo(making, orgFolder(deps.store, id)).catch(async (error: unknown) => {
       await rm(making, { recursive: true, force: true })
@@ -170,7 +172,7 @@ export async function adoptVault(deps: Deps, actor: Person, at: OrgAt, vaultId: 
 /** @throws AppError org_not_found, forbidden */
 export async function deleteOrg(deps: Deps, actor: Person, at: OrgAt): Promise<void> {
   await authorizeOrg(deps, actor, at, 'owner')
-  await moveOrgToTrash(deps, at, (record) => {
+  await moveOrgToTrash(deps, at, actor, (record) => {
     if (record) requireOwner(record, actor)
     return true
   })
@@ -187,6 +189,7 @@ export async function deleteOrg(deps: Deps, actor: Person, at: OrgAt): Promise<v
 export async function moveOrgToTrash(
   deps: Deps,
   { orgId }: OrgAt,
+  by: Mover,
   decide: (record: OrgRecord | undefined) => boolean,
 ): Promise<boolean> {
   const name = { repo: orgRepo(deps.store, orgId), ref: main }
@@ -195,6 +198,7 @@ export async function moveOrgToTrash(
   return withNodeIntent(deps, orgId, [], async () => {
     const isMoved = await updateRefs(deps.store, [name], async (current) => {
       if (!decide(await readUnlessDamaged(name.repo, () => current(name)))) return { moves: [], value: false }
+      await noteIntents(deps, by, [{ id: orgId, ref: main, to: null }])
       await moveRepo(orgFolder(deps.store, orgId), trashed)
       await unlink(join(trashed, orgRepository, `${main}.lock`))
       return { moves: [], value: true }

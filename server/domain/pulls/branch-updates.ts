@@ -12,6 +12,7 @@ import { addsParents, headMovedError, problemsOf, refuseProblems, withGraphLockI
 import { readTree } from '../branches/revisions.ts'
 import { createCallerSemaphore } from '../caller-semaphore.ts'
 import { requireFreeBranch } from '../consent/rule-checks.ts'
+import { withIntent } from '../event-log/intents.ts'
 import { signature } from '../format/signatures.ts'
 import { tryIndexNode } from '../indexing/index-node.ts'
 import { branchRef, main } from '../layout.ts'
@@ -72,7 +73,7 @@ export async function updatePullBranch(deps: Deps, context: RequestContext<Perso
         await problemsOf(deps, access, repo, source.ref, await readTree(repo, from), await readTree(repo, head)),
         () => ['body'],
       )
-      return { moves: [{ ...source, to: head }], value: undefined }
+      return withIntent(deps, actor, { moves: [{ ...source, to: head }], value: undefined })
     }),
   )
   await tryIndexNode(deps, at.orgId, at.nodeId)

@@ -4,6 +4,7 @@ import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../base/deps.ts'
 import { type Need, type NodeAccess, recheckAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
+import { withIntent } from '../event-log/intents.ts'
 import { type Author, authorOf } from '../format/signatures.ts'
 import { tryIndexNode } from '../indexing/index-node.ts'
 import { ledgerRef } from '../layout.ts'
@@ -24,7 +25,7 @@ export async function changeLedger<T>(
   const ledger = { repo, ref: ledgerRef }
   const value = await updateRefs(deps.store, [ledger, ...also], async (current) => {
     await recheckAccess(deps, actor, org.id, need)
-    return decide(current(ledger) ?? node.ledger)
+    return withIntent(deps, actor, await decide(current(ledger) ?? node.ledger))
   })
   await tryIndexNode(deps, org.id, node.id)
   return value

@@ -13,6 +13,7 @@ import { rulesNow, rulesOfBranch } from '../consent/branch-rules.ts'
 import { judgeMerge, type MergeHeads, type PullJudgement } from '../consent/consent.ts'
 import { type HeldRule, mergeRoleOf } from '../consent/judge.ts'
 import { toRefusal } from '../consent/wording.ts'
+import { withIntent } from '../event-log/intents.ts'
 import { excerpt } from '../format/excerpt.ts'
 import { authorOf } from '../format/signatures.ts'
 import { tryIndexNode } from '../indexing/index-node.ts'
@@ -142,13 +143,11 @@ async function attempt(
     const written = events.map((event) =>
       event.record.number === row.number ? withOverride(event, overridden) : event,
     )
-    return {
-      moves: [
-        { ...target, to },
-        { ...ledger, to: await writeEvents(access, before, written, actor.id) },
-      ],
-      value: 'merged',
-    }
+    const moves = [
+      { ...target, to },
+      { ...ledger, to: await writeEvents(access, before, written, actor.id) },
+    ]
+    return withIntent(deps, actor, { moves, value: 'merged' })
   })
 }
 

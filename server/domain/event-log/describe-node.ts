@@ -1,0 +1,271 @@
+/** Describes how a node differs from what its events say, as the next events. */
+import { createHash } from 'node:crypto'
+import { join } from 'node:path'
+import { GitError } from '../../../gitstore/errors.ts'
+import { listNames } from '../../../gitstore/fs-exists.ts'
+import type { History } from '../../../gitstore/history/history.ts'
+import { readCommit } from '../../../gitstore/objects/commits.ts'
+import { listRefs, readRef } from '../../../gitstore/refs/refs.ts'
+import type { Oid, Repo } from '../../../gitstore/repo.ts'
+import { repoExists } from '../../../gitstore/repo-folders.ts'
+import { listOpenPulls } from '../../../index/derived/pulls.ts'
+import type { Log } from '../../../index/log/events.ts'
+import { listRecordedRefs, type RecordedRepo, type RecordedStep } from '../../../index/log/recorded.ts'
+import type { Deps } from '../../base/deps.ts'
+import { timeOf } from '../format/signatures.ts'
+import {
+  branchName,
+  branchRefs,
+  ledgerRef,
+  main,
+  parseTrashedNode,
+  tagRefs,
+  trashedNodeRepo,
+  trashFolder,
+} from '../layout.ts'
+import { readDeletion } from '../ledger/deletions.ts'
+import { readNodeRecord } from '../ledger/ledger.ts'
+import type { NodeAt } from '../targets.ts'
+import { contentChange } from './content-events.ts'
+import type { EventFacts } from './event-types.ts'
+import { readIntents } from './intents.ts'
+import { actorOf, ledgerEvents, parseSeal } from './ledger-events.ts'
+import { listNewCommits } from './ledger-walk.ts'
+import { type RefMove, refFacts } from './ref-events.ts'
+
+/** The most refs and ledger commits that one transaction records. More follow in the next. */
+const atOnce = { refs: 500, commits: 200 } as const
+
+/** The next events of a repository, and its state after them. */
+export interface Described {
+  readonly step: RecordedStep
+  readonly events: readonly EventFacts[]
+  /** False if more must follow at once. */
+  readonly isWhole: boolean
+  /** Nodes of edges that were added. Their events come first. */
+  readonly linked: readonly string[]
+}
+
+export interface DescribedNode {
+  readonly at: NodeAt
+  readonly repo: Repo
+  readonly history: History
+  readonly state: RecordedRepo | undefined
+  readonly log: Log
+}
+
+/** Returns the next events of a node; undefined if the log has all of them. @throws GitError if it is damaged */
+export async function describeNode(deps: Deps, node: DescribedNode): Promise<Described | undefined> {
+  const { repo, state } = node
+  if (!repoExists(repo)) return state && state.gone === 0 ? describeGone(deps, node, state) : undefined
+  const ledger = readRef(repo, ledgerRef)
+  if (ledger === null) throw new GitError('ref_damaged', `${ledgerRef} is missing`, { ref: ledgerRef })
+  const refs = new Map([...listRefs(repo, branchRefs), ...listRefs(repo, tagRefs)])
+  const digest = digestOf(ledger, refs)
+  if (state && state.gone === 0 && state.digest === digest) return undefined
+  if (state === undefined && !(await isNews(node, ledger))) return silently(node, ledger, refs, digest)
+  const recorded = state ? await listRecordedRefs(deps.events.read, node.at.nodeId) : new Map<string, Oid>()
+  const all = movesBetween(recorded, refs)
+  const moves = all.slice(0, atOnce.refs)
+  const { commits, isReset } = await listNewCommits(repo, state?.ledger ?? null, ledger)
+  const some = isReset ? [] : commits.slice(0, atOnce.commits)
+  const isWhole = moves.length === all.length && (isReset || some.length === commits.length)
+  const seen = { ...node, ledger, moves, commits: some, isReset }
+  const { events, linked } = await describeMoves(deps, seen)
+  const putRefs = new Map(moves.flatMap(({ ref, after }): [string, Oid][] => (after === null ? [] : [[ref, after]])))
+  const step: RecordedStep = {
+    ...stepOf(node),
+    ledger: isReset ? ledger : (some.at(-1) ?? state?.ledger ?? ledger),
+    digest: isWhole ? digest : '',
+    gone: 0,
+    putRefs,
+    removedRefs: moves.flatMap(({ ref, after }) => (after === null ? [ref] : [])),
+  }
+  return { step, events, isWhole, linked }
+}
+
+/** The digest of all refs that events describe. */
+function digestOf(ledger: Oid, refs: ReadonlyMap<string, Oid>): string {
+  const hash = createHash('sha256').update(ledger)
+  for (const [ref, oid] of refs) hash.update(`\n${oid} ${ref}`)
+  return hash.digest('hex')
+}
+
+function stepOf({ at, state }: DescribedNode) {
+  return { node_id: at.nodeId, org_id: at.orgId, before: state?.version ?? null }
+}
+
+/** True if the node was created since the log began. An older one is taken as it is. */
+async function isNews({ log, repo }: DescribedNode, ledger: Oid): Promise<boolean> {
+  return log.whole === 1 || (await readNodeRecord(repo, ledger)).created_at >= log.began_at
+}
+
+function silently(node: DescribedNode, ledger: Oid, refs: ReadonlyMap<string, Oid>, digest: string): Described {
+  const step = { ...stepOf(node), ledger, digest, gone: 0, putRefs: refs, removedRefs: [] }
+  return { step, events: [], isWhole: true, linked: [] }
+}
+
+/** Lists the moves between two sets of refs: deletions first, and main last. */
+function movesBetween(before: ReadonlyMap<string, Oid>, after: ReadonlyMap<string, Oid>): RefMove[] {
+  const gone = [...before].filter(([ref]) => !after.has(ref)).map(([ref, oid]) => ({ ref, before: oid, after: null }))
+  const moved = [...after]
+    .filter(([ref, oid]) => before.get(ref) !== oid)
+    .map(([ref, oid]) => ({ ref, before: before.get(ref) ?? null, after: oid }))
+  return [...gone, ...moved.sort((a, b) => Number(a.ref === main) - Number(b.ref === main))]
+}
+
+async function describeGone(deps: Deps, node: DescribedNode, state: RecordedRepo): Promise<Described> {
+  const { at, log } = node
+  const deletion = await findDeletion(deps, at)
+  const intent = (await readIntents(deps, at.nodeId, [null]))(ledgerRef, null)
+  const actor =
+    intent?.actor ?? (deletion?.deleted_by === undefined ? undefined : actorOf({ name: deletion.deleted_by }))
+  const event: EventFacts = {
+    type: 'node.deleted',
+    key: `${log.log_id}:${state.version + 1}`,
+    at: new Date(deletion?.ms ?? deps.now()).toISOString(),
+    ...(actor && { actor }),
+    via: intent?.via ?? 'path',
+    data: { ...(deletion?.title !== undefined && { title: deletion.title }) },
+  }
+  const step = { ...stepOf(node), ledger: state.ledger, digest: '', gone: 1, putRefs: new Map(), removedRefs: [] }
+  return { step, events: [event], isWhole: true, linked: [] }
+}
+
+/** Reads the record of the newest copy in the trash. Undefined if there is no copy. */
+async function findDeletion({ store }: Pick<Deps, 'store'>, { orgId, nodeId }: NodeAt) {
+  const names = (await listNames(join(trashFolder(store), orgId))).filter((name) => name.startsWith(nodeId))
+  const times = names.map((name) => parseTrashedNode(name.replace(/\.git$/, ''))?.deletedMs ?? 0)
+  const ms = Math.max(0, ...times)
+  if (ms === 0) return undefined
+  const repo = trashedNodeRepo(store, orgId, nodeId, new Date(ms))
+  const deletion = await readDeletion(repo, ms).catch(() => undefined)
+  return { ms, ...deletion }
+}
+
+interface Seen extends DescribedNode {
+  readonly ledger: Oid
+  readonly moves: readonly RefMove[]
+  /** New commits of the ledger, oldest first. */
+  readonly commits: readonly Oid[]
+  readonly isReset: boolean
+}
+
+async function describeMoves(deps: Deps, seen: Seen): Promise<Pick<Described, 'events' | 'linked'>> {
+  const { at, repo, state, log, ledger, moves, commits, isReset } = seen
+  const key = `${log.log_id}:${(state?.version ?? 0) + 1}`
+  const oids = [...moves.map(({ after }) => after), ...commits, ledger]
+  const intentOf = await readIntents(deps, at.nodeId, oids)
+  const now = deps.now().toISOString()
+  const events: EventFacts[] = []
+  const linked: string[] = []
+  if (state?.gone === 1) {
+    const intent = intentOf(ledgerRef, ledger)
+    const via = intent?.via ?? 'path'
+    const actor = intent?.actor && { actor: intent.actor }
+    events.push({ type: 'node.restored', key, at: now, via, ...actor, data: await titleOf(repo, ledger) })
+  }
+  const root = state === undefined ? commits[0] : undefined
+  const later = root === undefined ? commits : commits.slice(1)
+  if (root !== undefined) {
+    const created = await describeCreation(seen, root, intentOf)
+    events.push(created.event)
+    linked.push(...created.linked)
+  }
+  for (const move of moves) {
+    // The creation includes the first head of main.
+    if (root !== undefined && move.ref === main) continue
+    const { events: some, linked: more } = await describeMove(deps, seen, move, { key, now, intentOf })
+    events.push(...some)
+    linked.push(...more)
+  }
+  if (isReset) events.push({ type: 'node.reset', key, at: now, data: { before: state?.ledger, after: ledger } })
+  else events.push(...(await describeLedger(repo, later, intentOf)))
+  return { events, linked }
+}
+
+type IntentOf = Awaited<ReturnType<typeof readIntents>>
+
+async function titleOf(repo: Repo, ledger: Oid): Promise<{ readonly title: string; readonly head?: Oid }> {
+  const { title } = await readNodeRecord(repo, ledger)
+  const head = readRef(repo, main)
+  return { title, ...(head !== null && { head }) }
+}
+
+async function describeCreation({ repo, moves }: Seen, root: Oid, intentOf: IntentOf) {
+  const { committer } = await readCommit(repo, root)
+  const { title, created_at } = await readNodeRecord(repo, root)
+  const head = moves.find(({ ref }) => ref === main)?.after ?? null
+  const { edges_added } = await contentChange(repo, null, head)
+  const intent = intentOf(ledgerRef, root)
+  const actor = intent?.actor ?? actorOf({ name: committer.name })
+  const event: EventFacts = {
+    type: 'node.created',
+    key: root,
+    at: created_at,
+    ...(actor && { actor }),
+    ...(intent && { via: intent.via }),
+    data: { title, ...(head !== null && { head }), edges_added },
+  }
+  return { event, linked: edges_added.map(({ node_id }) => node_id) }
+}
+
+interface MoveContext {
+  /** The key of everything that is recorded together. */
+  readonly key: string
+  readonly now: string
+  readonly intentOf: IntentOf
+}
+
+async function describeMove(
+  deps: Deps,
+  { at, repo, history, state }: Seen,
+  move: RefMove,
+  { key, now, intentOf }: MoveContext,
+): Promise<Pick<Described, 'events' | 'linked'>> {
+  const { ref, before, after } = move
+  const intent = intentOf(ref, after)
+  const who = { at: now, ...(intent?.actor && { actor: intent.actor }), via: intent?.via ?? ('path' as const) }
+  const events: EventFacts[] = [{ ...who, key: `${key}:${ref}`, ...(await refFacts(repo, history, move)) }]
+  if (ref === main) {
+    const change = await contentChange(repo, before, after)
+    events.push({ ...who, type: 'node.updated', key, data: { before, after, ...change } })
+    return { events, linked: change.edges_added.map(({ node_id }) => node_id) }
+  }
+  if (state && ref.startsWith(branchRefs) && before !== null && after !== null)
+    for (const { number, id, title } of await openFrom(deps, at, branchName(ref)))
+      events.push({
+        ...who,
+        type: 'pull_request.updated',
+        key: `${key}:${number}`,
+        data: { number, id, title, before, after },
+      })
+  return { events, linked: [] }
+}
+
+async function openFrom({ index }: Deps, { nodeId }: NodeAt, branch: string) {
+  return (await listOpenPulls(index.read, nodeId)).filter(({ source_branch }) => source_branch === branch)
+}
+
+async function describeLedger(repo: Repo, commits: readonly Oid[], intentOf: IntentOf): Promise<EventFacts[]> {
+  const described: EventFacts[][] = []
+  let via: EventFacts['via']
+  let identity = ''
+  for (const oid of [...commits].reverse()) {
+    const { committer, message } = await readCommit(repo, oid)
+    const { name, email, timestamp } = committer
+    const intent = intentOf(ledgerRef, oid)
+    const own = [name, email, timestamp].join('\n')
+    // A move of several commits has its intent at the last of them.
+    if (intent) via = intent.via
+    else if (own !== identity) via = undefined
+    identity = own
+    const sealed = parseSeal(message)
+    const actor = actorOf({ name })
+    const facts = sealed
+      ? [{ ...sealed.facts, key: oid, at: timeOf(committer), ...(actor && { actor }) }]
+      : await ledgerEvents(repo, oid)
+    described.push(facts.map((event) => ({ ...event, ...(via !== undefined && { via }) })))
+  }
+  return described.reverse().flat()
+}

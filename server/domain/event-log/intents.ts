@@ -1,0 +1,81 @@
+/**
+ * Records who is about to move refs, before the first move. Git does not say who moved a branch, and any process may be
+ * the one that records the event. An intent is a hint: if it cannot be written, the event has no actor.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { allDone } from '../../../gitstore/durable.ts'
+import type { Decision, Move } from '../../../gitstore/refs/ref-transaction.ts'
+import type { Oid } from '../../../gitstore/repo.ts'
+import { findIntents, type Intent, putIntents } from '../../../index/log/intents.ts'
+import type { Deps } from '../../base/deps.ts'
+import { idOfRepo } from '../layout.ts'
+import type { EventActor, EventVia } from './event-types.ts'
+
+type IntentDeps = Pick<Deps, 'events' | 'now' | 'log' | 'origin'>
+
+/** The user or the operator who makes a change. */
+export interface Mover {
+  readonly kind?: 'person' | 'operator'
+  readonly id?: string
+  readonly name: string
+}
+
+/** The longest wait for the database, in milliseconds. The caller holds locks of refs. */
+const patienceMs = 500
+
+/** Returns the decision with one more thing to save: who moves the refs. */
+export function withIntent<T>(deps: IntentDeps, mover: Mover, decision: Decision<T>): Decision<T> {
+  if (decision.moves.length === 0) return decision
+  return { ...decision, save: () => allDone([decision.save?.(), noteMoves(deps, mover, decision.moves)]) }
+}
+
+function noteMoves(deps: IntentDeps, mover: Mover, moves: readonly Move[]): Promise<void> {
+  return noteIntents(
+    deps,
+    mover,
+    moves.map(({ repo, ref, to }) => ({ id: idOfRepo(repo), ref, to })),
+  )
+}
+
+/** Records who is about to move refs. Never fails. @param moves `id`: see idOfRepo; `to` null: the ref goes */
+export async function noteIntents(
+  { events, now, log, origin }: IntentDeps,
+  mover: Mover,
+  moves: readonly { readonly id: string; readonly ref: string; readonly to: Oid | null }[],
+): Promise<void> {
+  const actor: EventActor = {
+    kind: mover.kind === 'operator' ? 'operator' : 'user',
+    ...(mover.id !== undefined && { id: mover.id }),
+    name: mover.name,
+  }
+  const via: EventVia = origin?.door ?? 'command'
+  const shared = { actor: JSON.stringify(actor), via, request_id: origin?.requestId ?? null }
+  const rows = moves.map(({ id, ref, to }) => ({ node_id: id, ref, to_oid: to ?? '', ...shared }))
+  const written = events
+    .write((trx) => putIntents(trx, rows, now()))
+    .catch((error: unknown) => log.warn({ err: error }, 'an intent could not be recorded; the event has no actor'))
+  await Promise.race([written, sleep(patienceMs, undefined, { ref: false })])
+}
+
+export interface KnownIntent {
+  readonly actor?: EventActor
+  readonly via: EventVia
+}
+
+/** Returns a function that finds who moved a ref to an object. */
+export async function readIntents(
+  { events }: Pick<Deps, 'events'>,
+  nodeId: string,
+  oids: readonly (Oid | null)[],
+): Promise<(ref: string, to: Oid | null) => KnownIntent | undefined> {
+  const found = await findIntents(events.read, nodeId, [...new Set(oids.map((oid) => oid ?? ''))])
+  const byMove = new Map(found.map((intent) => [`${intent.ref} ${intent.to_oid}`, intent]))
+  return (ref, to) => {
+    const intent = byMove.get(`${ref} ${to ?? ''}`)
+    return intent && parseIntent(intent)
+  }
+}
+
+function parseIntent({ actor, via }: Intent): KnownIntent {
+  return { actor: JSON.parse(actor) as EventActor, via: via as EventVia } // noteIntents writes them
+}

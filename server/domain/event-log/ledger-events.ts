@@ -1,0 +1,183 @@
+/** Describes a commit of a node's ledger as events: pull requests, comments, reviews and checks. */
+import { readCommit } from '../../../gitstore/objects/commits.ts'
+import { diffTrees, type TreeChange } from '../../../gitstore/objects/diff.ts'
+import { readBlob } from '../../../gitstore/objects/objects.ts'
+import type { Oid, Repo } from '../../../gitstore/repo.ts'
+import { createYielder } from '../../../gitstore/yielder.ts'
+import { parseChecksFile, parseEntryFile, pullsFolder } from '../format/paths.ts'
+import { timeOf } from '../format/signatures.ts'
+import { parseChecks, readChecksText } from '../ledger/checks.ts'
+import { type CommentRecord, type EntryUser, parseEntry, type ReadEntry, readEntryText } from '../ledger/entries.ts'
+import type { PullRecord } from '../ledger/ledger.ts'
+import type { EventActor, EventFacts, EventType } from './event-types.ts'
+
+/** The most files of one commit that are compared. The service writes a few; a review has at most 101. */
+const mostFiles = { entries: 200_000, characters: 2_000_000 }
+
+/** Describes the difference between a ledger commit and its first parent. */
+export async function ledgerEvents(repo: Repo, commit: Oid): Promise<EventFacts[]> {
+  const { tree, parents, committer } = await readCommit(repo, commit)
+  const [parent] = parents
+  if (parent === undefined) return []
+  const before = (await readCommit(repo, parent)).tree
+  const changes = await diffTrees(repo, before, tree, createYielder(), mostFiles)
+  const found: EventFacts[] = []
+  const users = new Map<number, EntryUser>()
+  for (const change of changes) {
+    const at = parseEntryFile(change.path)
+    if (!at || !change.new) continue
+    const [old, now] = [await readSide(repo, change, 'old'), await readSide(repo, change, 'new')]
+    if (now?.kind === 'event') users.set(at.number, now.by)
+    else if (now) found.push(...entryEvents({ commit, ...at }, old, now))
+  }
+  for (const change of changes) {
+    if (change.path.startsWith(`${pullsFolder}/`)) found.push(...(await pullEvents(repo, commit, change, users)))
+    const checked = parseChecksFile(change.path)
+    if (checked !== undefined) found.push(...(await checkEvents(repo, commit, checked, change)))
+  }
+  return found.map((event) => ({ ...event, at: event.at || timeOf(committer) }))
+}
+
+async function readSide(repo: Repo, change: TreeChange, side: 'old' | 'new'): Promise<ReadEntry | undefined> {
+  const file = change[side]
+  return file ? parseEntry(await readEntryText(repo, file.oid)) : undefined
+}
+
+export function actorOf(user: EntryUser | { readonly id?: string; readonly name: string }): EventActor | undefined {
+  if (user.name === '') return undefined
+  return { kind: 'user', ...(user.id !== undefined && { id: user.id }), name: user.name }
+}
+
+interface EntryAt {
+  readonly commit: Oid
+  readonly number: number
+  readonly entry: number
+}
+
+/** The events of one entry, whose file was `old` and is `now`. */
+function entryEvents({ commit, number, entry }: EntryAt, old: ReadEntry | undefined, now: ReadEntry): EventFacts[] {
+  const make = (
+    type: EventType,
+    act: { readonly by?: EntryUser; readonly at: string },
+    data: object = {},
+  ): EventFacts => {
+    const actor = act.by && actorOf(act.by)
+    return { type, key: `${commit}:${entry}`, at: act.at, ...(actor && { actor }), data: { number, entry, ...data } }
+  }
+  if (now.kind === 'verdict') {
+    const before = old?.kind === 'verdict' ? old : undefined
+    const found: EventFacts[] = []
+    if (!before)
+      found.push(make('review.submitted', now, { verdict: now.verdict, commit: now.head, comments: now.comments }))
+    if (now.withdrawn && !before?.withdrawn) found.push(make('review.withdrawn', { by: now.by, at: now.withdrawn.at }))
+    if (now.dismissed && !before?.dismissed) found.push(make('review.dismissed', now.dismissed))
+    return found
+  }
+  if (now.kind !== 'comment') return []
+  return commentEvents(make, old?.kind === 'comment' ? old : undefined, now, entry)
+}
+
+type Make = (type: EventType, act: { readonly by?: EntryUser; readonly at: string }, data?: object) => EventFacts
+
+function commentEvents(make: Make, before: CommentRecord | undefined, now: CommentRecord, entry: number): EventFacts[] {
+  const place = { thread: now.thread ?? entry, ...(now.anchor && { path: now.anchor.path }) }
+  const found: EventFacts[] = []
+  const { mentions = [], edited, deleted, applied, resolved } = now
+  if (!before)
+    found.push(make('comment.created', now, { ...place, mentions, has_suggestion: now.suggestion !== undefined }))
+  if (edited && edited.at !== before?.edited?.at) found.push(make('comment.edited', edited, { ...place, mentions }))
+  if (deleted && !before?.deleted) found.push(make('comment.deleted', deleted, place))
+  if (applied && !before?.applied) found.push(make('suggestion.applied', applied, { ...place, commit: applied.commit }))
+  if (resolved && !before?.resolved) found.push(make('thread.resolved', resolved, place))
+  if (!resolved && before?.resolved) found.push(make('thread.reopened', { at: '' }, place))
+  return found
+}
+
+async function pullEvents(
+  repo: Repo,
+  commit: Oid,
+  change: TreeChange,
+  users: ReadonlyMap<number, EntryUser>,
+): Promise<EventFacts[]> {
+  const now = change.new ? await readPullFile(repo, change.new.oid) : undefined
+  if (!now) return []
+  const before = change.old ? await readPullFile(repo, change.old.oid) : undefined
+  const type = pullType(before, now)
+  const { number, id, title, source_branch, target_branch, is_draft, source_commit, target_before } = now
+  const known = users.get(number)
+  const opener = type === 'pull_request.opened' ? now.author_id : undefined
+  const userId = known?.id ?? opener
+  const actor = actorOf({ name: now.by.name, ...(userId !== undefined && { id: userId }) })
+  const asked = now.reviewers?.filter(({ id: user }) => !before?.reviewers?.some((one) => one.id === user)) ?? []
+  const facts = {
+    ...{ number, id, title, source_branch, target_branch, is_draft, source_commit, target_commit: target_before },
+    ...(type === 'pull_request.merged' && now.overridden && { overridden: true }),
+  }
+  const base = { key: commit, at: now.at, ...(actor && { actor }) }
+  const found: EventFacts[] = []
+  if (type !== undefined) found.push({ ...base, type, data: facts })
+  if (asked.length > 0)
+    found.push({
+      ...base,
+      type: 'review.requested',
+      data: { number, id, title, reviewers: asked.map((one) => one.id) },
+    })
+  return found
+}
+
+/** Undefined if only the reviewers differ, or nothing that an event shows. */
+function pullType(before: PullRecord | undefined, now: PullRecord): EventType | undefined {
+  if (!before) return 'pull_request.opened'
+  if (before.status !== now.status)
+    return now.status === 'open' ? 'pull_request.reopened' : `pull_request.${now.status}`
+  const shown = ['title', 'description', 'target_branch', 'is_draft'] as const
+  return shown.some((field) => before[field] !== now[field]) ? 'pull_request.edited' : undefined
+}
+
+async function readPullFile(repo: Repo, oid: Oid): Promise<PullRecord | undefined> {
+  try {
+    const record = JSON.parse((await readBlob(repo, oid)).toString()) as PullRecord | null // only the ledger writes it
+    return record !== null && typeof record.number === 'number' && typeof record.by?.name === 'string'
+      ? record
+      : undefined
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined
+    throw error
+  }
+}
+
+async function checkEvents(repo: Repo, commit: Oid, checked: string, change: TreeChange): Promise<EventFacts[]> {
+  if (!change.new) return []
+  const now = parseChecks(checked, await readChecksText(repo, change.new.oid))
+  const before = change.old ? parseChecks(checked, await readChecksText(repo, change.old.oid)) : undefined
+  const found: EventFacts[] = []
+  for (const [name, check] of now.checks) {
+    const same = JSON.stringify(before?.values[name]) === JSON.stringify(now.values[name])
+    if (same || !('by' in check)) continue
+    const actor = actorOf(check.by)
+    found.push({
+      type: 'check.reported',
+      key: `${commit}:${name}`,
+      at: check.at,
+      ...(actor && { actor }),
+      data: { commit: checked, name, state: check.state, ...(check.url !== undefined && { url: check.url }) },
+    })
+  }
+  return found
+}
+
+/** The message of a commit that ends an erasure (review/erasure.ts). */
+const seal = /^(erase[a-z-]*)(?: (\S+))?(?: (\S+))?\n\nErased-From: ([0-9a-f]{40})\n?$/
+
+/** Parses the message of an erasure's last commit. Undefined for another commit. */
+export function parseSeal(
+  message: string,
+): { readonly from: Oid; readonly facts: Pick<EventFacts, 'type' | 'data'> } | undefined {
+  const [, what, one = '', other = '', from] = seal.exec(message) ?? []
+  if (from === undefined) return undefined
+  if (what === 'erase')
+    return { from, facts: { type: 'comment.erased', data: { number: Number(one), entry: Number(other) } } }
+  const data =
+    what === 'erase-pull' ? { number: Number(one) } : what === 'erase-head' ? { head: one } : { user_id: one }
+  return { from, facts: { type: 'text.erased', data } }
+}

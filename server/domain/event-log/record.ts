@@ -1,0 +1,193 @@
+/**
+ * Records what happened. The log remembers the refs that its events describe, and each step appends the events of the
+ * difference, in one transaction. So each event is recorded once, also by several processes.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { listNames } from '../../../gitstore/fs-exists.ts'
+import type { History } from '../../../gitstore/history/history.ts'
+import type { Repo } from '../../../gitstore/repo.ts'
+import { repoExists } from '../../../gitstore/repo-folders.ts'
+import { appendEvents, beginLog, findLog, type Log } from '../../../index/log/events.ts'
+import { findRecordedRepos, replaceRecorded } from '../../../index/log/recorded.ts'
+import type { Deps } from '../../base/deps.ts'
+import { nodeRepo, orgFolder, orgRepo, orgRepository } from '../layout.ts'
+import { type Described, describeNode } from './describe-node.ts'
+import { describeOrg } from './describe-org.ts'
+import { encodeEvent } from './event-json.ts'
+import type { EventFacts } from './event-types.ts'
+import { wake } from './wake.ts'
+
+/** The most rounds of compare-and-swap. Each lost round means that another process made progress. */
+const rounds = 50
+
+/** Returns the history of a node's repository. */
+type HistoryOf = (nodeId: string, repo: Repo) => History
+
+/** Another process has recorded the same in the meantime. */
+class StaleError extends Error {
+  constructor() {
+    super('The log has changed in the meantime')
+    this.name = 'StaleError'
+  }
+}
+
+/**
+ * Records what happened to nodes of an organisation since the last time. The events of a node that gets an edge come
+ * after those of the edge's other node.
+ *
+ * @throws GitError if a repository is damaged; DatabaseError
+ */
+export async function recordNodes(
+  deps: Deps,
+  orgId: string,
+  nodeIds: readonly string[],
+  historyOf: HistoryOf,
+): Promise<void> {
+  const recording = { deps, orgId, historyOf, visited: new Set<string>() }
+  await untilWhole(deps, orgId, (log) => recordOnce(recording, log, nodeIds))
+}
+
+/** Records what happened to an organisation itself. @throws the errors of recordNodes */
+export async function recordOrg(deps: Deps, orgId: string): Promise<void> {
+  await untilWhole(deps, orgId, async (log) => {
+    const state = (await findRecordedRepos(deps.events.read, [orgId])).get(orgId)
+    const found = await describeOrg(deps, { orgId, state, log })
+    if (!found) return true
+    await append(deps, log, [{ nodeId: null, ...found }])
+    return found.isWhole
+  })
+}
+
+/** Appends an event that the service itself causes. */
+export async function recordServiceEvent(
+  deps: Deps,
+  orgId: string,
+  nodeId: string | null,
+  facts: EventFacts,
+): Promise<void> {
+  await ensureLog(deps, orgId)
+  await deps.events.write(async (trx) => {
+    const log = await findLog(trx, orgId)
+    if (log) await appendEvents(trx, log, [encodeEvent(orgId, nodeId, facts)], deps.now())
+  })
+  wake(orgId)
+}
+
+/** Repeats `work` until it returns true. */
+async function untilWhole(deps: Deps, orgId: string, work: (log: Log) => Promise<boolean>): Promise<void> {
+  for (let round = 0, stale = 0; ; round++) {
+    try {
+      const log = await ensureLog(deps, orgId)
+      if (log === undefined || (await work(log))) return
+    } catch (error) {
+      if (!(error instanceof StaleError) || ++stale > rounds) throw error
+    }
+    if (round > 0) await nextTurn()
+  }
+}
+
+/** Returns the log. Begins it with the present, if there is none. Undefined if there is no organisation. */
+async function ensureLog({ events, store, now }: Deps, orgId: string): Promise<Log | undefined> {
+  const known = await findLog(events.read, orgId)
+  if (known || !repoExists(orgRepo(store, orgId))) return known
+  const names = await listNames(orgFolder(store, orgId))
+  const isWhole = names.every((name) => !name.endsWith('.git') || name === orgRepository)
+  return events.write(async (trx) => {
+    const other = await findLog(trx, orgId)
+    if (other) return other
+    const at = now()
+    const log = await beginLog(trx, orgId, { at, isWhole })
+    const facts = { type: 'log.began', key: log.log_id, at: at.toISOString(), data: { log_id: log.log_id } } as const
+    const position = await appendEvents(trx, log, [encodeEvent(orgId, null, facts)], at)
+    return { ...log, ...position }
+  })
+}
+
+interface Recording {
+  readonly deps: Deps
+  readonly orgId: string
+  readonly historyOf: HistoryOf
+  /** Nodes whose events were or are being recorded. Links may form cycles. */
+  readonly visited: Set<string>
+}
+
+/** Describes and records the nodes in one transaction. Returns false if more must follow. */
+async function recordOnce(recording: Recording, log: Log, nodeIds: readonly string[]): Promise<boolean> {
+  const { deps, orgId, historyOf, visited } = recording
+  const states = await findRecordedRepos(deps.events.read, nodeIds)
+  const found: (Described & { readonly nodeId: string })[] = []
+  const own = new Set(nodeIds)
+  for (const nodeId of nodeIds) {
+    visited.add(nodeId)
+    const state = states.get(nodeId)
+    const repo = nodeRepo(deps.store, orgId, nodeId)
+    const at = { orgId, nodeId }
+    const described = await describeNode(deps, { at, repo, history: historyOf(nodeId, repo), state, log })
+    if (described) found.push({ nodeId, ...described })
+  }
+  if (found.length === 0) return true
+  await recordLinked(
+    recording,
+    log,
+    found.flatMap(({ linked }) => linked).filter((id) => !own.has(id)),
+  )
+  await append(deps, log, inOrder(found))
+  return found.every(({ isWhole }) => isWhole)
+}
+
+/** Records other nodes of new edges, if nothing is recorded of them yet. */
+async function recordLinked(recording: Recording, log: Log, ids: readonly string[]): Promise<void> {
+  const { deps, orgId, visited } = recording
+  const fresh = [...new Set(ids)].filter((id) => !visited.has(id)).slice(0, mostLinked)
+  if (fresh.length === 0) return
+  const known = await findRecordedRepos(deps.events.read, fresh)
+  for (const id of fresh)
+    if (!known.has(id) && repoExists(nodeRepo(deps.store, orgId, id))) await recordOnce(recording, log, [id])
+}
+
+/** The most other nodes of edges that are checked in one step. The sweep records the rest. */
+const mostLinked = 500
+
+/** Sorts nodes so that a node comes after those that its new edges lead to. Cycles stay as they are. */
+function inOrder<D extends { readonly nodeId: string; readonly linked: readonly string[] }>(found: readonly D[]): D[] {
+  const byId = new Map(found.map((one) => [one.nodeId, one]))
+  const sorted = new Set<D>()
+  const entered = new Set<string>()
+  const visit = (root: D) => {
+    const stack = [root]
+    while (stack.length > 0) {
+      const one = stack.at(-1)
+      if (one === undefined) return
+      const next = entered.has(one.nodeId) ? [] : one.linked.flatMap((id) => byId.get(id) ?? [])
+      entered.add(one.nodeId)
+      const waiting = next.filter(({ nodeId }) => !entered.has(nodeId))
+      if (waiting.length > 0) stack.push(...waiting)
+      else {
+        stack.pop()
+        sorted.add(one)
+      }
+    }
+  }
+  for (const one of found) visit(one)
+  return [...sorted]
+}
+
+/** Appends events and the states after them. @throws StaleError if another process has changed one of the states */
+async function append(
+  deps: Deps,
+  described: Log,
+  found: readonly (Described & { readonly nodeId: string | null })[],
+): Promise<void> {
+  const orgId = described.org_id
+  const events = found.flatMap((one) => one.events.map((facts) => encodeEvent(orgId, one.nodeId, facts)))
+  const added = await deps.events.write(async (trx) => {
+    const log = await findLog(trx, orgId)
+    if (log?.log_id !== described.log_id) throw new StaleError()
+    for (const { step } of found) if (!(await replaceRecorded(trx, step))) throw new StaleError()
+    const { seq } = await appendEvents(trx, log, events, deps.now())
+    return seq - log.seq
+  })
+  if (added === 0) return
+  deps.metrics.eventsTold.inc(added)
+  wake(orgId)
+}

@@ -1,0 +1,71 @@
+/**
+ * Records events that are missing. A process may have died between the index and the log, or a tag was moved by hand. A node whose refs the log describes costs as much as reading its refs.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { isDamage } from '../../../gitstore/errors.ts'
+import { repoExists } from '../../../gitstore/repo-folders.ts'
+import { markLogsWhole } from '../../../index/log/events.ts'
+import { listPresentOrgs, listPresentRepos } from '../../../index/log/recorded.ts'
+import type { Deps } from '../../base/deps.ts'
+import { recordNodes, recordOrg } from '../event-log/record.ts'
+import { nodeRepo, orgRepo } from '../layout.ts'
+import { historiesOf } from './history.ts'
+
+/** Nodes that are compared between two turns of the event loop: some 5 ms. */
+const nodesAtOnce = 20
+/** Rows that are read in one statement. */
+const rowsAtOnce = 1_000
+
+/** Records what is missing of an organisation, of its deleted nodes, and of these nodes. */
+export async function recordGaps(
+  deps: Deps,
+  orgId: string,
+  { isFirst, nodeIds }: { readonly isFirst: boolean; readonly nodeIds: readonly string[] },
+): Promise<void> {
+  if (isFirst) {
+    await unlessDamaged(() => recordOrg(deps, orgId))
+    if (repoExists(orgRepo(deps.store, orgId))) await recordDeleted(deps, orgId)
+  }
+  for (let at = 0; at < nodeIds.length && !deps.draining.aborted; at += nodesAtOnce) {
+    await recordEach(deps, orgId, nodeIds.slice(at, at + nodesAtOnce))
+    await nextTurn()
+  }
+}
+
+/** Records organisations that are gone. Then every repository was seen since `began`. */
+export async function endGaps(deps: Deps, began: Date): Promise<void> {
+  for (const orgId of await listPresentOrgs(deps.events.read))
+    if (!repoExists(orgRepo(deps.store, orgId))) await unlessDamaged(() => recordOrg(deps, orgId))
+  await deps.events.write((trx) => markLogsWhole(trx, began))
+}
+
+/** Records nodes that are neither in the folder nor in the index. */
+async function recordDeleted(deps: Deps, orgId: string): Promise<void> {
+  for (let after = ''; ; ) {
+    const ids = await listPresentRepos(deps.events.read, orgId, after, rowsAtOnce)
+    const gone = ids.filter((id) => id !== orgId && !repoExists(nodeRepo(deps.store, orgId, id)))
+    if (gone.length > 0) await recordEach(deps, orgId, gone)
+    const last = ids.at(-1)
+    if (last === undefined || ids.length < rowsAtOnce || deps.draining.aborted) return
+    after = last
+    await nextTurn()
+  }
+}
+
+/** Records the nodes together. If one of them is damaged, records the others. */
+async function recordEach(deps: Deps, orgId: string, nodeIds: readonly string[]): Promise<void> {
+  const record = (ids: readonly string[]) => recordNodes(deps, orgId, ids, historiesOf(deps))
+  if (await unlessDamaged(() => record(nodeIds))) return
+  for (const id of nodeIds) await unlessDamaged(() => record([id]))
+}
+
+/** Returns false if a repository is damaged. It is recorded when it can be read again; the index job reports it. */
+async function unlessDamaged(work: () => Promise<void>): Promise<boolean> {
+  try {
+    await work()
+    return true
+  } catch (error) {
+    if (isDamage(error)) return false
+    throw error
+  }
+}

@@ -1,0 +1,238 @@
+/** What is recorded of each change, through each door. */
+
+import { execFile, execFileSync } from 'node:child_process'
+import { promisify } from 'node:util'
+import { expect } from 'chai'
+import { made } from '../support/cast.ts'
+import { converse } from '../support/conversation.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
+import { expecting, newNode, type TestNode } from '../support/node.ts'
+import { type PersonClient, signUp } from '../support/people.ts'
+import { eventsSince, type LoggedEvent, readLog } from './log-rows.ts'
+
+describe('the log of events', () => {
+  let grove: Grove
+  let ann: PersonClient
+  let bob: PersonClient
+  let node: TestNode
+  let seq = 0
+
+  before(async () => {
+    grove = await startGrove({ sweeps: false })
+    ann = await signUp(grove, 'Ann')
+    bob = await signUp(grove, 'Bob')
+    await ann.put(`/orgs/${ann.org}/members/bob@example.org`, { role: 'editor' }).then(expecting(200))
+    node = await newNode(grove, ann, { title: 'Whales' })
+  })
+  beforeEach(() => {
+    seq = readLog(grove, ann.org).at(-1)?.seq ?? 0
+  })
+  after(() => grove.close())
+
+  /** Not synchronous, because the service is in this process. */
+  const push = (...args: readonly string[]) =>
+    promisify(execFile)('git', ['push', '-q', ...args], {
+      cwd: node.git.dir,
+      env: { ...process.env, GIT_TERMINAL_PROMPT: '0' },
+    })
+
+  const since = () => eventsSince(grove, ann.org, seq)
+  const said = (events: readonly LoggedEvent[] = since()) =>
+    events.map(({ type, via, data }) => [type, via, data.actor?.name].filter(Boolean).join(' '))
+
+  it('begins with the organisation, and has CloudEvents', () => {
+    const events = readLog(grove, ann.org)
+    expect(said(events).slice(0, 5)).to.deep.equal([
+      'log.began',
+      'org.created rest Ann',
+      'member.added rest Ann',
+      'member.added rest Ann',
+      'node.created rest Ann',
+    ])
+    const created = events.find(({ type }) => type === 'node.created')
+    expect(created).to.deep.include({
+      specversion: '1.0',
+      source: `/orgs/${ann.org}`,
+      subject: `nodes/${node.id}`,
+      datacontenttype: 'application/json',
+      via: 'rest',
+    })
+    expect(created?.id).to.match(/^[0-9a-f]{32}$/)
+    expect(created?.data).to.deep.equal({
+      actor: { kind: 'user', id: ann.user.id, name: 'Ann' },
+      title: 'Whales',
+      head: node.git.head(),
+      edges_added: [],
+    })
+    expect(events.some(({ type }) => type === 'branch.created')).to.equal(false)
+  })
+
+  it('has one event for the branch and one for the node of a commit', async () => {
+    const before = node.git.head()
+    await made(bob.patch(node.at, { title: 'Blue whales', text_content: 'Large.' }))
+    const after = node.git.head()
+    const [branch, updated] = since()
+    expect(said()).to.deep.equal(['branch.updated rest Bob', 'node.updated rest Bob'])
+    expect(branch?.data).to.deep.include({ name: 'main', before, after, forced: false, commits: 1 })
+    expect(branch?.data.head).to.include({ id: after, message: 'Edit node', author: 'Bob' })
+    expect(updated?.data).to.deep.include({ before, after, changed: ['title', 'text'] })
+  })
+
+  it('has the edges that a commit adds and removes', async () => {
+    const parent = await made(ann.post(`/orgs/${ann.org}/nodes`, { title: 'Sea' }))
+    await made(ann.put(`${node.at}/parents/${parent.id}`, {}))
+    await ann.delete(`${node.at}/parents/${parent.id}`)
+    const [added, removed] = since().filter(({ type }) => type === 'node.updated')
+    const edge = { edge_type: 'parent_child', node_id: parent.id }
+    expect(added?.data).to.deep.include({ changed: ['edges'], edges_added: [edge], edges_removed: [] })
+    expect(removed?.data).to.deep.include({ changed: ['edges'], edges_added: [], edges_removed: [edge] })
+  })
+
+  it('has the way of a proposal', async () => {
+    await node.proposal('draft')
+    const { number } = (await made(bob.post(`${node.at}/pull-requests`, { source_branch: 'draft', title: 'More' }))).pr
+    const at = `${node.at}/pull-requests/${number}`
+    await made(bob.patch(at, { title: 'Much more' }))
+    await made(bob.patch(at, { reviewers: [ann.user.id] }))
+    await made(bob.patch(at, { status: 'closed' }))
+    await made(bob.patch(at, { status: 'open' }))
+    await made(ann.post(`${at}/merge`, {}))
+    expect(said().filter((one) => one.startsWith('pull') || one.startsWith('review'))).to.deep.equal([
+      'pull_request.opened rest Bob',
+      'pull_request.edited rest Bob',
+      'review.requested rest Bob',
+      'pull_request.closed rest Bob',
+      'pull_request.reopened rest Bob',
+      'pull_request.merged rest Ann',
+    ])
+    const merged = since().at(-1)
+    expect(merged?.data).to.deep.include({ number, title: 'Much more', source_branch: 'draft', target_branch: 'main' })
+    expect(merged?.data.actor).to.deep.equal({ kind: 'user', id: ann.user.id, name: 'Ann' })
+    expect(said().slice(-3)).to.deep.equal([
+      'branch.updated rest Ann',
+      'node.updated rest Ann',
+      'pull_request.merged rest Ann',
+    ])
+  })
+
+  it('has comments, threads and verdicts', async () => {
+    await node.proposal('talk')
+    const { number } = (await made(bob.post(`${node.at}/pull-requests`, { source_branch: 'talk', title: 'Talk' }))).pr
+    seq = readLog(grove, ann.org).at(-1)?.seq ?? 0
+    await converse(`${node.at}/pull-requests/${number}`, bob, ann)
+    const kinds = since().map(({ type }) => type)
+    for (const type of [
+      'comment.created',
+      'comment.edited',
+      'comment.deleted',
+      'thread.resolved',
+      'review.submitted',
+      'review.withdrawn',
+      'pull_request.edited',
+    ])
+      expect(kinds, type).to.include(type)
+    expect(JSON.stringify(since())).to.not.include('Which whales?')
+    const [first] = since()
+    expect(first?.data).to.deep.include({ number, entry: 1, thread: 1, path: 'node.json' })
+  })
+
+  it('has checks, and the same report once', async () => {
+    const report = { state: 'success', url: 'https://ci.example.org/1' }
+    const head = node.git.head()
+    for (let twice = 0; twice < 2; twice++) await made(bob.put(`${node.at}/checks/${head}/links`, report))
+    expect(said()).to.deep.equal(['check.reported rest Bob'])
+    expect(since()[0]?.data).to.deep.include({ commit: head, name: 'links', ...report })
+  })
+
+  it('has branches and tags, and who pushed them', async () => {
+    const { token } = await made(bob.post('/auth/tokens', { name: 'push', access: 'write' }))
+    const url = `${grove.url.replace('//', `//x:${token}@`)}/git/${ann.org}/${node.id}.git`
+    const oid = node.git.commit({ files: { 'a.txt': 'a' }, parents: [node.git.head()] })
+    await push(url, `${oid}:refs/heads/pushed`, `${oid}:refs/tags/v1`)
+    expect(said()).to.have.members(['branch.created push Bob', 'tag.created push Bob'])
+    await push(url, `${oid}:refs/heads/main`)
+    expect(said().slice(2)).to.deep.equal(['branch.updated push Bob', 'node.updated push Bob'])
+    expect(since().at(-1)?.data.changed).to.deep.equal(['files'])
+    await push(url, ':refs/heads/pushed')
+    expect(said().at(-1)).to.equal('branch.deleted push Bob')
+  })
+
+  it('has what was moved in the folder, without a name', async () => {
+    const before = node.git.head()
+    const oid = node.git.commit({ files: { 'b.txt': 'b' }, parents: [before] })
+    node.git.point('main', oid)
+    await made(ann.get(node.at))
+    expect(said()).to.deep.equal(['branch.updated path', 'node.updated path'])
+    const other = node.git.commit({ files: { 'c.txt': 'c' }, parents: [before] })
+    node.git.point('main', other)
+    await made(ann.get(node.at))
+    expect(since()[2]?.data).to.deep.include({ forced: true, commits: 1 })
+  })
+
+  it('has members and settings', async () => {
+    await made(ann.patch(`/orgs/${ann.org}`, { name: 'Sea', published: true }))
+    await made(ann.patch(`/orgs/${ann.org}`, { published: false }))
+    const cy = await signUp(grove, 'Cy')
+    await made(ann.put(`/orgs/${ann.org}/members/cy@example.org`, { role: 'reader' }))
+    await made(ann.put(`/orgs/${ann.org}/members/cy@example.org`, { role: 'editor' }))
+    await ann.delete(`/orgs/${ann.org}/members/cy@example.org`).then(expecting(204))
+    expect(said()).to.deep.equal([
+      'org.updated rest Ann',
+      'org.updated rest Ann',
+      'member.added rest Ann',
+      'member.updated rest Ann',
+      'member.removed rest Ann',
+    ])
+    expect(since()[0]?.data).to.deep.include({
+      changed: ['name', 'published'],
+      after: { name: 'Sea', published: true },
+    })
+    expect(since()[3]?.data).to.deep.include({
+      user_id: cy.user.id,
+      role: 'editor',
+      before: { role: 'reader', name: 'Cy' },
+    })
+    expect(JSON.stringify(since())).to.not.include('@')
+  })
+
+  it('has the deletion of a node, and its return', async () => {
+    const other = await newNode(grove, ann, { title: 'Short' })
+    await ann.delete(other.at).then(expecting(204))
+    expect(said()).to.deep.equal(['node.created rest Ann', 'node.deleted rest Ann'])
+    expect(since()[1]?.data.title).to.equal('Short')
+    await made(ann.post(`/orgs/${ann.org}/trash/${other.id}/restore`, {}))
+    expect(said().slice(2)).to.deep.equal(['node.restored rest Ann'])
+  })
+
+  it('has a batch in an order in which no child comes before its parent', async () => {
+    const ids = ['a', 'b', 'c'].map(() => crypto.randomUUID())
+    const nodes = ids.map((id, at) => ({ id, title: `Node ${at}`, ...(ids[at + 1] ? { parents: [ids[at + 1]] } : {}) }))
+    await made(ann.post(`/orgs/${ann.org}/nodes/batch`, { nodes }))
+    const created = since().filter(({ type }) => type === 'node.created')
+    expect(created.map(({ subject }) => subject)).to.deep.equal([...ids].reverse().map((id) => `nodes/${id}`))
+    expect(said()).to.deep.equal(Array(3).fill('node.created rest Ann'))
+  })
+
+  it('has an erasure, and goes on after it', async () => {
+    await node.proposal('secret')
+    const { number } = (await made(bob.post(`${node.at}/pull-requests`, { source_branch: 'secret', title: 'S' }))).pr
+    const at = `${node.at}/pull-requests/${number}`
+    const { entry } = await made(bob.post(`${at}/comments`, { text: 'My password' }))
+    seq = readLog(grove, ann.org).at(-1)?.seq ?? 0
+    await made(ann.post(`${at}/entries/${entry}/erase`, {}))
+    await made(bob.post(`${at}/comments`, { text: 'Thanks' }))
+    expect(said()).to.deep.equal(['comment.erased Ann', 'comment.created rest Bob'])
+    expect(since()[0]?.data).to.deep.include({ number, entry })
+  })
+
+  it('has a ledger that was replaced, as a reset', async () => {
+    const other = await newNode(grove, ann, { title: 'Reset' })
+    const [root] = other.git.lines('rev-list', '--max-parents=0', 'refs/grove/ledger')
+    await other.proposal('draft')
+    await made(bob.post(`${other.at}/pull-requests`, { source_branch: 'draft', title: 'Lost' }))
+    execFileSync('git', ['update-ref', 'refs/grove/ledger', String(root)], { cwd: other.git.dir })
+    seq = readLog(grove, ann.org).at(-1)?.seq ?? 0
+    await made(ann.get(other.at))
+    expect(said()).to.deep.equal(['node.reset'])
+  })
+})
