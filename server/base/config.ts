@@ -1,11 +1,11 @@
 /** Configuration by the operator. The only file that reads the environment. */
 
 import { readFileSync } from 'node:fs'
-import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { z } from 'zod'
 import type { PostgresAddress } from '../../index/postgres/pool.ts'
 import { excerpt } from '../domain/format/excerpt.ts'
+import { isAllowEntry, parseNetwork } from '../domain/net/allow-list.ts'
 
 export interface Config {
   /** 0: any free port. */
@@ -42,6 +42,10 @@ export interface Config {
   readonly databaseUrl?: string
   /** Connections that each process opens to it. */
   readonly databasePool?: number
+  /** Networks and host names that may be fetched although they are not public. Absent: there are none. */
+  readonly fetchAllow?: readonly string[]
+  /** True if webhooks may have http URLs. */
+  readonly webhookHttp?: boolean
   /** This service among several on one database. Absent: it is the only one. */
   readonly cell?: CellConfig
   /** The cost of new password hashes, for tests. No environment variable sets it. */
@@ -114,6 +118,15 @@ const environment = z.object({
     .refine(hasKnownMode, 'sslmode must be disable, require, verify-ca or verify-full')
     .optional(),
   DATABASE_POOL: wholeNumber(1, 1_000).default(defaultPool),
+  FETCH_ALLOW: z
+    .string()
+    .transform(splitList)
+    .superRefine((list, context) => {
+      const wrong = list.find((one) => !isAllowEntry(one))
+      if (wrong !== undefined) context.addIssue({ code: 'custom', message: wrongAllowEntry(wrong) })
+    })
+    .optional(),
+  WEBHOOK_HTTP: oneOf(['on', 'off']).default('off'),
   CELL: z
     .string()
     .regex(/^[a-z0-9][a-z0-9-]{0,62}$/, 'must have 1 to 63 of a-z, 0-9 and -, and must not begin with -')
@@ -171,13 +184,13 @@ function splitList(text: string): string[] {
 }
 
 function areNetworks(list: readonly string[]): boolean {
-  return list.every((one) => {
-    const [address = '', prefix, more] = one.split('/')
-    if (namedNetworks.includes(one)) return true
-    const bits = isIP(address) === 6 ? 128 : 32
-    const isPrefix = prefix === undefined || (/^[1-9]\d{0,2}$/.test(prefix) && Number(prefix) <= bits)
-    return isIP(address) !== 0 && isPrefix && more === undefined
-  })
+  return list.every((one) => namedNetworks.includes(one) || parseNetwork(one) !== undefined)
+}
+
+/** Names the entry, because a list can be long. */
+function wrongAllowEntry(entry: string): string {
+  const allowed = 'must be a list of IP addresses, networks and host names, such as 10.1.2.0/24, hooks.internal'
+  return `${allowed}, not ${JSON.stringify(excerpt(entry))}`
 }
 
 /** Invalid configuration; the message names each variable. */
@@ -216,6 +229,8 @@ export function readConfig(variables: NodeJS.ProcessEnv = process.env): Config {
     trashDays: data.TRASH_DAYS,
     ...(data.DATABASE_URL === undefined ? {} : { databaseUrl: data.DATABASE_URL }),
     databasePool: data.DATABASE_POOL,
+    ...(data.FETCH_ALLOW === undefined ? {} : { fetchAllow: data.FETCH_ALLOW }),
+    webhookHttp: data.WEBHOOK_HTTP === 'on',
     ...cellOf(data),
   }
 }

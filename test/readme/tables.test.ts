@@ -35,6 +35,7 @@ describe('the documents', () => {
         pushCpuSeconds,
         trashDays,
         databasePool,
+        webhookHttp,
         ...rest
       } = readConfig({})
       expect([dataDir, rest]).to.deep.equal([resolve('./repos'), {}])
@@ -56,6 +57,8 @@ describe('the documents', () => {
         String(trashDays),
         '',
         String(databasePool),
+        '',
+        webhookHttp ? 'on' : 'off',
         '',
         '',
       ]

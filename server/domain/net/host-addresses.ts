@@ -1,0 +1,58 @@
+/** Resolves the host of a URL once, and judges every IP address that it has. */
+
+import { lookup } from 'node:dns/promises'
+import { isIP } from 'node:net'
+import { untilAborted } from './deadlines.ts'
+import { FetchError } from './fetch-error.ts'
+import { endpointOf, isOwn } from './own-addresses.ts'
+import { canonicalAddress, isPublic } from './public-addresses.ts'
+import { ownProblem, privateProblem, type TargetRules } from './target-url.ts'
+
+/** Returns all IP addresses of a host name, the preferred one first. */
+export type Resolve = (name: string) => Promise<readonly { readonly address: string }[]>
+
+/** Resolves names as the machine does, by its hosts file and its name servers. */
+const resolveAsMachine: Resolve = (name) => lookup(name, { all: true })
+
+/**
+ * Returns the IP address to connect to. One that is not public refuses the whole name, because the next attempt could
+ * use it.
+ *
+ * @throws FetchError `dns`, `refused_address`, or the reason of the signal
+ */
+export async function judgedAddress(
+  url: URL,
+  rules: TargetRules & { readonly resolve?: Resolve },
+  signal: AbortSignal,
+): Promise<string> {
+  const { host, port } = endpointOf(url.href)
+  const addresses = isIP(host) === 0 ? await addressesOf(host, rules.resolve ?? resolveAsMachine, signal) : [host]
+  const isOpen = (address: string) =>
+    isPublic(address) ||
+    rules.allow.opensAddress(address) ||
+    (canonicalAddress(address) !== undefined && rules.allow.opensName(host))
+  for (const address of addresses) {
+    if (isOwn({ host, port, address }, rules.own)) throw new FetchError('refused_address', ownProblem)
+    if (!isOpen(address)) throw new FetchError('refused_address', privateProblem(host))
+  }
+  const [first] = addresses
+  if (first === undefined) throw unknownName(host)
+  return first
+}
+
+async function addressesOf(name: string, resolve: Resolve, signal: AbortSignal): Promise<string[]> {
+  signal.throwIfAborted()
+  const looking = (async () => (await resolve(name)).map(({ address }) => address))()
+  return untilAborted(
+    looking.catch((error: unknown) => {
+      throw unknownName(name, error)
+    }),
+    signal,
+  )
+}
+
+function unknownName(name: string, cause?: unknown): FetchError {
+  return new FetchError('dns', `The name ${name} has no IP address that can be found. Check how it is written.`, {
+    cause,
+  })
+}
