@@ -101,7 +101,31 @@ describe('a fetch', () => {
           ])
         },
       ),
-      { numRuns: 60 },
+      {
+        numRuns: 60,
+        examples: [
+          [100, 'length', 'refuse'],
+          [100, 'chunks', 'cut'],
+          [101, 'chunks', 'refuse'],
+          [500, 'close', 'cut'],
+        ],
+      },
+    )
+  })
+
+  it('returns as soon as it has read its limit', async () => {
+    const limits = { ...webhookLimits, keptBytes: 100, readBytes: 500 }
+    const sending = (size: number) =>
+      raw((socket) =>
+        socket.once('data', () => {
+          socket.write('HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n')
+          socket.write(bytes(size))
+        }),
+      )
+    const { body, isTruncated } = await fetched(await sending(501), { limits })
+    expect([body.length, isTruncated]).to.deep.equal([100, true])
+    expect((await said(fetched(await sending(101), { limits: { ...limits, excess: 'refuse' } })))[0]).to.equal(
+      'too_large',
     )
   })
 
@@ -137,10 +161,11 @@ describe('a fetch', () => {
       undefined,
     ])
     const chunked = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n'
-    const extended = await flood(chunked, `1;${'x'.repeat(1_000)}\r\nx\r\n`)
+    const extended = await flood(chunked, `1;${'x'.repeat(8_000)}\r\nx\r\n`)
     const { isTruncated, body } = await fetched(extended)
     expect([isTruncated, body.length > 0 && body.length <= 1_024]).to.deep.equal([true, true])
     expect((await said(fetched(extended, { limits: documentLimits })))[0]).to.equal('too_large')
+    for (const socket of hosts.at(-1)?.accepted ?? []) expect(socket.bytesWritten).to.be.below(2 ** 26)
     const headers = await flood('HTTP/1.1 200 OK\r\n', `x: ${'y'.repeat(100)}\r\n`)
     expect(await said(fetched(headers))).to.deep.equal([
       'connection',

@@ -3,7 +3,9 @@
 import { networkInterfaces } from 'node:os'
 import { expect } from 'chai'
 import fc from 'fast-check'
+import { readConfig } from '../../server/base/config.ts'
 import { isAllowEntry, newAllowList } from '../../server/domain/net/allow-list.ts'
+import { ownAddresses } from '../../server/domain/net/own-addresses.ts'
 import { judgeUrl, longestUrl, type TargetRules } from '../../server/domain/net/target-url.ts'
 
 const nothing: TargetRules = { allow: newAllowList([]), own: { ports: [], urls: [] } }
@@ -211,6 +213,20 @@ describe("the service's own address", () => {
   it('is one of host and port, so other services of the same machine can be opened', () => {
     for (const url of ['http://127.0.0.1:3001/', 'https://grove.example:8443/', 'https://other.example/']) {
       expect(isAccepted(url, { ...rules, allow }), url).to.equal(true)
+    }
+  })
+
+  it('follows from the configuration', () => {
+    expect(ownAddresses({}, 3_000)).to.deep.equal({ ports: [3_000], urls: [] })
+    const config = readConfig({
+      PUBLIC_URL: 'https://grove.example/base',
+      DATABASE_URL: 'postgres://localhost/grove',
+      CELL: 'a',
+      CELL_URL: 'http://10.0.0.1:3000',
+    })
+    const own = ownAddresses(config, 4_000)
+    for (const url of ['https://grove.example/', 'http://10.0.0.1:3000/', 'http://127.0.0.1:4000/']) {
+      expect(judged(url, { ...rules, own }), url).to.match(/^The URL is that of this service/)
     }
   })
 })

@@ -108,9 +108,14 @@ describe('a caller that gives up', () => {
     const answering = await rawHost((socket) => socket.write('HTTP/1.1 200 OK\r\n\r\nx'))
     hosts.push(silent, answering)
     const plain = (host: Host, scheme = 'http') => `${scheme}://hooks.example:${host.port}/`
+    let resolved = 0
+    const resolveInVain = () => {
+      resolved++
+      return new Promise<never>(() => {})
+    }
     const stages: [name: string, url: string, reached: () => Promise<void>, resolve?: () => Promise<never>][] = [
-      ['before it begins', plain(silent), async () => {}],
-      ['while the name is resolved', plain(silent), async () => {}, () => new Promise<never>(() => {})],
+      ['before it begins', plain(silent), async () => {}, resolveInVain],
+      ['while the name is resolved', plain(silent), () => until(() => resolved === 1), resolveInVain],
       ['during the handshake', plain(silent, 'https'), () => arrived.opened],
       ['before the answer', plain(silent), () => until(() => silent.accepted.length === 2)],
       ['within the answer', plain(answering), () => until(() => answering.accepted.length === 1)],
@@ -126,7 +131,7 @@ describe('a caller that gives up', () => {
       expect([code, message], name).to.deep.equal(['aborted', 'The request to hooks.example was cancelled.'])
       expect(getEventListeners(signal, 'abort').length, name).to.equal(0)
     }
-    expect(silent.accepted.length).to.equal(2)
+    expect([silent.accepted.length, resolved]).to.deep.equal([2, 1])
   })
 
   it('has no listener left after an answer or an error', async () => {

@@ -117,12 +117,18 @@ const reasons: Readonly<Record<string, string>> = {
 function failureOf(host: string, error: NodeJS.ErrnoException, isHandshaking: boolean): FetchError {
   const { code = '' } = error
   if (isHandshaking || /^ERR_(SSL|TLS)_/.test(code)) {
-    const message = `A TLS connection to ${host} failed: ${error.message.replace(/\.?\s*$/, '')}.`
-    return new FetchError('tls', message, { cause: error })
+    return new FetchError('tls', `A TLS connection to ${host} failed: ${tlsReason(error)}.`, { cause: error })
   }
   if (code.startsWith('HPE_') && reasons[code] === undefined) {
     return new FetchError('connection', `${host} sent an answer that is not valid HTTP.`, { cause: error })
   }
   const reason = reasons[code] ?? `could not be reached: ${code || error.message}`
   return new FetchError('connection', `${host} ${reason}.`, { cause: error })
+}
+
+/** Says what was wrong with a certificate as Node does, without its hints for operators and its dumps of OpenSSL. */
+function tlsReason({ code = '', message }: NodeJS.ErrnoException): string {
+  if (code === 'ECONNRESET') return 'the host closed the connection during the handshake'
+  if (code === 'EPROTO' || code.startsWith('ERR_SSL_')) return 'the host may not speak TLS 1.2 or newer at this port'
+  return message.replace(/;.*|\.?\s*$/s, '')
 }

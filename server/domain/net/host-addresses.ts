@@ -25,6 +25,7 @@ export async function judgedAddress(
   rules: TargetRules & { readonly resolve?: Resolve },
   signal: AbortSignal,
 ): Promise<string> {
+  signal.throwIfAborted()
   const { host, port } = endpointOf(url.href)
   const addresses = isIP(host) === 0 ? await addressesOf(host, rules.resolve ?? resolveAsMachine, signal) : [host]
   const isOpen = (address: string) =>
@@ -41,7 +42,6 @@ export async function judgedAddress(
 }
 
 async function addressesOf(name: string, resolve: Resolve, signal: AbortSignal): Promise<string[]> {
-  signal.throwIfAborted()
   const looking = (async () => (await resolve(name)).map(({ address }) => address))()
   return untilAborted(
     looking.catch((error: unknown) => {

@@ -12,6 +12,14 @@ export interface OwnAddresses {
   readonly urls: readonly string[]
 }
 
+/** The addresses of a service with this configuration that listens on the port. */
+export function ownAddresses(
+  { publicUrl, cell }: { readonly publicUrl?: string; readonly cell?: { readonly url: string } },
+  port: number,
+): OwnAddresses {
+  return { ports: [port], urls: [publicUrl, cell?.url].filter((url) => url !== undefined) }
+}
+
 export interface Endpoint {
   /** The host name of the URL, or its IP address without brackets. */
   readonly host: string
