@@ -126,7 +126,7 @@ function failureOf(host: string, error: NodeJS.ErrnoException, isHandshaking: bo
   return new FetchError('connection', `${host} ${reason}.`, { cause: error })
 }
 
-/** Says what was wrong with a certificate as Node does, without its hints for operators and its dumps of OpenSSL. */
+/** Says what was wrong as Node does, without its hints for operators. */
 function tlsReason({ code = '', message }: NodeJS.ErrnoException): string {
   if (code === 'ECONNRESET') return 'the host closed the connection during the handshake'
   if (code === 'EPROTO' || code.startsWith('ERR_SSL_')) return 'the host may not speak TLS 1.2 or newer at this port'
