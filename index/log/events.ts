@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { sql, type Transaction } from 'kysely'
 import { nextChain, type Position, startOf } from './chain.ts'
 import type { LogDb, LogSchema } from './schema.ts'
+import { changeRows, readRows } from './statements.ts'
 
 /** An event without its place in the log. */
 export interface NewEvent {
@@ -34,7 +35,7 @@ export interface EventRow extends Position {
 }
 
 export async function findLog(db: LogDb, orgId: string): Promise<Log | undefined> {
-  return db.selectFrom('log').selectAll().where('org_id', '=', orgId).executeTakeFirst()
+  return (await readRows<Log>(db, 'select * from log where org_id = ?', orgId))[0]
 }
 
 /** Begins a log without events. @param isWhole true if no repository of the organisation is older than the log */
@@ -63,7 +64,7 @@ export async function markLogsWhole(db: LogDb, began: Date): Promise<void> {
     .execute()
 }
 
-/** Appends events in their order. Returns the position after the last one. */
+/** Appends events in their order, without those that the log has. Returns the position after the last one. */
 export async function appendEvents(
   trx: Transaction<LogSchema>,
   log: Pick<Log, 'org_id' | 'seq' | 'chain'>,
@@ -71,20 +72,33 @@ export async function appendEvents(
   now: Date,
 ): Promise<Position> {
   let { seq, chain } = log
+  const known = await knownIds(trx, events)
+  const rows: (string | number | null)[][] = []
   for (const { id, nodeId, type, at, isPublic, render } of events) {
-    const after = { seq: seq + 1, chain: nextChain(chain, id) }
-    const { numInsertedOrUpdatedRows: added } = await trx
-      .insertInto('event')
-      .values({
-        ...{ org_id: log.org_id, ...after, id, node_id: nodeId, type, at, recorded_ms: now.getTime() },
-        ...{ public: Number(isPublic), body: render(after.seq) },
-      })
-      .onConflict((conflict) => conflict.column('id').doNothing())
-      .executeTakeFirstOrThrow()
-    if (added === 1n) ({ seq, chain } = after)
+    if (known.has(id)) continue
+    known.add(id)
+    seq += 1
+    chain = nextChain(chain, id)
+    rows.push([seq, chain, id, nodeId, type, at, Number(isPublic), render(seq)])
   }
-  if (seq > log.seq) await trx.updateTable('log').set({ seq, chain }).where('org_id', '=', log.org_id).execute()
+  if (rows.length === 0) return { seq, chain }
+  await changeRows(trx, insertEvents, log.org_id, now.getTime(), JSON.stringify(rows))
+  await changeRows(trx, 'update log set seq = ?, chain = ? where org_id = ?', seq, chain, log.org_id)
   return { seq, chain }
+}
+
+const insertEvents = `insert into event (org_id, recorded_ms, seq, chain, id, node_id, type, at, public, body)
+  select ?, ?, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7
+  from json_each(?)`
+
+async function knownIds(trx: Transaction<LogSchema>, events: readonly NewEvent[]): Promise<Set<string>> {
+  const ids = JSON.stringify(events.map(({ id }) => id))
+  const rows = await readRows<{ id: string }>(
+    trx,
+    'select id from event where id in (select value from json_each(?))',
+    ids,
+  )
+  return new Set(rows.map(({ id }) => id))
 }
 
 /** True if the log contains this position, or begins after it. */

@@ -1,6 +1,7 @@
 /** Notes about users who are about to move refs. These are hints: a lost one makes an event without an actor, never a wrong event. */
 import type { Transaction } from 'kysely'
 import type { LogDb, LogSchema } from './schema.ts'
+import { changeRows, readRows } from './statements.ts'
 
 export interface Intent {
   readonly node_id: string
@@ -15,15 +16,12 @@ export interface Intent {
 
 /** Writes intents. An intent for the same move replaces the earlier one. */
 export async function putIntents(trx: Transaction<LogSchema>, intents: readonly Intent[], now: Date): Promise<void> {
-  for (const intent of intents)
-    await trx
-      .insertInto('intent')
-      .values({ ...intent, at: now.getTime() })
-      .onConflict((conflict) =>
-        conflict.columns(['node_id', 'ref', 'to_oid']).doUpdateSet({ ...intent, at: now.getTime() }),
-      )
-      .execute()
+  await changeRows(trx, put, now.getTime(), JSON.stringify(intents))
 }
+
+const put = `insert or replace into intent (at, node_id, ref, to_oid, actor, via, request_id)
+  select ?, value ->> 'node_id', value ->> 'ref', value ->> 'to_oid', value ->> 'actor', value ->> 'via',
+    value ->> 'request_id' from json_each(?)`
 
 /** Deletes up to `limit` intents of before this time. Returns true if none is left. */
 export async function deleteIntentsBefore(trx: Transaction<LogSchema>, ms: number, limit: number): Promise<boolean> {
@@ -45,17 +43,23 @@ export async function deleteIntentsBefore(trx: Transaction<LogSchema>, ms: numbe
 
 /** Finds the intents of moves to these objects. */
 export async function findIntents(db: LogDb, nodeId: string, oids: readonly string[]): Promise<Intent[]> {
-  const found: Intent[] = []
-  for (let at = 0; at < oids.length; at += oidsAtOnce)
-    found.push(
-      ...(await db
-        .selectFrom('intent')
-        .select(['node_id', 'ref', 'to_oid', 'actor', 'via', 'request_id'])
-        .where('node_id', '=', nodeId)
-        .where('to_oid', 'in', oids.slice(at, at + oidsAtOnce))
-        .execute()),
-    )
-  return found
+  return readRows<Intent>(
+    db,
+    'select * from intent where node_id = ? and to_oid in (select value from json_each(?))',
+    nodeId,
+    JSON.stringify(oids),
+  )
 }
 
-const oidsAtOnce = 500
+/** Finds the intents of these moves. */
+export async function findIntentsOf(
+  db: LogDb,
+  moves: readonly Pick<Intent, 'node_id' | 'ref' | 'to_oid'>[],
+): Promise<Intent[]> {
+  return readRows<Intent>(
+    db,
+    `select intent.* from json_each(?) as move join intent
+      on node_id = move.value ->> 'node_id' and ref = move.value ->> 'ref' and to_oid = move.value ->> 'to_oid'`,
+    JSON.stringify(moves),
+  )
+}

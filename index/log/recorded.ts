@@ -1,6 +1,7 @@
 /** The refs that the events describe. */
-import { sql, type Transaction } from 'kysely'
+import type { Transaction } from 'kysely'
 import type { LogDb, LogSchema } from './schema.ts'
+import { changeRows, readRows } from './statements.ts'
 
 export interface RecordedRepo {
   readonly node_id: string
@@ -12,13 +13,20 @@ export interface RecordedRepo {
 }
 
 export async function findRecordedRepos(db: LogDb, nodeIds: readonly string[]): Promise<Map<string, RecordedRepo>> {
-  if (nodeIds.length === 0) return new Map()
-  const rows = await db.selectFrom('recorded_repo').selectAll().where('node_id', 'in', nodeIds).execute()
+  const rows = await readRows<RecordedRepo>(
+    db,
+    'select * from recorded_repo where node_id in (select value from json_each(?))',
+    JSON.stringify(nodeIds),
+  )
   return new Map(rows.map((row) => [row.node_id, row]))
 }
 
 export async function listRecordedRefs(db: LogDb, nodeId: string): Promise<Map<string, string>> {
-  const rows = await db.selectFrom('recorded_ref').select(['ref', 'oid']).where('node_id', '=', nodeId).execute()
+  const rows = await readRows<{ ref: string; oid: string }>(
+    db,
+    'select ref, oid from recorded_ref where node_id = ?',
+    nodeId,
+  )
   return new Map(rows.map(({ ref, oid }) => [ref, oid]))
 }
 
@@ -44,46 +52,32 @@ export interface RecordedStep extends Omit<RecordedRepo, 'version'> {
   readonly removedRefs: readonly string[]
 }
 
-/** Replaces the recorded state. Returns false if another process has changed it since it was read. */
-export async function replaceRecorded(trx: Transaction<LogSchema>, step: RecordedStep): Promise<boolean> {
-  const { node_id, org_id, ledger, digest, gone, before, putRefs, removedRefs } = step
-  const changed =
-    before === null
-      ? await trx
-          .insertInto('recorded_repo')
-          .values({ node_id, org_id, version: 1, ledger, digest, gone })
-          .onConflict((conflict) => conflict.column('node_id').doNothing())
-          .executeTakeFirstOrThrow()
-          .then(({ numInsertedOrUpdatedRows }) => numInsertedOrUpdatedRows)
-      : await trx
-          .updateTable('recorded_repo')
-          .set({ org_id, version: before + 1, ledger, digest, gone })
-          .where('node_id', '=', node_id)
-          .where('version', '=', before)
-          .executeTakeFirstOrThrow()
-          .then(({ numUpdatedRows }) => numUpdatedRows)
-  if (changed !== 1n) return false
-  await removeRefs(trx, node_id, removedRefs)
-  await putRefRows(trx, node_id, [...putRefs])
+/** Replaces recorded states. Returns false if another process has changed one since it was read. */
+export async function replaceRecorded(trx: Transaction<LogSchema>, steps: readonly RecordedStep[]): Promise<boolean> {
+  const fresh = steps.filter(({ before }) => before === null)
+  if (fresh.length > 0 && (await changeRows(trx, insertRepos, JSON.stringify(fresh))) < fresh.length) return false
+  for (const { node_id, org_id, ledger, digest, gone, before } of steps)
+    if (before !== null && (await changeRows(trx, updateRepo, org_id, ledger, digest, gone, node_id, before)) === 0)
+      return false
+  for (const { node_id, removedRefs } of steps) await removeRefs(trx, node_id, removedRefs)
+  const refs = steps.flatMap(({ node_id, putRefs }) => [...putRefs].map(([ref, oid]) => [node_id, ref, oid]))
+  for (let at = 0; at < refs.length; at += rowsAtOnce)
+    await changeRows(trx, putRefRows, JSON.stringify(refs.slice(at, at + rowsAtOnce)))
   return true
 }
 
-const rowsAtOnce = 200
+const insertRepos = `insert into recorded_repo (node_id, org_id, version, ledger, digest, gone)
+  select value ->> 'node_id', value ->> 'org_id', 1, value ->> 'ledger', value ->> 'digest', value ->> 'gone'
+  from json_each(?) where true on conflict (node_id) do nothing`
 
-async function putRefRows(
-  trx: Transaction<LogSchema>,
-  nodeId: string,
-  refs: readonly (readonly [string, string])[],
-): Promise<void> {
-  for (let at = 0; at < refs.length; at += rowsAtOnce) {
-    const rows = refs.slice(at, at + rowsAtOnce).map(([ref, oid]) => ({ node_id: nodeId, ref, oid }))
-    await trx
-      .insertInto('recorded_ref')
-      .values(rows)
-      .onConflict((conflict) => conflict.columns(['node_id', 'ref']).doUpdateSet({ oid: sql`excluded.oid` }))
-      .execute()
-  }
-}
+const updateRepo = `update recorded_repo set version = version + 1, org_id = ?, ledger = ?, digest = ?, gone = ?
+  where node_id = ? and version = ?`
+
+const putRefRows = `insert into recorded_ref (node_id, ref, oid)
+  select value ->> 0, value ->> 1, value ->> 2 from json_each(?)
+  where true on conflict (node_id, ref) do update set oid = excluded.oid`
+
+const rowsAtOnce = 200
 
 async function removeRefs(trx: Transaction<LogSchema>, nodeId: string, refs: readonly string[]): Promise<void> {
   for (let at = 0; at < refs.length; at += rowsAtOnce)

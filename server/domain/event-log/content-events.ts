@@ -1,14 +1,13 @@
 /** Describes what a move of main changed in a node. */
 
-import { isGitError } from '../../../gitstore/errors.ts'
 import { readCommit } from '../../../gitstore/objects/commits.ts'
-import { diffTrees } from '../../../gitstore/objects/diff.ts'
+import { readTree } from '../../../gitstore/objects/trees.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { type NodeContent, readContent } from '../format/node-format.ts'
-import { edgeIdAt, nodeFile, readmeFile, textFile } from '../format/paths.ts'
+import { isReserved } from '../format/paths.ts'
 
 /** An edge as events show it. */
-interface EventEdge {
+export interface EventEdge {
   readonly edge_type: 'parent_child' | 'connection'
   /** The parent, or the target of a connection. */
   readonly node_id: string
@@ -21,9 +20,6 @@ export interface ContentChange {
   readonly edges_added: readonly EventEdge[]
   readonly edges_removed: readonly EventEdge[]
 }
-
-/** The most files that are compared. With more, all parts count as changed. */
-const most = { entries: 20_000, characters: 2_000_000 }
 
 /** Compares two heads of main. Null: there is no commit. */
 export async function contentChange(repo: Repo, before: Oid | null, after: Oid | null): Promise<ContentChange> {
@@ -61,18 +57,16 @@ function edgesOf({ parents, connections }: NodeContent): Map<string, EventEdge> 
   ])
 }
 
-/** True if a file differs that is neither the text nor an edge nor node.json. */
+/** True if the roots differ in a file or a folder that is neither the text nor an edge nor node.json. */
 async function hasOtherFiles(repo: Repo, from: Oid | null, to: Oid | null): Promise<boolean> {
-  const isOther = (path: string) =>
-    path !== nodeFile &&
-    path !== textFile &&
-    path !== readmeFile &&
-    edgeIdAt('parents', path) === undefined &&
-    edgeIdAt('connections', path) === undefined
-  try {
-    return (await diffTrees(repo, from, to, undefined, most)).some(({ path }) => isOther(path))
-  } catch (error) {
-    if (isGitError(error, 'limit_exceeded')) return true
-    throw error
-  }
+  if (from === to) return false
+  const [before, after] = [await othersIn(repo, from), await othersIn(repo, to)]
+  if (before.size !== after.size) return true
+  for (const [name, oid] of after) if (before.get(name) !== oid) return true
+  return false
+}
+
+async function othersIn(repo: Repo, tree: Oid | null): Promise<Map<string, Oid>> {
+  const entries = tree === null ? [] : await readTree(repo, tree)
+  return new Map(entries.filter(({ name }) => !isReserved(name)).map(({ name, oid }) => [name, oid]))
 }

@@ -85,7 +85,7 @@ export async function describeNode(deps: Deps, node: DescribedNode): Promise<Des
 }
 
 /** The digest of all refs that events describe. */
-function digestOf(ledger: Oid, refs: ReadonlyMap<string, Oid>): string {
+export function digestOf(ledger: Oid, refs: ReadonlyMap<string, Oid>): string {
   const hash = createHash('sha256').update(ledger)
   for (const [ref, oid] of refs) hash.update(`\n${oid} ${ref}`)
   return hash.digest('hex')

@@ -6,9 +6,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { allDone } from '../../../gitstore/durable.ts'
 import type { Decision, Move } from '../../../gitstore/refs/ref-transaction.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
-import { findIntents, type Intent, putIntents } from '../../../index/log/intents.ts'
+import { findIntents, findIntentsOf, type Intent, putIntents } from '../../../index/log/intents.ts'
 import type { Deps } from '../../base/deps.ts'
-import { idOfRepo } from '../layout.ts'
+import { idOfRepo, ledgerRef } from '../layout.ts'
 import type { EventActor, EventVia } from './event-types.ts'
 
 type IntentDeps = Pick<Deps, 'events' | 'now' | 'log' | 'origin'>
@@ -72,6 +72,19 @@ export async function readIntents(
   const byMove = new Map(found.map((intent) => [`${intent.ref} ${intent.to_oid}`, intent]))
   return (ref, to) => {
     const intent = byMove.get(`${ref} ${to ?? ''}`)
+    return intent && parseIntent(intent)
+  }
+}
+
+/** Returns a function that finds who created a node, by its id. */
+export async function readCreations(
+  { events }: Pick<Deps, 'events'>,
+  nodes: readonly { readonly id: string; readonly ledger: Oid }[],
+): Promise<(nodeId: string) => KnownIntent | undefined> {
+  const moves = nodes.map(({ id, ledger }) => ({ node_id: id, ref: ledgerRef, to_oid: ledger }))
+  const found = new Map((await findIntentsOf(events.read, moves)).map((intent) => [intent.node_id, intent]))
+  return (nodeId) => {
+    const intent = found.get(nodeId)
     return intent && parseIntent(intent)
   }
 }

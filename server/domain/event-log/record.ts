@@ -7,14 +7,17 @@ import { listNames } from '../../../gitstore/fs-exists.ts'
 import type { History } from '../../../gitstore/history/history.ts'
 import type { Repo } from '../../../gitstore/repo.ts'
 import { repoExists } from '../../../gitstore/repo-folders.ts'
+import type { NewNodeRows } from '../../../index/derived/new-nodes.ts'
 import { appendEvents, beginLog, findLog, type Log } from '../../../index/log/events.ts'
 import { findRecordedRepos, replaceRecorded } from '../../../index/log/recorded.ts'
 import type { Deps } from '../../base/deps.ts'
 import { nodeRepo, orgFolder, orgRepo, orgRepository } from '../layout.ts'
+import { describeNew } from './describe-new.ts'
 import { type Described, describeNode } from './describe-node.ts'
 import { describeOrg } from './describe-org.ts'
 import { encodeEvent } from './event-json.ts'
 import type { EventFacts } from './event-types.ts'
+import { readCreations } from './intents.ts'
 import { wake } from './wake.ts'
 
 /** The most rounds of compare-and-swap. Each lost round means that another process made progress. */
@@ -45,6 +48,40 @@ export async function recordNodes(
 ): Promise<void> {
   const recording = { deps, orgId, historyOf, visited: new Set<string>() }
   await untilWhole(deps, orgId, (log) => recordOnce(recording, log, nodeIds))
+}
+
+/**
+ * Records the creation of nodes from their rows, in one transaction. If one of them is recorded already, all are compared
+ * with their refs.
+ *
+ * @throws the errors of recordNodes
+ */
+export async function recordNewNodes(
+  deps: Deps,
+  orgId: string,
+  rows: readonly NewNodeRows[],
+  historyOf: HistoryOf,
+): Promise<void> {
+  const log = await ensureLog(deps, orgId)
+  if (!log) return
+  const intentOf = await readCreations(
+    deps,
+    rows.map(({ node }) => node),
+  )
+  const found = rows.map((row) => describeNew(orgId, row, intentOf(row.node.id)))
+  const own = new Set(rows.map(({ node }) => node.id))
+  const recording = { deps, orgId, historyOf, visited: own }
+  try {
+    await recordLinked(
+      recording,
+      log,
+      found.flatMap(({ linked }) => linked),
+    )
+    await append(deps, log, inOrder(found))
+  } catch (error) {
+    if (!(error instanceof StaleError)) throw error
+    await recordNodes(deps, orgId, [...own], historyOf)
+  }
 }
 
 /** Records what happened to an organisation itself. @throws the errors of recordNodes */
@@ -183,7 +220,13 @@ async function append(
   const added = await deps.events.write(async (trx) => {
     const log = await findLog(trx, orgId)
     if (log?.log_id !== described.log_id) throw new StaleError()
-    for (const { step } of found) if (!(await replaceRecorded(trx, step))) throw new StaleError()
+    if (
+      !(await replaceRecorded(
+        trx,
+        found.map(({ step }) => step),
+      ))
+    )
+      throw new StaleError()
     const { seq } = await appendEvents(trx, log, events, deps.now())
     return seq - log.seq
   })

@@ -2,7 +2,7 @@
 
 import { isGitError } from '../../../gitstore/errors.ts'
 import type { History } from '../../../gitstore/history/history.ts'
-import { findCommit } from '../../../gitstore/objects/commits.ts'
+import { findCommit, readCommit } from '../../../gitstore/objects/commits.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { timeOf } from '../format/signatures.ts'
 import { branchName, branchRefs, tagRefs } from '../layout.ts'
@@ -34,7 +34,7 @@ export async function refFacts(
       name,
       ...(before !== null && { before }),
       ...(after !== null && { after }),
-      ...(isBranch && before !== null && after !== null && (await distance(history, before, after))),
+      ...(isBranch && before !== null && after !== null && (await distance(repo, history, before, after))),
       ...(head && { head }),
     },
   }
@@ -49,8 +49,10 @@ async function headOf(repo: Repo, oid: Oid): Promise<object | undefined> {
 }
 
 /** How far a branch has moved. A commit that is gone was left by a forced move. */
-async function distance(history: History, before: Oid, after: Oid): Promise<object> {
+async function distance(repo: Repo, history: History, before: Oid, after: Oid): Promise<object> {
   try {
+    const { parents } = await readCommit(repo, after)
+    if (parents.length === 1 && parents[0] === before) return { forced: false, commits: 1 }
     const { ahead, behind } = await history.divergence(before, after)
     return { forced: behind > 0, commits: ahead }
   } catch (error) {

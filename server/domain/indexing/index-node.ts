@@ -20,7 +20,7 @@ import { listOpenPulls, listPullNumbers } from '../../../index/derived/pulls.ts'
 import { isDuplicate } from '../../../index/sqlite/database.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
-import { recordNodes, recordOrg } from '../event-log/record.ts'
+import { recordNewNodes, recordNodes, recordOrg } from '../event-log/record.ts'
 import { readOrgRecord } from '../format/org-format.ts'
 import { branchRef, branchRefs, isId, ledgerRef, main, nodeRepo, orgRepo } from '../layout.ts'
 import { changedPulls, diffLedgers, eitherDiff } from '../ledger/ledger.ts'
@@ -252,8 +252,7 @@ export async function indexNewNodes(deps: Deps, orgId: string, nodes: readonly N
       if (!isDuplicate(error)) deps.log.warn({ err: error, orgId }, 'new nodes are indexed one by one')
       for (const { node } of some) await tryIndexNode(deps, orgId, node.id)
     }
-    const ids = some.map(({ node }) => node.id)
-    await tryRecord(deps, orgId, () => recordNodes(deps, orgId, ids, historiesOf(deps)))
+    await tryRecord(deps, orgId, () => recordNewNodes(deps, orgId, some, historiesOf(deps)))
     await nextTurn()
   }
 }
