@@ -6,6 +6,7 @@ import MarkdownIt from 'markdown-it'
 const pages: Readonly<Record<string, string>> = {
   'README.md': 'guide',
   'errors.md': 'errors',
+  'events.md': 'events',
   'git.md': 'git',
   'limits.md': 'limits',
 }

@@ -108,6 +108,7 @@ export const rights = {
   listOrgWaiting: { authorization: 'required', token: 'read' },
   listChecks: { authorization: 'required', token: 'read' },
   putCheck: { authorization: 'required', token: 'write' },
+  listEvents: { authorization: 'required', token: 'read' },
   getPublicGraph: { authorization: 'none', token: 'none' },
   getGraph: { authorization: 'optional', token: 'read' },
   getMap: { authorization: 'optional', token: 'read' },

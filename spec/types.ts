@@ -2978,6 +2978,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/orgs/{org_id}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List events, or follow them
+         * @description Lists what happened in the organisation, in the order in which it was recorded. Requires membership, also in a
+         *     published organisation. A personal access token of one node reads only the events of that node.
+         *
+         *     **List, then follow.** Take `next` of `after=now`, read the lists that you need, then send this `next` as
+         *     `after`. Each response has the `next` to send in the next request. It also passes the events that `types` and
+         *     `node_id` hide. If `has_more` is true, read again at once: a page can be empty although more follows. An event
+         *     is in the log once, and none is skipped. Store the cursor together with what you do with the events.
+         *
+         *     A cursor names everything before it. If events after it are missing, the response is 410 `cursor_gone`. Then it
+         *     is older than the service keeps events (30 days by default), or the service was restored from a backup. Read
+         *     everything again, and follow from `now` of that response.
+         *
+         *     **Stream.** With `Accept: text/event-stream`, the events are sent as they happen, until either side ends the
+         *     connection. Each has its cursor as `id`, its type as `event`, and the event as `data`, in one line of JSON.
+         *     Without `after`, the stream begins now. `Last-Event-ID` takes precedence over `after`, and a malformed one is
+         *     410. Every 15 seconds without an event, a comment is sent, and the caller's rights are checked again. The
+         *     stream ends with the token, the session or the membership, and when the service stops. Connect again with the
+         *     last `id`: after a refusal, the next response has its error. An event can arrive twice after that, with the
+         *     same `id` in `data`. Browsers cannot send a token with `EventSource`: use `fetch`.
+         */
+        get: operations["listEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/public/orgs/{org_id}/graph": {
         parameters: {
             query?: never;
@@ -6679,10 +6723,76 @@ export interface components {
             suggestions: components["schemas"]["Suggestion"][];
         };
         /**
+         * @description The types of events of this version. [Events](docs/events) explains each.
+         * @enum {string}
+         */
+        KnownEventType: "log.began" | "org.created" | "org.updated" | "org.deleted" | "org.reset" | "member.added" | "member.updated" | "member.removed" | "node.created" | "node.updated" | "node.deleted" | "node.restored" | "node.reset" | "branch.created" | "branch.updated" | "branch.deleted" | "tag.created" | "tag.updated" | "tag.deleted" | "pull_request.opened" | "pull_request.edited" | "pull_request.updated" | "pull_request.closed" | "pull_request.reopened" | "pull_request.merged" | "comment.created" | "comment.edited" | "comment.deleted" | "comment.erased" | "thread.resolved" | "thread.reopened" | "review.requested" | "review.submitted" | "review.withdrawn" | "review.dismissed" | "review.erased" | "suggestion.applied" | "check.reported" | "webhook.disabled" | "webhook.enabled";
+        /**
+         * @description What happened. Later versions can add types. Ignore a type that you do not know.
+         * @example branch.updated
+         */
+        EventType: components["schemas"]["KnownEventType"] | string;
+        /**
+         * @description A place in the log of an organisation. Compare it only for equality.
+         * @example 812-3f9a1c5e7b2d4860
+         */
+        LogCursor: string;
+        /** @description An event in the format of CloudEvents 1.0, in structured JSON. `seq` and `via` are its extension attributes. */
+        OrgEvent: {
+            /**
+             * @description The version of CloudEvents.
+             * @constant
+             */
+            specversion: "1.0";
+            /** @description The id of the event. The same event has the same id, wherever it arrives. */
+            id: string;
+            /**
+             * @description The path of the organisation.
+             * @example /orgs/01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+             */
+            source: string;
+            type: components["schemas"]["EventType"];
+            /**
+             * @description The node, as `nodes/` and its id. Absent for an event of the organisation.
+             * @example nodes/01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+             */
+            subject?: string;
+            /**
+             * Format: date-time
+             * @description When it happened. It can be earlier than that of the event before.
+             */
+            time: string;
+            /**
+             * @description The media type of `data`.
+             * @constant
+             */
+            datacontenttype: "application/json";
+            /** @description The place in the log of the organisation, which counts from 1. */
+            seq: number;
+            /**
+             * @description How it came about: `rest`, `mcp`, `page`, `push`, `command`, or `path` for a ref that was moved in the data folder. Absent if it is unknown.
+             * @example push
+             */
+            via?: string;
+            /** @description Ids, names and commits, by `type`. `actor` is who did it, if that is known. A long list is cut, with `truncated`. */
+            data: {
+                [key: string]: unknown;
+            };
+        };
+        /** @description A page of events, oldest first. */
+        EventPage: {
+            /** @description The events. */
+            events: components["schemas"]["OrgEvent"][];
+            /** @description The cursor to send as `after` in the next request. */
+            next: components["schemas"]["LogCursor"];
+            /** @description True if the log had more after `next`. Otherwise wait a while, or use the stream. */
+            has_more: boolean;
+        };
+        /**
          * @description All codes of this version, by status. See the table of codes.
          * @enum {string}
          */
-        KnownErrorCode: "bad_request" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "comment_not_found" | "thread_not_found" | "review_not_found" | "entry_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "invitation_not_found" | "import_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "head_moved" | "no_changes" | "node_exists" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_invitations" | "too_many_branches" | "too_many_commits" | "too_many_members" | "import_running" | "import_ended" | "pull_request_exists" | "pull_request_required" | "comment_exists" | "comment_deleted" | "applied" | "suggestion_outdated" | "suggestions_overlap" | "too_many_comments" | "too_many_checks" | "own_pull_request" | "merged" | "not_merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "changes_requested" | "approvals_missing" | "checks_failed" | "checks_missing" | "threads_open" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "rate_limited" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable" | "moving";
+        KnownErrorCode: "bad_request" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "comment_not_found" | "thread_not_found" | "review_not_found" | "entry_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "invitation_not_found" | "import_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "head_moved" | "no_changes" | "node_exists" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_invitations" | "too_many_branches" | "too_many_commits" | "too_many_members" | "import_running" | "import_ended" | "pull_request_exists" | "pull_request_required" | "comment_exists" | "comment_deleted" | "applied" | "suggestion_outdated" | "suggestions_overlap" | "too_many_comments" | "too_many_checks" | "own_pull_request" | "merged" | "not_merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "changes_requested" | "approvals_missing" | "checks_failed" | "checks_missing" | "threads_open" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "cursor_gone" | "rate_limited" | "too_many_streams" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable" | "moving";
         /**
          * @description The reason, for programs. Later versions can add codes. Treat an unknown code by its status.
          * @example node_not_found
@@ -6708,6 +6818,10 @@ export interface components {
             entry?: number;
             /** @description With `suggestion_outdated`, `suggestions_overlap` and `applied`, the numbers of the comments. */
             comments?: number[];
+            /** @description With `cursor_gone`, the cursor before the oldest event that is kept. */
+            oldest?: components["schemas"]["LogCursor"];
+            /** @description With `cursor_gone`, the cursor after the newest event. */
+            now?: components["schemas"]["LogCursor"];
             /**
              * @description With `forbidden`, if the caller is a contributor and the change is of a branch that is not their own. It is
              *     allowed on a branch whose name begins with this.
@@ -6894,6 +7008,26 @@ export interface components {
                  *       "code": "headers_too_large",
                  *       "request_id": "01980b00-0000-7000-8000-00000000000a",
                  *       "link": "/docs/errors#headers_too_large"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
+        /** @description `cursor_gone`: events after the cursor are missing. Read everything again, then follow from `now`. */
+        CursorGone: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "detail": "Events after this cursor are missing: it is too old, or the log was restored. Read everything again, then follow from `now`",
+                 *       "code": "cursor_gone",
+                 *       "request_id": "01980b00-0000-7000-8000-00000000000a",
+                 *       "link": "/docs/errors#cursor_gone",
+                 *       "oldest": "0-7c5e3a1f9b8d6e42",
+                 *       "now": "812-3f9a1c5e7b2d4860"
                  *     }
                  */
                 "application/json": components["schemas"]["ErrorBody"];
@@ -13377,6 +13511,80 @@ export interface operations {
             415: components["responses"]["UnsupportedMediaType"];
             417: components["responses"]["ExpectationFailed"];
             422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listEvents: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of items. */
+                limit?: components["parameters"]["limit"];
+                /**
+                 * @description The cursor after which to begin, or `now`. Without it, a list begins with the oldest event that is kept.
+                 * @example 812-3f9a1c5e7b2d4860
+                 */
+                after?: string;
+                /**
+                 * @description Only events of these types, separated by commas. `pull_request.*` names all types that begin with
+                 *     `pull_request.`, and `*` all types.
+                 * @example pull_request.*,node.updated
+                 */
+                types?: string;
+                /**
+                 * @description Only events of this node, which may be deleted.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                node_id?: components["schemas"]["AnyId"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of events, or the stream. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EventPage"];
+                    /**
+                     * @example retry: 3000
+                     *     id: 811-0b2d4f6a8c1e3057
+                     *
+                     *     id: 812-3f9a1c5e7b2d4860
+                     *     event: branch.updated
+                     *     data: {"specversion":"1.0","id":"5a1f6c0d9a015a1f6c0d9a015a1f6c0d","source":"/orgs/01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02","type":"branch.updated","seq":812,"data":{"name":"main"}}
+                     */
+                    "text/event-stream": string;
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            410: components["responses"]["CursorGone"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            /**
+             * @description `rate_limited`: too many requests. `too_many_streams`: 20 streams of the user, 200 of the organisation, or
+             *     1,000 of a process are open. Wait for the seconds of `Retry-After`.
+             */
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];

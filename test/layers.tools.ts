@@ -53,6 +53,7 @@ const violations = [
   ['ladder-event-log', 'server/domain/event-log/wake.ts', "import type {} from '../indexing/history.ts'"],
   ['ladder-indexing', 'server/domain/indexing/history.ts', "import type {} from '../access.ts'"],
   ['ladder-access', 'server/domain/access.ts', "import type {} from './branches/media-types.ts'"],
+  ['ladder-events', 'server/domain/events/types.ts', "import type {} from '../branches/media-types.ts'"],
   ['ladder-consent', 'server/domain/consent/same-change.ts', "import type {} from '../branches/media-types.ts'"],
   ['ladder-branches', 'server/domain/branches/media-types.ts', "import type {} from '../nodes/nodes.ts'"],
   ['ladder-anchors', 'server/domain/anchors/file-pair.ts', "import type {} from '../pulls/pulls.ts'"],

@@ -35,6 +35,8 @@ export interface Config {
   readonly pushCpuSeconds: number
   /** Days for which deleted nodes and organisations are kept. */
   readonly trashDays: number
+  /** Days for which events are kept. */
+  readonly eventRetentionDays: number
   /**
    * `postgres://…`, perhaps with a password. Holds accounts, sessions, invitations and keys. Absent:
    * credentials.sqlite.
@@ -81,6 +83,9 @@ const defaultPool = 8
 /** Days in the trash. `purge` needs `--force` to remove what was deleted more recently than `shortest`. */
 const trashDays = { shortest: 14, default: 30, longest: 3_650 } as const
 
+/** Days for which events are kept. */
+const eventDays = { shortest: 1, default: 30, longest: 3_650 } as const
+
 /** The accepted values of `sslmode`. Any other would be weaker than its name says. */
 const tlsModes: readonly (string | null)[] = [null, 'disable', 'require', 'verify-ca', 'verify-full']
 
@@ -112,6 +117,7 @@ const environment = z.object({
   SEARCH_MEMORY: wholeNumber(16, 65_536).default(256),
   PUSH_CPU_SECONDS: wholeNumber(1, 3_600).default(60),
   TRASH_DAYS: wholeNumber(trashDays.shortest, trashDays.longest).default(trashDays.default),
+  EVENT_RETENTION_DAYS: wholeNumber(eventDays.shortest, eventDays.longest).default(eventDays.default),
   DATABASE_URL: z
     .string()
     .refine(isPostgres, 'must be the URL of a database, such as postgres://grove:password@localhost/grove')
@@ -227,6 +233,7 @@ export function readConfig(variables: NodeJS.ProcessEnv = process.env): Config {
     searchMemory: data.SEARCH_MEMORY * 1_048_576,
     pushCpuSeconds: data.PUSH_CPU_SECONDS,
     trashDays: data.TRASH_DAYS,
+    eventRetentionDays: data.EVENT_RETENTION_DAYS,
     ...(data.DATABASE_URL === undefined ? {} : { databaseUrl: data.DATABASE_URL }),
     databasePool: data.DATABASE_POOL,
     ...(data.FETCH_ALLOW === undefined ? {} : { fetchAllow: data.FETCH_ALLOW }),

@@ -19,6 +19,8 @@ import { findPerson, findSessionPerson } from '../domain/accounts/session-list.t
 import { isAccessToken, tokenTypes } from '../domain/accounts/tokens.ts'
 import type { Person } from '../domain/actor.ts'
 import { contextOf, setCredential } from './context.ts'
+import { normalizeInput } from './contract/normalize-input.ts'
+import type { OperationId } from './contract/spec.ts'
 
 /** Tokens with a verified signature, issuer and audience. Each has its claims and the key that signed it. */
 type Verified = LRUCache<string, Claims & { readonly kid: string }>
@@ -66,12 +68,13 @@ export function createCredentialFinder(deps: Deps): FindCredential {
     const key = await deps.keys.verifying(kid, deps.now().getTime())
     if (key === undefined) return undefined
     const person = await (claims === undefined ? verify(text, kid, key) : findClaimed(deps, claims))
-    return asCredential(person)
+    return asCredential(person, verified.get(text)?.exp)
   }
 }
 
-function asCredential(person: Person | undefined): Credential | undefined {
-  return person && { person }
+/** @param exp when the token expires, in seconds since 1970 */
+function asCredential(person: Person | undefined, exp?: unknown): Credential | undefined {
+  return person && { person, ...(typeof exp === 'number' ? { expiresAt: exp * 1000 } : {}) }
 }
 
 /** Authenticates a request. An invalid token is 401 even if authorization is optional, never anonymous access. */
@@ -127,7 +130,7 @@ export async function credentialOf(req: Request, findCredential: FindCredential)
 export const limitTokens: RequestHandler = (req, _res, next) => {
   const { operation, match, scope } = contextOf(req)
   if (scope !== undefined) {
-    const { org_id, node_id } = match.parameters
+    const { org_id, node_id = nodeOfQuery(req, scope) } = match.parameters
     if (operation.token === 'none')
       throw scopeRefusal(scope, 'Personal access tokens cannot do this; sign in and use the access token')
     if (operation.token === 'write' && scope.access === 'read') throw scopeRefusal(scope, 'This token is read-only')
@@ -135,6 +138,17 @@ export const limitTokens: RequestHandler = (req, _res, next) => {
       throw scopeRefusal(scope, 'This token is limited to another organisation or node')
   }
   next()
+}
+
+/** Operations of an organisation that show a token of one node only its own part. */
+const narrowed: ReadonlySet<OperationId> = new Set(['listEvents'])
+
+/** The node of such an operation: that of the query, or of the token. */
+function nodeOfQuery(req: Request, scope: TokenScope): string | undefined {
+  const { operation } = contextOf(req)
+  if (!narrowed.has(operation.id)) return undefined
+  const { node_id } = normalizeInput(operation.querySchema, req.query) as { readonly node_id?: unknown } // checked next
+  return node_id === undefined ? scope.nodeId : String(node_id)
 }
 
 /** The refusal of a token outside its scope. It names the scope, so that the user need not find it out by trying. */

@@ -14,9 +14,14 @@ export function setOperation(req: Request, operation: Operation, match: PathMatc
 }
 
 export function setCredential(req: Request, credential: Credential): void {
-  const { person, scope } = credential
+  const { person, scope, expiresAt } = credential
   noteCaller(req, credential)
-  stateOf(req).context = { ...contextOf(req), actor: person, ...(scope === undefined ? {} : { scope }) }
+  stateOf(req).context = {
+    ...contextOf(req),
+    actor: person,
+    ...(scope === undefined ? {} : { scope }),
+    ...(expiresAt === undefined ? {} : { expiresAt }),
+  }
 }
 
 /** The context of a request. @throws Error the operation is not known yet */

@@ -31,13 +31,15 @@ export interface Context {
   readonly actor: Actor
   /** The scope of a personal access token. */
   readonly scope?: TokenScope
+  /** When the token expires, in milliseconds since 1970. Absent: only its session ends. */
+  readonly expiresAt?: number
 }
 
 /** Ids, codes and times. Never an e-mail address, the text of a query or the name of a file. */
 export interface RequestNotes {
   /**
    * The operation of the spec, or another name. The names are `info-refs`, `git-upload-pack`, `git-receive-pack`,
-   * `git-lfs`, `page`, `asset`, `mcp`, `mcp-` and a tool, and `forwarded` to another cell.
+   * `git-lfs`, `page`, `asset`, `mcp`, `mcp-` and a tool, `events-stream`, and `forwarded` to another cell.
    */
   readonly op?: string
   /** Ids of the organisation and the node in the path. */

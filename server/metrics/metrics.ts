@@ -68,6 +68,7 @@ function requestMetrics({ counter, gauge, histogram }: Make) {
       'operation',
     ]),
     requestsInFlight: gauge('http_requests_in_flight', 'Requests that are being answered'),
+    eventStreams: gauge('event_streams', 'Open streams of events'),
     rateLimited: counter('rate_limited_total', 'Requests answered with 429', ['limit']),
     signIns: counter('sign_ins_total', 'Sign-ins: done, wrong, limited or failed', ['outcome']),
     passwordQueue: gauge('password_queue', 'Requests that wait for a password to be hashed'),

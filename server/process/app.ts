@@ -37,6 +37,7 @@ import { accountRoutes } from '../routes/accounts.ts'
 import { adminRoutes } from '../routes/admin.ts'
 import { branchRoutes } from '../routes/branches.ts'
 import { contentRoutes } from '../routes/contents.ts'
+import { eventRoutes } from '../routes/events.ts'
 import { graphRoutes } from '../routes/graph.ts'
 import { invitationRoutes } from '../routes/invitations.ts'
 import { nodeRoutes } from '../routes/nodes.ts'
@@ -56,6 +57,7 @@ const handlers: Handlers = {
   ...contentRoutes,
   ...pullRoutes,
   ...reviewRoutes,
+  ...eventRoutes,
   ...graphRoutes,
   ...searchRoutes,
   ...adminRoutes,

@@ -108,6 +108,7 @@ export const operations = {
   listOrgWaiting: 'GET /orgs/{org_id}/waiting',
   listChecks: 'GET /orgs/{org_id}/nodes/{node_id}/checks/{commit_id}',
   putCheck: 'PUT /orgs/{org_id}/nodes/{node_id}/checks/{commit_id}/{name}',
+  listEvents: 'GET /orgs/{org_id}/events',
   getPublicGraph: 'GET /public/orgs/{org_id}/graph',
   getGraph: 'GET /orgs/{org_id}/graph',
   getMap: 'GET /orgs/{org_id}/map',

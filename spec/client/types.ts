@@ -3115,10 +3115,61 @@ export interface components {
             readonly suggestions: readonly components["schemas"]["Suggestion"][];
         };
         /**
+         * @description The types of events of this version. [Events](docs/events) explains each.
+         * @enum {string}
+         */
+        readonly KnownEventType: "log.began" | "org.created" | "org.updated" | "org.deleted" | "org.reset" | "member.added" | "member.updated" | "member.removed" | "node.created" | "node.updated" | "node.deleted" | "node.restored" | "node.reset" | "branch.created" | "branch.updated" | "branch.deleted" | "tag.created" | "tag.updated" | "tag.deleted" | "pull_request.opened" | "pull_request.edited" | "pull_request.updated" | "pull_request.closed" | "pull_request.reopened" | "pull_request.merged" | "comment.created" | "comment.edited" | "comment.deleted" | "comment.erased" | "thread.resolved" | "thread.reopened" | "review.requested" | "review.submitted" | "review.withdrawn" | "review.dismissed" | "review.erased" | "suggestion.applied" | "check.reported" | "webhook.disabled" | "webhook.enabled";
+        /** @description What happened. Later versions can add types. Ignore a type that you do not know. */
+        readonly EventType: components["schemas"]["KnownEventType"] | string;
+        /** @description A place in the log of an organisation. Compare it only for equality. */
+        readonly LogCursor: string;
+        /** @description An event in the format of CloudEvents 1.0, in structured JSON. `seq` and `via` are its extension attributes. */
+        readonly OrgEvent: {
+            /**
+             * @description The version of CloudEvents.
+             * @constant
+             */
+            readonly specversion: "1.0";
+            /** @description The id of the event. The same event has the same id, wherever it arrives. */
+            readonly id: string;
+            /** @description The path of the organisation. */
+            readonly source: string;
+            readonly type: components["schemas"]["EventType"];
+            /** @description The node, as `nodes/` and its id. Absent for an event of the organisation. */
+            readonly subject?: string;
+            /**
+             * Format: date-time
+             * @description When it happened. It can be earlier than that of the event before.
+             */
+            readonly time: string;
+            /**
+             * @description The media type of `data`.
+             * @constant
+             */
+            readonly datacontenttype: "application/json";
+            /** @description The place in the log of the organisation, which counts from 1. */
+            readonly seq: number;
+            /** @description How it came about: `rest`, `mcp`, `page`, `push`, `command`, or `path` for a ref that was moved in the data folder. Absent if it is unknown. */
+            readonly via?: string;
+            /** @description Ids, names and commits, by `type`. `actor` is who did it, if that is known. A long list is cut, with `truncated`. */
+            readonly data: {
+                readonly [key: string]: unknown;
+            };
+        };
+        /** @description A page of events, oldest first. */
+        readonly EventPage: {
+            /** @description The events. */
+            readonly events: readonly components["schemas"]["OrgEvent"][];
+            /** @description The cursor to send as `after` in the next request. */
+            readonly next: components["schemas"]["LogCursor"];
+            /** @description True if the log had more after `next`. Otherwise wait a while, or use the stream. */
+            readonly has_more: boolean;
+        };
+        /**
          * @description All codes of this version, by status. See the table of codes.
          * @enum {string}
          */
-        readonly KnownErrorCode: "bad_request" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "comment_not_found" | "thread_not_found" | "review_not_found" | "entry_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "invitation_not_found" | "import_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "head_moved" | "no_changes" | "node_exists" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_invitations" | "too_many_branches" | "too_many_commits" | "too_many_members" | "import_running" | "import_ended" | "pull_request_exists" | "pull_request_required" | "comment_exists" | "comment_deleted" | "applied" | "suggestion_outdated" | "suggestions_overlap" | "too_many_comments" | "too_many_checks" | "own_pull_request" | "merged" | "not_merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "changes_requested" | "approvals_missing" | "checks_failed" | "checks_missing" | "threads_open" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "rate_limited" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable" | "moving";
+        readonly KnownErrorCode: "bad_request" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "comment_not_found" | "thread_not_found" | "review_not_found" | "entry_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "invitation_not_found" | "import_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "head_moved" | "no_changes" | "node_exists" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_invitations" | "too_many_branches" | "too_many_commits" | "too_many_members" | "import_running" | "import_ended" | "pull_request_exists" | "pull_request_required" | "comment_exists" | "comment_deleted" | "applied" | "suggestion_outdated" | "suggestions_overlap" | "too_many_comments" | "too_many_checks" | "own_pull_request" | "merged" | "not_merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "changes_requested" | "approvals_missing" | "checks_failed" | "checks_missing" | "threads_open" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "cursor_gone" | "rate_limited" | "too_many_streams" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable" | "moving";
         /** @description The reason, for programs. Later versions can add codes. Treat an unknown code by its status. */
         readonly ErrorCode: components["schemas"]["KnownErrorCode"] | string;
         /** @description The reason for a refusal or failure. */
@@ -3138,6 +3189,10 @@ export interface components {
             readonly entry?: number;
             /** @description With `suggestion_outdated`, `suggestions_overlap` and `applied`, the numbers of the comments. */
             readonly comments?: readonly number[];
+            /** @description With `cursor_gone`, the cursor before the oldest event that is kept. */
+            readonly oldest?: components["schemas"]["LogCursor"];
+            /** @description With `cursor_gone`, the cursor after the newest event. */
+            readonly now?: components["schemas"]["LogCursor"];
             /**
              * @description With `forbidden`, if the caller is a contributor and the change is of a branch that is not their own. It is
              *     allowed on a branch whose name begins with this.
@@ -3264,6 +3319,16 @@ export interface components {
         };
         /** @description `headers_too_large`: the URL and the headers are over 16 KiB. The connection is closed. */
         readonly HeadersTooLarge: {
+            headers: {
+                readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                readonly [name: string]: unknown;
+            };
+            content: {
+                readonly "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
+        /** @description `cursor_gone`: events after the cursor are missing. Read everything again, then follow from `now`. */
+        readonly CursorGone: {
             headers: {
                 readonly "X-Request-Id": components["headers"]["X-Request-Id"];
                 readonly [name: string]: unknown;
@@ -6677,6 +6742,43 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Check"];
+                };
+            };
+        };
+    };
+    readonly listEvents: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Maximum number of items. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The cursor after which to begin, or `now`. Without it, a list begins with the oldest event that is kept. */
+                readonly after?: string;
+                /**
+                 * @description Only events of these types, separated by commas. `pull_request.*` names all types that begin with
+                 *     `pull_request.`, and `*` all types.
+                 */
+                readonly types?: string;
+                /** @description Only events of this node, which may be deleted. */
+                readonly node_id?: components["schemas"]["AnyId"];
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of events, or the stream. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["EventPage"];
+                    readonly "text/event-stream": string;
                 };
             };
         };

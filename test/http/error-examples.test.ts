@@ -115,6 +115,7 @@ describe('examples of errors in the API description', () => {
     expectation_failed: () => raw(['GET /orgs HTTP/1.1', 'Host: x', 'Expect: x']),
     internal_error: () => failing(new Error('This is thrown by a test')),
     node_exists: () => ann.post(`/orgs/${ann.org}/nodes`, { id: node.id, title: 'x' }),
+    cursor_gone: () => ann.get(`/orgs/${ann.org}/events?after=0-${'0'.repeat(16)}`),
     range_not_satisfiable: () => ann.get(`${node.at}/tree/main/raw/node.json`, { range: 'bytes=100000-' }),
   }
 
@@ -149,7 +150,7 @@ function normalized(answer: Sent | undefined): Sent {
       ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
       : value,
   )
-  const ids = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}|\b[\da-f]{40}\b|\b\d+(?:\.\d+)?\b/g
+  const ids = /\b\d+-[\da-f]{16}\b|[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}|\b[\da-f]{40}\b|\b\d+(?:\.\d+)?\b/g
   return { status, body: JSON.parse(text.replaceAll(ids, '0')) }
 }
 

@@ -74,6 +74,12 @@ const coded: Readonly<Record<string, Constant>> = {
   'text of a comment or review': ['server/domain/review/comments.ts', 'maxTextBytes', 'bytes'],
   'suggestion of a comment': ['server/domain/review/suggestible.ts', 'maxBytes', 'bytes'],
   'comments, reviews and events of a pull request': ['server/domain/ledger/entries.ts', 'maxEntries', 'count'],
+  'events that an organisation keeps': ['server/domain/events/retention.ts', 'mostEvents', 'count'],
+  'streams of events of a process': ['server/domain/events/open-streams.ts', 'process', 'count'],
+  'streams of events of one user in a process': ['server/domain/events/open-streams.ts', 'person', 'count'],
+  'streams of events of one organisation in a process': ['server/domain/events/open-streams.ts', 'org', 'count'],
+  'events that a stream sends before its client has read them': ['server/domain/events/stream.ts', 'events', 'count'],
+  'time for the client of a stream to read them': ['server/http/responses/event-stream.ts', 'drainMs', 'seconds'],
   'checks of a commit': ['server/domain/ledger/checks.ts', 'maxChecks', 'count'],
   'personal access tokens of a user, including expired ones': [
     'server/domain/accounts/access-tokens.ts',

@@ -34,6 +34,7 @@ describe('the documents', () => {
         searchMemory,
         pushCpuSeconds,
         trashDays,
+        eventRetentionDays,
         databasePool,
         webhookHttp,
         ...rest
@@ -55,6 +56,7 @@ describe('the documents', () => {
         String(searchMemory / 1_048_576),
         String(pushCpuSeconds),
         String(trashDays),
+        String(eventRetentionDays),
         '',
         String(databasePool),
         '',

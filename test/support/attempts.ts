@@ -445,6 +445,7 @@ export const table: Readonly<Record<keyof operations, Row>> = {
   putReadMark: { need: 'reader', attempt: (world) => ({ ...onPull(world), body: { entry: 1 } }) },
   listWaiting: { need: 'person', attempt: () => ({}) },
   listOrgWaiting: { need: 'reader', attempt: () => ({}) },
+  listEvents: { need: 'reader', attempt: () => ({}) },
 
   getPublicGraph: { need: 'published', attempt: () => ({}) },
   getGraph: { need: 'public', attempt: () => ({}) },

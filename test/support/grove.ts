@@ -76,6 +76,7 @@ export async function startGrove(options: GroveOptions = {}): Promise<Grove> {
     searchMemory,
     pushCpuSeconds,
     trashDays: 30,
+    eventRetentionDays: 30,
   }
   let logged = ''
   const memory = {

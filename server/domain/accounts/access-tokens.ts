@@ -39,6 +39,8 @@ export interface Credential {
   readonly person: Person
   /** Absent for the access token of a login, which has all rights of its user. */
   readonly scope?: TokenScope
+  /** When the token expires, in milliseconds since 1970. Absent: it does not, or only with its session. */
+  readonly expiresAt?: number
 }
 
 export interface AccessToken extends Pick<Row, 'id' | 'name' | 'access' | 'hint' | 'created_at'> {
@@ -137,7 +139,8 @@ export async function authenticateToken(deps: Deps, secret: string): Promise<Cre
   const { access, org_id, node_id } = row
   const person = { ...personOf(profile), tokenId: row.id, ...(node_id === null ? {} : { onlyNode: node_id }) }
   const bounds = { ...(org_id === null ? {} : { orgId: org_id }), ...(node_id === null ? {} : { nodeId: node_id }) }
-  return { person, scope: { access, ...bounds } }
+  const expiry = row.expires_at === null ? {} : { expiresAt: Date.parse(row.expires_at) }
+  return { person, scope: { access, ...bounds }, ...expiry }
 }
 
 /** True if the token covers the organisation and node of a request. Undefined: the request names none. */

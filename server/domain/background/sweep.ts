@@ -12,6 +12,7 @@ import type { Deps } from '../../base/deps.ts'
 import { removeDeletedMembers } from '../accounts/deletion.ts'
 import { completeMemberships, forgetInvitations } from '../accounts/memberships.ts'
 import { updateMembersBehind } from '../accounts/profile.ts'
+import { EventRemoval, type OldestNeeded, removeOldIntents } from '../events/retention.ts'
 import { requestedFirst } from '../indexing/partial-index.ts'
 import { endGaps, recordGaps } from '../indexing/record-gaps.ts'
 import {
@@ -74,7 +75,7 @@ function jobsOf(report: Report, more: readonly Job[]): readonly Job[] {
     },
     events,
     ...more,
-    ...lateJobs,
+    ...lateJobsOf(),
   ]
 }
 
@@ -98,7 +99,33 @@ function eventsJob(): Job {
 }
 
 /** The jobs after those of the caller: members, and rows and files that nobody needs. */
-const lateJobs: readonly Job[] = [
+function lateJobsOf(): readonly Job[] {
+  return [...eventJobsOf(), ...memberJobs]
+}
+
+/** The jobs of the log of events. */
+function eventJobsOf(): readonly Job[] {
+  const removal = new EventRemoval(oldestNeeded)
+  return [
+    {
+      chore: 'events',
+      everyMs: 10 * minuteMs,
+      work: (deps) => removal.step(deps),
+      failed: 'old events could not be removed',
+    },
+    {
+      chore: 'intents',
+      everyMs: 10 * minuteMs,
+      work: removeOldIntents,
+      failed: 'notes about moved refs could not be removed',
+    },
+  ]
+}
+
+/** No webhook needs an event. */
+const oldestNeeded: OldestNeeded = async () => undefined
+
+const memberJobs: readonly Job[] = [
   {
     chore: 'members',
     everyMs: minuteMs,

@@ -18,7 +18,7 @@ import { describeOrg } from './describe-org.ts'
 import { encodeEvent } from './event-json.ts'
 import type { EventFacts } from './event-types.ts'
 import { readCreations } from './intents.ts'
-import { wake } from './wake.ts'
+import { wakeReaders } from './wake.ts'
 
 /** The most rounds of compare-and-swap. Each lost round means that another process made progress. */
 const rounds = 50
@@ -107,7 +107,7 @@ export async function recordServiceEvent(
     const log = await findLog(trx, orgId)
     if (log) await appendEvents(trx, log, [encodeEvent(orgId, nodeId, facts)], deps.now())
   })
-  wake(orgId)
+  wakeReaders(deps, orgId)
 }
 
 /** Repeats `work` until it returns true. */
@@ -232,5 +232,5 @@ async function append(
   })
   if (added === 0) return
   deps.metrics.eventsTold.inc(added)
-  wake(orgId)
+  wakeReaders(deps, orgId)
 }

@@ -9,6 +9,7 @@ import { pipeline } from 'node:stream'
 import type { Request, Response } from 'express'
 import { ClientDisconnectedError } from '../../base/errors.ts'
 import { type Framing, framingOf, statedLength } from '../connection/framing.ts'
+import { note, streamOp } from '../log/request-notes.ts'
 import { requestId } from '../log/requests.ts'
 import { cellTimeoutError } from './cell-client.ts'
 import { forwardedHeader } from './forwarded.ts'
@@ -40,9 +41,14 @@ export type Outcome = 'done' | 'failed' | 'aborted'
 /**
  * Pipes a request and its response. Resolves when the response has ended or the client has disconnected.
  *
+ * @param draining when it is aborted, a stream of events ends, which would otherwise continue
  * @throws AppError busy, outcome_unknown; ClientDisconnectedError
  */
-export function pipeRequest(req: Request, res: Response, url: string, forwarded: string): Promise<Outcome> {
+export function pipeRequest(
+  req: Request,
+  res: Response,
+  { url, forwarded, draining }: { readonly url: string; readonly forwarded: string; readonly draining: AbortSignal },
+): Promise<Outcome> {
   const framing = framingOf(req) ?? 0
   const asked = startAsking(req, url, forwarded, framing)
   return new Promise((done, fail) => {
@@ -75,6 +81,10 @@ export function pipeRequest(req: Request, res: Response, url: string, forwarded:
       if (!asked.writableFinished) asked.shouldKeepAlive = false
       try {
         relay(answer, req.method, res)
+        if (isStream(answer)) {
+          note(req, { op: streamOp })
+          endWith(draining, asked, res)
+        }
       } catch (error) {
         broken(error instanceof Error ? error : new Error(String(error)))
         asked.destroy()
@@ -130,6 +140,21 @@ function send(req: Request, asked: ClientRequest, framing: Framing): void {
     asked.once('continue', begin)
     asked.flushHeaders()
   } else begin()
+}
+
+function isStream({ headers }: IncomingMessage): boolean {
+  return headers['content-type']?.startsWith('text/event-stream') === true
+}
+
+/** Ends a response at the end of what was passed on. The client connects again, to another process. */
+function endWith(draining: AbortSignal, asked: ClientRequest, res: Response): void {
+  const end = () => {
+    res.destroy()
+    asked.destroy()
+  }
+  if (draining.aborted) end()
+  else draining.addEventListener('abort', end, { once: true })
+  res.once('close', () => draining.removeEventListener('abort', end))
 }
 
 /** Passes the response on. @throws Error the response states no length, or an uncertain one */

@@ -104,7 +104,9 @@ async function proxyRequest(
 ): Promise<void> {
   const count = (outcome: Outcome) => deps.metrics.forwarded.inc({ to: name, outcome })
   try {
-    count(await pipeRequest(req, res, url, await signForwarded(deps, name, req)))
+    count(
+      await pipeRequest(req, res, { url, forwarded: await signForwarded(deps, name, req), draining: deps.draining }),
+    )
   } catch (error) {
     count(error instanceof ClientDisconnectedError ? 'aborted' : 'failed')
     throw error

@@ -32,6 +32,7 @@ type DocumentedProblem = Pick<components['schemas']['ValidationProblem'], 'type'
 
 /** Seconds after which a retry makes sense. The default is 1. */
 const retryAfter: Partial<Record<RefusalCode, number>> = {
+  too_many_streams: 30,
   storage_full: 30,
   storage_readonly: 30,
   storage_error: 30,

@@ -1,6 +1,7 @@
 /** Counts requests, and the bytes of Git clients. */
 
 import type { Metrics } from '../../metrics/metrics.ts'
+import { streamOp } from './request-notes.ts'
 
 interface Counted {
   /** Absent if there is nothing at the URL. */
@@ -12,7 +13,7 @@ interface Counted {
 export function countRequest(metrics: Metrics, { op: operation = 'none', status, seconds }: Counted): void {
   metrics.requestsInFlight.dec()
   metrics.requests.inc({ operation, status: String(status) })
-  metrics.requestSeconds.observe({ operation }, seconds)
+  if (operation !== streamOp) metrics.requestSeconds.observe({ operation }, seconds)
 }
 
 const transports = ['git-upload-pack', 'git-receive-pack'] as const

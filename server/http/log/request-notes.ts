@@ -5,6 +5,9 @@ import type { Credential } from '../../domain/accounts/access-tokens.ts'
 import { isId } from '../../domain/layout.ts'
 import { type RequestNotes, stateOf } from '../request-state.ts'
 
+/** The name of a stream of events. It is open for long, so its time says nothing about the service. */
+export const streamOp = 'events-stream'
+
 export function note(req: Request, notes: RequestNotes): void {
   const state = stateOf(req)
   state.notes = { ...state.notes, ...notes }

@@ -11,7 +11,7 @@ import { holdsToken } from '../../domain/accounts/tokens.ts'
 import { unsearched } from '../fast-path.ts'
 import { stateOf } from '../request-state.ts'
 import { countRequest, countTransport, isTransport } from './request-metrics.ts'
-import { notesOf } from './request-notes.ts'
+import { notesOf, streamOp } from './request-notes.ts'
 
 /** The most listeners for the end of a response. More is a leak, of which Node warns on standard error. */
 const mostListeners = 32
@@ -37,7 +37,8 @@ export function requestLog({ config, log, metrics }: Deps): RequestHandler {
       const bytes = countBytes(socket)
       const ms = performance.now() - started
       const { op } = notesOf(req)
-      countRequest(metrics, { op, status: res.writableFinished ? res.statusCode : 'aborted', seconds: ms / 1000 })
+      const status = outcome.outcome === 'aborted' ? 'aborted' : res.statusCode
+      countRequest(metrics, { op, status, seconds: ms / 1000 })
       if (isTransport(op)) countTransport(metrics, { service: op, ...outcome, ...bytes, seconds: ms / 1000 })
       if (logRequests === 'off' || (logRequests === 'errors' && outcome.isFine)) return
       const { code, refused, wait_ms = 0, ...found } = notesOf(req)
@@ -70,7 +71,9 @@ interface Outcome {
 
 /** The outcome of a request. 501 is the response to Git LFS. The fault behind a 503 has its own line. */
 function outcomeOf(req: Request, { statusCode, writableFinished }: Response): Outcome {
-  if (!writableFinished) return { outcome: 'aborted', level: 'info', message: 'request aborted', isFine: false }
+  // The client ends a stream.
+  if (!writableFinished && notesOf(req).op !== streamOp)
+    return { outcome: 'aborted', level: 'info', message: 'request aborted', isFine: false }
   if (statusCode >= 500 && statusCode !== 501 && statusCode !== 503)
     return { outcome: 'failed', level: 'error', message: 'request failed', isFine: false }
   if (notesOf(req).refused !== undefined)

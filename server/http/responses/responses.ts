@@ -4,6 +4,7 @@ import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { ImmutableAnswer } from '../../domain/branches/immutable-answers.ts'
 import type { RawFile } from '../../domain/branches/raw-files.ts'
+import type { EventStream, StreamOptions } from '../../domain/events/stream.ts'
 import type { OrgExport } from '../../vault/write/requests.ts'
 
 export type Headers = Readonly<Record<string, string>>
@@ -50,6 +51,15 @@ export class Archive {
   constructor(content: OrgExport, format: 'tar' | 'zip') {
     this.content = content
     this.format = format
+  }
+}
+
+/** Events that are sent as they happen. */
+export class Followed {
+  readonly open: (options: StreamOptions) => Promise<EventStream>
+
+  constructor(open: (options: StreamOptions) => Promise<EventStream>) {
+    this.open = open
   }
 }
 
@@ -104,7 +114,7 @@ export async function plainAnswer(answer: unknown): Promise<unknown> {
     const { gzip } = await answer.read()
     return JSON.parse((await promisify(gunzip)(gzip)).toString('utf8'))
   }
-  if (answer instanceof Download || answer instanceof Archive)
+  if (answer instanceof Download || answer instanceof Archive || answer instanceof Followed)
     throw new Error('A streamed response has no plain result')
   return answer
 }

@@ -1,0 +1,50 @@
+/** Cursors, which name places in the log of an organisation. */
+import { encodeCursor, type Position, parseCursor } from '../../../index/log/chain.ts'
+import { appendEvents, beginLog, findLog, isPosition, type Log } from '../../../index/log/events.ts'
+import type { Deps } from '../../base/deps.ts'
+import { AppError, invalid } from '../../base/errors.ts'
+import { encodeEvent } from '../event-log/event-json.ts'
+
+/** Returns the log of an organisation. Begins it if nothing was recorded yet. @throws AppError busy */
+export async function findOrBeginLog(deps: Deps, orgId: string): Promise<Log> {
+  const found = await findLog(deps.events.read, orgId)
+  if (found !== undefined) return found
+  if (!deps.placement.lease.isHeld())
+    throw new AppError('busy', 'No event of this organisation is recorded yet; try again in a moment')
+  return deps.events.write(async (trx) => {
+    const begun = await findLog(trx, orgId)
+    if (begun !== undefined) return begun
+    const at = deps.now()
+    const log = await beginLog(trx, orgId, { at, isWhole: false })
+    const facts = { type: 'log.began', key: log.log_id, at: at.toISOString(), data: {} } as const
+    return { ...log, ...(await appendEvents(trx, log, [encodeEvent(orgId, null, facts)], at)) }
+  })
+}
+
+/**
+ * Returns the position after which a reader begins.
+ *
+ * @param after a cursor, or `now`; undefined: the oldest event that is kept
+ * @throws AppError cursor_gone; ValidationError: malformed
+ */
+export async function startOf(deps: Deps, log: Log, after: string | undefined): Promise<Position> {
+  if (after === undefined) return { seq: log.base_seq, chain: log.base_chain }
+  if (after === 'now') return { seq: log.seq, chain: log.chain }
+  const position = parseCursor(after)
+  if (position === undefined)
+    throw invalid(['query', 'after'], 'This is not a cursor; send the `next` of a response', after)
+  if (!(await isPosition(deps.events.read, log, position))) throw cursorGone(log)
+  return position
+}
+
+/** The refusal of a cursor after which events may be missing. */
+export function cursorGone(log: Log): AppError {
+  return new AppError(
+    'cursor_gone',
+    'Events after this cursor are missing: it is too old, or the log was restored. Read everything again, then follow from `now`',
+    {
+      oldest: encodeCursor({ seq: log.base_seq, chain: log.base_chain }),
+      now: encodeCursor(log),
+    },
+  )
+}

@@ -1,0 +1,67 @@
+/** Pages of an organisation's events. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { encodeCursor, type Position } from '../../../index/log/chain.ts'
+import type { EventFilter, EventRow } from '../../../index/log/events.ts'
+import type { Deps } from '../../base/deps.ts'
+import { authorizeOrg } from '../access.ts'
+import type { Person } from '../actor.ts'
+import type { OrgAt } from '../targets.ts'
+import { findOrBeginLog, startOf } from './cursors.ts'
+import { readShown, type ShownEvents } from './shown.ts'
+import { typesOf } from './types.ts'
+
+export interface EventQuery {
+  /** A cursor, or `now`. Absent: from the oldest event that is kept. */
+  readonly after?: string
+  /** Types, or patterns of them, separated by commas. */
+  readonly types?: string
+  readonly node_id?: string
+}
+
+/** Statements of one page that find nothing but what the filter hides. Each passes over 5,000 events. */
+const mostTurns = 10
+
+/**
+ * Lists events after a cursor, oldest first. A page may be empty although the log has more.
+ *
+ * @throws errors of `authorizeOrg`, ValidationError, AppError cursor_gone
+ */
+export async function listEvents(
+  deps: Deps,
+  actor: Person,
+  at: OrgAt,
+  { limit, ...query }: EventQuery & { readonly limit: number },
+) {
+  const { org } = await authorizeOrg(deps, actor, at, 'reader')
+  const filter = filterOf(actor, query)
+  const log = await findOrBeginLog(deps, org.id)
+  const { events, next, hasMore } = await readPage(deps, org.id, await startOf(deps, log, query.after), {
+    ...filter,
+    limit,
+  })
+  return { events: events.map(({ body }) => JSON.parse(body)), next: encodeCursor(next), has_more: hasMore }
+}
+
+/** The filter of a reader. A token of one node reads only its events. @throws ValidationError: unknown types */
+export function filterOf({ onlyNode }: Person, { types, node_id }: EventQuery): EventFilter {
+  const nodeId = onlyNode ?? node_id
+  const named = types === undefined ? undefined : typesOf(types.split(','), ['query', 'types'])
+  return { ...(named && { types: named }), ...(nodeId === undefined ? {} : { nodeIds: [nodeId] }) }
+}
+
+/** Reads a page in bounded statements, with a turn of the event loop between two. */
+async function readPage(
+  deps: Deps,
+  orgId: string,
+  after: Position,
+  { limit, ...filter }: EventFilter & { readonly limit: number },
+): Promise<ShownEvents> {
+  const events: EventRow[] = []
+  for (let next = after, turn = 1; ; turn++) {
+    const read = await readShown(deps, orgId, next, { ...filter, limit: limit - events.length })
+    events.push(...read.events)
+    if (!read.hasMore || events.length >= limit || turn >= mostTurns) return { ...read, events }
+    next = read.next
+    await nextTurn()
+  }
+}

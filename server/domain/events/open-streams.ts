@@ -1,0 +1,87 @@
+/** Limits the streams of a process, and ends them when the service stops. */
+import type { Deps } from '../../base/deps.ts'
+import { AppError } from '../../base/errors.ts'
+
+/** The most open streams of a process, of a user and of an organisation. */
+const mostStreams = { process: 1_000, person: 20, org: 200 } as const
+
+interface Owner {
+  readonly personId: string
+  readonly orgId: string
+  /** The most that this process can have because of its open files. */
+  readonly files: number
+  /** Ends the stream. Called once, when the service stops. */
+  readonly end: () => void
+}
+
+class OpenStreams {
+  readonly #ends = new Set<() => void>()
+  readonly #counts = new Map<string, number>()
+
+  constructor(draining: AbortSignal) {
+    // One listener for all streams.
+    draining.addEventListener('abort', () => this.#endAll(), { once: true })
+  }
+
+  get size(): number {
+    return this.#ends.size
+  }
+
+  /** @throws AppError too_many_streams */
+  add({ personId, orgId, files, end }: Owner): () => void {
+    const all = Math.min(mostStreams.process, files)
+    if (this.#ends.size >= all) throw refusal('This service has too many open streams; try again later')
+    const limits = [
+      [`person ${personId}`, mostStreams.person, 'You have'],
+      [`org ${orgId}`, mostStreams.org, 'This organisation has'],
+    ] as const
+    for (const [key, most, who] of limits)
+      if (this.#countOf(key) >= most) throw refusal(`${who} ${most} open streams; close one, then try again`)
+    const keys = limits.map(([key]) => key)
+    for (const key of keys) this.#change(key, 1)
+    this.#ends.add(end)
+    return () => {
+      if (!this.#ends.delete(end)) return
+      for (const key of keys) this.#change(key, -1)
+    }
+  }
+
+  #countOf(key: string): number {
+    return this.#counts.get(key) ?? 0
+  }
+
+  #change(key: string, by: number): void {
+    const count = this.#countOf(key) + by
+    if (count === 0) this.#counts.delete(key)
+    else this.#counts.set(key, count)
+  }
+
+  #endAll(): void {
+    for (const end of [...this.#ends]) end()
+  }
+}
+
+function refusal(detail: string): AppError {
+  return new AppError('too_many_streams', detail)
+}
+
+/** The open streams of each service in this process. */
+const all = new WeakMap<Deps['events'], OpenStreams>()
+
+/**
+ * Counts a stream until the returned function is called.
+ *
+ * @throws AppError too_many_streams; draining
+ */
+export function admitStream(deps: Pick<Deps, 'events' | 'draining' | 'metrics'>, owner: Owner): () => void {
+  const { events, draining, metrics } = deps
+  if (draining.aborted) throw new AppError('draining', 'The service is about to stop; try again in a moment')
+  const open = all.get(events) ?? new OpenStreams(draining)
+  all.set(events, open)
+  const remove = open.add(owner)
+  metrics.eventStreams.set(open.size)
+  return () => {
+    remove()
+    metrics.eventStreams.set(open.size)
+  }
+}

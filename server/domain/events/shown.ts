@@ -1,0 +1,133 @@
+/**
+ * Reads events, and shows them only once they are durable.
+ *
+ * A power cut may remove the newest rows of `events.sqlite`. So a reader of new events syncs its log first. After a power
+ * cut, the events that it removed are recorded again, and nobody has seen them.
+ */
+import { join } from 'node:path'
+import { LRUCache } from 'lru-cache'
+import { syncPath } from '../../../gitstore/durable.ts'
+import { codeOf } from '../../../gitstore/errors.ts'
+import type { Position } from '../../../index/log/chain.ts'
+import {
+  type EventFilter,
+  type EventRow,
+  eventsPassed,
+  findLog,
+  findPosition,
+  isPosition,
+  type Log,
+  listEventsAfter,
+} from '../../../index/log/events.ts'
+import type { Deps } from '../../base/deps.ts'
+import { AppError } from '../../base/errors.ts'
+import { eventsFile } from '../layout.ts'
+import { cursorGone } from './cursors.ts'
+
+export interface ShownEvents {
+  readonly events: readonly EventRow[]
+  /** The position up to which the log was read. It is after all events that the filter hides. */
+  readonly next: Position
+  /** True if the log had more. Then read again at once, even if there are no events. */
+  readonly hasMore: boolean
+}
+
+type Reading = Pick<Deps, 'events' | 'store'>
+type LogDb = Deps['events']['read']
+
+/**
+ * Returns durable events after a position, oldest first. Passes over at most `eventsPassed` others that the filter
+ * hides.
+ *
+ * @throws AppError cursor_gone: events after the position are missing
+ * @throws GitError storage_error: the events cannot be made durable
+ */
+export async function readShown(
+  deps: Reading,
+  orgId: string,
+  after: Position,
+  filter: EventFilter & { readonly limit: number },
+): Promise<ShownEvents> {
+  // One connection for all statements: the database may be replaced in the meantime.
+  const db = deps.events.read
+  const log = await findLog(db, orgId)
+  if (log === undefined) throw logGone()
+  const events = await listEventsAfter(db, orgId, after.seq, filter)
+  const next = await endOf(db, log, after, { events, isFull: events.length >= filter.limit })
+  // Checked after the events were read: retention may have removed some of them before.
+  const kept = await findLog(db, orgId)
+  if (kept === undefined) throw logGone()
+  if (next === undefined || !(await isPosition(db, kept, after))) throw cursorGone(kept)
+  await syncShown(deps, db, orgId, next.seq)
+  return { events, next, hasMore: next.seq < log.seq }
+}
+
+function logGone(): AppError {
+  return new AppError('busy', 'The log of events was replaced; try again in a moment')
+}
+
+/** The position up to which a statement has read. Undefined if its event is gone. */
+async function endOf(
+  db: LogDb,
+  log: Log,
+  after: Position,
+  { events, isFull }: { readonly events: readonly EventRow[]; readonly isFull: boolean },
+): Promise<Position | undefined> {
+  const last = events.at(-1)
+  const passed = Math.min(after.seq + eventsPassed, log.seq)
+  if (last !== undefined && (isFull || last.seq >= passed)) return { seq: last.seq, chain: last.chain }
+  if (passed === log.seq) return { seq: log.seq, chain: log.chain }
+  return findPosition(db, log.org_id, passed)
+}
+
+/** The number of the last durable event of each organisation, for each open file. */
+const durable = new WeakMap<LogDb, LRUCache<string, number>>()
+/** Organisations whose number is remembered. The others cost a sync of a file without new pages. */
+const remembered = 10_000
+
+/** Syncs the log of the database, if the event is not known to be durable. */
+async function syncShown({ store, events }: Reading, db: LogDb, orgId: string, seq: number): Promise<void> {
+  const known = durable.get(db) ?? new LRUCache<string, number>({ max: remembered })
+  durable.set(db, known)
+  if ((known.get(orgId) ?? 0) >= seq) return
+  await syncOf(events, `${join(store.root, eventsFile)}-wal`).join()
+  known.set(orgId, Math.max(known.get(orgId) ?? 0, seq))
+}
+
+/** Syncs a file for many callers. All that wait for the next sync share it. */
+class SharedSync {
+  readonly #file: string
+  #running: Promise<void> = Promise.resolve()
+  #next: Promise<void> | undefined
+
+  constructor(file: string) {
+    this.#file = file
+  }
+
+  /** Resolves after a sync that began after this call. @throws GitError storage_error */
+  join(): Promise<void> {
+    this.#next ??= this.#running
+      .catch(() => {})
+      .then(() => {
+        this.#running = syncIfPresent(this.#file)
+        this.#next = undefined
+        return this.#running
+      })
+    return this.#next
+  }
+}
+
+/** A file that is missing was written to the database completely, which SQLite syncs. */
+async function syncIfPresent(file: string): Promise<void> {
+  await syncPath(file).catch((error: unknown) => {
+    if (codeOf(error) !== 'ENOENT') throw error
+  })
+}
+
+const syncs = new WeakMap<Deps['events'], SharedSync>()
+
+function syncOf(events: Deps['events'], file: string): SharedSync {
+  const sync = syncs.get(events) ?? new SharedSync(file)
+  syncs.set(events, sync)
+  return sync
+}

@@ -1,0 +1,162 @@
+/** Follows an organisation's events for one caller, who is checked again before each batch. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { encodeCursor, type Position, parseCursor } from '../../../index/log/chain.ts'
+import type { EventFilter, EventRow } from '../../../index/log/events.ts'
+import type { Deps } from '../../base/deps.ts'
+import { AppError } from '../../base/errors.ts'
+import { authorizeOrg, invalidTokenError, recheckAccess } from '../access.ts'
+import type { Person } from '../actor.ts'
+import { onNewEvents } from '../event-log/wake.ts'
+import type { OrgAt } from '../targets.ts'
+import { cursorGone, findOrBeginLog, startOf } from './cursors.ts'
+import { type EventQuery, filterOf } from './feed.ts'
+import { admitStream } from './open-streams.ts'
+import { readShown } from './shown.ts'
+
+/** The most events of a batch, and the most bytes after which it ends. */
+const batch = { events: 100, bytes: 262_144 } as const
+/** The longest life of a stream. The session of a browser is then looked up as at any request. */
+const longestMs = 86_400_000
+
+export interface StreamBatch {
+  /** The cursor after the batch, which also passes what a filter hides. */
+  readonly cursor: string
+  /** Empty: nothing happened, or the filter hides it. */
+  readonly events: readonly { readonly cursor: string; readonly type: string; readonly body: string }[]
+}
+
+/** Facts about the caller of a stream that HTTP knows. */
+export interface StreamOptions {
+  /** The header `Last-Event-ID`. Undefined: the query says where to begin. */
+  readonly lastEventId: string | undefined
+  /** When the caller's token expires, in milliseconds since 1970. Undefined: it does not, or not by its own time. */
+  readonly expiresAt: number | undefined
+  /** The most streams that the open files of this process allow. */
+  readonly files: number
+}
+
+/** The caller of a stream, and what it reads. */
+interface Subscription {
+  readonly person: Person
+  readonly orgId: string
+  readonly filter: EventFilter
+  readonly expiresAt: number
+}
+
+export class EventStream {
+  readonly #deps: Deps
+  readonly #subscription: Subscription
+  readonly #leave: () => void
+  #position: Position
+  #isClosed = false
+  #wake: () => void = () => {}
+
+  /** @throws AppError too_many_streams, draining */
+  constructor(deps: Deps, subscription: Subscription, start: Position, files: number) {
+    this.#deps = deps
+    this.#subscription = subscription
+    this.#position = start
+    const { person, orgId } = subscription
+    this.#leave = admitStream(deps, { personId: person.id, orgId, files, end: () => this.close() })
+  }
+
+  /** The cursor up to which everything was returned. */
+  get cursor(): string {
+    return encodeCursor(this.#position)
+  }
+
+  /**
+   * Waits for the next events. Returns an empty batch after `ms`, and undefined if the stream is closed.
+   *
+   * @throws AppError: the caller may no longer read; cursor_gone: events were removed before they could be read
+   */
+  async next(ms: number): Promise<StreamBatch | undefined> {
+    const deadline = performance.now() + ms
+    while (!this.#isClosed) {
+      const { events, hasMore } = await this.#read()
+      if (this.#isClosed) return undefined
+      const leftMs = deadline - performance.now()
+      if (events.length > 0 || leftMs <= 0) {
+        // Checked after the events were read: nothing is sent that happened after the caller was removed.
+        await this.#requireAccess()
+        return this.#isClosed ? undefined : { cursor: this.cursor, events }
+      }
+      if (hasMore) await nextTurn()
+      else await this.#wait(leftMs)
+    }
+    return undefined
+  }
+
+  /** Ends the stream. `next` then returns undefined. */
+  close(): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    this.#leave()
+    this.#wake()
+  }
+
+  async #read(): Promise<{ readonly events: StreamBatch['events']; readonly hasMore: boolean }> {
+    const { orgId, filter } = this.#subscription
+    const read = await readShown(this.#deps, orgId, this.#position, { ...filter, limit: batch.events })
+    const events = fitting(read.events)
+    const isCut = events.length < read.events.length
+    this.#position = isCut ? (events.at(-1) ?? read.next) : read.next
+    return {
+      events: events.map((event) => ({ cursor: encodeCursor(event), type: event.type, body: event.body })),
+      hasMore: isCut || read.hasMore,
+    }
+  }
+
+  /** @throws AppError invalid_token, forbidden, moving */
+  async #requireAccess(): Promise<void> {
+    const { person, orgId, expiresAt } = this.#subscription
+    if (expiresAt <= this.#deps.now().getTime()) throw invalidTokenError()
+    if (!this.#deps.placement.isHere(orgId)) throw new AppError('moving', 'The organisation is on another cell now')
+    await recheckAccess(this.#deps, person, orgId, 'reader')
+  }
+
+  #wait(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => this.#wake(), ms)
+      const cancel = onNewEvents(this.#deps, this.#subscription.orgId, this.#position, () => this.#wake())
+      this.#wake = () => {
+        clearTimeout(timer)
+        cancel()
+        this.#wake = () => {}
+        resolve()
+      }
+    })
+  }
+}
+
+/** The first events, up to the bytes of a batch, and at least one. */
+function fitting(events: readonly EventRow[]): readonly EventRow[] {
+  let bytes = 0
+  const end = events.findIndex(({ body }, at) => {
+    bytes += Buffer.byteLength(body)
+    return at > 0 && bytes > batch.bytes
+  })
+  return end === -1 ? events : events.slice(0, end)
+}
+
+/**
+ * Opens a stream. Close it.
+ *
+ * @throws errors of `authorizeOrg`, ValidationError, AppError cursor_gone, too_many_streams, draining
+ */
+export async function openStream(
+  deps: Deps,
+  actor: Person,
+  at: OrgAt,
+  query: EventQuery,
+  { lastEventId, expiresAt = Number.POSITIVE_INFINITY, files }: StreamOptions,
+): Promise<EventStream> {
+  const { org } = await authorizeOrg(deps, actor, at, 'reader')
+  const filter = filterOf(actor, query)
+  const log = await findOrBeginLog(deps, org.id)
+  // A browser sends it on its own, so a malformed one is gone rather than invalid.
+  if (lastEventId !== undefined && parseCursor(lastEventId) === undefined) throw cursorGone(log)
+  const start = await startOf(deps, log, lastEventId ?? query.after ?? 'now')
+  const endsAt = Math.min(expiresAt, deps.now().getTime() + longestMs)
+  return new EventStream(deps, { person: actor, orgId: org.id, filter, expiresAt: endsAt }, start, files)
+}
