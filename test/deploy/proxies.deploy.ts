@@ -2,12 +2,19 @@
 
 import { once } from 'node:events'
 import { readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { connect } from 'node:tls'
 import { expect } from 'chai'
+import { logMigrations } from '../../index/log/migrations.ts'
+import type { LogSchema } from '../../index/log/schema.ts'
+import { openDatabase } from '../../index/sqlite/database.ts'
+import { anEvent, append } from '../events/scene.ts'
 import { newDataDir } from '../support/data-folder.ts'
 import { type Desk, newDesk } from '../support/desk.ts'
+import { follow } from '../support/event-stream.ts'
 import { password } from '../support/people.ts'
 import { type SpawnedGrove, spawnGrove } from '../support/spawned-grove.ts'
+import { until } from '../support/until.ts'
 import {
   type Asking,
   ask,
@@ -92,6 +99,24 @@ for (const [name, start] of Object.entries(proxies)) {
         const page = await asked(`/orgs/${body.user.org_id}/nodes?limit=1`, { headers: bearer })
         const next = /^<(.*)>; rel="next"$/.exec(String(page.headers.link))?.[1] ?? ''
         expect((await ask(new URL(next, base).href, ca, { headers: bearer })).status).to.equal(200)
+      })
+
+      it('passes each event on as it happens', async () => {
+        const { body } = await newPerson('dee', '127.0.1.30')
+        const org: string = body.user.org_id
+        const follower = await follow(`${base}/orgs/${org}/events`, body.accessToken, { 'accept-encoding': 'gzip' }, ca)
+        const file = join(dataDir, 'events.sqlite')
+        const events = await openDatabase<LogSchema>(file, logMigrations, { synchronous: 'NORMAL' })
+        expect(follower.status).to.equal(200)
+        for (let at = 0; at < 3; at++) {
+          const [id = ''] = await append(events, org, [anEvent(org)], new Date())
+          await until(() => follower.ids().includes(id))
+        }
+        // A sign of life also passes.
+        await until(() => follower.blocks.some(({ comment }) => comment !== undefined))
+        expect(follower.headers).to.not.have.property('content-encoding')
+        follower.close()
+        await events.close()
       })
 
       it('shows the first page, with all that it loads and leads to', async () => {

@@ -1,9 +1,10 @@
 /** A client that follows events, as the HTML standard reads `text/event-stream`. */
 import { type ClientRequest, type IncomingMessage, request } from 'node:http'
+import { request as secureRequest } from 'node:https'
 import { until } from './until.ts'
 
 /** A block of the stream: its fields, and the comments before them. */
-export interface Block {
+interface Block {
   readonly id?: string
   readonly event?: string
   readonly data?: string
@@ -31,10 +32,16 @@ export interface Follower {
   close(): void
 }
 
-/** Opens a stream. Resolves at the headers of the response. */
-export async function follow(url: string, token: string, headers: Record<string, string> = {}): Promise<Follower> {
-  const sent: ClientRequest = request(url, {
+/** Opens a stream. Resolves at the headers of the response. @param ca the certificate of a server with TLS */
+export async function follow(
+  url: string,
+  token: string,
+  headers: Record<string, string> = {},
+  ca?: Buffer,
+): Promise<Follower> {
+  const sent: ClientRequest = (ca === undefined ? request : secureRequest)(url, {
     agent: false,
+    ...(ca === undefined ? {} : { ca }),
     headers: { accept: 'text/event-stream', authorization: `Bearer ${token}`, ...headers },
   })
   sent.end()

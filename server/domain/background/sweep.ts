@@ -14,7 +14,7 @@ import { completeMemberships, forgetInvitations } from '../accounts/memberships.
 import { updateMembersBehind } from '../accounts/profile.ts'
 import { EventRemoval, type OldestNeeded, removeOldIntents } from '../events/retention.ts'
 import { requestedFirst } from '../indexing/partial-index.ts'
-import { endGaps, recordGaps } from '../indexing/record-gaps.ts'
+import { recordGaps, recordGoneOrgs } from '../indexing/record-gaps.ts'
 import {
   type IndexOne,
   indexAll,
@@ -26,6 +26,7 @@ import {
 import { isId, orgFolder, searchFolder } from '../layout.ts'
 import { forgetReadMarks } from '../review/read-marks.ts'
 import { removeUnusedSegments } from '../search/segment-files.ts'
+import { RecordedRounds } from './recorded-rounds.ts'
 import { repairRepository } from './repair.ts'
 import type { Report } from './unreadable.ts'
 import { createWalk, type Walk } from './walk.ts'
@@ -82,17 +83,16 @@ function jobsOf(report: Report, more: readonly Job[]): readonly Job[] {
 /** The job that records missing events. */
 function eventsJob(): Job {
   const walk = createWalk('events')
-  let began: Date | undefined
+  const rounds = new RecordedRounds()
   const work = async (deps: Deps) => {
-    began ??= deps.now()
+    rounds.begin(deps)
+    let hasFailed = false
     const isOver = await walk.step(deps, async ({ orgId, ...stretch }) => {
-      await recordGaps(deps, orgId, stretch)
+      hasFailed = !(await recordGaps(deps, orgId, stretch)) || hasFailed
       return true
     })
-    if (isOver) {
-      await endGaps(deps, began)
-      began = undefined
-    }
+    if (isOver) await recordGoneOrgs(deps)
+    await rounds.end(deps, { isOver, hasFailed })
     return isOver
   }
   return { chore: 'events', everyMs: minuteMs, work, failed: 'missing events could not be recorded' }

@@ -4,7 +4,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isDamage } from '../../../gitstore/errors.ts'
 import { repoExists } from '../../../gitstore/repo-folders.ts'
-import { markLogsWhole } from '../../../index/log/events.ts'
 import { listPresentOrgs, listPresentRepos } from '../../../index/log/recorded.ts'
 import type { Deps } from '../../base/deps.ts'
 import { recordNodes, recordOrg } from '../event-log/record.ts'
@@ -16,27 +15,32 @@ const nodesAtOnce = 20
 /** Rows that are read in one statement. */
 const rowsAtOnce = 1_000
 
-/** Records what is missing of an organisation, of its deleted nodes, and of these nodes. */
+/**
+ * Records what is missing of an organisation, of its deleted nodes, and of these nodes. Returns false if a repository
+ * could not be read.
+ */
 export async function recordGaps(
   deps: Deps,
   orgId: string,
   { isFirst, nodeIds }: { readonly isFirst: boolean; readonly nodeIds: readonly string[] },
-): Promise<void> {
+): Promise<boolean> {
+  let areAll = true
   if (isFirst) {
-    await unlessDamaged(() => recordOrg(deps, orgId))
+    areAll = await unlessDamaged(() => recordOrg(deps, orgId))
     if (repoExists(orgRepo(deps.store, orgId))) await recordDeleted(deps, orgId)
   }
-  for (let at = 0; at < nodeIds.length && !deps.draining.aborted; at += nodesAtOnce) {
-    await recordEach(deps, orgId, nodeIds.slice(at, at + nodesAtOnce))
+  for (let at = 0; at < nodeIds.length; at += nodesAtOnce) {
+    if (deps.draining.aborted) return false
+    areAll = (await recordEach(deps, orgId, nodeIds.slice(at, at + nodesAtOnce))) && areAll
     await nextTurn()
   }
+  return areAll
 }
 
-/** Records organisations that are gone. Then every repository was seen since `began`. */
-export async function endGaps(deps: Deps, began: Date): Promise<void> {
+/** Records organisations that are gone. */
+export async function recordGoneOrgs(deps: Deps): Promise<void> {
   for (const orgId of await listPresentOrgs(deps.events.read))
     if (!repoExists(orgRepo(deps.store, orgId))) await unlessDamaged(() => recordOrg(deps, orgId))
-  await deps.events.write((trx) => markLogsWhole(trx, began))
 }
 
 /** Records nodes that are neither in the folder nor in the index. */
@@ -52,11 +56,12 @@ async function recordDeleted(deps: Deps, orgId: string): Promise<void> {
   }
 }
 
-/** Records the nodes together. If one of them is damaged, records the others. */
-async function recordEach(deps: Deps, orgId: string, nodeIds: readonly string[]): Promise<void> {
+/** Records the nodes together. If one of them is damaged, records the others, and returns false. */
+async function recordEach(deps: Deps, orgId: string, nodeIds: readonly string[]): Promise<boolean> {
   const record = (ids: readonly string[]) => recordNodes(deps, orgId, ids, historiesOf(deps))
-  if (await unlessDamaged(() => record(nodeIds))) return
+  if (await unlessDamaged(() => record(nodeIds))) return true
   for (const id of nodeIds) await unlessDamaged(() => record([id]))
+  return false
 }
 
 /** Returns false if a repository is damaged. It is recorded when it can be read again; the index job reports it. */

@@ -8,6 +8,7 @@ import type { Socket } from 'node:net'
 import { pipeline } from 'node:stream'
 import type { Request, Response } from 'express'
 import { ClientDisconnectedError } from '../../base/errors.ts'
+import { disconnectSignal } from '../connection/disconnect.ts'
 import { type Framing, framingOf, statedLength } from '../connection/framing.ts'
 import { note, streamOp } from '../log/request-notes.ts'
 import { requestId } from '../log/requests.ts'
@@ -83,7 +84,7 @@ export function pipeRequest(
         relay(answer, req.method, res)
         if (isStream(answer)) {
           note(req, { op: streamOp })
-          endWith(draining, asked, res)
+          for (const signal of [draining, disconnectSignal(req, res)]) endWith(signal, asked, res)
         }
       } catch (error) {
         broken(error instanceof Error ? error : new Error(String(error)))
@@ -146,15 +147,15 @@ function isStream({ headers }: IncomingMessage): boolean {
   return headers['content-type']?.startsWith('text/event-stream') === true
 }
 
-/** Ends a response at the end of what was passed on. The client connects again, to another process. */
-function endWith(draining: AbortSignal, asked: ClientRequest, res: Response): void {
+/** Ends a stream with a signal. The client connects again, to another process. */
+function endWith(signal: AbortSignal, asked: ClientRequest, res: Response): void {
   const end = () => {
     res.destroy()
     asked.destroy()
   }
-  if (draining.aborted) end()
-  else draining.addEventListener('abort', end, { once: true })
-  res.once('close', () => draining.removeEventListener('abort', end))
+  if (signal.aborted) end()
+  else signal.addEventListener('abort', end, { once: true })
+  res.once('close', () => signal.removeEventListener('abort', end))
 }
 
 /** Passes the response on. @throws Error the response states no length, or an uncertain one */

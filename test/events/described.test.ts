@@ -1,0 +1,57 @@
+/** The documents describe every type of event, and no other. */
+import { readFile } from 'node:fs/promises'
+import { runInNewContext } from 'node:vm'
+import { expect } from 'chai'
+import { eventTypes } from '../../server/domain/event-log/event-types.ts'
+import document from '../../spec/openapi.json' with { type: 'json' }
+import { until } from '../support/until.ts'
+import { ann, appendSome, eventsOf, grove, useScene } from './scene.ts'
+
+describe('the types of events', () => {
+  it('are those of the API description, in its order', () => {
+    expect(document.components.schemas.KnownEventType.enum).to.deep.equal([...eventTypes])
+  })
+
+  it('are those of the table in spec/events.md, each with a sentence', async () => {
+    const page = await readFile('spec/events.md', 'utf8')
+    const rows = [...page.matchAll(/^\| `([\w.]+)` \| (.+?) \|.*\|$/gm)]
+    expect(rows.map(([, type]) => type)).to.deep.equal([...eventTypes])
+    for (const [, type, when = ''] of rows) expect(when, type).to.match(/^[\w`].{10,}/)
+  })
+
+  it('have an example that is like an event', async () => {
+    const page = await readFile('spec/events.md', 'utf8')
+    const [, shown = ''] = /```json\n(.*?)```/s.exec(page) ?? []
+    const [listed] = document.components.examples.EventPage.value.events
+    expect(JSON.parse(shown)).to.deep.equal(listed)
+  })
+})
+
+describe('the example that follows events', () => {
+  useScene()
+
+  it('yields each event with its cursor', async () => {
+    const page = await readFile('spec/events.md', 'utf8')
+    const [, source = ''] = /```js\n(.*?)```/s.exec(page) ?? []
+    const follow = runInNewContext(`${source}; follow`, { fetch, TextDecoderStream, URL })
+    const url = grove.url + eventsOf(ann.org, '?types=webhook.*')
+    const seen: { readonly cursor: string; readonly id: string }[] = []
+    let blocks = 0
+    const reading = async (cursor?: string) => {
+      for await (const block of follow(url, ann.session.accessToken, cursor)) {
+        blocks++
+        if (block.event !== undefined) seen.push({ cursor: block.cursor, id: block.event.id })
+        if (seen.length === 2) return
+      }
+    }
+    const first = reading()
+    await until(() => blocks === 1)
+    const ids = [...(await appendSome(ann.org, 1)), ...(await appendSome(ann.org, 1))]
+    await first
+    expect(seen.map(({ id }) => id)).to.deep.equal(ids)
+    const [{ cursor } = { cursor: '' }] = seen.splice(0)
+    seen.push({ cursor, id: ids[0] ?? '' })
+    await reading(cursor)
+    expect(seen.map(({ id }) => id)).to.deep.equal(ids)
+  })
+})
