@@ -25,6 +25,7 @@ const ladder = [
   ['indexing'],
   ['access.ts'],
   ['events'],
+  ['audit'],
   ['consent'],
   ['branches'],
   ['anchors'],

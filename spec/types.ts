@@ -254,6 +254,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/auth/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read what happened to the current user's account
+         * @description Lists sign-ins, failed ones also, and changes of the account, its sessions and its tokens, newest first. Also what
+         *     the user cloned, exported and was refused. Entries of other users, such as administrators, have no IP address. To
+         *     read on, send `next` as `after`.
+         */
+        get: operations["listMyAudit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/auth/tokens": {
         parameters: {
             query?: never;
@@ -784,6 +806,36 @@ export interface paths {
          *     invitation that has ended is 404.
          */
         delete: operations["revokeInvitation"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Read the audit of an organisation
+         * @description Requires the `owner` role. Lists who did what, from where and with which outcome. It has the events of the
+         *     organisation, and facts that only the service saw, such as clones, exports and invitations. Sorted by `at`, the time at which the
+         *     service recorded it, newest first. At the same time, events come first. To read on, send `next` as `after`. A page
+         *     of a filter may be empty and have a `next`. IP addresses are cut to their network after 30 days. Entries are kept
+         *     for as long as the operator has set. The list shows IP addresses of members, so no other role sees it.
+         */
+        get: operations["listOrgAudit"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -3391,6 +3443,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the audit of the service
+         * @description Lists the facts that only the service saw, of all accounts and organisations of this cell, newest first. The events of
+         *     organisations are not in it, because administrators see no content. `grove audit export` has both. To read on,
+         *     send `next` as `after`.
+         */
+        get: operations["listServiceAudit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/status": {
         parameters: {
             query?: never;
@@ -3836,6 +3910,68 @@ export interface components {
             total: components["schemas"]["Total"];
             limit: components["schemas"]["PageLimit"];
             offset: components["schemas"]["PageOffset"];
+        };
+        /** @description The user or program that acted. */
+        AuditEntryActor: {
+            /**
+             * @description The `operator` runs commands on the data folder. The actor of a ref that was moved in the folder is `unknown`.
+             * @enum {string}
+             */
+            kind: "user" | "operator" | "service" | "anonymous" | "unknown";
+            /** @description The user id. */
+            id?: string;
+            /** @description The name of the user at that time, or the Unix user of the operator. Empty after the account was deleted. */
+            name?: string;
+            /** @description The personal access token of the request. */
+            token_id?: string;
+        };
+        /** @description The object of the action. */
+        AuditTarget: {
+            /** @description Such as `account`, `session`, `token`, `invitation`, `org`, `node`, `webhook` or `key`. */
+            type: string;
+            /** @description The id of the object. */
+            id: string;
+        };
+        /** @description How the request came. */
+        AuditOrigin: {
+            /** @description The IP address. After 30 days its network: the IPv4 /24 or the IPv6 /48. */
+            address?: string;
+            /** @description The client's `User-Agent`, its first 500 characters. */
+            user_agent?: string;
+            /** @description The part of the service: `rest`, `mcp`, `page`, `push`, `command`, `service` or `path`. */
+            via?: string;
+        };
+        /** @description Something that happened. */
+        AuditEntry: {
+            /** @description Unique. That of an event is the id of the event. */
+            id: string;
+            /** @description When the service recorded it, the first time if it counts several. */
+            at: components["schemas"]["UtcTime"];
+            /** @description The organisation. Absent if it is not about one. */
+            org_id?: string;
+            actor: components["schemas"]["AuditEntryActor"];
+            /** @description The type of the event, or one of the actions in the guide. New ones may come at any time. */
+            action: string;
+            target?: components["schemas"]["AuditTarget"];
+            /**
+             * @description `failure`: the proof was not valid. `refused`: the caller was not allowed to do it.
+             * @enum {string}
+             */
+            outcome: "success" | "failure" | "refused";
+            origin: components["schemas"]["AuditOrigin"];
+            /** @description The `X-Request-Id` of the request. */
+            request_id?: string;
+            /** @description Further facts, by action. `count`, `bytes` and `last_at` if it happened several times. An event has its `seq`, its `time` and its data. */
+            detail: {
+                [key: string]: unknown;
+            };
+        };
+        /** @description A page of the audit. */
+        AuditPage: {
+            /** @description The entries of this page, newest first. */
+            entries: components["schemas"]["AuditEntry"][];
+            /** @description The cursor of the next page. Absent on the last page. */
+            next?: string;
         };
         /** @description The fields to change. Other fields stay as they are. */
         ProfileChange: {
@@ -7237,6 +7373,31 @@ export interface components {
         /** @description Which accounts to list. */
         account_state: "active" | "disabled" | "all";
         /**
+         * @description Continues a list. The `next` of the page before.
+         * @example 1752571920000-a-41
+         */
+        audit_after: string;
+        /**
+         * @description Only entries with this action, or with one that begins like it, as `auth.*`.
+         * @example auth.failed
+         */
+        audit_action: string;
+        /**
+         * @description Only entries of this actor, a user id or one of `user`, `operator`, `service` and `anonymous`.
+         * @example 01980a5e-7c40-7b1e-9f5e-3a1f6c0d9a01
+         */
+        audit_actor: string;
+        /**
+         * @description Only entries of this time or later.
+         * @example 2025-07-15T09:00:00Z
+         */
+        audit_since: string;
+        /**
+         * @description Only entries before this time.
+         * @example 2025-07-16T00:00:00Z
+         */
+        audit_until: string;
+        /**
          * @description The session's id. An unknown id is 404, even if it is not a UUID.
          * @example 01980a5e-7c44-7c3d-8b21-9d0e1f2a3b4c
          */
@@ -7913,6 +8074,67 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             /** @description `session_not_found` */
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listMyAudit: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Continues a list. The `next` of the page before.
+                 * @example 1752571920000-a-41
+                 */
+                after?: components["parameters"]["audit_after"];
+                /**
+                 * @description Only entries with this action, or with one that begins like it, as `auth.*`.
+                 * @example auth.failed
+                 */
+                action?: components["parameters"]["audit_action"];
+                /**
+                 * @description Only entries of this actor, a user id or one of `user`, `operator`, `service` and `anonymous`.
+                 * @example 01980a5e-7c40-7b1e-9f5e-3a1f6c0d9a01
+                 */
+                actor?: components["parameters"]["audit_actor"];
+                /**
+                 * @description Only entries of this time or later.
+                 * @example 2025-07-15T09:00:00Z
+                 */
+                since?: components["parameters"]["audit_since"];
+                /**
+                 * @description Only entries before this time.
+                 * @example 2025-07-16T00:00:00Z
+                 */
+                until?: components["parameters"]["audit_until"];
+                /** @description Maximum number of items. */
+                limit?: components["parameters"]["limit"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of the audit. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             417: components["responses"]["ExpectationFailed"];
@@ -9002,6 +9224,75 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             /** @description `org_not_found`, `invitation_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listOrgAudit: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Continues a list. The `next` of the page before.
+                 * @example 1752571920000-a-41
+                 */
+                after?: components["parameters"]["audit_after"];
+                /**
+                 * @description Only entries with this action, or with one that begins like it, as `auth.*`.
+                 * @example auth.failed
+                 */
+                action?: components["parameters"]["audit_action"];
+                /**
+                 * @description Only entries of this actor, a user id or one of `user`, `operator`, `service` and `anonymous`.
+                 * @example 01980a5e-7c40-7b1e-9f5e-3a1f6c0d9a01
+                 */
+                actor?: components["parameters"]["audit_actor"];
+                /**
+                 * @description Only entries of this time or later.
+                 * @example 2025-07-15T09:00:00Z
+                 */
+                since?: components["parameters"]["audit_since"];
+                /**
+                 * @description Only entries before this time.
+                 * @example 2025-07-16T00:00:00Z
+                 */
+                until?: components["parameters"]["audit_until"];
+                /** @description Maximum number of items. */
+                limit?: components["parameters"]["limit"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of the audit. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found` */
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
@@ -14186,6 +14477,67 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PlacePage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listServiceAudit: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Continues a list. The `next` of the page before.
+                 * @example 1752571920000-a-41
+                 */
+                after?: components["parameters"]["audit_after"];
+                /**
+                 * @description Only entries with this action, or with one that begins like it, as `auth.*`.
+                 * @example auth.failed
+                 */
+                action?: components["parameters"]["audit_action"];
+                /**
+                 * @description Only entries of this actor, a user id or one of `user`, `operator`, `service` and `anonymous`.
+                 * @example 01980a5e-7c40-7b1e-9f5e-3a1f6c0d9a01
+                 */
+                actor?: components["parameters"]["audit_actor"];
+                /**
+                 * @description Only entries of this time or later.
+                 * @example 2025-07-15T09:00:00Z
+                 */
+                since?: components["parameters"]["audit_since"];
+                /**
+                 * @description Only entries before this time.
+                 * @example 2025-07-16T00:00:00Z
+                 */
+                until?: components["parameters"]["audit_until"];
+                /** @description Maximum number of items. */
+                limit?: components["parameters"]["limit"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of the audit. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditPage"];
                 };
             };
             304: components["responses"]["NotModified"];

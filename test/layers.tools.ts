@@ -54,6 +54,7 @@ const violations = [
   ['ladder-indexing', 'server/domain/indexing/history.ts', "import type {} from '../access.ts'"],
   ['ladder-access', 'server/domain/access.ts', "import type {} from './branches/media-types.ts'"],
   ['ladder-events', 'server/domain/events/types.ts', "import type {} from '../branches/media-types.ts'"],
+  ['ladder-audit', 'server/domain/audit/audit.ts', "import type {} from '../branches/media-types.ts'"],
   ['ladder-consent', 'server/domain/consent/same-change.ts', "import type {} from '../branches/media-types.ts'"],
   ['ladder-branches', 'server/domain/branches/media-types.ts', "import type {} from '../nodes/nodes.ts'"],
   ['ladder-anchors', 'server/domain/anchors/file-pair.ts', "import type {} from '../pulls/pulls.ts'"],

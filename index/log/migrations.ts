@@ -1,10 +1,16 @@
 /** The migrations of `events.sqlite`. */
 import { type Kysely, type Migration, sql } from 'kysely'
+import { audit } from './audit-tables.ts'
 
 export const logMigrations: Record<string, Migration> = {
   '001_first': {
     async up(db: Kysely<unknown>): Promise<void> {
       await run(db, first)
+    },
+  },
+  '003_audit': {
+    async up(db: Kysely<unknown>): Promise<void> {
+      await run(db, audit)
     },
   },
 }

@@ -74,12 +74,69 @@ interface IntentTable {
   at: Generated<number>
 }
 
+/** Facts that only the service saw: sign-ins, tokens, clones, acts of the operator. */
+interface AuditTable {
+  /** The order of writing. */
+  n: Generated<number>
+  /** A UUID. */
+  id: string
+  /** Milliseconds since 1970. */
+  at_ms: number
+  /** The last time, if the row counts several. Milliseconds since 1970. */
+  last_ms: Generated<number | null>
+  org_id: string | null
+  node_id: string | null
+  actor_kind: 'user' | 'operator' | 'service' | 'anonymous'
+  actor_id: string | null
+  /** Empty after the account was deleted. */
+  actor_name: string | null
+  /** The personal access token of the request. */
+  token_id: string | null
+  /** The account that it concerns. */
+  account_id: string | null
+  action: string
+  target_type: string | null
+  target_id: string | null
+  outcome: 'success' | 'failure' | 'refused'
+  via: string
+  /** An IP address, or its network after some time. */
+  address: string | null
+  /** 1 if the address is cut to its network. */
+  address_cut: Generated<number>
+  user_agent: string | null
+  request_id: string | null
+  /** How often it happened. */
+  count: Generated<number>
+  /** Bytes that were sent. */
+  bytes: Generated<number>
+  /** JSON. */
+  detail: string | null
+  /** Rows with the same key are one. */
+  merge_key: string | null
+}
+
+/** Users whose names are to leave the events. */
+interface ForgottenTable {
+  user_id: string
+  name: string
+  /** Milliseconds since 1970. */
+  deleted_ms: number
+  /** The next pass begins at this time. Milliseconds since 1970. */
+  due_ms: number
+  passes: number
+  /** The last event that this pass has read. */
+  org_id: string
+  seq: number
+}
+
 export interface LogSchema {
   log: LogTable
   event: EventTable
   recorded_repo: RecordedRepoTable
   recorded_ref: RecordedRefTable
   intent: IntentTable
+  audit: AuditTable
+  forgotten: ForgottenTable
 }
 
 export type LogDb = Kysely<LogSchema>

@@ -37,6 +37,10 @@ export interface Config {
   readonly trashDays: number
   /** Days for which events are kept. */
   readonly eventRetentionDays: number
+  /** Days for which the audit is kept; 0: for ever. Absent: a year. */
+  readonly auditRetentionDays?: number
+  /** False: clones and fetches are not in the audit. */
+  readonly auditFetches?: boolean
   /**
    * `postgres://…`, perhaps with a password. Holds accounts, sessions, invitations and keys. Absent:
    * credentials.sqlite.
@@ -85,6 +89,9 @@ const trashDays = { shortest: 14, default: 30, longest: 3_650 } as const
 
 /** Days for which events are kept. */
 const eventDays = { shortest: 1, default: 30, longest: 3_650 } as const
+/** Days for which the audit is kept. */
+const auditDays = 365
+const longestAuditDays = 36_500
 
 /** The accepted values of `sslmode`. Any other would be weaker than its name says. */
 const tlsModes: readonly (string | null)[] = [null, 'disable', 'require', 'verify-ca', 'verify-full']
@@ -118,6 +125,8 @@ const environment = z.object({
   PUSH_CPU_SECONDS: wholeNumber(1, 3_600).default(60),
   TRASH_DAYS: wholeNumber(trashDays.shortest, trashDays.longest).default(trashDays.default),
   EVENT_RETENTION_DAYS: wholeNumber(eventDays.shortest, eventDays.longest).default(eventDays.default),
+  AUDIT_RETENTION_DAYS: wholeNumber(0, longestAuditDays).default(auditDays),
+  AUDIT_FETCHES: oneOf(['on', 'off']).default('on'),
   DATABASE_URL: z
     .string()
     .refine(isPostgres, 'must be the URL of a database, such as postgres://grove:password@localhost/grove')
@@ -234,6 +243,8 @@ export function readConfig(variables: NodeJS.ProcessEnv = process.env): Config {
     pushCpuSeconds: data.PUSH_CPU_SECONDS,
     trashDays: data.TRASH_DAYS,
     eventRetentionDays: data.EVENT_RETENTION_DAYS,
+    auditRetentionDays: data.AUDIT_RETENTION_DAYS,
+    auditFetches: data.AUDIT_FETCHES === 'on',
     ...(data.DATABASE_URL === undefined ? {} : { databaseUrl: data.DATABASE_URL }),
     databasePool: data.DATABASE_POOL,
     ...(data.FETCH_ALLOW === undefined ? {} : { fetchAllow: data.FETCH_ALLOW }),

@@ -4,6 +4,7 @@ import { Command } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
 import { readConfig, readRemote } from '../base/config.ts'
 import { addAccountCommands } from './commands/account.ts'
+import { addAuditCommands } from './commands/audit.ts'
 import { backup } from './commands/backup.ts'
 import { type CellOptions, cells } from './commands/cells.ts'
 import { examples, type Run } from './commands/command.ts'
@@ -134,6 +135,7 @@ function addFolderCommands(program: Command, run: Run): void {
     })
 
   addErase(program, run)
+  addAuditCommands(program, run)
 
   program
     .command('backup')

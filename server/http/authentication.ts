@@ -18,9 +18,11 @@ import { algorithm } from '../domain/accounts/keys.ts'
 import { findPerson, findSessionPerson } from '../domain/accounts/session-list.ts'
 import { isAccessToken, tokenTypes } from '../domain/accounts/tokens.ts'
 import type { Person } from '../domain/actor.ts'
+import { auditFirstUse, auditTokenRefusal } from '../domain/audit/token-use.ts'
 import { contextOf, setCredential } from './context.ts'
 import { normalizeInput } from './contract/normalize-input.ts'
 import type { OperationId } from './contract/spec.ts'
+import { originOf } from './origin.ts'
 
 /** Tokens with a verified signature, issuer and audience. Each has its claims and the key that signed it. */
 type Verified = LRUCache<string, Claims & { readonly kid: string }>
@@ -127,17 +129,31 @@ export async function credentialOf(req: Request, findCredential: FindCredential)
  * Enforces the scope of a personal access token. This happens before the request is read further, so that a refusal
  * says nothing about what exists.
  */
-export const limitTokens: RequestHandler = (req, _res, next) => {
-  const { operation, match, scope } = contextOf(req)
-  if (scope !== undefined) {
-    const { org_id, node_id = nodeOfQuery(req, scope) } = match.parameters
-    if (operation.token === 'none')
-      throw scopeRefusal(scope, 'Personal access tokens cannot do this; sign in and use the access token')
-    if (operation.token === 'write' && scope.access === 'read') throw scopeRefusal(scope, 'This token is read-only')
-    if (!isWithin(scope, org_id, node_id))
-      throw scopeRefusal(scope, 'This token is limited to another organisation or node')
+export function limitTokens(deps: Deps): RequestHandler {
+  return async (req, _res, next) => {
+    const { operation, match, scope, actor } = contextOf(req)
+    if (scope !== undefined && actor.kind === 'person') {
+      const reason = findExcess(req, scope)
+      const seen = { ...deps, origin: originOf(req) }
+      if (reason !== undefined) {
+        await auditTokenRefusal(seen, actor, { operation: operation.id, orgId: match.parameters.org_id })
+        throw scopeRefusal(scope, reason)
+      }
+      await auditFirstUse(seen, actor)
+    }
+    next()
   }
-  next()
+}
+
+/** Returns why the scope does not cover the operation. */
+function findExcess(req: Request, scope: TokenScope): string | undefined {
+  const { operation, match } = contextOf(req)
+  const { org_id, node_id = nodeOfQuery(req, scope) } = match.parameters
+  const { token } = operation
+  if (token === 'none') return 'Personal access tokens cannot do this; sign in and use the access token'
+  if (token === 'write' && scope.access === 'read') return 'This token is read-only'
+  const isCovered = isWithin(scope, org_id, node_id)
+  return isCovered ? undefined : 'This token is limited to another organisation or node'
 }
 
 /** Operations of an organisation that show a token of one node only its own part. */

@@ -6,6 +6,7 @@ import { isLoopback } from '../base/is-loopback.ts'
 import { createBrowserSession, deleteBrowserSession, sessionEndedError } from '../domain/accounts/browser-sessions.ts'
 import type { FindCredential } from './authentication.ts'
 import { baseUrl } from './connection/base-url.ts'
+import { originOf } from './origin.ts'
 
 /** Milliseconds. The service ends an unused session earlier. */
 const cookieLifetimeMs = 180 * 24 * 3_600_000
@@ -33,6 +34,7 @@ export function browserCookies(deps: Deps, findCredential: FindCredential): Brow
   // Browsers accept `__Host-` only over HTTPS, and only from this host.
   const nameFor = (req: Request) => (isSecure(req) ? '__Host-grove' : 'grove')
   const optionsFor = (req: Request) => ({ httpOnly: true, secure: isSecure(req), sameSite: 'lax', path: '/' }) as const
+  const seen = (req: Request): Deps => ({ ...deps, origin: originOf(req, 'page') })
   const read = (req: Request) => cookieIn(req.headers.cookie ?? '', nameFor(req))
   const remove = (req: Request, res: Response) => {
     res.clearCookie(nameFor(req), optionsFor(req))
@@ -47,12 +49,12 @@ export function browserCookies(deps: Deps, findCredential: FindCredential): Brow
       const secret = await createBrowserSession(deps, credential.person)
       // The browser forgets its former cookie, so nobody could sign out of that session.
       const former = read(req)
-      if (former !== undefined) await deleteBrowserSession(deps, former)
+      if (former !== undefined) await deleteBrowserSession(seen(req), former)
       res.cookie(nameFor(req), secret, { ...optionsFor(req), maxAge: cookieLifetimeMs })
     },
     end: async (req, res) => {
       const secret = read(req)
-      if (secret !== undefined) await deleteBrowserSession(deps, secret)
+      if (secret !== undefined) await deleteBrowserSession(seen(req), secret)
       remove(req, res)
     },
   }

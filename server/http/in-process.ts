@@ -46,7 +46,7 @@ interface Asking {
 }
 
 export function createInProcessApi({ deps, handlers, checks }: Answering, { req, res, credential, door }: Asking): Api {
-  const check = chain([limitTokens, ...checks])
+  const check = chain([limitTokens(deps), ...checks])
   const call = async (id: OperationId, input: Given = {}): Promise<unknown> => {
     const sent = sentFor(input)
     const asked = asRequest(req, id, sent)

@@ -113,7 +113,7 @@ export function createApp(
       requireMetricsToken(deps.config),
       authenticate(findCredential),
       limitRequests(countRequest),
-      limitTokens,
+      limitTokens(deps),
       readBody,
       authenticateAgain(findCredential),
       validate({ answersToo: validateResponses }),

@@ -15,6 +15,7 @@ import type { Config } from '../base/config.ts'
 import type { Deps } from '../base/deps.ts'
 import { openKeys } from '../domain/accounts/keys.ts'
 import { unlimitedSignIns } from '../domain/accounts/sign-ins.ts'
+import { flushAudit } from '../domain/audit/audit.ts'
 import { checkUntilWritable } from '../domain/background/read-only.ts'
 import { Cell } from '../domain/cells/cell.ts'
 import { openLease } from '../domain/cells/lease.ts'
@@ -101,6 +102,7 @@ async function open(config: Config, options: OpenOptions, closing: Closing): Pro
     placement,
     draining,
   }
+  closing.push(() => flushAudit(deps))
   return { deps, index }
 }
 

@@ -11,6 +11,7 @@ import { type Config, ConfigError, workerNumber } from '../base/config.ts'
 import { counters } from '../base/counters.ts'
 import type { Deps } from '../base/deps.ts'
 import { limitedSignIns, unlimitedSignIns } from '../domain/accounts/sign-ins.ts'
+import { auditConfig } from '../domain/audit/config-change.ts'
 import { maintainRepositories } from '../domain/background/maintenance.ts'
 import { fillIndex, type Job, sweep } from '../domain/background/sweep.ts'
 import { createReporter } from '../domain/background/unreadable.ts'
@@ -88,6 +89,7 @@ export async function startService(config: Config, overrides: Overrides = {}): P
       await opened.close()
       throw error
     })
+  if (sweeps) await auditConfig(deps)
   const server = createHttpServer(
     createApp(served, { validateResponses, newCounter, newSharedCounter }),
     config.logRequests === 'off' ? undefined : log,

@@ -6,6 +6,7 @@ import { readAuthConfig } from '../domain/accounts/invitations.ts'
 import * as profile from '../domain/accounts/profile.ts'
 import * as openSessions from '../domain/accounts/session-list.ts'
 import * as sessions from '../domain/accounts/sessions.ts'
+import { listMyAudit } from '../domain/audit/listing.ts'
 import type { HandlersOf } from '../http/contract/operations.ts'
 import { noStore, withHeaders } from '../http/responses/responses.ts'
 import { sessionAt, tokenAt } from './path-params.ts'
@@ -27,6 +28,7 @@ export const accountRoutes: HandlersOf<
   | 'listSessions'
   | 'endOtherSessions'
   | 'endSession'
+  | 'listMyAudit'
 > = {
   signUp: async (deps, _actor, { body, client }) =>
     withHeaders(await accounts.signup(deps, { ...body, ...client }), { ...noStore, Location: '/auth/me' }),
@@ -51,4 +53,5 @@ export const accountRoutes: HandlersOf<
   listSessions: (deps, actor, { query }) => openSessions.listMySessions(deps, actor, query),
   endOtherSessions: (deps, actor) => openSessions.endOtherSessions(deps, actor),
   endSession: (deps, actor, { path }) => openSessions.endSession(deps, actor, sessionAt(path)),
+  listMyAudit: (deps, actor, { query }) => listMyAudit(deps, actor, query),
 }

@@ -1,5 +1,6 @@
 /** Operations for administrators of the service. Responses with tokens are never cached. */
 import * as administration from '../domain/accounts/administration.ts'
+import { listServiceAudit } from '../domain/audit/listing.ts'
 import { readServiceStatus } from '../domain/operator/status.ts'
 import type { HandlersOf } from '../http/contract/operations.ts'
 import { noStore, withHeaders } from '../http/responses/responses.ts'
@@ -14,6 +15,7 @@ export const adminRoutes: HandlersOf<
   | 'resetAccount'
   | 'listAllOrgs'
   | 'listPlaces'
+  | 'listServiceAudit'
   | 'getServiceStatus'
 > = {
   listAccounts: (deps, actor, { query }) => administration.listManagedAccounts(deps, actor, query),
@@ -29,5 +31,6 @@ export const adminRoutes: HandlersOf<
     withHeaders(await administration.resetManagedAccount(deps, actor, accountAt(path)), noStore),
   listAllOrgs: (deps, actor, { query }) => administration.listAllOrgs(deps, actor, query),
   listPlaces: (deps, actor, { query }) => administration.listPlaces(deps, actor, query),
+  listServiceAudit: (deps, actor, { query }) => listServiceAudit(deps, actor, query),
   getServiceStatus: (deps, actor) => readServiceStatus(deps, actor),
 }

@@ -1,5 +1,6 @@
 /** Organisations and their members. */
 
+import { listOrgAudit } from '../domain/audit/listing.ts'
 import * as members from '../domain/orgs/members.ts'
 import * as orgs from '../domain/orgs/orgs.ts'
 import * as repositories from '../domain/orgs/repositories.ts'
@@ -25,6 +26,7 @@ export const orgRoutes: HandlersOf<
   | 'listMembers'
   | 'putMember'
   | 'removeMember'
+  | 'listOrgAudit'
 > = {
   createOrg: async (deps, actor, { body }) => {
     const org = await orgs.createOrg(deps, actor, body)
@@ -56,6 +58,7 @@ export const orgRoutes: HandlersOf<
   listMembers: (deps, actor, { path, query }) => members.listMembers(deps, actor, orgAt(path), query),
   putMember: (deps, actor, { path, body }) => members.putMember(deps, actor, memberAt(path), body),
   removeMember: (deps, actor, { path }) => members.removeMember(deps, actor, memberAt(path)),
+  listOrgAudit: (deps, actor, { path, query }) => listOrgAudit(deps, actor, orgAt(path), query),
 }
 
 function asLines(urls: readonly string[]): Bytes {

@@ -270,6 +270,68 @@ export interface components {
             readonly limit: components["schemas"]["PageLimit"];
             readonly offset: components["schemas"]["PageOffset"];
         };
+        /** @description The user or program that acted. */
+        readonly AuditEntryActor: {
+            /**
+             * @description The `operator` runs commands on the data folder. The actor of a ref that was moved in the folder is `unknown`.
+             * @enum {string}
+             */
+            readonly kind: "user" | "operator" | "service" | "anonymous" | "unknown";
+            /** @description The user id. */
+            readonly id?: string;
+            /** @description The name of the user at that time, or the Unix user of the operator. Empty after the account was deleted. */
+            readonly name?: string;
+            /** @description The personal access token of the request. */
+            readonly token_id?: string;
+        };
+        /** @description The object of the action. */
+        readonly AuditTarget: {
+            /** @description Such as `account`, `session`, `token`, `invitation`, `org`, `node`, `webhook` or `key`. */
+            readonly type: string;
+            /** @description The id of the object. */
+            readonly id: string;
+        };
+        /** @description How the request came. */
+        readonly AuditOrigin: {
+            /** @description The IP address. After 30 days its network: the IPv4 /24 or the IPv6 /48. */
+            readonly address?: string;
+            /** @description The client's `User-Agent`, its first 500 characters. */
+            readonly user_agent?: string;
+            /** @description The part of the service: `rest`, `mcp`, `page`, `push`, `command`, `service` or `path`. */
+            readonly via?: string;
+        };
+        /** @description Something that happened. */
+        readonly AuditEntry: {
+            /** @description Unique. That of an event is the id of the event. */
+            readonly id: string;
+            /** @description When the service recorded it, the first time if it counts several. */
+            readonly at: components["schemas"]["UtcTime"];
+            /** @description The organisation. Absent if it is not about one. */
+            readonly org_id?: string;
+            readonly actor: components["schemas"]["AuditEntryActor"];
+            /** @description The type of the event, or one of the actions in the guide. New ones may come at any time. */
+            readonly action: string;
+            readonly target?: components["schemas"]["AuditTarget"];
+            /**
+             * @description `failure`: the proof was not valid. `refused`: the caller was not allowed to do it.
+             * @enum {string}
+             */
+            readonly outcome: "success" | "failure" | "refused";
+            readonly origin: components["schemas"]["AuditOrigin"];
+            /** @description The `X-Request-Id` of the request. */
+            readonly request_id?: string;
+            /** @description Further facts, by action. `count`, `bytes` and `last_at` if it happened several times. An event has its `seq`, its `time` and its data. */
+            readonly detail: {
+                readonly [key: string]: unknown;
+            };
+        };
+        /** @description A page of the audit. */
+        readonly AuditPage: {
+            /** @description The entries of this page, newest first. */
+            readonly entries: readonly components["schemas"]["AuditEntry"][];
+            /** @description The cursor of the next page. Absent on the last page. */
+            readonly next?: string;
+        };
         /** @description The fields to change. Other fields stay as they are. */
         readonly ProfileChange: {
             /** @description Shown as the author in commits. */
@@ -3447,6 +3509,16 @@ export interface components {
         readonly account_q: string;
         /** @description Which accounts to list. */
         readonly account_state: "active" | "disabled" | "all";
+        /** @description Continues a list. The `next` of the page before. */
+        readonly audit_after: string;
+        /** @description Only entries with this action, or with one that begins like it, as `auth.*`. */
+        readonly audit_action: string;
+        /** @description Only entries of this actor, a user id or one of `user`, `operator`, `service` and `anonymous`. */
+        readonly audit_actor: string;
+        /** @description Only entries of this time or later. */
+        readonly audit_since: string;
+        /** @description Only entries before this time. */
+        readonly audit_until: string;
         /** @description The session's id. An unknown id is 404, even if it is not a UUID. */
         readonly session_id: components["schemas"]["AnyId"];
         /** @description The invitation's id, not its secret. An unknown id is 404, even if it is not a UUID. */
@@ -3820,6 +3892,40 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content?: never;
+            };
+        };
+    };
+    readonly listMyAudit: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Continues a list. The `next` of the page before. */
+                readonly after?: components["parameters"]["audit_after"];
+                /** @description Only entries with this action, or with one that begins like it, as `auth.*`. */
+                readonly action?: components["parameters"]["audit_action"];
+                /** @description Only entries of this actor, a user id or one of `user`, `operator`, `service` and `anonymous`. */
+                readonly actor?: components["parameters"]["audit_actor"];
+                /** @description Only entries of this time or later. */
+                readonly since?: components["parameters"]["audit_since"];
+                /** @description Only entries before this time. */
+                readonly until?: components["parameters"]["audit_until"];
+                /** @description Maximum number of items. */
+                readonly limit?: components["parameters"]["limit"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of the audit. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["AuditPage"];
+                };
             };
         };
     };
@@ -4429,6 +4535,43 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content?: never;
+            };
+        };
+    };
+    readonly listOrgAudit: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Continues a list. The `next` of the page before. */
+                readonly after?: components["parameters"]["audit_after"];
+                /** @description Only entries with this action, or with one that begins like it, as `auth.*`. */
+                readonly action?: components["parameters"]["audit_action"];
+                /** @description Only entries of this actor, a user id or one of `user`, `operator`, `service` and `anonymous`. */
+                readonly actor?: components["parameters"]["audit_actor"];
+                /** @description Only entries of this time or later. */
+                readonly since?: components["parameters"]["audit_since"];
+                /** @description Only entries before this time. */
+                readonly until?: components["parameters"]["audit_until"];
+                /** @description Maximum number of items. */
+                readonly limit?: components["parameters"]["limit"];
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of the audit. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["AuditPage"];
+                };
             };
         };
     };
@@ -7131,6 +7274,40 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["PlacePage"];
+                };
+            };
+        };
+    };
+    readonly listServiceAudit: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Continues a list. The `next` of the page before. */
+                readonly after?: components["parameters"]["audit_after"];
+                /** @description Only entries with this action, or with one that begins like it, as `auth.*`. */
+                readonly action?: components["parameters"]["audit_action"];
+                /** @description Only entries of this actor, a user id or one of `user`, `operator`, `service` and `anonymous`. */
+                readonly actor?: components["parameters"]["audit_actor"];
+                /** @description Only entries of this time or later. */
+                readonly since?: components["parameters"]["audit_since"];
+                /** @description Only entries before this time. */
+                readonly until?: components["parameters"]["audit_until"];
+                /** @description Maximum number of items. */
+                readonly limit?: components["parameters"]["limit"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of the audit. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["AuditPage"];
                 };
             };
         };

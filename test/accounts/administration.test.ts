@@ -142,7 +142,7 @@ describe('an administrator', () => {
 
   it('adds a person also where sign-up is closed, who sets a password and signs in', async () => {
     const closed = await startGrove({ signup: 'closed' })
-    const token = await addAccount(closed.deps, { email: 'eve@example.org', isAdmin: true })
+    const token = await addAccount(closed.deps, { email: 'eve@example.org', isAdmin: true, by: operator })
     const { body: session } = await client(closed)
       .post('/auth/password', { reset_token: token.reset_token, new_password: password })
       .then(expecting(200))

@@ -48,6 +48,8 @@ describe('what a personal access token may do', () => {
     listPlaces: 'none',
     getServiceStatus: 'none',
     listSessions: 'none',
+    listMyAudit: 'none',
+    listServiceAudit: 'none',
     endOtherSessions: 'none',
     endSession: 'none',
     createOrg: 'none',

@@ -162,6 +162,8 @@ export const table: Readonly<Record<keyof operations, Row>> = {
     },
   },
 
+  listMyAudit: { need: 'person', attempt: () => ({}) },
+
   createOrg: { need: 'person', attempt: () => ({ body: { name: 'Another' } }) },
   listOrgs: { need: 'person', attempt: () => ({}) },
   getOrg: { need: 'public', attempt: () => ({}) },
@@ -207,6 +209,7 @@ export const table: Readonly<Record<keyof operations, Row>> = {
     need: 'owner',
     attempt: async (world) => ({ params: { invitation_id: (await makeInvitation(world)).id } }),
   },
+  listOrgAudit: { need: 'owner', attempt: () => ({}) },
   acceptInvitation: {
     need: 'person',
     // It uses a separate organisation, so that the caller gets no role in the world's.
@@ -467,6 +470,7 @@ export const table: Readonly<Record<keyof operations, Row>> = {
   resetAccount: { need: 'administrator', attempt: onGuest },
   listAllOrgs: { need: 'administrator', attempt: () => ({}) },
   listPlaces: { need: 'administrator', attempt: () => ({}) },
+  listServiceAudit: { need: 'administrator', attempt: () => ({}) },
   getServiceStatus: { need: 'administrator', attempt: () => ({}) },
 
   getHealth: { need: 'anyone', attempt: () => ({}) },

@@ -40,6 +40,10 @@ export interface GroveOptions {
   readonly slowPasswords?: boolean
   /** Seconds; default: 60. */
   readonly pushCpuSeconds?: number
+  /** Days; default: a year. */
+  readonly auditRetentionDays?: number
+  /** Default: true. */
+  readonly auditFetches?: boolean
 }
 
 /** The minimum that argon2 accepts. */
@@ -61,6 +65,8 @@ export async function startGrove(options: GroveOptions = {}): Promise<Grove> {
     postgres = process.env.GROVE_TEST_DATABASE_URL !== undefined,
     cell,
     pushCpuSeconds = 60,
+    auditRetentionDays = 365,
+    auditFetches = true,
   } = options
   const databaseUrl = postgres === true ? await databaseFor(dataDir) : postgres
   const level = logLevel ?? 'error'
@@ -77,6 +83,8 @@ export async function startGrove(options: GroveOptions = {}): Promise<Grove> {
     pushCpuSeconds,
     trashDays: 30,
     eventRetentionDays: 30,
+    auditRetentionDays,
+    auditFetches,
   }
   let logged = ''
   const memory = {

@@ -129,7 +129,7 @@ function addAccountFor(
       ...(name === undefined ? {} : { name }),
       ...(hideEmail === undefined ? {} : { isHidden: hideEmail }),
     }
-    const added = await addAccount(deps, { email, isAdmin: admin, ...given })
+    const added = await addAccount(deps, { email, isAdmin: admin, ...given, by: operator })
     sayToken(email, added)
   })
 }

@@ -5,6 +5,7 @@ import type { Deps } from '../../base/deps.ts'
 import { AppError, statusOf } from '../../base/errors.ts'
 import { plural } from '../../base/plural.ts'
 import { operator } from '../../domain/actor.ts'
+import { audit } from '../../domain/audit/audit.ts'
 import { authorOf } from '../../domain/format/signatures.ts'
 import { listNodes, listOrgs } from '../../domain/indexing/stored-repositories.ts'
 import { isId, nodeRepo } from '../../domain/layout.ts'
@@ -92,6 +93,8 @@ async function eraseOne(deps: Deps, at: NodeAt, target: ErasureTarget, signal: A
   })
   for (const ref of heldBy) printLine(`${name}: nothing was erased, because ${ref} still has the head`)
   if (heldBy.length > 0) return 'refused'
+  if (rewritten + removed > 0)
+    await audit(deps, { action: 'text.erased', actor: operator, ...at, detail: { ...target, commits: rewritten } })
   const objects = `${plural(removed, 'object')} removed`
   if (rewritten > 0) {
     printLine(`${name}: ${plural(rewritten, 'commit')} rewritten, ${objects}`)

@@ -7,6 +7,8 @@ import { findOrgsNamed, type OrgRow } from '../../../index/derived/org-queries.t
 import type { Deps } from '../../base/deps.ts'
 import { plural } from '../../base/plural.ts'
 import { findOrg } from '../../domain/access.ts'
+import { operator } from '../../domain/actor.ts'
+import { audit } from '../../domain/audit/audit.ts'
 import type { PathProblem } from '../../domain/format/path-problem.ts'
 import { canonicalId } from '../../domain/layout.ts'
 import { type Manifest, readManifest } from '../../vault/read/export-manifest.ts'
@@ -23,6 +25,8 @@ export async function exportTo(call: Call, orgName: string, target: string): Pro
     const org = await orgNamed(deps, orgName)
     const dir = await folderFor(config.dataDir, target)
     const before = await manifestBefore(dir, org.id)
+    const exported = { action: 'org.exported', actor: operator, orgId: org.id } as const
+    await audit(deps, { ...exported, target: { type: 'org', id: org.id } })
     const progress = progressFor('Exporting')
     const faults: PathProblem[] = []
     const files = exportFiles(

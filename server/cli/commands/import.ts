@@ -7,7 +7,8 @@ import { findAccountByEmail } from '../../../index/credentials/accounts.ts'
 import { DatabaseError } from '../../../index/sqlite/database.ts'
 import type { Deps } from '../../base/deps.ts'
 import { personOf } from '../../domain/accounts/user-view.ts'
-import type { Person } from '../../domain/actor.ts'
+import { operator, type Person } from '../../domain/actor.ts'
+import { audit } from '../../domain/audit/audit.ts'
 import { type Destination, localDestination } from '../../vault/apply/destination.ts'
 import { type Sync, type Synced, type SyncOptions, syncFolder } from '../../vault/apply/sync.ts'
 import { type Target, UnknownVaultError } from '../../vault/apply/target.ts'
@@ -32,10 +33,11 @@ export interface ImportOptions extends SyncOptions {
 export async function importFolder(call: Call, folder: string, options: ImportOptions): Promise<number> {
   requireFitting(options)
   await requireFolder(folder)
-  const work = async (to: Destination) => {
+  const work = async (to: Destination, imported?: (orgId: string) => Promise<void>) => {
     const pruningCommand = (orgId: string) => commandFor(folder, to.words, options, orgId)
     const run = { to, folder, options, signal: call.signal, progressFor, pruningCommand }
     const first = await sync(run)
+    if (!options.dryRun) await imported?.(first.target.id)
     for (const line of first.summary) printLine(line)
     if (options.watch) return watch(run, first)
     return first.isComplete ? 0 : 1
@@ -43,7 +45,16 @@ export async function importFolder(call: Call, folder: string, options: ImportOp
   const { as = '', to, tokenFile = '' } = options
   if (to !== undefined) return work(await elsewhere(call, to, tokenFile).catch(refuse))
   await requireFolder(call.config.dataDir)
-  return withDeps(call, async (deps) => work(localDestination(deps, await personFor(deps, as))))
+  return withDeps(call, async (deps) => {
+    const person = await personFor(deps, as)
+    return work(localDestination(deps, person), (orgId) => auditImport(deps, person, orgId))
+  })
+}
+
+/** The commits name the user, and not the operator. */
+async function auditImport(deps: Deps, { id }: Person, orgId: string): Promise<void> {
+  const target = { type: 'org', id: orgId } as const
+  await audit(deps, { action: 'org.imported', actor: operator, orgId, accountId: id, target })
 }
 
 async function elsewhere({ signal }: Call, to: string, tokenFile: string): Promise<Destination> {

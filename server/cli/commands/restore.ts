@@ -3,6 +3,8 @@ import { resolve } from 'node:path'
 import { hasAccounts } from '../../../index/credentials/accounts.ts'
 import { postgresOf } from '../../base/config.ts'
 import { plural } from '../../base/plural.ts'
+import { operator } from '../../domain/actor.ts'
+import { audit } from '../../domain/audit/audit.ts'
 import type { PathProblem } from '../../domain/format/path-problem.ts'
 import { indexAll } from '../../domain/indexing/reindex.ts'
 import { createAccounts, findOccupant, putIntoPlace } from '../../domain/operator/restore.ts'
@@ -35,6 +37,8 @@ export async function restoreFrom(call: Call, source: string): Promise<number> {
     }
     call.signal.throwIfAborted()
     const accounts = await createAccounts(deps, problems)
+    const counts = { organisations: staged.orgs.length, nodes: staged.nodes, new_accounts: accounts.length }
+    await audit(deps, { action: 'data.restored', actor: operator, detail: counts })
     printLine(`${plural(staged.orgs.length, 'organisation')} and ${plural(staged.nodes, 'node')} restored from ${dir}`)
     if (hasCredentials && sharesAccounts) printLine('Accounts in the database were not changed')
     else if (hasCredentials) printLine('Accounts, passwords and sessions were restored from the backup')

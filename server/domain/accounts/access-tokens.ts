@@ -15,6 +15,7 @@ import type { Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
 import { authorizeNode, authorizeOrg, requireSignedIn } from '../access.ts'
 import type { Person } from '../actor.ts'
+import { audit } from '../audit/audit.ts'
 import { type Page, pageOf } from '../pagination.ts'
 import type { TokenAt } from '../targets.ts'
 import { recordLastUse } from './last-used.ts'
@@ -104,6 +105,13 @@ export async function createAccessToken(
     }
     await insertAccessToken(trx, row)
   })
+  await audit(deps, {
+    action: 'token.created',
+    actor,
+    ...(org_id !== undefined && { orgId: org_id }),
+    target: { type: 'token', id: row.id },
+    detail: { access, ...(node_id !== undefined && { node_id }), ...(expiry !== null && { expires_at: expiry }) },
+  })
   return { ...toAccessToken(row), token }
 }
 
@@ -122,6 +130,7 @@ export async function listMyAccessTokens(deps: Deps, actor: Person, page: Page) 
 export async function revokeAccessToken(deps: Deps, actor: Person, { tokenId }: TokenAt): Promise<void> {
   const deleted = await deps.credentials.write((trx) => deleteAccessToken(trx, actor.id, tokenId))
   if (!deleted) throw new AppError('token_not_found', 'Token not found')
+  await audit(deps, { action: 'token.revoked', actor, target: { type: 'token', id: tokenId } })
 }
 
 /**

@@ -3,7 +3,7 @@
 import { v7 as newId } from 'uuid'
 import { deleteAccessTokens } from '../../../index/credentials/access-tokens.ts'
 import { findAccountByEmail, insertAccount, setPasswordHash } from '../../../index/credentials/accounts.ts'
-import type { Account, CredentialsDb, PendingMembership } from '../../../index/credentials/schema.ts'
+import type { Account, CredentialsDb, Invitation, PendingMembership } from '../../../index/credentials/schema.ts'
 import {
   deleteResetTokens,
   isResetToken,
@@ -12,10 +12,12 @@ import {
 } from '../../../index/credentials/sessions.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError, ValidationError } from '../../base/errors.ts'
-import type { Actor, Person } from '../actor.ts'
+import type { Actor, Operator, Person } from '../actor.ts'
+import { audit } from '../audit/audit.ts'
 import { ensurePersonalOrg } from '../orgs/orgs.ts'
+import { auditFailure } from './failed-sign-ins.ts'
 import { anonymousName, defaultName, requireAuthorName, requireEmail } from './identity.ts'
-import { requireSignUpAllowed, signUpRefusedError, takeInvitation } from './invitations.ts'
+import { invitationUse, requireSignUpAllowed, signUpRefusedError, takeInvitation } from './invitations.ts'
 import { completeMembership, completeMembershipsOf, isFinal, type JoinedOrg } from './memberships.ts'
 import { lockActiveAccount, lockProvedAccount, type ProvedAccount, readAccount } from './password-proof.ts'
 import { hashPassword, hashRandomPassword, isPassword, requireUncommon } from './passwords.ts'
@@ -82,9 +84,15 @@ export async function signup(
     return invitation && takeInvitation(trx, invitation, id, created_at, () => signUpRefusedError(deps))
   })
   const inserted = await readAccount(deps, account.id)
+  await auditSignUp(deps, personOf(inserted), invitation)
   const joined = pending && (await joinFirst(deps, personOf(inserted), pending))
   const session = await signIn(deps, inserted, account, client, `Welcome to Grove, ${account.name}`)
   return { ...session, user: { ...session.user, org_id: account.org_id, ...(joined ? { orgs: [joined] } : {}) } }
+}
+
+async function auditSignUp(deps: Deps, actor: Person, invitation: Invitation | undefined): Promise<void> {
+  const created = { action: 'account.created', actor, target: { type: 'account', id: actor.id } } as const
+  await audit(deps, created, ...(invitation ? [invitationUse(actor, invitation)] : []))
 }
 
 /** Undefined: the invitation's organisation or owner has gone since it was taken. @throws AppError outcome_unknown */
@@ -102,6 +110,7 @@ export interface AddedAccount {
   readonly isAdmin: boolean
   /** Default: as configured. */
   readonly isHidden?: boolean
+  readonly by: Person | Operator
 }
 
 /**
@@ -118,7 +127,7 @@ export async function addAccount(
   added: AddedAccount,
   check?: (trx: CredentialsDb) => Promise<void>,
 ): Promise<ResetToken & { readonly id: string }> {
-  const { email, name, isAdmin, isHidden = deps.config.hideEmail ?? false } = added
+  const { email, name, isAdmin, isHidden = deps.config.hideEmail ?? false, by } = added
   const account = newAccount(deps, { email, name, isHidden }, await hashRandomPassword(deps))
   const row = { ...account, is_admin: isAdmin ? (1 as const) : (0 as const) }
   const inserted = await deps.credentials.write(async (trx) => {
@@ -126,6 +135,9 @@ export async function addAccount(
     return insertAccount(trx, row)
   })
   if (!inserted) throw emailTakenError()
+  const of = { actor: by, accountId: account.id, target: { type: 'account', id: account.id } } as const
+  await audit(deps, { ...of, action: 'account.created' })
+  if (isAdmin) await audit(deps, { ...of, action: 'account.admin_granted' })
   return { id: account.id, ...(await issueResetToken(deps, account.id)) }
 }
 
@@ -165,7 +177,10 @@ export async function login(
   return deps.limitSignIn(attempt, async () => {
     const purpose = attempt.account?.isKnownFrom === true ? 'return' : 'login'
     const right = await isPassword(deps, purpose, account?.password_hash, password)
-    if (account === undefined || !right) throw new AppError('invalid_credentials', 'Wrong e-mail address or password')
+    if (account === undefined || !right) {
+      await auditFailure(deps, { account, email, from: client.from, proof: 'password' })
+      throw new AppError('invalid_credentials', 'Wrong e-mail address or password')
+    }
     return signIn(deps, account, account, client, `Welcome back, ${account.name}`)
   })
 }
@@ -189,12 +204,14 @@ export async function changePassword(deps: Deps, actor: Actor, input: PasswordCh
   if ((old_password === undefined) === (reset_token === undefined)) throw eitherProof()
   await requireUncommon('new_password', new_password)
   if (old_password === undefined) {
-    return deps.limitSignIn({ from }, () => changeBy(deps, client, new_password, byResetToken(deps, reset_token ?? '')))
+    return deps.limitSignIn({ from }, () =>
+      changeBy(deps, client, new_password, byResetToken(deps, reset_token ?? '', from)),
+    )
   }
   if (actor.kind === 'anonymous') throw new AppError('unauthenticated', 'Sign in to change your password')
   const account = await readAccount(deps, actor.id)
   return deps.limitSignIn(await attemptOn(deps, from, account), () =>
-    changeBy(deps, client, new_password, byOldPassword(deps, account, old_password)),
+    changeBy(deps, client, new_password, byOldPassword(deps, account, old_password, from)),
   )
 }
 
@@ -224,16 +241,20 @@ async function changeBy(deps: Deps, client: SignInFrom, password: string, proof:
     return id
   })
   const account = await readAccount(deps, accountId)
+  const action = proof.method === 'reset' ? 'auth.reset_used' : 'auth.password_changed'
+  await audit(deps, { action, actor: personOf(account), target: { type: 'account', id: accountId } })
   const set = { id: accountId, password_hash }
   return signIn(deps, account, set, client, 'The password was changed; all other sessions have ended', proof.method)
 }
 
-function byOldPassword(deps: Deps, account: Account, password: string): Proof {
+function byOldPassword(deps: Deps, account: Account, password: string, from: string): Proof {
   const wrong = () => new AppError('invalid_credentials', 'The old password is wrong')
   return {
     method: 'password',
     check: async () => {
-      if (!(await isPassword(deps, 'change', account.password_hash, password))) throw wrong()
+      if (await isPassword(deps, 'change', account.password_hash, password)) return
+      await auditFailure(deps, { account, from, proof: 'password' })
+      throw wrong()
     },
     use: async (trx) => {
       await lockProvedAccount(trx, account, wrong)
@@ -242,14 +263,16 @@ function byOldPassword(deps: Deps, account: Account, password: string): Proof {
   }
 }
 
-function byResetToken(deps: Deps, token: string): Proof {
+function byResetToken(deps: Deps, token: string, from: string): Proof {
   const hash = hashOf(token)
   const now = () => deps.now().toISOString()
   const bad = () => new AppError('invalid_token', 'The reset token is unknown, expired or used up')
   return {
     method: 'reset',
     check: async () => {
-      if (!(await isResetToken(deps.credentials.read, hash, now()))) throw bad()
+      if (await isResetToken(deps.credentials.read, hash, now())) return
+      await auditFailure(deps, { from, proof: 'reset_token' })
+      throw bad()
     },
     use: async (trx) => {
       const id = await useResetToken(trx, hash, now())
@@ -275,6 +298,12 @@ async function signIn(
 ): Promise<Session> {
   const session = await openSession(deps, proved, client, method)
   const person = personOf(account)
+  await audit(deps, {
+    action: 'auth.sign_in',
+    actor: person,
+    target: { type: 'session', id: session.id },
+    detail: { method },
+  })
   await ensurePersonalOrg(deps, person, account.org_id)
   await completeMembershipsOf(deps, person)
   return sessionAnswer(deps, account, session, message)

@@ -14,6 +14,8 @@ import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { requireSignedIn } from '../access.ts'
 import type { Operator, Person } from '../actor.ts'
+import type { AuditAction } from '../audit/actions.ts'
+import { audit } from '../audit/audit.ts'
 import { type Page, pageOf } from '../pagination.ts'
 import type { PlaceChangesInput } from '../placement.ts'
 import type { AccountAt } from '../targets.ts'
@@ -92,7 +94,7 @@ export async function createManagedAccount(
 ): Promise<CreatedAccount> {
   requireAdministrator(actor)
   const hidden = isHidden === undefined ? {} : { isHidden }
-  const { id, ...token } = await addAccount(deps, { ...identity, isAdmin, ...hidden }, (trx) =>
+  const { id, ...token } = await addAccount(deps, { ...identity, isAdmin, ...hidden, by: actor }, (trx) =>
     lockWithAdministrator(trx, actor),
   )
   deps.log.info({ account: id, by: idOf(actor), is_admin: isAdmin }, 'an account was created by an administrator')
@@ -127,11 +129,26 @@ export async function changeManagedAccount(
     await setSessionsRevoked(trx, account.id, now)
     await deleteResetTokens(trx, account.id)
   })
+  for (const action of actionsOf(account, { is_admin, disabled }))
+    await audit(deps, { action, actor, accountId: account.id, target: { type: 'account', id: account.id } })
   deps.log.info(
     { account: account.id, by: idOf(actor), is_admin, disabled },
     'an account was changed by an administrator',
   )
   return readManagedAccount(deps, actor, at)
+}
+
+/** Lists what a change does to an account. */
+function actionsOf(
+  before: Account,
+  { is_admin, disabled }: { readonly is_admin: boolean | undefined; readonly disabled: boolean | undefined },
+): AuditAction[] {
+  const actions: AuditAction[] = []
+  if (is_admin !== undefined && is_admin !== (before.is_admin === 1))
+    actions.push(is_admin ? 'account.admin_granted' : 'account.admin_revoked')
+  if (disabled !== undefined && disabled !== (before.disabled_at !== null))
+    actions.push(disabled ? 'account.disabled' : 'account.enabled')
+  return actions
 }
 
 /** @throws AppError forbidden, account_not_found, own_account, last_owner */
@@ -147,7 +164,9 @@ export async function resetManagedAccount(deps: Deps, actor: Administrator, at: 
   requireAdministrator(actor)
   const { id } = await accountAt(deps, at)
   deps.log.info({ account: id, by: idOf(actor) }, 'a reset token was issued')
-  return issueResetToken(deps, id)
+  const issued = await issueResetToken(deps, id)
+  await audit(deps, { action: 'auth.reset_issued', actor, accountId: id, target: { type: 'account', id } })
+  return issued
 }
 
 /** Lists organisations of all cells without their content, oldest first. @throws AppError forbidden */

@@ -11,6 +11,7 @@ import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import type { Person } from '../actor.ts'
 import { findSessionPerson } from './session-list.ts'
+import { auditSignOut } from './sessions.ts'
 import { hashOf, newToken } from './tokens.ts'
 
 const secretForm = /^grv_browser_[\w-]{43}$/
@@ -53,8 +54,10 @@ export async function findPersonOfBrowser(deps: Deps, secret: string): Promise<P
 /** Ends the session of the secret. Does nothing for an unknown one. */
 export async function deleteBrowserSession(deps: Deps, secret: string): Promise<void> {
   const now = deps.now().toISOString()
-  await deps.credentials.write(async (trx) => {
+  const ended = await deps.credentials.write(async (trx) => {
     const session = await findSessionOfCookie(trx, hashOf(secret), now)
     if (session !== undefined) await setSessionRevoked(trx, session.id, now)
+    return session
   })
+  if (ended) await auditSignOut(deps, ended.account_id, ended.id)
 }

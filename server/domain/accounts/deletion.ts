@@ -1,12 +1,19 @@
 /** Deletes accounts: first the memberships, then the account with its sessions and tokens. */
 
-import { deleteAccount, insertDeletedAccount, listDeletedSince } from '../../../index/credentials/accounts.ts'
+import {
+  deleteAccount,
+  findAccountById,
+  insertDeletedAccount,
+  listDeletedSince,
+} from '../../../index/credentials/accounts.ts'
 import type { CredentialsDb } from '../../../index/credentials/schema.ts'
 import { listOrgsWithOthers } from '../../../index/derived/org-queries.ts'
 import type { Role } from '../../../index/derived/schema.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { type Operator, operator, type Person } from '../actor.ts'
+import { audit } from '../audit/audit.ts'
+import { forgetName } from '../audit/forget-names.ts'
 import type { OrgRecord } from '../format/org-format.ts'
 import type { Author } from '../format/signatures.ts'
 import { isAloneIn, leaveOrg } from '../orgs/members.ts'
@@ -65,6 +72,7 @@ export async function removeAccount(
   )
   if (ownerless.length > 0) throw lastOwner(ownerless.map(nameOf))
   const ended: Ended = { left: [], trashed: [] }
+  const name = (await findAccountById(deps.credentials.read, id))?.name
   // Organisations that a concurrent change may make refuse the deletion come first, the trash last.
   for (const org of orgs.toSorted((a, b) => rankOf(a) - rankOf(b))) {
     if (check !== undefined) await deps.credentials.write(check)
@@ -78,6 +86,8 @@ export async function removeAccount(
     await insertDeletedAccount(trx, id, deps.now().toISOString())
     await deleteAccount(trx, id)
   })
+  await audit(deps, { action: 'account.deleted', actor: by, accountId: id, target: { type: 'account', id } })
+  await forgetName(deps, { id, name: name ?? '' })
   // Other requests of the user may have committed memberships since.
   await takeOut(deps, id)
   deps.log.info({ account: id, by: idOf(by) }, 'an account was deleted')

@@ -33,6 +33,7 @@ import type { Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
 import { authorizeOrg, findOrg, includesRole } from '../access.ts'
 import type { Operator, Person } from '../actor.ts'
+import { type AuditEntry, audit } from '../audit/audit.ts'
 import { withRoleAtLeast } from '../orgs/members.ts'
 import { changeOrg } from '../orgs/org-changes.ts'
 import { type Page, pageOf } from '../pagination.ts'
@@ -95,17 +96,41 @@ export async function createInvitation(
   else if (!(await findOrg(deps, at.orgId))) throw new AppError('org_not_found', 'Organisation not found')
   const created_by = actor.kind === 'person' ? actor.id : null
   const { row, token } = await insert(deps, { org_id: at.orgId, role, created_by }, bounds)
+  await auditCreation(deps, actor, row)
   return { ...toInvitation({ ...row, role }), token }
 }
 
 /** Creates an invitation that is only for signing up. @throws ValidationError email, expires_at */
 export async function createSignUpInvitation(
   deps: Deps,
-  _actor: Operator,
+  actor: Operator,
   bounds: InvitationBounds,
 ): Promise<{ readonly token: string }> {
-  const { token } = await insert(deps, { org_id: null, role: null, created_by: null }, bounds)
+  const { row, token } = await insert(deps, { org_id: null, role: null, created_by: null }, bounds)
+  await auditCreation(deps, actor, row)
   return { token }
+}
+
+async function auditCreation(deps: Deps, actor: Person | Operator, row: Row): Promise<void> {
+  const { id, org_id, role, uses_left: uses, expires_at, email_key } = row
+  await audit(deps, {
+    action: 'invitation.created',
+    actor,
+    ...(org_id !== null && { orgId: org_id }),
+    target: { type: 'invitation', id },
+    detail: { ...(role !== null && { role }), uses, expires_at, for_one_email: email_key !== null },
+  })
+}
+
+/** The entry of the audit for a use of an invitation. */
+export function invitationUse(actor: Person, { id, org_id, role }: Pick<Row, 'id' | 'org_id' | 'role'>): AuditEntry {
+  return {
+    action: 'invitation.used',
+    actor,
+    ...(org_id !== null && { orgId: org_id }),
+    target: { type: 'invitation', id },
+    detail: role === null ? {} : { role },
+  }
 }
 
 /**
@@ -133,6 +158,8 @@ export async function revokeInvitation(deps: Deps, actor: Person, at: Invitation
   const now = deps.now().toISOString()
   const deleted = await deps.credentials.write((trx) => deleteOpenInvitation(trx, at.orgId, at.invitationId, now))
   if (!deleted) throw new AppError('invitation_not_found', 'Invitation not found')
+  const target = { type: 'invitation', id: at.invitationId } as const
+  await audit(deps, { action: 'invitation.revoked', actor, orgId: at.orgId, target })
 }
 
 async function insert(
@@ -247,7 +274,8 @@ export async function acceptInvitation(deps: Deps, actor: Person, { token }: { t
   const now = deps.now()
   let joined: JoinedOrg | undefined
   let pending: PendingMembership | undefined
-  await changeOrg(deps, actor, { orgId }, 'join', async (record) => {
+  let isTaken = false
+  const joining = changeOrg(deps, actor, { orgId }, 'join', async (record) => {
     const left = await findPendingMembership(read, actor.id, orgId)
     const begun =
       left && (await mayInvite(deps, record, left.invited_by)) && includesRole(left.role, role) ? left : undefined
@@ -260,8 +288,14 @@ export async function acceptInvitation(deps: Deps, actor: Person, { token }: { t
       if (left) await deletePendingMembership(trx, left)
       return takeInvitation(trx, invitation, actor.id, now.toISOString(), invitationNotFoundError)
     })
+    isTaken = true
     return changed
-  }).catch(orgIsGone)
+  })
+  try {
+    await joining.catch(orgIsGone)
+  } finally {
+    if (isTaken) await audit(deps, invitationUse(actor, invitation))
+  }
   const committed = pending
   if (committed) await write((trx) => deletePendingMembership(trx, committed))
   if (!joined) throw invitationNotFoundError()
@@ -273,10 +307,11 @@ export async function acceptInvitation(deps: Deps, actor: Person, { token }: { t
  * directory, which may be behind. The other cell checks again.
  */
 async function joinElsewhere(
-  { credentials: { read, write }, ...deps }: Deps,
+  deps: Deps,
   actor: Person,
   invitation: OrgInvitation & { org_id: string },
 ): Promise<JoinedOrg> {
+  const { read, write } = deps.credentials
   const { org_id: id, role, created_by } = invitation
   const card = await findCard(read, id, actor.id)
   if (card === undefined) throw invitationNotFoundError()
@@ -288,6 +323,7 @@ async function joinElsewhere(
     if (left) await deletePendingMembership(trx, left)
     await takeInvitation(trx, invitation, actor.id, deps.now().toISOString(), invitationNotFoundError)
   })
+  await audit(deps, invitationUse(actor, invitation))
   return { id, name: card.name, role }
 }
 

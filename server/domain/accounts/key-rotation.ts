@@ -6,6 +6,8 @@ import {
   retireOtherTokenKeys,
 } from '../../../index/credentials/token-keys.ts'
 import type { Deps } from '../../base/deps.ts'
+import { operator } from '../actor.ts'
+import { type AuditDeps, audit } from '../audit/audit.ts'
 import { accessSeconds, newKey } from './keys.ts'
 
 /** Milliseconds from the announcement of a key to its first signature. Clients may cache the key set that long. */
@@ -23,9 +25,10 @@ export interface Rotation {
  * has expired. `immediately`, for a key that has leaked: the new one signs now, and every token signed by another ends.
  */
 export async function rotateKeys(
-  { credentials, now }: Pick<Deps, 'credentials' | 'now'>,
+  deps: Pick<Deps, 'credentials'> & AuditDeps,
   { immediately }: { readonly immediately: boolean },
 ): Promise<Rotation> {
+  const { credentials, now } = deps
   const createdAt = now()
   const signsFrom = new Date(createdAt.getTime() + (immediately ? 0 : announcedMs))
   const retiredAt = immediately ? createdAt : new Date(signsFrom.getTime() + verifiesMs)
@@ -36,5 +39,7 @@ export async function rotateKeys(
     await retireOtherTokenKeys(trx, key.kid, retiredAt.toISOString())
     await deleteRetiredTokenKeys(trx, new Date(createdAt.getTime() - verifiesMs).toISOString())
   })
+  const target = { type: 'key', id: key.kid } as const
+  await audit(deps, { action: 'keys.rotated', actor: operator, target, detail: { immediately } })
   return { kid: key.kid, signsFrom }
 }

@@ -5,6 +5,7 @@ import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { requireSignedIn } from '../access.ts'
 import type { Person } from '../actor.ts'
+import { auditFailure } from './failed-sign-ins.ts'
 import { isPassword } from './passwords.ts'
 import { attemptOn } from './sign-ins.ts'
 
@@ -23,6 +24,7 @@ export async function provePassword(deps: Deps, actor: Person, { password, from 
   const account = await readAccount(deps, actor.id)
   return deps.limitSignIn(await attemptOn(deps, from, account), async () => {
     if (await isPassword(deps, 'change', account.password_hash, password)) return account
+    await auditFailure(deps, { account, from, proof: 'password', actor })
     throw wrongPassword()
   })
 }

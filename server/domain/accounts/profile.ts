@@ -13,6 +13,7 @@ import { listOrgsWithOthers } from '../../../index/derived/org-queries.ts'
 import { isDuplicate } from '../../../index/sqlite/database.ts'
 import type { Deps } from '../../base/deps.ts'
 import type { Person } from '../actor.ts'
+import { audit } from '../audit/audit.ts'
 import { updateMemberProfile } from '../orgs/members.ts'
 import { emailTakenError, readMe } from './accounts.ts'
 import { requireAuthorName, requireEmail } from './identity.ts'
@@ -61,6 +62,7 @@ export async function changeEmail(deps: Deps, actor: Person, { new_email, ...pro
   await change.catch((error: unknown) => {
     throw isDuplicate(error) ? emailTakenError() : error
   })
+  await audit(deps, { action: 'account.email_changed', actor, target: { type: 'account', id } })
   await updateMembers(deps, id)
   return readMe(deps, actor)
 }

@@ -12,6 +12,7 @@ import {
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import type { Person } from '../actor.ts'
+import { audit } from '../audit/audit.ts'
 import { type Page, pageOf } from '../pagination.ts'
 import type { SessionAt } from '../targets.ts'
 import { recordLastUse } from './last-used.ts'
@@ -48,12 +49,15 @@ export async function endSession(deps: Deps, actor: Person, { sessionId }: Sessi
   const now = deps.now().toISOString()
   const ended = await deps.credentials.write((trx) => setSessionRevokedOf(trx, actor.id, sessionId, now))
   if (!ended) throw new AppError('session_not_found', 'Session not found')
+  await audit(deps, { action: 'auth.session_revoked', actor, target: { type: 'session', id: sessionId } })
 }
 
 /** Ends all sessions of the caller, except the one of the request. */
 export async function endOtherSessions(deps: Deps, actor: Person): Promise<void> {
   const now = deps.now().toISOString()
   await deps.credentials.write((trx) => setSessionsRevoked(trx, actor.id, now, actor.sessionId))
+  const target = { type: 'account', id: actor.id } as const
+  await audit(deps, { action: 'auth.session_revoked', actor, target, detail: { sessions: 'all others' } })
 }
 
 /** Returns the user of an access token. Undefined: its session has ended, or its account is disabled or gone. */

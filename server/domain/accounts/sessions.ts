@@ -16,6 +16,8 @@ import {
 } from '../../../index/credentials/sessions.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
+import { anonymous } from '../actor.ts'
+import { audit } from '../audit/audit.ts'
 import { stripControls } from '../format/text-rules.ts'
 import { accessSeconds } from './keys.ts'
 import { lockProvedAccount, type ProvedAccount } from './password-proof.ts'
@@ -145,6 +147,7 @@ export async function refresh(
   const now = deps.now()
   const fresh = newToken('refresh')
   const hash = hashOf(token)
+  let reused: { readonly account_id: string; readonly session_id: string } | undefined
   const next = await deps.credentials.write(async (trx) => {
     const row = (await lockSessionOf(trx, hash)) ? await findRefreshToken(trx, hash) : undefined
     if (row === undefined || row.revoked_at !== null || row.expires_at <= now.toISOString()) return undefined
@@ -153,6 +156,7 @@ export async function refresh(
         return { accountId: row.account_id, id: row.session_id, refreshToken: unseal(token, row.successor) }
       }
       await setSessionRevoked(trx, row.session_id, now.toISOString())
+      reused = row
       return undefined
     }
     await setRefreshTokenUsed(trx, hash, now.toISOString(), seal(token, fresh))
@@ -160,6 +164,7 @@ export async function refresh(
     await setAddressSeen(trx, row.account_id, from, now.toISOString())
     return { accountId: row.account_id, id: row.session_id, refreshToken: fresh }
   })
+  if (reused) await auditReuse(deps, reused)
   const account = next && (await findActiveProfile(deps.credentials.read, next.accountId))
   if (next === undefined || account === undefined) {
     throw new AppError('invalid_token', 'The refresh token is unknown, expired, used up or revoked')
@@ -167,12 +172,30 @@ export async function refresh(
   return sessionAnswer(deps, account, next, 'The session continues')
 }
 
+/** A stolen token may have been used, by its user or by the thief. */
+async function auditReuse(
+  deps: Deps,
+  { account_id, session_id }: { readonly account_id: string; readonly session_id: string },
+): Promise<void> {
+  const target = { type: 'session', id: session_id } as const
+  const actor = anonymous
+  await audit(deps, { action: 'auth.refresh_reused', actor, accountId: account_id, target, outcome: 'refused' })
+}
+
 /** Ends the token's session. Does nothing for an unknown or expired token. */
 export async function logout(deps: Deps, { refreshToken }: { refreshToken: string }): Promise<void> {
-  await deps.credentials.write(async (trx) => {
+  const ended = await deps.credentials.write(async (trx) => {
     const row = await findRefreshToken(trx, hashOf(refreshToken))
     if (row !== undefined) await setSessionRevoked(trx, row.session_id, deps.now().toISOString())
+    return row?.revoked_at === null ? row : undefined
   })
+  if (ended) await auditSignOut(deps, ended.account_id, ended.session_id)
+}
+
+export async function auditSignOut(deps: Deps, accountId: string, sessionId: string): Promise<void> {
+  const profile = await findActiveProfile(deps.credentials.read, accountId)
+  const actor = profile === undefined ? anonymous : personOf(profile)
+  await audit(deps, { action: 'auth.sign_out', actor, accountId, target: { type: 'session', id: sessionId } })
 }
 
 export interface ResetToken {

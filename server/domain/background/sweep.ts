@@ -13,6 +13,7 @@ import { removeDeletedMembers } from '../accounts/deletion.ts'
 import { completeMemberships, forgetInvitations } from '../accounts/memberships.ts'
 import { updateMembersBehind } from '../accounts/profile.ts'
 import { EventRemoval, type OldestNeeded, removeOldIntents } from '../events/retention.ts'
+import { tidyAudit } from '../audit/retention.ts'
 import { requestedFirst } from '../indexing/partial-index.ts'
 import { recordGaps, recordGoneOrgs } from '../indexing/record-gaps.ts'
 import {
@@ -155,6 +156,12 @@ const memberJobs: readonly Job[] = [
     everyMs: 60 * minuteMs,
     work: forgetReadMarks,
     failed: 'old read marks could not be removed',
+  },
+  {
+    chore: 'audit',
+    everyMs: minuteMs,
+    work: tidyAudit,
+    failed: 'old rows of the audit could not be removed',
   },
   {
     chore: 'histories',

@@ -14,6 +14,7 @@ import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { authorizeNodeInOrg, authorizeOrg, recheckAccess } from '../access.ts'
 import type { Actor, Person } from '../actor.ts'
+import { audit } from '../audit/audit.ts'
 import { refuseProblems, withGraphLockOn } from '../branches/branch-commits.ts'
 import { type Mover, noteIntents } from '../event-log/intents.ts'
 import { readContent } from '../format/node-format.ts'
@@ -67,6 +68,7 @@ export async function restoreNode(deps: Deps, actor: Person, at: NodeAt, input: 
   await putBack(deps, at, copy, actor, async () => {
     await recheckAccess(deps, actor, at.orgId, 'maintainer')
   })
+  await audit(deps, { action: 'node.restored', actor, orgId: access.org.id, nodeId: at.nodeId })
   return readResult(deps, async () => toNode(deps, await authorizeNodeInOrg(deps, access, at.nodeId, 'public')))
 }
 

@@ -10,6 +10,7 @@ import { deleteTombstones } from '../../../index/derived/nodes.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError, ValidationError } from '../../base/errors.ts'
 import { operator } from '../actor.ts'
+import { audit } from '../audit/audit.ts'
 import { isId, isTime, nodeRepo, orgRepo, parseTrashedNode, trashFolder } from '../layout.ts'
 import { findCopy, putBack } from '../nodes/trash.ts'
 import type { NodeAt } from '../targets.ts'
@@ -35,6 +36,7 @@ export async function restoreNode(deps: Deps, { orgId, nodeId }: NodeAt): Promis
   if (holder !== undefined) return heldBy(holder)
   try {
     await putBack(deps, at, newest, operator)
+    await audit(deps, { action: 'node.restored', actor: operator, orgId, nodeId })
     return undefined
   } catch (error) {
     if (error instanceof AppError && error.code === 'node_exists')
@@ -85,10 +87,18 @@ export async function purge(
     if (nodeId === undefined && (await isPersonal(deps, orgId)))
       await mkdir(join(trashFolder(deps.store), `${orgId}.purged`), { recursive: true })
 
-    if (await removeWhole(path)) removed.push(one)
+    if (await removeWhole(path)) {
+      removed.push(one)
+      await auditPurge(deps, one)
+    }
     onProgress(done + 1, due.length)
   }
   return { removed: removed.map(asTrashed), kept: all.filter((one) => !due.includes(one)).map(asTrashed) }
+}
+
+async function auditPurge(deps: Deps, { orgId, nodeId, deleted_at }: Trashed): Promise<void> {
+  const where = nodeId === undefined ? { target: { type: 'org', id: orgId } as const } : { nodeId }
+  await audit(deps, { action: 'trash.purged', actor: operator, orgId, ...where, detail: { deleted_at } })
 }
 
 /**

@@ -4,6 +4,7 @@ import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { authorizeNode, type NodeAccess, recheckAccess } from '../access.ts'
 import { callerOf, type Person, type RequestContext } from '../actor.ts'
+import { audit } from '../audit/audit.ts'
 import { createCallerSemaphore } from '../caller-semaphore.ts'
 import { authorOf } from '../format/signatures.ts'
 import { ledgerRef } from '../layout.ts'
@@ -72,6 +73,8 @@ export async function eraseEntry(
       ...limits,
     })
   })
+  const { orgId, nodeId } = at
+  await audit(deps, { action: 'text.erased', actor, orgId, nodeId, detail: { number, entry, commits: rewritten } })
   return { entry, commits_rewritten: rewritten, objects_removed: removed, not_reached: notReached }
 }
 

@@ -8,8 +8,12 @@ import { AppError } from '../../base/errors.ts'
 import { invalidTokenError } from '../../domain/access.ts'
 import type { Credential } from '../../domain/accounts/access-tokens.ts'
 import { isMeantAsToken } from '../../domain/accounts/tokens.ts'
+import { anonymous } from '../../domain/actor.ts'
+import { auditFetch, auditGitRefusal } from '../../domain/audit/git-use.ts'
+import { auditFirstUse } from '../../domain/audit/token-use.ts'
+import type { PullPage } from '../../domain/consent/wording.ts'
 import { canonicalId } from '../../domain/layout.ts'
-import { type GitService, openSmartHttp } from '../../domain/pushes/smart-http.ts'
+import { type GitService, openSmartHttp, type SmartHttp } from '../../domain/pushes/smart-http.ts'
 import type { RepositoryAt } from '../../domain/targets.ts'
 import type { FindCredential } from '../authentication.ts'
 import { networkOf } from '../connection/addresses.ts'
@@ -62,9 +66,9 @@ export function gitOverHttp(deps: Deps, { findCredential, count, proposalUrl }: 
     if (credential !== undefined) noteCaller(req, credential)
     await count(req, res, credential?.person.id)
     const base = baseUrl(deps.config.publicUrl, req)
-    const pageOf = (number: number) => proposalUrl(base, route, number)
+    const pageOf: PullPage = (number) => proposalUrl(base, route, number)
     const placed = { ...(await isOfOrganisation(deps, route.orgId)), origin: originOf(req, 'push') }
-    const smartHttp = await openSmartHttp(placed, credential, route, service, pageOf)
+    const { smartHttp, refuse, fetch } = await openAudited(placed, credential, route, service, pageOf)
     const caller = {
       key: credential === undefined ? `address ${networkOf(req)}` : `person ${credential.person.id}`,
       isAnonymous: credential === undefined,
@@ -74,7 +78,10 @@ export function gitOverHttp(deps: Deps, { findCredential, count, proposalUrl }: 
       ...(credential === undefined ? {} : { network: networkOf(req) }),
     }
     const exchange = exchanges.begin(req, res)
-    const refused = (reasons: readonly string[]) => note(req, { refused: reasons })
+    const refused = (reasons: readonly string[]) => {
+      note(req, { refused: reasons })
+      void refuse(reasons)
+    }
     const { gone: signal, stopping } = exchange
     const wire = { version: versionOf(req), bodyBytes: bodyBytesOf(req), signal, stopping, refused }
     const held = newHold(caller)
@@ -89,7 +96,9 @@ export function gitOverHttp(deps: Deps, { findCredential, count, proposalUrl }: 
       try {
         exchange.admit()
         res.type(`application/x-${service}-${isAdvertisement ? 'advertisement' : 'result'}`)
-        await answer(res, wire)
+        const sent = work === 'pack' && !caller.isPush ? await fetch() : undefined
+        const before = req.socket.bytesWritten
+        await answer(res, wire).finally(() => sent?.(req.socket.bytesWritten - before))
       } finally {
         release()
       }
@@ -101,6 +110,29 @@ export function gitOverHttp(deps: Deps, { findCredential, count, proposalUrl }: 
       exchange.end()
     }
   }
+}
+
+/** Opens the repository as `openSmartHttp` does. Records in the audit that it was refused, or a token was used. */
+async function openAudited(deps: Deps, ...asked: Asked): Promise<Audited> {
+  const [credential, route, service] = asked
+  const actor = credential?.person ?? anonymous
+  if (actor.kind === 'person') await auditFirstUse(deps, actor)
+  const refuse = (refused: unknown) => auditGitRefusal(deps, actor, route, { service, refused })
+  const smartHttp = await openSmartHttp(deps, ...asked).catch(async (error: unknown) => {
+    await refuse(error)
+    throw error
+  })
+  return { smartHttp, refuse, fetch: () => auditFetch(deps, actor, route) }
+}
+
+type Asked = [credential: Credential | undefined, route: Route, service: GitService, pageOf: PullPage]
+
+interface Audited {
+  readonly smartHttp: SmartHttp
+  /** Records why refs of a push are refused. */
+  refuse(reasons: unknown): Promise<void>
+  /** Records that objects are sent. Returns a function that adds their bytes. */
+  fetch(): Promise<(bytes: number) => Promise<void>>
 }
 
 /**

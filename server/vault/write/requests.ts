@@ -2,6 +2,7 @@
 import type { Deps } from '../../base/deps.ts'
 import { authorizeNodeInOrg, authorizeOrg } from '../../domain/access.ts'
 import { type Actor, callerOf } from '../../domain/actor.ts'
+import { audit } from '../../domain/audit/audit.ts'
 import { createCallerSemaphore } from '../../domain/caller-semaphore.ts'
 import { slugOf } from '../../domain/format/slug.ts'
 import type { OrgAt } from '../../domain/targets.ts'
@@ -43,12 +44,16 @@ export async function openExport(deps: Deps, actor: Actor, at: OrgAt, under?: st
   const access = await authorizeOrg(deps, actor, at, 'public')
   const { org } = access
   const top = under === undefined ? undefined : (await authorizeNodeInOrg(deps, access, under, 'public')).node
+  const detail = top === undefined ? {} : { under: top.id }
   const checkAccess = async () => void (await authorizeOrg(deps, actor, at, 'public'))
   return {
     name: slugOf(top?.title ?? org.name),
     folder: noteName(top?.title ?? org.name),
     send: (write, { signal, from }) => {
-      const send = () => write(exportFiles(deps, at, { signal, checkAccess, ...(top && { under: top.id }) }))
+      const send = async () => {
+        await audit(deps, { action: 'org.exported', actor, orgId: org.id, target: { type: 'org', id: org.id }, detail })
+        return write(exportFiles(deps, at, { signal, checkAccess, ...(top && { under: top.id }) }))
+      }
       return semaphore.run({ caller: callerOf({ actor, from }), signal }, send)
     },
   }

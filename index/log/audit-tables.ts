@@ -1,0 +1,45 @@
+/** The statements of the migration 003_audit. */
+
+export const audit: readonly string[] = [
+  `create table audit (
+    n integer primary key autoincrement,
+    id text not null,
+    at_ms integer not null,
+    last_ms integer,
+    org_id text,
+    node_id text,
+    actor_kind text not null,
+    actor_id text,
+    actor_name text,
+    token_id text,
+    account_id text,
+    action text not null,
+    target_type text,
+    target_id text,
+    outcome text not null,
+    via text not null,
+    address text,
+    address_cut integer not null default 0,
+    user_agent text,
+    request_id text,
+    count integer not null default 1,
+    bytes integer not null default 0,
+    detail text,
+    merge_key text unique
+  )`,
+  'create index audit_by_time on audit (at_ms)',
+  'create index audit_by_org on audit (org_id, at_ms) where org_id is not null',
+  'create index audit_by_account on audit (account_id, at_ms) where account_id is not null',
+  `create index audit_by_name on audit (actor_id) where actor_name <> ''`,
+  'create index audit_by_address on audit (at_ms) where address is not null and address_cut = 0',
+  'create index event_by_time on event (org_id, recorded_ms, seq)',
+  `create table forgotten (
+    user_id text not null primary key,
+    name text not null,
+    deleted_ms integer not null,
+    due_ms integer not null,
+    passes integer not null,
+    org_id text not null,
+    seq integer not null
+  ) without rowid`,
+]

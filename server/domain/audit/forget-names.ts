@@ -1,0 +1,89 @@
+/** Removes the name of a deleted account from the audit and from the events. Its id stays. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { removeAuditName } from '../../../index/log/audit.ts'
+import {
+  deleteForgotten,
+  type Forgotten,
+  findForgotten,
+  listEventsAfterPlace,
+  putForgotten,
+  setEventBody,
+} from '../../../index/log/audit-events.ts'
+import type { Deps } from '../../base/deps.ts'
+import type { AuditDeps } from './audit.ts'
+
+/** Rows that are changed in one transaction. */
+const rowsAtOnce = 2_000
+/** Events that are read at a time. */
+const eventsAtOnce = 1_000
+
+/**
+ * Minutes after the deletion at which all events are read. Changes of the user that were being committed are recorded
+ * after it, with the name.
+ */
+const passesAt = [0, 10, 24 * 60] as const
+
+/** Removes the name from the audit, and notes that it has to leave the events. A failure is logged. */
+export async function forgetName(deps: AuditDeps, { id, name }: { readonly id: string; readonly name: string }) {
+  const now = deps.now().getTime()
+  const noted = { user_id: id, name, deleted_ms: now, due_ms: now, passes: 0, org_id: '', seq: 0 }
+  try {
+    await deps.events.write((trx) => putForgotten(trx, noted))
+    while (!(await deps.events.write((trx) => removeAuditName(trx, id, rowsAtOnce)))) await nextTurn()
+  } catch (error) {
+    deps.log.error({ err: error, account: id }, 'the name of a deleted account could not be removed from the events')
+  }
+}
+
+/** Does the next step of removing names from events. Returns false if more remain that are due. */
+export async function forgetNames(deps: Deps): Promise<boolean> {
+  const { events, now } = deps
+  const forgotten = await findForgotten(events.read, now().getTime())
+  if (forgotten === undefined) return true
+  const { user_id, name } = forgotten
+  const found = await listEventsAfterPlace(events.read, forgotten, eventsAtOnce)
+  const changed = found.flatMap((event) => {
+    const body = event.body.includes(user_id) ? withoutName(event.body, { id: user_id, name }) : event.body
+    return body === event.body ? [] : [{ ...event, body }]
+  })
+  const last = found.length < eventsAtOnce ? undefined : found.at(-1)
+  await events.write(async (trx) => {
+    for (const event of changed) await setEventBody(trx, event)
+    // A change that was recorded late may also have brought the name into the audit.
+    await removeAuditName(trx, user_id, rowsAtOnce)
+    if (last) return putForgotten(trx, { ...forgotten, org_id: last.org_id, seq: last.seq })
+    const next = nextPass(forgotten)
+    return next ? putForgotten(trx, next) : deleteForgotten(trx, user_id)
+  })
+  return false
+}
+
+function nextPass(forgotten: Forgotten): Forgotten | undefined {
+  const passes = forgotten.passes + 1
+  const minutes = passesAt[passes]
+  if (minutes === undefined) return undefined
+  return { ...forgotten, passes, due_ms: forgotten.deleted_ms + minutes * 60_000, org_id: '', seq: 0 }
+}
+
+interface User {
+  readonly id: string
+  readonly name: string
+}
+
+/** Returns the JSON of an event without the name of the user. */
+export function withoutName(body: string, user: User): string {
+  const event = JSON.parse(body) as { readonly data?: { readonly actor?: { readonly id?: unknown } } } // encodeEvent has made it
+  const isActor = event.data?.actor?.id === user.id
+  return JSON.stringify(event, function (this: unknown, key, value: unknown) {
+    if (typeof value !== 'string' || value === '') return value
+    if (key === 'name' && isOfUser(this, user.id)) return ''
+    // Commits have the name of their author, and no id.
+    return key === 'author' && isActor && value === user.name ? '' : value
+  })
+}
+
+function isOfUser(object: unknown, id: string): boolean {
+  if (typeof object !== 'object' || object === null) return false
+  const { id: own, user_id, account_id } = object as Readonly<Record<string, unknown>>
+  return own === id || user_id === id || account_id === id
+}

@@ -1,0 +1,85 @@
+/** Clones, fetches and refusals of git clients in the audit. Each user and node has one row an hour. */
+import type { Deps } from '../../base/deps.ts'
+import { AppError } from '../../base/errors.ts'
+import { findOrg } from '../access.ts'
+import type { Actor } from '../actor.ts'
+import type { Origin } from '../origin.ts'
+import type { RepositoryAt } from '../targets.ts'
+import { type AuditEntry, auditRepeat } from './audit.ts'
+
+/** The name of the organisation's own repository, among those of its nodes. */
+const orgName = 'org'
+
+/**
+ * Records that objects are sent, before they are. Anonymous callers of a node are one row without an IP address.
+ *
+ * @returns a function that adds the bytes that were sent
+ */
+export async function auditFetch(
+  deps: Deps,
+  actor: Actor,
+  at: RepositoryAt,
+): Promise<(bytes: number) => Promise<void>> {
+  if (!isAudited(deps, at)) return async () => {}
+  const { origin } = deps
+  const seen =
+    actor.kind === 'person' || !origin ? deps : { ...deps, origin: { ...withoutClient(origin), address: '' } }
+  const repeat = { per: 'hour', key: keyOf(actor, at), beganMs: deps.now().getTime() } as const
+  await auditRepeat(seen, entryOf(actor, at), repeat)
+  return (bytes) => auditRepeat(seen, entryOf(actor, at), { ...repeat, bytes, count: 0 })
+}
+
+function withoutClient({ door, requestId }: Origin): Pick<Origin, 'door' | 'requestId'> {
+  return { door, requestId }
+}
+
+function isAudited({ config }: Deps, { name }: RepositoryAt): boolean {
+  return config.auditFetches !== false || name === orgName
+}
+
+function entryOf(actor: Actor, { orgId, name }: RepositoryAt): AuditEntry {
+  if (name === orgName) return { action: 'org.cloned', actor, orgId, target: { type: 'org', id: orgId } }
+  return { action: 'git.fetched', actor, orgId, nodeId: name }
+}
+
+/**
+ * Records that a signed-in user was refused, or refs of their push. Refusals of anonymous callers are not recorded: each
+ * client of a private node begins with one.
+ *
+ * @param reasons of refused refs; or the error that ended the request
+ */
+export async function auditGitRefusal(
+  deps: Deps,
+  actor: Actor,
+  at: RepositoryAt,
+  { service, refused }: { readonly service: string; readonly refused: unknown },
+): Promise<void> {
+  if (actor.kind === 'anonymous') return
+  const code = codeOf(refused)
+  if (code === undefined) return
+  // An unknown organisation or node must not fill the table.
+  const orgId = (await findOrg(deps, at.orgId).catch(() => undefined))?.id
+  const isNode = orgId !== undefined && code !== 'node_not_found' && at.name !== orgName
+  await auditRepeat(
+    deps,
+    {
+      action: 'git.refused',
+      actor,
+      outcome: 'refused',
+      ...(orgId !== undefined && { orgId }),
+      ...(isNode && { nodeId: at.name }),
+      detail: { service, code },
+    },
+    { per: 'hour', key: `${actor.id} ${orgId ?? ''} ${isNode ? at.name : ''} ${service} ${code}` },
+  )
+}
+
+function codeOf(refused: unknown): string | undefined {
+  if (Array.isArray(refused)) return 'ref_refused'
+  const codes = ['forbidden', 'token_scope', 'org_not_found', 'node_not_found']
+  return refused instanceof AppError && codes.includes(refused.code) ? refused.code : undefined
+}
+
+function keyOf(actor: Actor, { orgId, name }: RepositoryAt): string {
+  return `${actor.kind === 'person' ? actor.id : 'anonymous'} ${orgId} ${name}`
+}
