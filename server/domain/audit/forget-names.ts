@@ -43,7 +43,8 @@ export async function forgetNames(deps: Deps): Promise<boolean> {
   const { user_id, name } = forgotten
   const found = await listEventsAfterPlace(events.read, forgotten, eventsAtOnce)
   const changed = found.flatMap((event) => {
-    const body = event.body.includes(user_id) ? withoutName(event.body, { id: user_id, name }) : event.body
+    const isNamed = event.body.includes(user_id) || (name !== '' && event.body.includes(JSON.stringify(name)))
+    const body = isNamed ? withoutName(event.body, { id: user_id, name }) : event.body
     return body === event.body ? [] : [{ ...event, body }]
   })
   const last = found.length < eventsAtOnce ? undefined : found.at(-1)
@@ -70,15 +71,14 @@ interface User {
   readonly name: string
 }
 
-/** Returns the JSON of an event without the name of the user. */
+/**
+ * Returns the JSON of an event without the name of the user. An author of commits has no id, so one of the same name
+ * also loses it here. Git has it.
+ */
 export function withoutName(body: string, user: User): string {
-  const event = JSON.parse(body) as { readonly data?: { readonly actor?: { readonly id?: unknown } } } // encodeEvent has made it
-  const isActor = event.data?.actor?.id === user.id
-  return JSON.stringify(event, function (this: unknown, key, value: unknown) {
+  return JSON.stringify(JSON.parse(body), function (this: unknown, key, value: unknown) {
     if (typeof value !== 'string' || value === '') return value
-    if (key === 'name' && isOfUser(this, user.id)) return ''
-    // Commits have the name of their author, and no id.
-    return key === 'author' && isActor && value === user.name ? '' : value
+    return (key === 'name' && isOfUser(this, user.id)) || (key === 'author' && value === user.name) ? '' : value
   })
 }
 
