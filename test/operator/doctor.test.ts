@@ -5,6 +5,7 @@ import { readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { credentialsMigrations } from '../../index/credentials/migrations.ts'
+import { logMigrations } from '../../index/log/migrations.ts'
 import { openSqlite } from '../../index/sqlite/better-sqlite3.ts'
 import { looseFile } from '../support/git.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
@@ -28,7 +29,7 @@ describe('the operator', () => {
 
     it('hears that nothing is wrong, for people and as JSON', async () => {
       const healthy = await cli(grove.dataDir, 'doctor')
-      const schemas = `${credentials}: schema \\d{3}_\\w+\nindex.sqlite: schema \\d{3}_\\w+\n`
+      const schemas = `${credentials}: schema \\d{3}_\\w+\nindex.sqlite: schema \\d{3}_\\w+\nevents.sqlite: schema \\d{3}_\\w+\n`
       expect(healthy.stdout).to.match(
         new RegExp(`^\\S+: 2 organisations and \\d+ nodes\n${schemas}OK: no problems found\n$`),
       )
@@ -231,6 +232,7 @@ describe('the operator', () => {
         code: 0,
         last: [
           `${credentials}: schema ${Object.keys(credentialsMigrations).sort().at(-1)}`,
+          `events.sqlite: schema ${Object.keys(logMigrations).sort().at(-1)}`,
           'OK: no problems found',
           '  (note) index.sqlite: is missing; the next start rebuilds it',
           '',

@@ -20,7 +20,7 @@ import { copyDatabase, findDatabaseDamage } from '../../../index/sqlite/backup.t
 import type { PathProblem } from '../format/path-problem.ts'
 import { sameBranches } from '../indexing/indexed-branches.ts'
 import { identityRef, listStoredRepositories, type StoredRepository } from '../indexing/stored-repositories.ts'
-import { credentialsFile, indexFile, runFolder } from '../layout.ts'
+import { credentialsFile, eventsFile, indexFile, runFolder } from '../layout.ts'
 import { hashOfFile, type Manifest, type MirrorEntry, manifestFile, writeManifest } from './manifest.ts'
 import { checkedMirrors, isStamped, isUntouched } from './mirror-checks.ts'
 
@@ -77,6 +77,8 @@ export async function backUpData(
   const isFirst = !lexists(join(dir, manifestFile))
   const run = new BackupRun(source, dir, options, now, signal)
   await run.attempt(credentialsFile, () => copyCredentials(source, dir))
+  // Before the mirrors, so that the log is behind them and never ahead. After a restore it catches up.
+  await run.attempt(eventsFile, () => copyEvents(source, dir))
 
   const sources = await listStoredRepositories(source.root)
   const checked = options.full ? new Map<string, MirrorEntry>() : await checkedMirrors(dir)
@@ -189,10 +191,12 @@ async function manifestOf(
     })
   const gone = kept.filter((path) => !known.has(path))
   const sha256 = await hashOfFile(join(dir, credentialsFile))
+  const ofEvents = await hashOfFile(join(dir, eventsFile))
   return {
     format: 1,
     created_at: now.toISOString(),
     ...(sha256 === undefined ? {} : { credentials: { sha256 } }),
+    ...(ofEvents === undefined ? {} : { events: { sha256: ofEvents } }),
     repositories,
     gone,
   }
@@ -220,15 +224,27 @@ export function byPath(a: Pick<PathProblem, 'path'>, b: Pick<PathProblem, 'path'
  * it, because it holds password hashes.
  */
 async function copyCredentials({ root, postgres }: Source, dir: string): Promise<void> {
+  await placeCopy(dir, credentialsFile, async (making) => {
+    if (postgres) await copyFromPostgres(postgres, making)
+    else copyDatabase(join(root, credentialsFile), making)
+  })
+}
+
+/** Copies the events and the audit, in the same way. They have names and IP addresses. */
+async function copyEvents({ root }: Source, dir: string): Promise<void> {
+  if (!lexists(join(root, eventsFile))) return
+  await placeCopy(dir, eventsFile, async (making) => copyDatabase(join(root, eventsFile), making))
+}
+
+async function placeCopy(dir: string, name: string, copy: (making: string) => Promise<void>): Promise<void> {
   const making = join(dir, unfinishedName('.sqlite'))
   try {
     await (await open(making, 'wx', 0o600)).close()
-    if (postgres) await copyFromPostgres(postgres, making)
-    else copyDatabase(join(root, credentialsFile), making)
+    await copy(making)
     const damage = findDatabaseDamage(making)
     if (damage !== undefined) throw new Error(damage)
     await syncPath(making)
-    await rename(making, join(dir, credentialsFile))
+    await rename(making, join(dir, name))
     await syncDirectory(dir)
   } finally {
     await rm(making, { force: true })

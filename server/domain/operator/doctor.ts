@@ -15,10 +15,11 @@ import { appliedMigrations } from '../../../index/sqlite/migrate.ts'
 import type { Deps } from '../../base/deps.ts'
 import { indexAll, indexOne } from '../indexing/reindex.ts'
 import { listStoredRepositories, type StoredRepository } from '../indexing/stored-repositories.ts'
-import { arrivingFolder, credentialsFile, indexFile, orgRepository } from '../layout.ts'
+import { arrivingFolder, credentialsFile, eventsFile, indexFile, orgRepository } from '../layout.ts'
 import type { Source } from './backup.ts'
 import { examineEntries } from './entry-findings.ts'
 import { examineErasures } from './erasure-findings.ts'
+import { examineEvents } from './event-findings.ts'
 import { examinePlaces } from './place-findings.ts'
 import { damageFinding, examineRepository, type Finding } from './repository-findings.ts'
 
@@ -76,6 +77,7 @@ export async function examine(
   const where = postgres ? postgresName : credentialsFile
   if (credentials.fault !== undefined) findings.push(damageFinding('database', where, credentials.fault))
   else if (postgres && cell !== undefined) findings.push(...(await examinePlaces(postgres, cell, root)))
+  findings.push(...examineEvents(root))
   if (!lexists(index)) {
     findings.push({
       ...damageFinding('database', indexFile, 'is missing; the next start rebuilds it'),
@@ -93,6 +95,7 @@ export async function examine(
     schemas: {
       ...(credentials.schema === undefined ? {} : { [where]: credentials.schema }),
       ...(await schemaOf(root, indexFile)),
+      ...(await schemaOf(root, eventsFile)),
     },
     findings: findings.sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0)),
   }

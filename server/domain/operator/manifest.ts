@@ -13,6 +13,7 @@ const manifestSchema = z.object({
   /** ISO 8601 in UTC. */
   created_at: z.string(),
   credentials: z.object({ sha256: z.string() }).optional(),
+  events: z.object({ sha256: z.string() }).optional(),
   repositories: z.array(
     z.object({
       path: z.string(),

@@ -18,7 +18,7 @@ import { readNodeRecord } from '../ledger/ledger.ts'
 export interface Finding extends PathProblem {
   /** A note is harmless, or disappears without action. */
   readonly kind: 'fault' | 'note'
-  readonly subject: 'repository' | 'database' | 'index' | 'graph' | 'leftover' | 'directory'
+  readonly subject: 'repository' | 'database' | 'index' | 'graph' | 'leftover' | 'directory' | 'events'
 }
 
 export function damageFinding(subject: Finding['subject'], path: string, reason: string): Finding {

@@ -19,7 +19,7 @@ import { hashRandomPassword } from '../accounts/passwords.ts'
 import { issueResetToken } from '../accounts/sessions.ts'
 import { parseHiddenEmail } from '../format/hidden-emails.ts'
 import type { PathProblem } from '../format/path-problem.ts'
-import { credentialsFile, isId, runFolder, stagingFolder } from '../layout.ts'
+import { credentialsFile, eventsFile, isId, runFolder, stagingFolder } from '../layout.ts'
 import { listLiveProcesses } from '../live-processes.ts'
 import type { Source } from './backup.ts'
 import { hashOfFile, type Manifest } from './manifest.ts'
@@ -52,6 +52,7 @@ export async function putIntoPlace(
 ): Promise<boolean> {
   try {
     const hasCredentials = await placeCredentials({ root, postgres, sharesAccounts }, dir, staged.manifest, problems)
+    await placeEvents(root, dir, staged.manifest, problems)
     await placeOrgs(root, staged)
     return hasCredentials
   } finally {
@@ -72,38 +73,86 @@ async function placeCredentials(
   manifest: Manifest | undefined,
   problems: PathProblem[],
 ): Promise<boolean> {
-  const [from, to] = [join(dir, credentialsFile), join(root, credentialsFile)]
-  const file = await openRegular(from)
-  if (file === undefined || typeof file === 'string') {
-    if (file !== undefined) problems.push({ path: credentialsFile, reason: `${file}, and was not read` })
-    else if (manifest?.credentials)
+  const making = await stageDatabase(root, dir, credentialsFile, problems)
+  if (typeof making === 'object') {
+    const { damage, isMissing } = making
+    if (damage !== undefined)
+      problems.push({ path: credentialsFile, reason: `damaged; all members get new accounts: ${damage}` })
+    else if (isMissing && manifest?.credentials)
       problems.push({ path: credentialsFile, reason: 'is missing, but the manifest lists it' })
     return false
   }
-  const making = join(root, stagingFolder, credentialsFile)
-  await pipeline(file.createReadStream(), createWriteStream(making, { flags: 'wx', mode: 0o600 }))
-  const damage = findDatabaseDamage(making)
-  if (damage !== undefined) {
-    problems.push({ path: credentialsFile, reason: `damaged; all members get new accounts: ${damage}` })
-    return false
-  }
-  if (manifest && manifest.credentials?.sha256 !== (await hashOfFile(from)))
-    problems.push({
-      path: credentialsFile,
-      reason: 'is not the file that the manifest lists; it is intact, and was used',
-    })
-  for (const end of ['-wal', '-shm']) await rm(`${making}${end}`, { force: true })
+  if (manifest && manifest.credentials?.sha256 !== (await hashOfFile(join(dir, credentialsFile))))
+    problems.push({ path: credentialsFile, reason: notListed })
   if (postgres) {
     const filled = await copyToPostgres(making, postgres)
     if (filled === 'has accounts' && !sharesAccounts)
       throw new DatabaseError('storage_error', 'The database of DATABASE_URL already has accounts')
     return true
   }
-  await syncPath(making)
-  for (const end of ['', '-wal', '-shm']) await rm(`${to}${end}`, { force: true })
-  await rename(making, to)
-  await syncDirectory(root)
+  await placeDatabase(root, making, credentialsFile)
   return true
+}
+
+/**
+ * Copies the events and the audit of a backup into the data folder. Without them, the logs begin again.
+ *
+ * @throws system errors
+ */
+async function placeEvents(
+  root: string,
+  dir: string,
+  manifest: Manifest | undefined,
+  problems: PathProblem[],
+): Promise<void> {
+  const making = await stageDatabase(root, dir, eventsFile, problems)
+  if (typeof making === 'object') {
+    const begins = 'cursors of the events are gone, and the audit begins again'
+    if (making.damage !== undefined) problems.push({ path: eventsFile, reason: `damaged; ${begins}: ${making.damage}` })
+    else if (manifest?.events && making.isMissing)
+      problems.push({ path: eventsFile, reason: `is missing, but the manifest lists it; ${begins}` })
+    return
+  }
+  if (manifest?.events && manifest.events.sha256 !== (await hashOfFile(join(dir, eventsFile))))
+    problems.push({ path: eventsFile, reason: notListed })
+  await placeDatabase(root, making, eventsFile)
+}
+
+const notListed = 'is not the file that the manifest lists; it is intact, and was used'
+
+/** Why a database of the backup is not used. */
+interface Unstaged {
+  readonly isMissing?: boolean
+  readonly damage?: string
+}
+
+/** Copies a database of the backup to the staging folder, and checks it. Returns its path. @throws system errors */
+async function stageDatabase(
+  root: string,
+  dir: string,
+  name: string,
+  problems: PathProblem[],
+): Promise<string | Unstaged> {
+  const file = await openRegular(join(dir, name))
+  if (file === undefined) return { isMissing: true }
+  if (typeof file === 'string') {
+    problems.push({ path: name, reason: `${file}, and was not read` })
+    return {}
+  }
+  const making = join(root, stagingFolder, name)
+  await pipeline(file.createReadStream(), createWriteStream(making, { flags: 'wx', mode: 0o600 }))
+  const damage = findDatabaseDamage(making)
+  if (damage !== undefined) return { damage }
+  for (const end of ['-wal', '-shm']) await rm(`${making}${end}`, { force: true })
+  return making
+}
+
+/** Renames a staged database into place, instead of the one that is there. */
+async function placeDatabase(root: string, making: string, name: string): Promise<void> {
+  await syncPath(making)
+  for (const end of ['', '-wal', '-shm']) await rm(join(root, `${name}${end}`), { force: true })
+  await rename(making, join(root, name))
+  await syncDirectory(root)
 }
 
 /** Renames the staged organisations into place, which makes them visible. */
