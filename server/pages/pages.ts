@@ -44,6 +44,7 @@ import { showNew, takeNew } from './pages/new-node.tsx'
 import { showNode } from './pages/node.tsx'
 import { showNodeSettings, takeNodeSettings } from './pages/node-settings.tsx'
 import { showOrg, takeExample } from './pages/org.tsx'
+import { showAudit } from './pages/org-audit.tsx'
 import { showOrgChanges } from './pages/org-changes.tsx'
 import { showOrgProposals } from './pages/org-proposals.tsx'
 import { showRules, takeRules } from './pages/org-rules.tsx'
@@ -112,6 +113,7 @@ const routes: readonly Route[] = [
   { at: '/o/{org}/new', show: showNew, take: takeNew, formBytes: mostTextBytes },
   { at: '/o/{org}/settings/general', show: showGeneral, take: takeGeneral },
   { at: '/o/{org}/settings/rules', show: showRules, take: takeRules },
+  { at: '/o/{org}/settings/audit', show: showAudit },
   { at: '/o/{org}/settings/members', show: showMembers, take: takeMembers },
   { at: '/o/{org}/find', show: showFind },
   { at: '/o/{org}/subpages', show: showSubpages },

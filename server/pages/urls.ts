@@ -72,7 +72,8 @@ export class Urls {
   readonly guide = (name: 'git') => `${this.root}/docs/${name}`
   readonly import = (org: string) => `${this.org(org)}/import`
   readonly importRun = (org: string, id: string) => `${this.import(org)}/${segment(id)}`
-  readonly settings = (org: string, page: 'general' | 'members' | 'rules') => `${this.org(org)}/settings/${page}`
+  readonly settings = (org: string, page: 'general' | 'members' | 'rules' | 'audit') =>
+    `${this.org(org)}/settings/${page}`
   /** The proposals of all nodes. */
   readonly orgProposals = (org: string) => `${this.org(org)}/proposals`
   /** The deleted nodes. */

@@ -158,6 +158,8 @@ export async function listPages(grove: Pick<Grove, 'url' | 'deps'>, ann: PersonC
     { name: 'settings', path: `${pageAt(org)}/settings/general` },
     { name: 'members', path: `${pageAt(org)}/settings/members` },
     { name: 'rules', path: `${pageAt(org)}/settings/rules` },
+    { name: 'audit', path: `${pageAt(org)}/settings/audit` },
+    { name: 'audit-filter', path: `${pageAt(org)}/settings/audit?action=invitation.created&actor=operator` },
     { name: 'rules-form', path: `${pageAt(org)}/settings/rules?rule=new` },
     { name: 'trash', path: `${pageAt(org)}/trash?deleted=${gone}` },
     { name: 'node-settings', path: `${at}/settings?parent=krill&target=krill` },

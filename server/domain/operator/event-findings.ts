@@ -1,4 +1,4 @@
-/** Checks the database of events: that it is intact, and that the chain of each log holds. */
+/** Checks the database of events, and that the chain of each log holds. */
 import { join } from 'node:path'
 import { lexists } from '../../../gitstore/fs-exists.ts'
 import { findBrokenChains } from '../../../index/log/chain-check.ts'

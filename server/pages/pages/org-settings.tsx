@@ -312,11 +312,20 @@ function Deletion({ org, action, trouble }: DeletionProps) {
   )
 }
 
-export function SettingsTabs({ urls, org, here }: { urls: Urls; org: string; here: 'general' | 'members' | 'rules' }) {
+export function SettingsTabs({
+  urls,
+  org,
+  here,
+}: {
+  urls: Urls
+  org: string
+  here: 'general' | 'members' | 'rules' | 'audit'
+}) {
   const tabs = [
     { title: 'General', href: urls.settings(org, 'general'), isHere: here === 'general' },
     { title: 'Members', href: urls.settings(org, 'members'), isHere: here === 'members' },
     { title: 'Rules', href: urls.settings(org, 'rules'), isHere: here === 'rules' },
+    { title: 'Audit', href: urls.settings(org, 'audit'), isHere: here === 'audit' },
   ]
   return <Tabs label="Settings" tabs={tabs} />
 }

@@ -3,6 +3,7 @@
 import { AppError } from '../../base/errors.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import type { Page, PageContext, PageResult } from '../page-context.ts'
+import { AuditRows } from '../parts/audit-rows.tsx'
 import { plural, When } from '../parts/dates.tsx'
 import { field, submitForm, type Trouble, TroubleOf } from '../parts/forms.tsx'
 import { MeTabs } from '../parts/me-tabs.tsx'
@@ -13,6 +14,8 @@ type Session = AnswerOf<'listSessions'>['sessions'][number]
 
 /** Sessions on a page. */
 const size = 50
+/** Entries of the audit that the page shows. */
+const mostEntries = 20
 
 /** Notices after an act, by the value in the query. */
 const notices: Readonly<Record<string, string>> = {
@@ -43,14 +46,15 @@ export async function takeSessions(visit: PageContext): Promise<PageResult> {
   )
 }
 
-async function sessionsPage({ api, urls, query }: PageContext, trouble?: Trouble): Promise<Page> {
+async function sessionsPage({ api, urls, query, person }: PageContext, trouble?: Trouble): Promise<Page> {
   const offset = pageOffset(query.get('from'))
   const { sessions, total } = await api.listSessions({ query: { limit: size, offset } })
+  const { entries } = await api.listMyAudit({ query: { limit: mostEntries } })
   const saved = trouble === undefined ? query.get('saved') : null
   const notice = saved === null ? undefined : notices[saved]
   const action = urls.me('sessions')
   return {
-    ...{ kind: 'page', place: { crumb: 'Sessions' }, facts: { sessions, total, trouble, notice } },
+    ...{ kind: 'page', place: { crumb: 'Sessions' }, facts: { sessions, total, entries, trouble, notice } },
     head: { title: 'Sessions · Grove', noIndex: true },
     body: () => (
       <main id="main" class="page settings">
@@ -83,6 +87,8 @@ async function sessionsPage({ api, urls, query }: PageContext, trouble?: Trouble
             </form>
           </details>
         )}
+        <h2>What happened to your account</h2>
+        <AuditRows entries={entries} urls={urls} {...(person && { ownId: person.id })} />
       </main>
     ),
   }
