@@ -6,7 +6,7 @@ import { clientName } from '../text/client-name.ts'
 import type { Urls } from '../urls.ts'
 import { When } from './dates.tsx'
 
-export type AuditEntry = AnswerOf<'listOrgAudit'>['entries'][number]
+type AuditEntry = AnswerOf<'listOrgAudit'>['entries'][number]
 
 interface RowsProps {
   readonly entries: readonly AuditEntry[]
@@ -22,7 +22,7 @@ export function AuditRows({ entries, urls, ownId }: RowsProps) {
         <li>
           <div>
             <strong title={entry.action}>{auditWords(entry.action)}</strong>
-            {entry.actor.id !== ownId && ` by ${actorName(entry)}`}
+            {(ownId === undefined || entry.actor.id !== ownId) && ` by ${actorName(entry)}`}
             <Target entry={entry} urls={urls} />
             <small>
               <When time={entry.at} as="on" /> <When time={entry.at} as="clock" />
