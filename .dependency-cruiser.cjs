@@ -32,6 +32,7 @@ const ladder = [
   ['nodes', 'pulls', 'orgs', 'graph'],
   ['review'],
   ['search', 'accounts'],
+  ['webhooks'],
   ['pushes'],
   ['cells'],
   ['background', 'operator'],

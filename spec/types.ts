@@ -3308,6 +3308,292 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/orgs/{org_id}/webhooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List webhooks
+         * @description Requires the `owner` role, and a personal access token needs `write`, because URLs may hold secrets. Sorted by
+         *     `created_at`, then `id`.
+         */
+        get: operations["listWebhooks"];
+        put?: never;
+        /**
+         * Create a webhook
+         * @description Requires the `owner` role, and a personal access token needs `write`. The events after this request are sent to
+         *     `url` as they happen, each as a POST request with the JSON of the event. The headers and signatures are those of
+         *     [Standard Webhooks](https://www.standardwebhooks.com).
+         *
+         *     `secret` is shown only in this response. Receivers verify the signatures with it. The URL must be that of a
+         *     public host (422 says why it is not), and the operator may allow others.
+         *
+         *     Each event is sent at least once, and each time with the same `webhook-id`. Receivers should drop ids that they
+         *     know. Only 2xx within 15 seconds counts as received. Otherwise there are nine more attempts, within 75 hours.
+         */
+        post: operations["createWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/webhooks/{webhook_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The webhook's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a74-2b00-7e21-9c4d-3e5f7a8b9c0d
+                 */
+                webhook_id: components["parameters"]["webhook_id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Read a webhook
+         * @description Requires the `owner` role, and a personal access token needs `write`.
+         */
+        get: operations["getWebhook"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a webhook
+         * @description Requires the `owner` role, and a personal access token needs `write`. Its deliveries are deleted. An attempt that is
+         *     running ends.
+         */
+        delete: operations["deleteWebhook"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a webhook
+         * @description Requires the `owner` role, and a personal access token needs `write`. Fields that are absent stay as they are.
+         *
+         *     `active: false` stops all deliveries. `active: true` ends `paused` and `disabled`. The webhook then gets what it
+         *     missed, as far as the log still has it. With `from: now`, it gets only later events, and deliveries that wait
+         *     become `failed`.
+         */
+        patch: operations["updateWebhook"];
+        trace?: never;
+    };
+    "/orgs/{org_id}/webhooks/{webhook_id}/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The webhook's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a74-2b00-7e21-9c4d-3e5f7a8b9c0d
+                 */
+                webhook_id: components["parameters"]["webhook_id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Replace the secret of a webhook
+         * @description Requires the `owner` role, and a personal access token needs `write`. For 24 hours, messages have two signatures,
+         *     with the new secret and with the previous one. `secret` is shown only in this response.
+         */
+        post: operations["rotateWebhookSecret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/webhooks/{webhook_id}/ping": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The webhook's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a74-2b00-7e21-9c4d-3e5f7a8b9c0d
+                 */
+                webhook_id: components["parameters"]["webhook_id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a test event
+         * @description Requires the `owner` role, and a personal access token needs `write`. Sends an event of the type `webhook.ping` now,
+         *     and waits for the answer. Also works while the webhook is disabled. The event is not in the log. If it arrives, a
+         *     paused webhook continues.
+         */
+        post: operations["pingWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/webhooks/{webhook_id}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The webhook's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a74-2b00-7e21-9c4d-3e5f7a8b9c0d
+                 */
+                webhook_id: components["parameters"]["webhook_id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List deliveries
+         * @description Requires the `owner` role, and a personal access token needs `write`. Newest first. Deliveries that ended are kept
+         *     for 30 days, and at most 1,000 of a webhook.
+         */
+        get: operations["listDeliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/webhooks/{webhook_id}/deliveries/{delivery_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The webhook's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a74-2b00-7e21-9c4d-3e5f7a8b9c0d
+                 */
+                webhook_id: components["parameters"]["webhook_id"];
+                /**
+                 * @description The delivery's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a75-3c00-7f32-8d5e-4f6a8b9c0d1e
+                 */
+                delivery_id: components["parameters"]["delivery_id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Read a delivery
+         * @description Requires the `owner` role, and a personal access token needs `write`. Has the last request and the beginning of its
+         *     answer.
+         */
+        get: operations["getDelivery"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The webhook's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a74-2b00-7e21-9c4d-3e5f7a8b9c0d
+                 */
+                webhook_id: components["parameters"]["webhook_id"];
+                /**
+                 * @description The delivery's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a75-3c00-7f32-8d5e-4f6a8b9c0d1e
+                 */
+                delivery_id: components["parameters"]["delivery_id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a delivery again
+         * @description Requires the `owner` role, and a personal access token needs `write`. It is sent with the same `webhook-id` and a new
+         *     timestamp, up to ten times. While the webhook is disabled, it waits.
+         */
+        post: operations["redeliverDelivery"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/webhooks/{webhook_id}/redeliver": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The webhook's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a74-2b00-7e21-9c4d-3e5f7a8b9c0d
+                 */
+                webhook_id: components["parameters"]["webhook_id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send failed deliveries again
+         * @description Requires the `owner` role, and a personal access token needs `write`. Sends all deliveries again that were created at
+         *     `since` or later and failed.
+         */
+        post: operations["redeliverFailed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/accounts": {
         parameters: {
             query?: never;
@@ -6858,6 +7144,191 @@ export interface components {
             /** @description The titles, best first. */
             suggestions: components["schemas"]["Suggestion"][];
         };
+        /** @description Types of events, groups such as `pull_request.*`, or `*` for all. */
+        EventTypes: string[];
+        /**
+         * @description The receiver of the events: https, a public host, and the port 443, 80, or 1024 or more. It has no user, password
+         *     or fragment.
+         */
+        WebhookUrl: string;
+        /**
+         * @description The `content-type` of the messages. The content is the same.
+         * @enum {string}
+         */
+        MessageType: "application/json" | "application/cloudevents+json";
+        /** @description A webhook to create. */
+        NewWebhook: {
+            url: components["schemas"]["WebhookUrl"];
+            /** @description The types of events to send, groups such as `pull_request.*`, or `*`. The default is `*`. */
+            types?: components["schemas"]["EventTypes"];
+            /** @description Send only events of this node. It cannot be changed later. A token that is limited to a node must send it. */
+            node_id?: components["schemas"]["AnyId"];
+            /**
+             * @description If true, messages leave one at a time, in the order of the events, and a failed one holds up those after it.
+             * @default false
+             */
+            ordered: boolean;
+            /**
+             * @description If false, nothing is sent until it is changed.
+             * @default true
+             */
+            active: boolean;
+            /** @description The `content-type` of the messages. The default is `application/json`. */
+            content_type?: components["schemas"]["MessageType"];
+        };
+        /** @description Changes of a webhook. */
+        WebhookChange: {
+            url?: components["schemas"]["WebhookUrl"];
+            types?: components["schemas"]["EventTypes"];
+            /** @description If true, messages leave one at a time, in the order of the events. */
+            ordered?: boolean;
+            /** @description If false, nothing is sent. If true, the webhook is no longer paused or disabled. */
+            active?: boolean;
+            content_type?: components["schemas"]["MessageType"];
+            /**
+             * @description Only together with `active` true. Events and deliveries that wait are left out.
+             * @enum {string}
+             */
+            from?: "now";
+        };
+        /** @description A webhook, without its secret. */
+        Webhook: {
+            id: components["schemas"]["Uuid"];
+            /** @description The organisation. */
+            org_id: components["schemas"]["Uuid"];
+            /** @description The only node whose events are sent. Absent: all. */
+            node_id?: components["schemas"]["Uuid"];
+            /** @description The receiver of the events. */
+            url: string;
+            /** @description The types of events that are sent, groups such as `pull_request.*`, or `*`. */
+            types: string[];
+            content_type: components["schemas"]["MessageType"];
+            /** @description If true, messages leave one at a time, in the order of the events. */
+            ordered: boolean;
+            /** @description False if `state` is `disabled`. */
+            active: boolean;
+            /**
+             * @description `paused`: the last attempt failed. One delivery probes, at growing intervals, and the others wait. `disabled`:
+             *     nothing is sent until an owner sets `active`.
+             * @enum {string}
+             */
+            state: "active" | "paused" | "disabled";
+            /**
+             * @description Why it is disabled. `gone`: the receiver answered 410. `failing`: no attempt succeeded for 5 days. `secret_lost`: the
+             *     operator has lost the key that encrypts secrets, so the secret must be replaced. Absent if it is not disabled.
+             * @enum {string}
+             */
+            reason?: "by_owner" | "gone" | "failing" | "secret_lost";
+            /** @description When the first attempt failed after the last success. Absent if the last one succeeded. */
+            failing_since?: components["schemas"]["UtcTime"];
+            /** @description When the next delivery probes. Absent if nothing waits for it. */
+            next_attempt_at?: components["schemas"]["UtcTime"];
+            /** @description When an attempt last succeeded. Absent if none has. */
+            last_success_at?: components["schemas"]["UtcTime"];
+            /** @description Deliveries that wait. After about 1,000, further events wait in the log. */
+            pending: number;
+            /** @description Until when the secret before the last rotation also signs. Absent if it does not. */
+            previous_secret_until?: components["schemas"]["UtcTime"];
+            /** @description The owner who created it. */
+            created_by: components["schemas"]["Uuid"];
+            /** @description When it was created. */
+            created_at: components["schemas"]["UtcTime"];
+        };
+        /** @description A webhook with its new secret. */
+        CreatedWebhook: components["schemas"]["Webhook"] & {
+            /** @description The secret, shown only in this response. After `whsec_`, it is the key of the signatures in base64. */
+            secret: string;
+        };
+        /** @description A page of webhooks. */
+        WebhookPage: {
+            /** @description The webhooks of this page. */
+            webhooks: components["schemas"]["Webhook"][];
+            total: components["schemas"]["Total"];
+            limit: components["schemas"]["PageLimit"];
+            offset: components["schemas"]["PageOffset"];
+        };
+        /** @description The outcome of a test event. */
+        PingResult: {
+            /** @description The status of the answer. Absent if the receiver did not answer. */
+            status?: number;
+            /** @description Milliseconds until the end of the answer. */
+            ms: number;
+            /** @description Why it was not received. Absent if the receiver answered 2xx. */
+            error?: string;
+        };
+        /** @description An event that is sent to a webhook. */
+        Delivery: {
+            id: components["schemas"]["Uuid"];
+            /** @description The id of the event, sent as `webhook-id`. */
+            event_id: string;
+            /** @description The number of the event in its log. */
+            seq: number;
+            /** @description The type of the event. */
+            type: string;
+            /**
+             * @description `pending` until it is delivered, or all attempts have failed.
+             * @enum {string}
+             */
+            state: "pending" | "delivered" | "failed";
+            /** @description Attempts so far. */
+            attempts: number;
+            /** @description When it was planned. */
+            created_at: components["schemas"]["UtcTime"];
+            /** @description When it is due. While the webhook is paused, it may leave later. Absent if it has ended. */
+            next_attempt_at?: components["schemas"]["UtcTime"];
+            /** @description When the last attempt ended. Absent if there was none. */
+            last_attempt_at?: components["schemas"]["UtcTime"];
+            /** @description The status of the last answer. Absent if there was none. */
+            status?: number;
+            /** @description Milliseconds that the last attempt took. Absent if there was none. */
+            ms?: number;
+            /** @description The problem of the last attempt. Absent if it succeeded. */
+            error?: string;
+            /** @description When it was delivered or failed. Absent if it is pending. */
+            ended_at?: components["schemas"]["UtcTime"];
+        };
+        /** @description A delivery with its last request and answer. */
+        DeliveryDetails: components["schemas"]["Delivery"] & {
+            request: components["schemas"]["DeliveryRequest"];
+            response?: components["schemas"]["DeliveryResponse"];
+        };
+        /** @description The last request, or the next one if there was none. Its signature is not kept. */
+        DeliveryRequest: {
+            /** @description The headers. */
+            headers: {
+                [key: string]: string;
+            };
+            /** @description The JSON of the event. Absent if the log no longer has it. */
+            body?: string;
+        };
+        /** @description The last answer. Absent if there was none. */
+        DeliveryResponse: {
+            /** @description The status. */
+            status: number;
+            /** @description The first 1,024 bytes. */
+            body: string;
+        };
+        /** @description A page of deliveries. */
+        DeliveryPage: {
+            /** @description The deliveries of this page. */
+            deliveries: components["schemas"]["Delivery"][];
+            total: components["schemas"]["Total"];
+            limit: components["schemas"]["PageLimit"];
+            offset: components["schemas"]["PageOffset"];
+        };
+        /** @description Which failed deliveries to send again. */
+        DeliveriesToRedeliver: {
+            /**
+             * Format: date-time
+             * @description Those that were created then, or later.
+             */
+            since: string;
+        };
+        /** @description The number of deliveries that are sent again. */
+        Redelivered: {
+            /** @description The number of deliveries. */
+            redelivered: number;
+        };
         /**
          * @description The types of events of this version. [Events](docs/events) explains each.
          * @enum {string}
@@ -6928,7 +7399,7 @@ export interface components {
          * @description All codes of this version, by status. See the table of codes.
          * @enum {string}
          */
-        KnownErrorCode: "bad_request" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "comment_not_found" | "thread_not_found" | "review_not_found" | "entry_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "invitation_not_found" | "import_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "head_moved" | "no_changes" | "node_exists" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_invitations" | "too_many_branches" | "too_many_commits" | "too_many_members" | "import_running" | "import_ended" | "pull_request_exists" | "pull_request_required" | "comment_exists" | "comment_deleted" | "applied" | "suggestion_outdated" | "suggestions_overlap" | "too_many_comments" | "too_many_checks" | "own_pull_request" | "merged" | "not_merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "changes_requested" | "approvals_missing" | "checks_failed" | "checks_missing" | "threads_open" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "cursor_gone" | "rate_limited" | "too_many_streams" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable" | "moving";
+        KnownErrorCode: "bad_request" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "comment_not_found" | "thread_not_found" | "review_not_found" | "entry_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "invitation_not_found" | "import_not_found" | "webhook_not_found" | "delivery_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "head_moved" | "no_changes" | "node_exists" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_invitations" | "too_many_webhooks" | "too_many_branches" | "too_many_commits" | "too_many_members" | "import_running" | "import_ended" | "pull_request_exists" | "pull_request_required" | "comment_exists" | "comment_deleted" | "applied" | "suggestion_outdated" | "suggestions_overlap" | "too_many_comments" | "too_many_checks" | "own_pull_request" | "merged" | "not_merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "changes_requested" | "approvals_missing" | "checks_failed" | "checks_missing" | "threads_open" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "cursor_gone" | "rate_limited" | "too_many_streams" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable" | "moving";
         /**
          * @description The reason, for programs. Later versions can add codes. Treat an unknown code by its status.
          * @example node_not_found
@@ -7407,6 +7878,18 @@ export interface components {
          * @example 01980a70-4e00-7f66-8b21-8c4d6e8f0a1b
          */
         invitation_id: components["schemas"]["AnyId"];
+        /**
+         * @description The webhook's id. An unknown id is 404, even if it is not a UUID.
+         * @example 01980a74-2b00-7e21-9c4d-3e5f7a8b9c0d
+         */
+        webhook_id: components["schemas"]["AnyId"];
+        /**
+         * @description The delivery's id. An unknown id is 404, even if it is not a UUID.
+         * @example 01980a75-3c00-7f32-8d5e-4f6a8b9c0d1e
+         */
+        delivery_id: components["schemas"]["AnyId"];
+        /** @description Which deliveries to list. */
+        delivery_state: "pending" | "delivered" | "failed" | "all";
         /**
          * @description The import's id. An unknown id is 404, even if it is not a UUID.
          * @example 01980a72-1a00-7d10-9a3e-1c2d3e4f5a6b
@@ -14136,6 +14619,550 @@ export interface operations {
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listWebhooks: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of items. */
+                limit?: components["parameters"]["limit"];
+                /** @description Number of items to skip. */
+                offset?: components["parameters"]["offset"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of webhooks. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "url": "https://ci.example.org/grove",
+                 *       "types": [
+                 *         "node.updated",
+                 *         "pull_request.*"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["NewWebhook"];
+            };
+        };
+        responses: {
+            /** @description The webhook, with its secret. */
+            201: {
+                headers: {
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CreatedWebhook"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description `too_many_webhooks`: the organisation has 20 webhooks; delete one. */
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The webhook's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a74-2b00-7e21-9c4d-3e5f7a8b9c0d
+                 */
+                webhook_id: components["parameters"]["webhook_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The webhook. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Webhook"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found`, `webhook_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The webhook's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a74-2b00-7e21-9c4d-3e5f7a8b9c0d
+                 */
+                webhook_id: components["parameters"]["webhook_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. The response has no body. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found`, `webhook_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The webhook's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a74-2b00-7e21-9c4d-3e5f7a8b9c0d
+                 */
+                webhook_id: components["parameters"]["webhook_id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "active": true
+                 *     }
+                 */
+                "application/json": components["schemas"]["WebhookChange"];
+            };
+        };
+        responses: {
+            /** @description The webhook. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Webhook"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found`, `webhook_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    rotateWebhookSecret: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The webhook's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a74-2b00-7e21-9c4d-3e5f7a8b9c0d
+                 */
+                webhook_id: components["parameters"]["webhook_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The webhook, with its new secret. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CreatedWebhook"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found`, `webhook_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    pingWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The webhook's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a74-2b00-7e21-9c4d-3e5f7a8b9c0d
+                 */
+                webhook_id: components["parameters"]["webhook_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The outcome. It is also 200 if the receiver failed. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PingResult"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found`, `webhook_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listDeliveries: {
+        parameters: {
+            query?: {
+                /** @description Which deliveries to list. */
+                state?: components["parameters"]["delivery_state"];
+                /** @description Maximum number of items. */
+                limit?: components["parameters"]["limit"];
+                /** @description Number of items to skip. */
+                offset?: components["parameters"]["offset"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The webhook's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a74-2b00-7e21-9c4d-3e5f7a8b9c0d
+                 */
+                webhook_id: components["parameters"]["webhook_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of deliveries. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeliveryPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found`, `webhook_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getDelivery: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The webhook's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a74-2b00-7e21-9c4d-3e5f7a8b9c0d
+                 */
+                webhook_id: components["parameters"]["webhook_id"];
+                /**
+                 * @description The delivery's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a75-3c00-7f32-8d5e-4f6a8b9c0d1e
+                 */
+                delivery_id: components["parameters"]["delivery_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The delivery. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeliveryDetails"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found`, `webhook_not_found`, `delivery_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    redeliverDelivery: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The webhook's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a74-2b00-7e21-9c4d-3e5f7a8b9c0d
+                 */
+                webhook_id: components["parameters"]["webhook_id"];
+                /**
+                 * @description The delivery's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a75-3c00-7f32-8d5e-4f6a8b9c0d1e
+                 */
+                delivery_id: components["parameters"]["delivery_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The delivery, which is pending. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Delivery"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found`, `webhook_not_found`, `delivery_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    redeliverFailed: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The webhook's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a74-2b00-7e21-9c4d-3e5f7a8b9c0d
+                 */
+                webhook_id: components["parameters"]["webhook_id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "since": "2025-07-15T00:00:00Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["DeliveriesToRedeliver"];
+            };
+        };
+        responses: {
+            /** @description How many are sent again. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Redelivered"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found`, `webhook_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             417: components["responses"]["ExpectationFailed"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];

@@ -115,6 +115,7 @@ const keys: Readonly<Record<Exclude<keyof CredentialsSchema, 'rate_count'>, read
   invitation_use: ['invitation_id', 'account_id'],
   pending_membership: ['account_id', 'org_id'],
   read_mark: ['account_id', 'node_id', 'number'],
+  webhook: ['id'],
   cell: ['name'],
   place: ['org_id'],
   org_card: ['org_id'],

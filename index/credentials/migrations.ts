@@ -260,4 +260,26 @@ export const credentialsMigrations: Record<string, Migration> = {
       await sql`create index read_mark_age on read_mark (at)`.execute(db)
     },
   },
+  '012_webhooks': {
+    async up(db) {
+      const { text, keyed } = wordsOf(db)
+      await sql`
+        create table webhook (
+          id ${text} primary key,
+          org_id ${text} not null,
+          node_id ${text},
+          url ${text} not null,
+          types ${text} not null,
+          content_type ${text} not null,
+          ordered integer not null check (ordered in (0, 1)),
+          active integer not null check (active in (0, 1)),
+          secret_sealed ${text} not null,
+          previous_sealed ${text},
+          previous_until ${text},
+          created_by ${text} not null,
+          created_at ${text} not null
+        ) ${keyed}`.execute(db)
+      await sql`create index webhook_org on webhook (org_id, created_at, id)`.execute(db)
+    },
+  },
 }

@@ -23,6 +23,7 @@ export interface CredentialsSchema {
   org_card: OrgCard
   org_member: OrgMember
   read_mark: ReadMark
+  webhook: Webhook
   rate_count: RateCount
 }
 
@@ -197,6 +198,28 @@ export interface ReadMark {
   muted: 0 | 1
   /** When it was last set. */
   at: string
+}
+
+/** A URL that gets the events of an organisation. Its deliveries are in `events.sqlite`. */
+export interface Webhook {
+  id: string
+  org_id: string
+  /** Null: events of all nodes, and of the organisation. */
+  node_id: string | null
+  url: string
+  /** A JSON list of types, such as `pull_request.*`. */
+  types: string
+  content_type: 'application/json' | 'application/cloudevents+json'
+  /** 1: one delivery at a time, in the order of the events. */
+  ordered: 0 | 1
+  active: 0 | 1
+  /** The secret, encrypted if the service has a key. */
+  secret_sealed: string
+  /** The secret before the last rotation. It also signs until `previous_until`. */
+  previous_sealed: string | null
+  previous_until: string | null
+  created_by: string
+  created_at: string
 }
 
 /** A service with its own data folder, one of several that share a database. */

@@ -8,6 +8,11 @@ export const logMigrations: Record<string, Migration> = {
       await run(db, first)
     },
   },
+  '002_webhooks': {
+    async up(db: Kysely<unknown>): Promise<void> {
+      await run(db, webhooks)
+    },
+  },
   '003_audit': {
     async up(db: Kysely<unknown>): Promise<void> {
       await run(db, audit)
@@ -70,4 +75,46 @@ const first = [
     primary key (node_id, ref, to_oid)
   ) without rowid`,
   'create index intent_by_age on intent (at)',
+]
+
+const webhooks = [
+  `create table hook_state (
+    hook_id text not null primary key,
+    org_id text not null,
+    planned_seq integer not null,
+    planned_chain text not null,
+    reason text,
+    failing_since integer,
+    failures integer not null,
+    probe_at integer,
+    last_success_at integer,
+    created_ms integer not null
+  ) without rowid`,
+  'create index hook_state_by_org on hook_state (org_id)',
+  `create table delivery (
+    id text not null primary key,
+    hook_id text not null,
+    org_id text not null,
+    event_id text not null,
+    seq integer not null,
+    type text not null,
+    state text not null,
+    attempts integer not null,
+    next_ms integer not null,
+    claimed_by text,
+    claimed_until integer,
+    attempted_ms integer,
+    status integer,
+    ms integer,
+    error text,
+    response text,
+    created_ms integer not null,
+    done_ms integer,
+    unique (hook_id, event_id)
+  )`,
+  "create index delivery_pending on delivery (hook_id, next_ms, seq) where state = 'pending'",
+  'create index delivery_claimed on delivery (claimed_by) where claimed_by is not null',
+  'create index delivery_by_hook on delivery (hook_id, created_ms, seq)',
+  'create index delivery_done on delivery (hook_id, done_ms) where done_ms is not null',
+  'create index delivery_by_age on delivery (done_ms) where done_ms is not null',
 ]

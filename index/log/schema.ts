@@ -129,6 +129,55 @@ interface ForgottenTable {
   seq: number
 }
 
+/** How far the deliveries of a webhook have come. */
+interface HookStateTable {
+  hook_id: string
+  org_id: string
+  /** The last event that has its delivery, or that the webhook does not want. */
+  planned_seq: number
+  planned_chain: string
+  /** Why it is disabled. Null: it is not. */
+  reason: DisabledReason | null
+  /** When the first attempt failed after the last success, in milliseconds since 1970. Null: the last one succeeded. */
+  failing_since: number | null
+  /** Probes that failed one after the other. */
+  failures: number
+  /** While it fails: when the next delivery may probe. */
+  probe_at: number | null
+  last_success_at: number | null
+  created_ms: number
+}
+
+/** An event for a webhook. Times are in milliseconds since 1970. */
+interface DeliveryTable {
+  id: string
+  hook_id: string
+  org_id: string
+  event_id: string
+  seq: number
+  type: string
+  state: DeliveryState
+  attempts: number
+  /** Not before this time is the next attempt. */
+  next_ms: number
+  /** The process that is sending it. */
+  claimed_by: string | null
+  claimed_until: number | null
+  /** The last attempt, and its outcome. */
+  attempted_ms: number | null
+  status: number | null
+  ms: number | null
+  error: string | null
+  response: string | null
+  created_ms: number
+  done_ms: number | null
+}
+
+export type DeliveryState = 'pending' | 'delivered' | 'failed'
+
+/** An owner did it, the receiver answered 410, or nothing succeeded for days. */
+export type DisabledReason = 'by_owner' | 'gone' | 'failing'
+
 export interface LogSchema {
   log: LogTable
   event: EventTable
@@ -137,6 +186,8 @@ export interface LogSchema {
   intent: IntentTable
   audit: AuditTable
   forgotten: ForgottenTable
+  hook_state: HookStateTable
+  delivery: DeliveryTable
 }
 
 export type LogDb = Kysely<LogSchema>

@@ -33,6 +33,8 @@ export interface Config {
   readonly searchMemory: number
   /** CPU time that Git may use for one push before its refs move. Large pushes get more. */
   readonly pushCpuSeconds: number
+  /** 32 bytes in base64 that encrypt the secrets of webhooks. Absent: they are stored as they are. */
+  readonly secretKey?: string
   /** Days for which deleted nodes and organisations are kept. */
   readonly trashDays: number
   /** Days for which events are kept. */
@@ -123,6 +125,7 @@ const environment = z.object({
   SIGNUP: oneOf(signupModes).default('open'),
   SEARCH_MEMORY: wholeNumber(16, 65_536).default(256),
   PUSH_CPU_SECONDS: wholeNumber(1, 3_600).default(60),
+  SECRET_KEY: z.string().refine(isKey, 'must be 32 bytes in base64, as openssl rand -base64 32 prints them').optional(),
   TRASH_DAYS: wholeNumber(trashDays.shortest, trashDays.longest).default(trashDays.default),
   EVENT_RETENTION_DAYS: wholeNumber(eventDays.shortest, eventDays.longest).default(eventDays.default),
   AUDIT_RETENTION_DAYS: wholeNumber(0, longestAuditDays).default(auditDays),
@@ -186,6 +189,12 @@ function isOrigin(address: string): boolean {
   return isBaseUrl(address) && new URL(address).pathname === '/'
 }
 
+/** True for 32 bytes in base64. `Buffer.from` alone would ignore other characters. */
+function isKey(text: string): boolean {
+  const bytes = Buffer.from(text, 'base64')
+  return bytes.length === 32 && bytes.toString('base64') === text
+}
+
 function isPostgres(address: string): boolean {
   return URL.canParse(address) && /^postgres(ql)?:$/.test(new URL(address).protocol)
 }
@@ -241,6 +250,7 @@ export function readConfig(variables: NodeJS.ProcessEnv = process.env): Config {
     signup: data.SIGNUP,
     searchMemory: data.SEARCH_MEMORY * 1_048_576,
     pushCpuSeconds: data.PUSH_CPU_SECONDS,
+    ...(data.SECRET_KEY === undefined ? {} : { secretKey: data.SECRET_KEY }),
     trashDays: data.TRASH_DAYS,
     eventRetentionDays: data.EVENT_RETENTION_DAYS,
     auditRetentionDays: data.AUDIT_RETENTION_DAYS,
@@ -268,7 +278,7 @@ export function postgresOf({ databaseUrl, databasePool = defaultPool }: Config):
 }
 
 /** Variables that hold secrets. `<NAME>_FILE` may name a file with the secret instead. */
-const secretVariables = ['METRICS_TOKEN', 'DATABASE_URL'] as const
+const secretVariables = ['METRICS_TOKEN', 'DATABASE_URL', 'SECRET_KEY'] as const
 
 /** Every variable that the service reads. */
 export const variableNames: readonly string[] = [

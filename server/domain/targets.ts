@@ -76,6 +76,14 @@ export interface RepositoryAt extends OrgAt {
   readonly name: string
 }
 
+export interface WebhookAt extends OrgAt {
+  readonly webhookId: string
+}
+
+export interface DeliveryAt extends WebhookAt {
+  readonly deliveryId: string
+}
+
 export interface TokenAt {
   readonly tokenId: string
 }

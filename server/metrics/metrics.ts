@@ -21,6 +21,7 @@ export const folderMetrics = [
   'grove_repositories_unreadable',
   'grove_storage_free_bytes',
   'grove_storage_used_bytes',
+  'grove_webhook_deliveries_pending',
 ] as const
 
 /** Metrics of one service, each series labelled with `worker`. */
@@ -42,6 +43,7 @@ export function newMetrics(worker = 1) {
     ...searchMetrics(make),
     ...cellMetrics(make),
     ...storageMetrics(make),
+    ...webhookMetrics(make),
   }
 }
 
@@ -174,6 +176,15 @@ function storageMetrics({ counter, gauge }: Make) {
     ]),
     storageFree: gauge('storage_free_bytes', 'Bytes that the service may still write in its data folder'),
     storageUsed: gauge('storage_used_bytes', 'Bytes in use on the file system of the data folder'),
+  }
+}
+
+function webhookMetrics({ counter, gauge }: Make) {
+  return {
+    webhooksPending: gauge('webhook_deliveries_pending', 'Deliveries to webhooks that have not ended'),
+    webhookAttempts: counter('webhook_attempts_total', 'Requests to webhooks: delivered, failed, aborted or ping', [
+      'outcome',
+    ]),
   }
 }
 

@@ -6,6 +6,7 @@ import { ignoreMissing } from '../../gitstore/fs-exists.ts'
 import { runningGits } from '../../gitstore/native.ts'
 import { countReadOnly } from '../../gitstore/refs/read-only.ts'
 import { countUnrevokedSessions } from '../../index/credentials/sessions.ts'
+import { countAllPending } from '../../index/log/deliveries.ts'
 import type { Deps } from '../base/deps.ts'
 import { passwordsWaiting } from '../domain/accounts/passwords.ts'
 import { credentialsFile, indexFile } from '../domain/layout.ts'
@@ -44,7 +45,7 @@ function setOwnGauges({ metrics, placement, search }: Deps): void {
  * Reads the metrics of the data folder. Values that cannot be read stay as they were, so that a scrape also answers
  * while the storage fails.
  */
-async function setFolderGauges({ metrics, credentials, log, store }: Deps): Promise<void> {
+async function setFolderGauges({ metrics, credentials, events, log, store }: Deps): Promise<void> {
   try {
     const { bavail, bfree, blocks, bsize } = await statfs(store.root)
     metrics.storageFree.set(bavail * bsize)
@@ -53,6 +54,7 @@ async function setFolderGauges({ metrics, credentials, log, store }: Deps): Prom
       metrics.databaseBytes.set({ database, file: 'main' }, await sizeOf(join(store.root, name)))
       metrics.databaseBytes.set({ database, file: 'wal' }, await sizeOf(join(store.root, `${name}-wal`)))
     }
+    metrics.webhooksPending.set(await countAllPending(events.read))
     metrics.sessionsActive.set(await countUnrevokedSessions(credentials.read))
   } catch (error) {
     log.warn({ err: error }, 'some metrics could not be read')

@@ -46,6 +46,7 @@ import { orgRoutes } from '../routes/orgs.ts'
 import { pullRoutes } from '../routes/pulls.ts'
 import { reviewRoutes } from '../routes/reviews.ts'
 import { searchRoutes } from '../routes/search.ts'
+import { webhookRoutes } from '../routes/webhooks.ts'
 import { httpPartsOf } from './cell-parts.ts'
 
 const handlers: Handlers = {
@@ -60,6 +61,7 @@ const handlers: Handlers = {
   ...eventRoutes,
   ...graphRoutes,
   ...searchRoutes,
+  ...webhookRoutes,
   ...adminRoutes,
   ...operationRoutes,
 }

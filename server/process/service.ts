@@ -16,6 +16,7 @@ import { maintainRepositories } from '../domain/background/maintenance.ts'
 import { fillIndex, type Job, sweep } from '../domain/background/sweep.ts'
 import { createReporter } from '../domain/background/unreadable.ts'
 import { partialIndex } from '../domain/indexing/partial-index.ts'
+import { sendWebhooks } from '../domain/webhooks/sender.ts'
 import { createHttpServer } from '../http/connection/connections.ts'
 import { createLog } from '../http/log/log.ts'
 import { folderMetrics } from '../metrics/metrics.ts'
@@ -110,10 +111,12 @@ export async function startService(config: Config, overrides: Overrides = {}): P
   const sweeping = sweeps
     ? whole.then(() => Promise.all([sweep(deps, report, [...jobs, uploadsJob]), maintainRepositories(deps)]))
     : undefined
+  const sending = sweeps ? sendWebhooks(deps) : undefined
   const close = async () => {
     draining.abort()
     await Promise.all([drain(server), imports.close()])
     await sweeping
+    await sending
     await opened.close()
   }
   return { url: urlOf(config.host, portOf(server)), deps, close }

@@ -5,6 +5,7 @@ import type {
   CheckedAt,
   CommitAt,
   ConnectionAt,
+  DeliveryAt,
   EntryAt,
   FileAt,
   ImportAt,
@@ -18,6 +19,7 @@ import type {
   RevisionAt,
   SessionAt,
   TokenAt,
+  WebhookAt,
 } from '../domain/targets.ts'
 
 interface OrgPath {
@@ -48,6 +50,15 @@ export const importAt = (path: OrgPath & { readonly import_id: string }): Import
   ...orgAt(path),
   importId: path.import_id,
 })
+
+export const webhookAt = (path: OrgPath & { readonly webhook_id: string }): WebhookAt => ({
+  ...orgAt(path),
+  webhookId: path.webhook_id,
+})
+
+export const deliveryAt = (
+  path: OrgPath & { readonly webhook_id: string; readonly delivery_id: string },
+): DeliveryAt => ({ ...webhookAt(path), deliveryId: path.delivery_id })
 
 export const nodeAt = (path: NodePath): NodeAt => ({ ...orgAt(path), nodeId: path.node_id })
 

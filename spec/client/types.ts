@@ -3176,6 +3176,191 @@ export interface components {
             /** @description The titles, best first. */
             readonly suggestions: readonly components["schemas"]["Suggestion"][];
         };
+        /** @description Types of events, groups such as `pull_request.*`, or `*` for all. */
+        readonly EventTypes: readonly string[];
+        /**
+         * @description The receiver of the events: https, a public host, and the port 443, 80, or 1024 or more. It has no user, password
+         *     or fragment.
+         */
+        readonly WebhookUrl: string;
+        /**
+         * @description The `content-type` of the messages. The content is the same.
+         * @enum {string}
+         */
+        readonly MessageType: "application/json" | "application/cloudevents+json";
+        /** @description A webhook to create. */
+        readonly NewWebhook: {
+            readonly url: components["schemas"]["WebhookUrl"];
+            /** @description The types of events to send, groups such as `pull_request.*`, or `*`. The default is `*`. */
+            readonly types?: components["schemas"]["EventTypes"];
+            /** @description Send only events of this node. It cannot be changed later. A token that is limited to a node must send it. */
+            readonly node_id?: components["schemas"]["AnyId"];
+            /**
+             * @description If true, messages leave one at a time, in the order of the events, and a failed one holds up those after it.
+             * @default false
+             */
+            readonly ordered?: boolean;
+            /**
+             * @description If false, nothing is sent until it is changed.
+             * @default true
+             */
+            readonly active?: boolean;
+            /** @description The `content-type` of the messages. The default is `application/json`. */
+            readonly content_type?: components["schemas"]["MessageType"];
+        };
+        /** @description Changes of a webhook. */
+        readonly WebhookChange: {
+            readonly url?: components["schemas"]["WebhookUrl"];
+            readonly types?: components["schemas"]["EventTypes"];
+            /** @description If true, messages leave one at a time, in the order of the events. */
+            readonly ordered?: boolean;
+            /** @description If false, nothing is sent. If true, the webhook is no longer paused or disabled. */
+            readonly active?: boolean;
+            readonly content_type?: components["schemas"]["MessageType"];
+            /**
+             * @description Only together with `active` true. Events and deliveries that wait are left out.
+             * @enum {string}
+             */
+            readonly from?: "now";
+        };
+        /** @description A webhook, without its secret. */
+        readonly Webhook: {
+            readonly id: components["schemas"]["Uuid"];
+            /** @description The organisation. */
+            readonly org_id: components["schemas"]["Uuid"];
+            /** @description The only node whose events are sent. Absent: all. */
+            readonly node_id?: components["schemas"]["Uuid"];
+            /** @description The receiver of the events. */
+            readonly url: string;
+            /** @description The types of events that are sent, groups such as `pull_request.*`, or `*`. */
+            readonly types: readonly string[];
+            readonly content_type: components["schemas"]["MessageType"];
+            /** @description If true, messages leave one at a time, in the order of the events. */
+            readonly ordered: boolean;
+            /** @description False if `state` is `disabled`. */
+            readonly active: boolean;
+            /**
+             * @description `paused`: the last attempt failed. One delivery probes, at growing intervals, and the others wait. `disabled`:
+             *     nothing is sent until an owner sets `active`.
+             * @enum {string}
+             */
+            readonly state: "active" | "paused" | "disabled";
+            /**
+             * @description Why it is disabled. `gone`: the receiver answered 410. `failing`: no attempt succeeded for 5 days. `secret_lost`: the
+             *     operator has lost the key that encrypts secrets, so the secret must be replaced. Absent if it is not disabled.
+             * @enum {string}
+             */
+            readonly reason?: "by_owner" | "gone" | "failing" | "secret_lost";
+            /** @description When the first attempt failed after the last success. Absent if the last one succeeded. */
+            readonly failing_since?: components["schemas"]["UtcTime"];
+            /** @description When the next delivery probes. Absent if nothing waits for it. */
+            readonly next_attempt_at?: components["schemas"]["UtcTime"];
+            /** @description When an attempt last succeeded. Absent if none has. */
+            readonly last_success_at?: components["schemas"]["UtcTime"];
+            /** @description Deliveries that wait. After about 1,000, further events wait in the log. */
+            readonly pending: number;
+            /** @description Until when the secret before the last rotation also signs. Absent if it does not. */
+            readonly previous_secret_until?: components["schemas"]["UtcTime"];
+            /** @description The owner who created it. */
+            readonly created_by: components["schemas"]["Uuid"];
+            /** @description When it was created. */
+            readonly created_at: components["schemas"]["UtcTime"];
+        };
+        /** @description A webhook with its new secret. */
+        readonly CreatedWebhook: components["schemas"]["Webhook"] & {
+            /** @description The secret, shown only in this response. After `whsec_`, it is the key of the signatures in base64. */
+            readonly secret: string;
+        };
+        /** @description A page of webhooks. */
+        readonly WebhookPage: {
+            /** @description The webhooks of this page. */
+            readonly webhooks: readonly components["schemas"]["Webhook"][];
+            readonly total: components["schemas"]["Total"];
+            readonly limit: components["schemas"]["PageLimit"];
+            readonly offset: components["schemas"]["PageOffset"];
+        };
+        /** @description The outcome of a test event. */
+        readonly PingResult: {
+            /** @description The status of the answer. Absent if the receiver did not answer. */
+            readonly status?: number;
+            /** @description Milliseconds until the end of the answer. */
+            readonly ms: number;
+            /** @description Why it was not received. Absent if the receiver answered 2xx. */
+            readonly error?: string;
+        };
+        /** @description An event that is sent to a webhook. */
+        readonly Delivery: {
+            readonly id: components["schemas"]["Uuid"];
+            /** @description The id of the event, sent as `webhook-id`. */
+            readonly event_id: string;
+            /** @description The number of the event in its log. */
+            readonly seq: number;
+            /** @description The type of the event. */
+            readonly type: string;
+            /**
+             * @description `pending` until it is delivered, or all attempts have failed.
+             * @enum {string}
+             */
+            readonly state: "pending" | "delivered" | "failed";
+            /** @description Attempts so far. */
+            readonly attempts: number;
+            /** @description When it was planned. */
+            readonly created_at: components["schemas"]["UtcTime"];
+            /** @description When it is due. While the webhook is paused, it may leave later. Absent if it has ended. */
+            readonly next_attempt_at?: components["schemas"]["UtcTime"];
+            /** @description When the last attempt ended. Absent if there was none. */
+            readonly last_attempt_at?: components["schemas"]["UtcTime"];
+            /** @description The status of the last answer. Absent if there was none. */
+            readonly status?: number;
+            /** @description Milliseconds that the last attempt took. Absent if there was none. */
+            readonly ms?: number;
+            /** @description The problem of the last attempt. Absent if it succeeded. */
+            readonly error?: string;
+            /** @description When it was delivered or failed. Absent if it is pending. */
+            readonly ended_at?: components["schemas"]["UtcTime"];
+        };
+        /** @description A delivery with its last request and answer. */
+        readonly DeliveryDetails: components["schemas"]["Delivery"] & {
+            readonly request: components["schemas"]["DeliveryRequest"];
+            readonly response?: components["schemas"]["DeliveryResponse"];
+        };
+        /** @description The last request, or the next one if there was none. Its signature is not kept. */
+        readonly DeliveryRequest: {
+            /** @description The headers. */
+            readonly headers: {
+                readonly [key: string]: string;
+            };
+            /** @description The JSON of the event. Absent if the log no longer has it. */
+            readonly body?: string;
+        };
+        /** @description The last answer. Absent if there was none. */
+        readonly DeliveryResponse: {
+            /** @description The status. */
+            readonly status: number;
+            /** @description The first 1,024 bytes. */
+            readonly body: string;
+        };
+        /** @description A page of deliveries. */
+        readonly DeliveryPage: {
+            /** @description The deliveries of this page. */
+            readonly deliveries: readonly components["schemas"]["Delivery"][];
+            readonly total: components["schemas"]["Total"];
+            readonly limit: components["schemas"]["PageLimit"];
+            readonly offset: components["schemas"]["PageOffset"];
+        };
+        /** @description Which failed deliveries to send again. */
+        readonly DeliveriesToRedeliver: {
+            /**
+             * Format: date-time
+             * @description Those that were created then, or later.
+             */
+            readonly since: string;
+        };
+        /** @description The number of deliveries that are sent again. */
+        readonly Redelivered: {
+            /** @description The number of deliveries. */
+            readonly redelivered: number;
+        };
         /**
          * @description The types of events of this version. [Events](docs/events) explains each.
          * @enum {string}
@@ -3231,7 +3416,7 @@ export interface components {
          * @description All codes of this version, by status. See the table of codes.
          * @enum {string}
          */
-        readonly KnownErrorCode: "bad_request" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "comment_not_found" | "thread_not_found" | "review_not_found" | "entry_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "invitation_not_found" | "import_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "head_moved" | "no_changes" | "node_exists" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_invitations" | "too_many_branches" | "too_many_commits" | "too_many_members" | "import_running" | "import_ended" | "pull_request_exists" | "pull_request_required" | "comment_exists" | "comment_deleted" | "applied" | "suggestion_outdated" | "suggestions_overlap" | "too_many_comments" | "too_many_checks" | "own_pull_request" | "merged" | "not_merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "changes_requested" | "approvals_missing" | "checks_failed" | "checks_missing" | "threads_open" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "cursor_gone" | "rate_limited" | "too_many_streams" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable" | "moving";
+        readonly KnownErrorCode: "bad_request" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "comment_not_found" | "thread_not_found" | "review_not_found" | "entry_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "invitation_not_found" | "import_not_found" | "webhook_not_found" | "delivery_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "head_moved" | "no_changes" | "node_exists" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_invitations" | "too_many_webhooks" | "too_many_branches" | "too_many_commits" | "too_many_members" | "import_running" | "import_ended" | "pull_request_exists" | "pull_request_required" | "comment_exists" | "comment_deleted" | "applied" | "suggestion_outdated" | "suggestions_overlap" | "too_many_comments" | "too_many_checks" | "own_pull_request" | "merged" | "not_merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "changes_requested" | "approvals_missing" | "checks_failed" | "checks_missing" | "threads_open" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "cursor_gone" | "rate_limited" | "too_many_streams" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable" | "moving";
         /** @description The reason, for programs. Later versions can add codes. Treat an unknown code by its status. */
         readonly ErrorCode: components["schemas"]["KnownErrorCode"] | string;
         /** @description The reason for a refusal or failure. */
@@ -3523,6 +3708,12 @@ export interface components {
         readonly session_id: components["schemas"]["AnyId"];
         /** @description The invitation's id, not its secret. An unknown id is 404, even if it is not a UUID. */
         readonly invitation_id: components["schemas"]["AnyId"];
+        /** @description The webhook's id. An unknown id is 404, even if it is not a UUID. */
+        readonly webhook_id: components["schemas"]["AnyId"];
+        /** @description The delivery's id. An unknown id is 404, even if it is not a UUID. */
+        readonly delivery_id: components["schemas"]["AnyId"];
+        /** @description Which deliveries to list. */
+        readonly delivery_state: "pending" | "delivered" | "failed" | "all";
         /** @description The import's id. An unknown id is 404, even if it is not a UUID. */
         readonly import_id: components["schemas"]["AnyId"];
         /** @description The user's e-mail address. Case is ignored. */
@@ -7067,6 +7258,310 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Suggestions"];
+                };
+            };
+        };
+    };
+    readonly listWebhooks: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Maximum number of items. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description Number of items to skip. */
+                readonly offset?: components["parameters"]["offset"];
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of webhooks. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly Link: components["headers"]["Link"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["WebhookPage"];
+                };
+            };
+        };
+    };
+    readonly createWebhook: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["NewWebhook"];
+            };
+        };
+        readonly responses: {
+            /** @description The webhook, with its secret. */
+            readonly 201: {
+                headers: {
+                    readonly Location: components["headers"]["Location"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["CreatedWebhook"];
+                };
+            };
+        };
+    };
+    readonly getWebhook: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+                /** @description The webhook's id. An unknown id is 404, even if it is not a UUID. */
+                readonly webhook_id: components["parameters"]["webhook_id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The webhook. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Webhook"];
+                };
+            };
+        };
+    };
+    readonly deleteWebhook: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+                /** @description The webhook's id. An unknown id is 404, even if it is not a UUID. */
+                readonly webhook_id: components["parameters"]["webhook_id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done. The response has no body. */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    readonly updateWebhook: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+                /** @description The webhook's id. An unknown id is 404, even if it is not a UUID. */
+                readonly webhook_id: components["parameters"]["webhook_id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["WebhookChange"];
+            };
+        };
+        readonly responses: {
+            /** @description The webhook. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Webhook"];
+                };
+            };
+        };
+    };
+    readonly rotateWebhookSecret: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+                /** @description The webhook's id. An unknown id is 404, even if it is not a UUID. */
+                readonly webhook_id: components["parameters"]["webhook_id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The webhook, with its new secret. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["CreatedWebhook"];
+                };
+            };
+        };
+    };
+    readonly pingWebhook: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+                /** @description The webhook's id. An unknown id is 404, even if it is not a UUID. */
+                readonly webhook_id: components["parameters"]["webhook_id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The outcome. It is also 200 if the receiver failed. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["PingResult"];
+                };
+            };
+        };
+    };
+    readonly listDeliveries: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Which deliveries to list. */
+                readonly state?: components["parameters"]["delivery_state"];
+                /** @description Maximum number of items. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description Number of items to skip. */
+                readonly offset?: components["parameters"]["offset"];
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+                /** @description The webhook's id. An unknown id is 404, even if it is not a UUID. */
+                readonly webhook_id: components["parameters"]["webhook_id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of deliveries. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly Link: components["headers"]["Link"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["DeliveryPage"];
+                };
+            };
+        };
+    };
+    readonly getDelivery: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+                /** @description The webhook's id. An unknown id is 404, even if it is not a UUID. */
+                readonly webhook_id: components["parameters"]["webhook_id"];
+                /** @description The delivery's id. An unknown id is 404, even if it is not a UUID. */
+                readonly delivery_id: components["parameters"]["delivery_id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The delivery. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["DeliveryDetails"];
+                };
+            };
+        };
+    };
+    readonly redeliverDelivery: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+                /** @description The webhook's id. An unknown id is 404, even if it is not a UUID. */
+                readonly webhook_id: components["parameters"]["webhook_id"];
+                /** @description The delivery's id. An unknown id is 404, even if it is not a UUID. */
+                readonly delivery_id: components["parameters"]["delivery_id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The delivery, which is pending. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Delivery"];
+                };
+            };
+        };
+    };
+    readonly redeliverFailed: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+                /** @description The webhook's id. An unknown id is 404, even if it is not a UUID. */
+                readonly webhook_id: components["parameters"]["webhook_id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["DeliveriesToRedeliver"];
+            };
+        };
+        readonly responses: {
+            /** @description How many are sent again. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Redelivered"];
                 };
             };
         };

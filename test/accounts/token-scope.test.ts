@@ -65,6 +65,10 @@ describe('what a personal access token may do', () => {
     updateReview: 'none',
     eraseEntry: 'none',
     putReadMark: 'none',
+    listWebhooks: 'write',
+    getWebhook: 'write',
+    listDeliveries: 'write',
+    getDelivery: 'write',
   }
 
   for (const operation of specOperations.filter(({ security }) => security === 'optional' || security === 'required')) {

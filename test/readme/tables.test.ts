@@ -57,6 +57,7 @@ describe('the documents', () => {
         signup,
         String(searchMemory / 1_048_576),
         String(pushCpuSeconds),
+        '',
         String(trashDays),
         String(eventRetentionDays),
         String(auditRetentionDays),

@@ -5,14 +5,18 @@ import type { operations } from '../../spec/types.ts'
 import {
   made,
   makeConnected,
+  makeDelivery,
   makeDraft,
   makeInvitation,
   makeNode,
   makeOrg,
   makeOwnProposal,
   makeProposal,
+  makeRoomForWebhooks,
+  makeWebhook,
   ownDraft,
   proposal,
+  unheard,
   type World,
   writing,
 } from './cast.ts'
@@ -119,6 +123,9 @@ async function onDiverged({ owner, org }: World, node_id: string): Promise<Attem
   return { params: { node_id, number: '1' }, body: {} }
 }
 const onPull = ({ node }: World): Attempt => ({ params: { node_id: node, number: '1' } })
+
+const onWebhook = async (world: World): Promise<Attempt> => ({ params: { webhook_id: await makeWebhook(world) } })
+const onDelivery = async (world: World): Promise<Attempt> => ({ params: await makeDelivery(world) })
 
 export const table: Readonly<Record<keyof operations, Row>> = {
   signUp: { need: 'anyone', attempt: () => ({ body: { email: `${randomUUID()}@example.org`, password } }) },
@@ -455,6 +462,30 @@ export const table: Readonly<Record<keyof operations, Row>> = {
   getMap: { need: 'public', attempt: () => ({}) },
   searchNodes: { need: 'public', attempt: () => ({ body: { query: 'whales' } }) },
   suggestTitles: { need: 'public', attempt: () => ({ query: '?q=wha' }) },
+
+  createWebhook: {
+    need: 'owner',
+    attempt: async (world) => {
+      await makeRoomForWebhooks(world)
+      return { body: { url: unheard, active: false } }
+    },
+  },
+  listWebhooks: { need: 'owner', attempt: () => ({}) },
+  getWebhook: { need: 'owner', attempt: onWebhook },
+  updateWebhook: {
+    need: 'owner',
+    attempt: async (world) => ({ ...(await onWebhook(world)), body: { active: false } }),
+  },
+  deleteWebhook: { need: 'owner', attempt: onWebhook },
+  rotateWebhookSecret: { need: 'owner', attempt: onWebhook },
+  pingWebhook: { need: 'owner', attempt: onWebhook },
+  listDeliveries: { need: 'owner', attempt: onWebhook },
+  getDelivery: { need: 'owner', attempt: onDelivery },
+  redeliverDelivery: { need: 'owner', attempt: onDelivery },
+  redeliverFailed: {
+    need: 'owner',
+    attempt: async (world) => ({ ...(await onWebhook(world)), body: { since: '2026-01-01T00:00:00Z' } }),
+  },
 
   listAccounts: { need: 'administrator', attempt: () => ({}) },
   createAccount: {

@@ -4,6 +4,7 @@ import { type AccountChange, changeManagedAccount } from '../../server/domain/ac
 import { operator } from '../../server/domain/actor.ts'
 import type { Grove } from './grove.ts'
 import { type Answer, type Client, client, type PersonClient, signUp } from './people.ts'
+import { until } from './until.ts'
 
 /** The roles come last, the least first. A later role has the rights of the roles before it. */
 export const callers = [
@@ -104,6 +105,37 @@ export async function makeInvitation(
   fields: object = {},
 ): Promise<{ id: string; token: string }> {
   return made(owner.post(`/orgs/${org}/invitations`, { role: 'reader', ...fields }))
+}
+
+/** The URL of a port on which nothing listens. */
+export const unheard = 'http://127.0.0.1:1025/'
+
+/** Deletes all webhooks if there are many, because an organisation has at most 20. */
+export async function makeRoomForWebhooks({ org, owner }: Makers): Promise<void> {
+  const { webhooks } = await made(owner.get(`/orgs/${org}/webhooks`))
+  if (webhooks.length < 15) return
+  for (const { id } of webhooks) await owner.delete(`/orgs/${org}/webhooks/${id}`)
+}
+
+/** Creates a webhook whose receiver refuses connections, with one delivery. */
+export async function makeWebhook(world: Makers): Promise<string> {
+  const { org, owner } = world
+  await makeRoomForWebhooks(world)
+  const { id } = await made(owner.post(`/orgs/${org}/webhooks`, { url: unheard, active: false }))
+  await made(owner.patch(`/orgs/${org}/webhooks/${id}`, { active: true }))
+  return id
+}
+
+/** Creates a webhook with a delivery, and returns both ids. */
+export async function makeDelivery(world: Makers): Promise<{ webhook_id: string; delivery_id: string }> {
+  const webhook_id = await makeWebhook(world)
+  const at = `/orgs/${world.org}/webhooks/${webhook_id}`
+  let delivery: { id: string } | undefined
+  await until(async () => {
+    ;[delivery] = (await made(world.owner.get(`${at}/deliveries`))).deliveries
+    return delivery !== undefined
+  })
+  return { webhook_id, delivery_id: delivery?.id ?? '' }
 }
 
 /** Creates a node whose branch `draft` is one commit ahead of main. */

@@ -44,6 +44,11 @@ export interface GroveOptions {
   readonly auditRetentionDays?: number
   /** Default: true. */
   readonly auditFetches?: boolean
+  /** Hosts that are not public to which requests are sent. Default: 127.0.0.1. */
+  readonly fetchAllow?: readonly string[]
+  /** Default: webhooks may have http URLs. */
+  readonly webhookHttp?: boolean
+  readonly secretKey?: string
 }
 
 /** The minimum that argon2 accepts. */
@@ -67,6 +72,9 @@ export async function startGrove(options: GroveOptions = {}): Promise<Grove> {
     pushCpuSeconds = 60,
     auditRetentionDays = 365,
     auditFetches = true,
+    fetchAllow = ['127.0.0.1'],
+    webhookHttp = true,
+    secretKey,
   } = options
   const databaseUrl = postgres === true ? await databaseFor(dataDir) : postgres
   const level = logLevel ?? 'error'
@@ -85,6 +93,8 @@ export async function startGrove(options: GroveOptions = {}): Promise<Grove> {
     eventRetentionDays: 30,
     auditRetentionDays,
     auditFetches,
+    fetchAllow,
+    webhookHttp,
   }
   let logged = ''
   const memory = {
@@ -100,6 +110,7 @@ export async function startGrove(options: GroveOptions = {}): Promise<Grove> {
       ...(slowPasswords ? {} : { passwordCost }),
       ...(databaseUrl === false ? {} : { databaseUrl }),
       ...(cell === undefined ? {} : { cell }),
+      ...(secretKey === undefined ? {} : { secretKey }),
     },
     {
       log: pino({ level }, logLevel === undefined ? pino.destination({ dest: 2, sync: true }) : memory),

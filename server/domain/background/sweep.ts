@@ -27,6 +27,7 @@ import {
 import { isId, orgFolder, searchFolder } from '../layout.ts'
 import { forgetReadMarks } from '../review/read-marks.ts'
 import { removeUnusedSegments } from '../search/segment-files.ts'
+import { forgetDeliveries } from '../webhooks/deliveries.ts'
 import { RecordedRounds } from './recorded-rounds.ts'
 import { repairRepository } from './repair.ts'
 import type { Report } from './unreadable.ts'
@@ -162,6 +163,12 @@ const memberJobs: readonly Job[] = [
     everyMs: minuteMs,
     work: tidyAudit,
     failed: 'old rows of the audit could not be removed',
+  },
+  {
+    chore: 'deliveries',
+    everyMs: 60 * minuteMs,
+    work: forgetDeliveries,
+    failed: 'old deliveries of webhooks could not be removed',
   },
   {
     chore: 'histories',

@@ -1,0 +1,126 @@
+/** How far the deliveries of each webhook have come, and whether its receiver fails. */
+import { type Selectable, sql, type Transaction } from 'kysely'
+import type { Position } from './chain.ts'
+import { findLog } from './events.ts'
+import type { DisabledReason, LogDb, LogSchema } from './schema.ts'
+
+export type HookState = Selectable<LogSchema['hook_state']>
+
+/** Rows that one transaction deletes. */
+const rowsAtOnce = 500
+
+/** A webhook of an organisation that has a log begins with the present. */
+export async function insertHookState(
+  trx: Transaction<LogSchema>,
+  hook: { readonly id: string; readonly org_id: string },
+  {
+    reason,
+    now,
+    from,
+  }: { readonly reason: DisabledReason | null; readonly now: Date; readonly from: 'now' | 'oldest' },
+): Promise<void> {
+  const position = (from === 'now' ? await findLog(trx, hook.org_id) : undefined) ?? beforeAnyLog
+  await trx
+    .insertInto('hook_state')
+    .values({
+      ...{ hook_id: hook.id, org_id: hook.org_id, planned_seq: position.seq, planned_chain: position.chain, reason },
+      ...{ failing_since: null, failures: 0, probe_at: null, last_success_at: null, created_ms: now.getTime() },
+    })
+    .onConflict((conflict) => conflict.column('hook_id').doNothing())
+    .execute()
+}
+
+/** No log has this chain value, so planning begins with the oldest event. */
+const beforeAnyLog: Position = { seq: 0, chain: '' }
+
+export async function findHookStates(db: LogDb, hookIds: readonly string[]): Promise<Map<string, HookState>> {
+  if (hookIds.length === 0) return new Map()
+  const rows = await db.selectFrom('hook_state').selectAll().where('hook_id', 'in', hookIds).execute()
+  return new Map(rows.map((row) => [row.hook_id, row]))
+}
+
+/** Lists the states of all webhooks in the order of their ids. */
+export async function listHookStatesAfter(db: LogDb, hookId: string, limit: number): Promise<HookState[]> {
+  return db.selectFrom('hook_state').selectAll().where('hook_id', '>', hookId).orderBy('hook_id').limit(limit).execute()
+}
+
+export type HookStateChange = Partial<Omit<HookState, 'hook_id' | 'org_id' | 'created_ms'>>
+
+export async function updateHookState(
+  trx: Transaction<LogSchema>,
+  hookId: string,
+  change: HookStateChange,
+): Promise<void> {
+  await trx.updateTable('hook_state').set(change).where('hook_id', '=', hookId).execute()
+}
+
+/** Sets the position to the present. Earlier events that have no delivery do not get one. */
+export async function skipToNow(
+  trx: Transaction<LogSchema>,
+  { hook_id, org_id }: Pick<HookState, 'hook_id' | 'org_id'>,
+) {
+  const { seq, chain } = (await findLog(trx, org_id)) ?? beforeAnyLog
+  await updateHookState(trx, hook_id, { planned_seq: seq, planned_chain: chain })
+}
+
+/** Deletes some deliveries of a webhook, and its state with the last ones. Returns false if more remain. */
+export async function deleteHookState(trx: Transaction<LogSchema>, hookId: string): Promise<boolean> {
+  const { numDeletedRows } = await trx
+    .deleteFrom('delivery')
+    .where('id', 'in', (from) =>
+      from.selectFrom('delivery').select('id').where('hook_id', '=', hookId).limit(rowsAtOnce),
+    )
+    .executeTakeFirstOrThrow()
+  if (numDeletedRows >= BigInt(rowsAtOnce)) return false
+  await trx.deleteFrom('hook_state').where('hook_id', '=', hookId).execute()
+  return true
+}
+
+/** Lists the webhooks that are not disabled, and whose log has events after their position. */
+export async function listHooksBehind(db: LogDb): Promise<Pick<HookState, 'hook_id' | 'org_id'>[]> {
+  return db
+    .selectFrom('hook_state')
+    .innerJoin('log', 'log.org_id', 'hook_state.org_id')
+    .select(['hook_id', 'hook_state.org_id'])
+    .where('reason', 'is', null)
+    .where(({ or, eb, ref }) =>
+      or([eb('log.seq', '!=', ref('planned_seq')), eb('log.chain', '!=', ref('planned_chain'))]),
+    )
+    .execute()
+}
+
+/**
+ * Lists the webhooks that have an unclaimed delivery whose time has come. The statement visits each webhook with pending
+ * deliveries, not each delivery.
+ */
+export async function listHooksDue(db: LogDb, nowMs: number): Promise<HookState[]> {
+  const { rows } = await sql<HookState>`
+    with recursive hook (id) as (
+      select min(hook_id) from delivery where state = 'pending'
+      union all
+      select (select min(hook_id) from delivery where state = 'pending' and hook_id > hook.id) from hook
+      where hook.id is not null
+    )
+    select hook_state.* from hook join hook_state on hook_state.hook_id = hook.id
+    where reason is null and coalesce(probe_at, 0) <= ${nowMs} and exists (
+      select 1 from delivery
+      where delivery.hook_id = hook.id and state = 'pending' and next_ms <= ${nowMs}
+        and coalesce(claimed_until, 0) <= ${nowMs}
+    )
+    order by org_id, hook_id`.execute(db)
+  return rows
+}
+
+/** Returns an organisation's last event. Its time is in milliseconds since 1970. */
+export async function findLastEvent(
+  db: LogDb,
+  orgId: string,
+): Promise<{ readonly type: string; readonly recorded_ms: number } | undefined> {
+  return db
+    .selectFrom('event')
+    .select(['type', 'recorded_ms'])
+    .where('org_id', '=', orgId)
+    .orderBy('seq', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+}

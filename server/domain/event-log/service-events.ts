@@ -1,0 +1,27 @@
+/** Events of the service that are recorded in the transaction of their cause. */
+import { randomUUID } from 'node:crypto'
+import { appendEvents, findLog } from '../../../index/log/events.ts'
+import { findLastEvent } from '../../../index/log/hook-states.ts'
+import type { Deps } from '../../base/deps.ts'
+import { encodeEvent } from './event-json.ts'
+import type { EventFacts } from './event-types.ts'
+
+/** A transaction of the events. */
+export type EventsTransaction = Parameters<Parameters<Deps['events']['write']>[0]>[0]
+
+/** Each call is another event, so it needs no key. */
+export type ServiceFacts = Omit<EventFacts, 'key' | 'at'>
+
+/** Appends an event of the service. A log that has not begun, or has ended with its organisation, gets none. */
+export async function appendServiceEvent(
+  trx: EventsTransaction,
+  orgId: string,
+  facts: ServiceFacts,
+  now: Date,
+): Promise<void> {
+  if ((await findLastEvent(trx, orgId))?.type === 'org.deleted') return
+  const log = await findLog(trx, orgId)
+  if (log === undefined) return
+  const event = encodeEvent(orgId, null, { ...facts, key: randomUUID(), at: now.toISOString() })
+  await appendEvents(trx, log, [event], now)
+}

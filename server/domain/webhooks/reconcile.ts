@@ -1,0 +1,109 @@
+/**
+ * Makes the states of webhooks in `events.sqlite` match the webhooks in the credentials. They differ after a crash, a
+ * restore, or if `events.sqlite` was lost.
+ */
+
+import { repoExists } from '../../../gitstore/repo-folders.ts'
+import type { Webhook } from '../../../index/credentials/schema.ts'
+import {
+  deleteWebhookRow,
+  findWebhooks,
+  listWebhooksAfter,
+  updateWebhookRow,
+} from '../../../index/credentials/webhooks.ts'
+import { findLog } from '../../../index/log/events.ts'
+import {
+  deleteHookState,
+  findHookStates,
+  findLastEvent,
+  type HookState,
+  insertHookState,
+  listHookStatesAfter,
+} from '../../../index/log/hook-states.ts'
+import type { Deps } from '../../base/deps.ts'
+import { orgRepo } from '../layout.ts'
+import { isUnsealed, openSecret, sealSecret } from './secrets.ts'
+
+const rowsAtOnce = 200
+/** Milliseconds before a state without a webhook is deleted. The state of a new webhook is written first. */
+const newStateMs = 60_000
+/** Milliseconds for which the webhooks of a deleted organisation are kept: 30 days. */
+const deletedOrgMs = 30 * 24 * 3_600_000
+
+/** True if this service sends the events of an organisation, which is or was here. */
+export async function isServedHere(deps: Deps, orgId: string): Promise<boolean> {
+  return deps.placement.isHere(orgId) ? true : (await findLastEvent(deps.events.read, orgId))?.type === 'org.deleted'
+}
+
+export async function reconcileHooks(deps: Deps): Promise<void> {
+  await addStates(deps)
+  await deleteStates(deps)
+}
+
+/** Adds missing states. They begin with the oldest event of the log, because nobody knows what was sent. */
+async function addStates(deps: Deps): Promise<void> {
+  for (let after = ''; ; ) {
+    const hooks = await listWebhooksAfter(deps.credentials.read, after, rowsAtOnce)
+    const states = await findHookStates(
+      deps.events.read,
+      hooks.map(({ id }) => id),
+    )
+    for (const hook of hooks) await reconcileHook(deps, hook, states.get(hook.id))
+    const last = hooks.at(-1)
+    if (last === undefined || hooks.length < rowsAtOnce || deps.draining.aborted) return
+    after = last.id
+  }
+}
+
+async function reconcileHook(deps: Deps, hook: Webhook, state: HookState | undefined): Promise<void> {
+  if (!(await isServedHere(deps, hook.org_id))) return
+  if (await isOrgPurged(deps, hook.org_id)) {
+    await deps.credentials.write((trx) => deleteWebhookRow(trx, hook.id))
+    return
+  }
+  const reason = hook.active === 1 ? null : 'by_owner'
+  if (state === undefined)
+    await deps.events.write((trx) => insertHookState(trx, hook, { reason, now: deps.now(), from: 'oldest' }))
+  if (isUnsealed(deps, hook.secret_sealed)) await sealLater(deps, hook)
+}
+
+/** Encrypts a secret that was stored before the operator set a key. */
+async function sealLater(deps: Deps, { id, secret_sealed }: Webhook): Promise<void> {
+  const secret = openSecret(deps, id, secret_sealed)
+  if (secret === undefined) return
+  await deps.credentials.write(async (trx) => {
+    const now = (await findWebhooks(trx, [id])).get(id)
+    if (now?.secret_sealed !== secret_sealed) return
+    await updateWebhookRow(trx, id, { secret_sealed: sealSecret(deps, id, secret) })
+  })
+}
+
+/** True if the organisation was deleted so long ago that nothing of it is kept. */
+async function isOrgPurged(deps: Deps, orgId: string): Promise<boolean> {
+  if (repoExists(orgRepo(deps.store, orgId))) return false
+  const last = await findLastEvent(deps.events.read, orgId)
+  if (last !== undefined) return deps.now().getTime() - last.recorded_ms > deletedOrgMs
+  return (await findLog(deps.events.read, orgId)) === undefined
+}
+
+/** Deletes the states and deliveries of webhooks that are gone. */
+async function deleteStates(deps: Deps): Promise<void> {
+  for (let after = ''; ; ) {
+    const states = await listHookStatesAfter(deps.events.read, after, rowsAtOnce)
+    const hooks = await findWebhooks(
+      deps.credentials.read,
+      states.map(({ hook_id }) => hook_id),
+    )
+    const oldest = deps.now().getTime() - newStateMs
+    for (const { hook_id, created_ms } of states)
+      if (!hooks.has(hook_id) && created_ms < oldest) await deleteHook(deps, hook_id)
+    const last = states.at(-1)
+    if (last === undefined || states.length < rowsAtOnce || deps.draining.aborted) return
+    after = last.hook_id
+  }
+}
+
+/** Deletes the state and the deliveries of a webhook, some in each transaction. */
+export async function deleteHook({ events }: Pick<Deps, 'events'>, hookId: string): Promise<void> {
+  while (!(await events.write((trx) => deleteHookState(trx, hookId))));
+}

@@ -1,0 +1,21 @@
+/** Only owners manage webhooks. A token for a node reaches only the webhooks of that node. */
+import type { Webhook } from '../../../index/credentials/schema.ts'
+import { findWebhooks } from '../../../index/credentials/webhooks.ts'
+import type { Deps } from '../../base/deps.ts'
+import { AppError } from '../../base/errors.ts'
+import { authorizeOrg } from '../access.ts'
+import type { Person } from '../actor.ts'
+import type { WebhookAt } from '../targets.ts'
+
+/** @throws AppError org_not_found, forbidden, webhook_not_found */
+export async function findOwnWebhook(deps: Deps, actor: Person, at: WebhookAt): Promise<Webhook> {
+  await authorizeOrg(deps, actor, at, 'owner')
+  const row = (await findWebhooks(deps.credentials.read, [at.webhookId])).get(at.webhookId)
+  const isSeen = actor.onlyNode === undefined || row?.node_id === actor.onlyNode
+  if (row?.org_id !== at.orgId || !isSeen) throw webhookNotFound()
+  return row
+}
+
+export function webhookNotFound(): AppError {
+  return new AppError('webhook_not_found', 'Webhook not found')
+}

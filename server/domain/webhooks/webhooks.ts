@@ -1,0 +1,277 @@
+/** Webhooks: URLs to which the events of an organisation are sent. Owners create and change them. */
+import { randomBytes } from 'node:crypto'
+import { v7 as newId } from 'uuid'
+import type { Webhook as Row } from '../../../index/credentials/schema.ts'
+import {
+  countWebhooks,
+  deleteWebhookRow,
+  insertWebhook,
+  listWebhookRows,
+  lockWebhooksOf,
+  updateWebhookRow,
+} from '../../../index/credentials/webhooks.ts'
+import { findNode } from '../../../index/derived/node-queries.ts'
+import { failPending } from '../../../index/log/deliveries.ts'
+import { findHookStates, insertHookState, skipToNow, updateHookState } from '../../../index/log/hook-states.ts'
+import type { DisabledReason } from '../../../index/log/schema.ts'
+import type { Deps } from '../../base/deps.ts'
+import { AppError, invalid } from '../../base/errors.ts'
+import { authorizeOrg, requireSignedIn } from '../access.ts'
+import { callerOf, type Person, type RequestContext } from '../actor.ts'
+import { createCallerSemaphore } from '../caller-semaphore.ts'
+import { appendServiceEvent } from '../event-log/service-events.ts'
+import { wake } from '../event-log/wake.ts'
+import { type Page, pageOf } from '../pagination.ts'
+import type { OrgAt, WebhookAt } from '../targets.ts'
+import { requireTypes } from './event-types.ts'
+import { noteSuccess } from './outcomes.ts'
+import { requireReceiver, sendMessage } from './receivers.ts'
+import { deleteHook } from './reconcile.ts'
+import { newSecret, openSecret, previousUntil, sealSecret, signingSecrets } from './secrets.ts'
+import { findOwnWebhook, webhookNotFound } from './webhook-access.ts'
+import { toWebhooks, type Webhook } from './webhook-views.ts'
+
+/** Per organisation. */
+const maxWebhooks = 20
+
+/** The secret, which is shown only once. */
+interface Secret {
+  readonly secret: string
+}
+
+export interface WebhookInput {
+  readonly url: string
+  /** Default: all. */
+  readonly types?: readonly string[]
+  /** Default: all nodes, and the organisation itself. */
+  readonly node_id?: string
+  readonly ordered?: boolean
+  readonly active?: boolean
+  readonly content_type?: Row['content_type']
+}
+
+/**
+ * Creates a webhook. It gets the events after this request. Its secret is shown only in this answer.
+ *
+ * @throws ValidationError url, types, node_id
+ * @throws AppError org_not_found, forbidden, token_scope, too_many_webhooks
+ */
+export async function createWebhook(
+  deps: Deps,
+  actor: Person,
+  at: OrgAt,
+  { url, types = ['*'], node_id, ordered = false, active = true, content_type = 'application/json' }: WebhookInput,
+): Promise<Webhook & Secret> {
+  await authorizeOrg(deps, actor, at, 'owner')
+  if (actor.onlyNode !== undefined && node_id !== actor.onlyNode)
+    throw new AppError('token_scope', `This token is limited to a node: send node_id ${actor.onlyNode}`)
+  requireTypes(types)
+  if (node_id !== undefined && !(await findNode(deps.index.read, at.orgId, node_id)))
+    throw invalid(['body', 'node_id'], 'This is not a node of the organisation', node_id)
+  await requireReceiver(deps, url)
+  const [id, secret, now] = [newId(), newSecret(), deps.now()]
+  const row: Row = {
+    ...{ id, org_id: at.orgId, node_id: node_id ?? null, url, types: JSON.stringify(types), content_type },
+    ...{ ordered: ordered ? 1 : 0, active: active ? 1 : 0, secret_sealed: sealSecret(deps, id, secret) },
+    ...{ previous_sealed: null, previous_until: null, created_by: actor.id, created_at: now.toISOString() },
+  }
+  // The position comes first: a webhook without one would begin with the oldest event.
+  const reason = active ? null : 'by_owner'
+  await deps.events.write((trx) => insertHookState(trx, row, { reason, now, from: 'now' }))
+  try {
+    await deps.credentials.write(async (trx) => {
+      await requireSignedIn(trx, actor)
+      await lockWebhooksOf(trx, at.orgId)
+      if ((await countWebhooks(trx, at.orgId)) >= maxWebhooks)
+        throw new AppError('too_many_webhooks', `The organisation has ${maxWebhooks} webhooks; delete one first`)
+      await insertWebhook(trx, row)
+    })
+  } catch (error) {
+    await deleteHook(deps, id)
+    throw error
+  }
+  return { ...(await viewOf(deps, row)), secret }
+}
+
+/** Lists the webhooks of an organisation, oldest first. */
+export async function listWebhooks(deps: Deps, actor: Person, at: OrgAt, page: Page) {
+  await authorizeOrg(deps, actor, at, 'owner')
+  const { read } = deps.credentials
+  const { onlyNode } = actor
+  const rows = await listWebhookRows(read, at.orgId, { ...page, ...(onlyNode !== undefined && { nodeId: onlyNode }) })
+  const total = await countWebhooks(read, at.orgId, onlyNode)
+  return { webhooks: await toWebhooks(deps, rows), ...pageOf(page, total) }
+}
+
+/** @throws AppError org_not_found, forbidden, webhook_not_found */
+export async function readWebhook(deps: Deps, actor: Person, at: WebhookAt): Promise<Webhook> {
+  return viewOf(deps, await findOwnWebhook(deps, actor, at))
+}
+
+export interface WebhookChange extends Partial<Omit<WebhookInput, 'node_id'>> {
+  /** With `active: true`: events and deliveries that wait are left out. */
+  readonly from?: 'now'
+}
+
+/**
+ * Changes a webhook. `active: true` ends its being paused or disabled, and sends what waits.
+ *
+ * @throws ValidationError url, types, from without active
+ * @throws AppError org_not_found, forbidden, webhook_not_found
+ */
+export async function updateWebhook(
+  deps: Deps,
+  actor: Person,
+  at: WebhookAt,
+  { url, types, ordered, active, content_type, from }: WebhookChange,
+): Promise<Webhook> {
+  const before = await findOwnWebhook(deps, actor, at)
+  if (from !== undefined && active !== true)
+    throw invalid(['body', 'from'], 'Send from only together with active: true', from)
+  if (types !== undefined) requireTypes(types)
+  if (url !== undefined) await requireReceiver(deps, url)
+  const change = {
+    ...(url !== undefined && { url }),
+    ...(types !== undefined && { types: JSON.stringify(types) }),
+    ...(content_type !== undefined && { content_type }),
+    ...(ordered !== undefined && { ordered: ordered ? (1 as const) : (0 as const) }),
+    ...(active !== undefined && { active: active ? (1 as const) : (0 as const) }),
+  }
+  const row = await deps.credentials.write((trx) => updateWebhookRow(trx, before.id, change))
+  if (row === undefined) throw webhookNotFound()
+  if (active !== undefined) {
+    await (active ? enable(deps, actor, row, from) : disable(deps, actor, row))
+    wake(row.org_id)
+  }
+  if (active === undefined && url !== undefined && url !== before.url) await probeNow(deps, row)
+  return viewOf(deps, row)
+}
+
+/** A new state, as if nothing had failed. */
+const unfailed = { failing_since: null, failures: 0, probe_at: null } as const
+
+async function enable(deps: Deps, actor: Person, row: Row, from: 'now' | undefined): Promise<void> {
+  const now = deps.now()
+  await deps.events.write(async (trx) => {
+    const state = (await findHookStates(trx, [row.id])).get(row.id)
+    if (state === undefined) return insertHookState(trx, row, { reason: null, now, from: from ?? 'oldest' })
+    await updateHookState(trx, row.id, { ...unfailed, reason: null })
+    if (from === 'now') {
+      await skipToNow(trx, state)
+      await failPending(trx, row.id, { error: 'An owner left it out.', nowMs: now.getTime() })
+    }
+    if (state.reason !== null) await appendServiceEvent(trx, row.org_id, factsOf('webhook.enabled', actor, row), now)
+  })
+}
+
+async function disable(deps: Deps, actor: Person, row: Row): Promise<void> {
+  const now = deps.now()
+  await deps.events.write(async (trx) => {
+    const state = (await findHookStates(trx, [row.id])).get(row.id)
+    if (state === undefined) return insertHookState(trx, row, { reason: 'by_owner', now, from: 'oldest' })
+    if (state.reason === 'by_owner') return
+    await updateHookState(trx, row.id, { reason: 'by_owner' })
+    await appendServiceEvent(trx, row.org_id, factsOf('webhook.disabled', actor, row, 'by_owner'), now)
+  })
+}
+
+function factsOf(
+  type: 'webhook.enabled' | 'webhook.disabled',
+  { id, name }: Person,
+  { id: webhook_id }: Row,
+  reason?: DisabledReason,
+) {
+  const data = { webhook_id, ...(reason !== undefined && { reason }) }
+  return { type, actor: { kind: 'user' as const, id, name }, data }
+}
+
+/** A receiver with a new URL need not wait for the next probe. */
+async function probeNow({ events, now }: Deps, { id }: Row): Promise<void> {
+  await events.write((trx) => updateHookState(trx, id, { probe_at: now().getTime() }))
+}
+
+/** Deletes a webhook with its deliveries. An attempt that is running ends. */
+export async function deleteWebhook(deps: Deps, actor: Person, at: WebhookAt): Promise<void> {
+  const { id } = await findOwnWebhook(deps, actor, at)
+  await deps.credentials.write((trx) => deleteWebhookRow(trx, id))
+  await deleteHook(deps, id)
+}
+
+/**
+ * Replaces the secret. For 24 hours, the previous one also signs.
+ *
+ * @throws AppError org_not_found, forbidden, webhook_not_found
+ */
+export async function rotateSecret(deps: Deps, actor: Person, at: WebhookAt): Promise<Webhook & Secret> {
+  const { id } = await findOwnWebhook(deps, actor, at)
+  const secret = newSecret()
+  const row = await deps.credentials.write(async (trx) => {
+    const before = await updateWebhookRow(trx, id, {})
+    if (before === undefined) throw webhookNotFound()
+    const isKept = openSecret(deps, id, before.secret_sealed) !== undefined
+    return updateWebhookRow(trx, id, {
+      secret_sealed: sealSecret(deps, id, secret),
+      previous_sealed: isKept ? before.secret_sealed : null,
+      previous_until: isKept ? previousUntil(deps.now()) : null,
+    })
+  })
+  if (row === undefined) throw webhookNotFound()
+  return { ...(await viewOf(deps, row)), secret }
+}
+
+/** Pings hold a request for up to 15 seconds. */
+const pings = createCallerSemaphore({
+  all: { running: 16, waiting: 64 },
+  person: { running: 4, waiting: 8 },
+  runningInOrg: 4,
+  waitTimeoutMs: 30_000,
+  refusal: 'Too many pings are running; try again later',
+})
+
+export interface PingResult {
+  /** Absent: the receiver did not answer. */
+  readonly status?: number
+  readonly ms: number
+  /** Absent: the receiver answered 2xx. */
+  readonly error?: string
+}
+
+/**
+ * Sends an event of the type `webhook.ping` now. It is not in the log. If it arrives, a paused webhook continues.
+ *
+ * @throws AppError org_not_found, forbidden, webhook_not_found, busy
+ */
+export async function pingWebhook(
+  deps: Deps,
+  { actor, from, signal }: RequestContext<Person>,
+  at: WebhookAt,
+): Promise<PingResult> {
+  const hook = await findOwnWebhook(deps, actor, at)
+  const now = deps.now()
+  const secrets = signingSecrets(deps, hook, now)
+  if (secrets.length === 0)
+    return { ms: 0, error: 'The secret cannot be read, because SECRET_KEY has changed. Rotate it first.' }
+  const message = pingOf(hook, now)
+  const turn = { caller: callerOf({ actor, from }), orgId: hook.org_id, signal }
+  const { isDelivered, status, ms, error } = await pings.run(turn, () =>
+    sendMessage(deps, { hook, secrets, message }, signal),
+  )
+  deps.metrics.webhookAttempts.inc({ outcome: 'ping' })
+  if (isDelivered) await deps.events.write((trx) => noteSuccess(trx, hook.id, now))
+  return { ...(status !== null && { status }), ms, ...(error !== null && { error }) }
+}
+
+function pingOf({ id: webhook_id, org_id }: Row, now: Date): { readonly id: string; readonly body: string } {
+  const id = randomBytes(16).toString('hex')
+  const body = JSON.stringify({
+    ...{ specversion: '1.0', id, source: `/orgs/${org_id}`, type: 'webhook.ping', time: now.toISOString() },
+    ...{ datacontenttype: 'application/json', data: { webhook_id } },
+  })
+  return { id, body }
+}
+
+async function viewOf(deps: Deps, row: Row): Promise<Webhook> {
+  const [webhook] = await toWebhooks(deps, [row])
+  if (webhook === undefined) throw webhookNotFound()
+  return webhook
+}

@@ -1,0 +1,166 @@
+/** What the tests of webhooks share: a service whose clock they move, an organisation, and receivers. */
+import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { appendEvents, beginLog, findLog } from '../../index/log/events.ts'
+import { encodeEvent } from '../../server/domain/event-log/event-json.ts'
+import type { EventType } from '../../server/domain/event-log/event-types.ts'
+import { type Grove, type GroveOptions, startGrove } from '../support/grove.ts'
+import { expecting, newNode, type TestNode } from '../support/node.ts'
+import { client, type PersonClient, signUp } from '../support/people.ts'
+import { until } from '../support/until.ts'
+
+export let grove: Grove
+/** Owns the organisation. */
+export let ann: PersonClient
+/** Edits. */
+export let bob: PersonClient
+
+let time = 0
+
+/** Milliseconds by the service's clock. */
+export const nowMs = () => time
+
+export const pass = (seconds: number) => {
+  time += seconds * 1000
+}
+
+/** Starts a service for the file. */
+export function useScene(options: GroveOptions = {}): void {
+  before(async () => {
+    time = Date.parse('2026-01-01T00:00:00Z')
+    grove = await startGrove({ ...options, now: () => new Date(time) })
+    ann = await lasting('Ann')
+    bob = await lasting('Bob')
+    await member(bob, 'editor')
+  })
+  after(() => grove.close())
+}
+
+/** A user whose token does not expire, because tests pass days. */
+export async function lasting(name: string): Promise<PersonClient> {
+  const user = await signUp(grove, name)
+  const { token } = (await user.post('/auth/tokens', { name: 'Tests', access: 'write' }).then(expecting(201))).body
+  signedIn.set(user.user.id, user)
+  return { ...user, ...client(grove, token) }
+}
+
+/** The clients of the sign-ups, which may also do what tokens may not. */
+const signedIn = new Map<string, PersonClient>()
+
+const member = async ({ user }: PersonClient, role: string) =>
+  signedIn.get(ann.user.id)?.put(`/orgs/${ann.org}/members/${user.email}`, { role }).then(expecting(200))
+
+/** A message that a receiver got. */
+export interface Received {
+  readonly headers: IncomingHttpHeaders
+  readonly body: string
+  readonly path: string
+}
+
+export interface Receiver {
+  readonly url: string
+  readonly received: Received[]
+  /** Answers each message from now on. */
+  answer: (response: ServerResponse, message: Received) => void
+  close(): Promise<void>
+}
+
+const open = new Set<Receiver>()
+
+after(async () => {
+  for (const receiver of open) await receiver.close()
+})
+
+/** Starts a receiver that answers 204. */
+export async function startReceiver(answer?: Receiver['answer']): Promise<Receiver> {
+  const server: Server = createServer((request, response) => {
+    const parts: Buffer[] = []
+    request.on('data', (part: Buffer) => parts.push(part))
+    request.on('end', () => {
+      const message = { headers: request.headers, body: Buffer.concat(parts).toString(), path: request.url ?? '' }
+      receiver.received.push(message)
+      receiver.answer(response, message)
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  const receiver: Receiver = {
+    url: `http://127.0.0.1:${port}/hook`,
+    received: [],
+    answer: answer ?? status(204),
+    close: () =>
+      new Promise((resolve) => {
+        open.delete(receiver)
+        server.closeAllConnections()
+        server.close(() => resolve())
+      }),
+  }
+  open.add(receiver)
+  return receiver
+}
+
+/** An answer with a status and headers. */
+export function status(code: number, headers: Readonly<Record<string, string>> = {}): Receiver['answer'] {
+  return (response) => response.writeHead(code, headers).end()
+}
+
+export interface Hook {
+  readonly id: string
+  readonly secret: string
+  /** Its path. */
+  readonly at: string
+}
+
+/** Creates a webhook. By default it wants only events that `happen` causes. */
+export async function aHook(url: string, fields: object = {}, by: PersonClient = ann): Promise<Hook> {
+  const body = { url, types: ['node.*'], ...fields }
+  const { body: hook } = await by.post(`/orgs/${by.org}/webhooks`, body).then(expecting(201))
+  return { id: hook.id, secret: hook.secret, at: `/orgs/${by.org}/webhooks/${hook.id}` }
+}
+
+export const read = async ({ at }: Hook, by: PersonClient = ann) => (await by.get(at).then(expecting(200))).body
+
+export const deliveriesOf = async ({ at }: Hook, query = '', by: PersonClient = ann) =>
+  (await by.get(`${at}/deliveries?limit=200${query}`).then(expecting(200))).body.deliveries
+
+/** Waits until all deliveries of the webhook are in one of these states. */
+export async function untilAll(hook: Hook, count: number, state: 'pending' | 'delivered' | 'failed') {
+  await until(async () => {
+    const all = await deliveriesOf(hook)
+    return all.length === count && all.every((one: { state: string }) => one.state === state)
+  })
+}
+
+/** Waits until a delivery has had so many attempts. */
+export async function untilAttempts(hook: Hook, attempts: number, by: PersonClient = ann) {
+  await until(async () =>
+    (await deliveriesOf(hook, '', by)).some((one: { attempts: number }) => one.attempts >= attempts),
+  )
+}
+
+export const aNode = (by: PersonClient = ann): Promise<TestNode> => newNode(grove, by, {})
+
+let happened = 0
+
+/** Records events of a type, as if they had happened. Returns their ids in order. */
+export async function happen(
+  count: number,
+  { by = ann, type = 'node.updated', nodeId = null, in: service = grove }: Happening = {},
+): Promise<string[]> {
+  const now = new Date(time)
+  const events = Array.from({ length: count }, () =>
+    encodeEvent(by.org, nodeId, { type, key: `${happened++}`, at: now.toISOString(), data: { title: 'Whales' } }),
+  )
+  await service.deps.events.write(async (trx) => {
+    const log = (await findLog(trx, by.org)) ?? (await beginLog(trx, by.org, { at: now, isWhole: true }))
+    await appendEvents(trx, log, events, now)
+  })
+  return events.map(({ id }) => id)
+}
+
+interface Happening {
+  readonly by?: PersonClient
+  readonly type?: EventType
+  readonly nodeId?: string | null
+  readonly in?: Pick<Grove, 'deps'>
+}
