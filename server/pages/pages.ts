@@ -63,6 +63,8 @@ import { showTags } from './pages/tags.tsx'
 import { showTokens, takeTokens } from './pages/tokens.tsx'
 import { showTrash, takeTrash } from './pages/trash.tsx'
 import { showUndo, takeUndo } from './pages/undo.tsx'
+import { showDelivery, showWebhook, takeDelivery, takeWebhook } from './pages/webhook.tsx'
+import { showWebhooks, takeWebhooks } from './pages/webhooks.tsx'
 import { pageHtml, sendResult, setPageHeaders } from './render.tsx'
 import { Urls } from './urls.ts'
 
@@ -113,6 +115,9 @@ const routes: readonly Route[] = [
   { at: '/o/{org}/new', show: showNew, take: takeNew, formBytes: mostTextBytes },
   { at: '/o/{org}/settings/general', show: showGeneral, take: takeGeneral },
   { at: '/o/{org}/settings/rules', show: showRules, take: takeRules },
+  { at: '/o/{org}/settings/webhooks', show: showWebhooks, take: takeWebhooks },
+  { at: '/o/{org}/settings/webhooks/{webhook}', show: showWebhook, take: takeWebhook },
+  { at: '/o/{org}/settings/webhooks/{webhook}/{delivery}', show: showDelivery, take: takeDelivery },
   { at: '/o/{org}/settings/audit', show: showAudit },
   { at: '/o/{org}/settings/members', show: showMembers, take: takeMembers },
   { at: '/o/{org}/find', show: showFind },

@@ -4,6 +4,9 @@ import { segmentOf } from '../base/page-segments.ts'
 
 const segment = encodeURIComponent
 
+/** The pages of an organisation's settings. */
+export type SettingsPage = 'general' | 'members' | 'rules' | 'webhooks' | 'audit'
+
 export class Urls {
   /** The prefix of every path; '' without a prefix. */
   readonly root: string
@@ -72,8 +75,10 @@ export class Urls {
   readonly guide = (name: 'git') => `${this.root}/docs/${name}`
   readonly import = (org: string) => `${this.org(org)}/import`
   readonly importRun = (org: string, id: string) => `${this.import(org)}/${segment(id)}`
-  readonly settings = (org: string, page: 'general' | 'members' | 'rules' | 'audit') =>
-    `${this.org(org)}/settings/${page}`
+  readonly settings = (org: string, page: SettingsPage) => `${this.org(org)}/settings/${page}`
+  readonly webhook = (org: string, id: string) => `${this.settings(org, 'webhooks')}/${segment(id)}`
+  /** What was sent to a webhook for one event. */
+  readonly delivery = (org: string, webhook: string, id: string) => `${this.webhook(org, webhook)}/${segment(id)}`
   /** The proposals of all nodes. */
   readonly orgProposals = (org: string) => `${this.org(org)}/proposals`
   /** The deleted nodes. */

@@ -2,7 +2,7 @@
 
 import { changeManagedAccount } from '../../server/domain/accounts/administration.ts'
 import { operator } from '../../server/domain/actor.ts'
-import { made } from '../support/cast.ts'
+import { made, makeDelivery } from '../support/cast.ts'
 import type { Grove } from '../support/grove.ts'
 import { pageAt } from '../support/pages.ts'
 import type { PersonClient } from '../support/people.ts'
@@ -67,6 +67,8 @@ export async function listPages(grove: Pick<Grove, 'url' | 'deps'>, ann: PersonC
     { branches: ['next'], merge: 'owner' },
   ]
   await made(ann.patch(`/orgs/${org}`, { rules }))
+  const { webhook_id, delivery_id } = await makeDelivery({ org, owner: ann })
+  const hooks = `${pageAt(org)}/settings/webhooks`
   const proposed = (await made(ann.get(`${tree}/branches/open`))).head
   const checks = `${tree}/checks/${proposed}`
   const failed = { state: 'failure', description: 'A link in notes.md leads nowhere', url: 'https://ci.example.org/7' }
@@ -161,6 +163,9 @@ export async function listPages(grove: Pick<Grove, 'url' | 'deps'>, ann: PersonC
     { name: 'audit', path: `${pageAt(org)}/settings/audit` },
     { name: 'audit-filter', path: `${pageAt(org)}/settings/audit?action=invitation.created&actor=operator` },
     { name: 'rules-form', path: `${pageAt(org)}/settings/rules?rule=new` },
+    { name: 'webhooks', path: hooks },
+    { name: 'webhook', path: `${hooks}/${webhook_id}` },
+    { name: 'webhook-delivery', path: `${hooks}/${webhook_id}/${delivery_id}` },
     { name: 'trash', path: `${pageAt(org)}/trash?deleted=${gone}` },
     { name: 'node-settings', path: `${at}/settings?parent=krill&target=krill` },
     { name: 'export', path: `${pageAt(org)}/export` },

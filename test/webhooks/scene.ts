@@ -1,6 +1,4 @@
-/** What the tests of webhooks share: a service whose clock they move, an organisation, and receivers. */
-import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+/** What the tests of webhooks share: a service whose clock they move, and an organisation. */
 import { appendEvents, beginLog, findLog } from '../../index/log/events.ts'
 import { encodeEvent } from '../../server/domain/event-log/event-json.ts'
 import type { EventType } from '../../server/domain/event-log/event-types.ts'
@@ -50,60 +48,6 @@ const signedIn = new Map<string, PersonClient>()
 const member = async ({ user }: PersonClient, role: string) =>
   signedIn.get(ann.user.id)?.put(`/orgs/${ann.org}/members/${user.email}`, { role }).then(expecting(200))
 
-/** A message that a receiver got. */
-export interface Received {
-  readonly headers: IncomingHttpHeaders
-  readonly body: string
-  readonly path: string
-}
-
-export interface Receiver {
-  readonly url: string
-  readonly received: Received[]
-  /** Answers each message from now on. */
-  answer: (response: ServerResponse, message: Received) => void
-  close(): Promise<void>
-}
-
-const open = new Set<Receiver>()
-
-after(async () => {
-  for (const receiver of open) await receiver.close()
-})
-
-/** Starts a receiver that answers 204. */
-export async function startReceiver(answer?: Receiver['answer']): Promise<Receiver> {
-  const server: Server = createServer((request, response) => {
-    const parts: Buffer[] = []
-    request.on('data', (part: Buffer) => parts.push(part))
-    request.on('end', () => {
-      const message = { headers: request.headers, body: Buffer.concat(parts).toString(), path: request.url ?? '' }
-      receiver.received.push(message)
-      receiver.answer(response, message)
-    })
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  const receiver: Receiver = {
-    url: `http://127.0.0.1:${port}/hook`,
-    received: [],
-    answer: answer ?? status(204),
-    close: () =>
-      new Promise((resolve) => {
-        open.delete(receiver)
-        server.closeAllConnections()
-        server.close(() => resolve())
-      }),
-  }
-  open.add(receiver)
-  return receiver
-}
-
-/** An answer with a status and headers. */
-export function status(code: number, headers: Readonly<Record<string, string>> = {}): Receiver['answer'] {
-  return (response) => response.writeHead(code, headers).end()
-}
-
 export interface Hook {
   readonly id: string
   readonly secret: string
@@ -137,8 +81,6 @@ export async function untilAttempts(hook: Hook, attempts: number, by: PersonClie
     (await deliveriesOf(hook, '', by)).some((one: { attempts: number }) => one.attempts >= attempts),
   )
 }
-
-export const aNode = (by: PersonClient = ann): Promise<TestNode> => newNode(grove, by, {})
 
 let happened = 0
 

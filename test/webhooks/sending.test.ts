@@ -2,19 +2,8 @@
 import { execFileSync } from 'node:child_process'
 import { expect } from 'chai'
 import { until } from '../support/until.ts'
-import {
-  aHook,
-  ann,
-  deliveriesOf,
-  happen,
-  pass,
-  read,
-  startReceiver,
-  status,
-  untilAll,
-  untilAttempts,
-  useScene,
-} from './scene.ts'
+import { startReceiver, status } from './receiver.ts'
+import { aHook, ann, deliveriesOf, happen, pass, read, untilAll, untilAttempts, useScene } from './scene.ts'
 
 /** The signature by openssl, which knows nothing of this service. */
 function signatureOf(secret: string, signed: string): string {

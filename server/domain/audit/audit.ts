@@ -5,15 +5,13 @@
  * to the service's log at the level `error`. A full disk must not keep out those who can free it.
  */
 import { userInfo } from 'node:os'
-import { join } from 'node:path'
 import { LRUCache } from 'lru-cache'
 import { v7 as newId } from 'uuid'
 import { type NewAuditRow, putAuditRow, putAuditRowOnce } from '../../../index/log/audit.ts'
-import { syncDatabaseLog } from '../../../index/log/sync.ts'
 import type { Deps } from '../../base/deps.ts'
 import type { Anonymous, Operator, Person } from '../actor.ts'
+import { syncEvents } from '../event-log/durable-events.ts'
 import { stripControls } from '../format/text-rules.ts'
-import { eventsFile } from '../layout.ts'
 import { type AuditAction, isUrgent } from './actions.ts'
 
 export type AuditDeps = Pick<Deps, 'events' | 'now' | 'log' | 'origin' | 'config'>
@@ -68,10 +66,6 @@ interface State {
   /** Counts that are not written yet, by key. */
   readonly counts: Map<string, NewAuditRow>
   timer: NodeJS.Timeout | undefined
-  /** The last sync that has begun. */
-  running: Promise<void>
-  /** The sync that begins when the running one ends. */
-  next: Promise<void> | undefined
 }
 
 const states = new WeakMap<Deps['events'], State>()
@@ -80,7 +74,7 @@ function stateOf({ events }: Pick<Deps, 'events'>): State {
   let state = states.get(events)
   if (state === undefined) {
     const written = new LRUCache<string, true>({ max: remembered })
-    state = { written, counts: new Map(), timer: undefined, running: Promise.resolve(), next: undefined }
+    state = { written, counts: new Map(), timer: undefined }
     states.set(events, state)
   }
   return state
@@ -145,20 +139,10 @@ function syncSoon(deps: AuditDeps): void {
   state.timer ??= setTimeout(() => void flushAudit(deps), syncMs).unref()
 }
 
-/** Resolves when everything that was committed before the call is durable. Several callers share a sync. */
+/** Resolves when everything that was committed before the call is durable. */
 async function syncNow(deps: AuditDeps): Promise<void> {
-  const state = stateOf(deps)
-  state.next ??= state.running.then(() => {
-    state.next = undefined
-    state.running = sync(deps)
-    return state.running
-  })
-  await state.next
-}
-
-async function sync({ config, log }: AuditDeps): Promise<void> {
-  await syncDatabaseLog(join(config.dataDir, eventsFile)).catch((error: unknown) =>
-    log.error({ err: error }, 'the audit could not be synced; a power cut may lose its last rows'),
+  await syncEvents(deps).catch((error: unknown) =>
+    deps.log.error({ err: error }, 'the audit could not be synced; a power cut may lose its last rows'),
   )
 }
 

@@ -4,10 +4,7 @@
  * A power cut may remove the newest rows of `events.sqlite`. So a reader of new events syncs its log first. After a power
  * cut, the events that it removed are recorded again, and nobody has seen them.
  */
-import { join } from 'node:path'
 import { LRUCache } from 'lru-cache'
-import { syncPath } from '../../../gitstore/durable.ts'
-import { codeOf } from '../../../gitstore/errors.ts'
 import type { Position } from '../../../index/log/chain.ts'
 import {
   type EventFilter,
@@ -21,7 +18,7 @@ import {
 } from '../../../index/log/events.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
-import { eventsFile } from '../layout.ts'
+import { syncEvents } from '../event-log/durable-events.ts'
 import { cursorGone } from './cursors.ts'
 
 export interface ShownEvents {
@@ -32,7 +29,7 @@ export interface ShownEvents {
   readonly hasMore: boolean
 }
 
-type Reading = Pick<Deps, 'events' | 'store'>
+type Reading = Pick<Deps, 'events' | 'config'>
 type LogDb = Deps['events']['read']
 
 /**
@@ -86,48 +83,10 @@ const durable = new WeakMap<LogDb, LRUCache<string, number>>()
 const remembered = 10_000
 
 /** Syncs the log of the database, if the event is not known to be durable. */
-async function syncShown({ store, events }: Reading, db: LogDb, orgId: string, seq: number): Promise<void> {
+async function syncShown(deps: Reading, db: LogDb, orgId: string, seq: number): Promise<void> {
   const known = durable.get(db) ?? new LRUCache<string, number>({ max: remembered })
   durable.set(db, known)
   if ((known.get(orgId) ?? 0) >= seq) return
-  await syncOf(events, `${join(store.root, eventsFile)}-wal`).join()
+  await syncEvents(deps)
   known.set(orgId, Math.max(known.get(orgId) ?? 0, seq))
-}
-
-/** Syncs a file for many callers. All that wait for the next sync share it. */
-class SharedSync {
-  readonly #file: string
-  #running: Promise<void> = Promise.resolve()
-  #next: Promise<void> | undefined
-
-  constructor(file: string) {
-    this.#file = file
-  }
-
-  /** Resolves after a sync that began after this call. @throws GitError storage_error */
-  join(): Promise<void> {
-    this.#next ??= this.#running
-      .catch(() => {})
-      .then(() => {
-        this.#running = syncIfPresent(this.#file)
-        this.#next = undefined
-        return this.#running
-      })
-    return this.#next
-  }
-}
-
-/** A file that is missing was written to the database completely, which SQLite syncs. */
-async function syncIfPresent(file: string): Promise<void> {
-  await syncPath(file).catch((error: unknown) => {
-    if (codeOf(error) !== 'ENOENT') throw error
-  })
-}
-
-const syncs = new WeakMap<Deps['events'], SharedSync>()
-
-function syncOf(events: Deps['events'], file: string): SharedSync {
-  const sync = syncs.get(events) ?? new SharedSync(file)
-  syncs.set(events, sync)
-  return sync
 }

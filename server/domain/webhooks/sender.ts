@@ -2,6 +2,7 @@
  * Sends deliveries. Each is claimed in the database first, so several processes may send. A process that dies after a
  * receiver has accepted a delivery leaves a claim. Another process then sends it again, under the same id.
  */
+import { setMaxListeners } from 'node:events'
 import type { Webhook } from '../../../index/credentials/schema.ts'
 import { findWebhooks } from '../../../index/credentials/webhooks.ts'
 import { type ClaimedDelivery, claimDelivery, endClaimsOf, listClaimers } from '../../../index/log/deliveries.ts'
@@ -9,7 +10,7 @@ import { dataVersion } from '../../../index/log/events.ts'
 import { type HookState, listHooksDue } from '../../../index/log/hook-states.ts'
 import type { Deps } from '../../base/deps.ts'
 import { syncEvents } from '../event-log/durable-events.ts'
-import { onWake, wake } from '../event-log/wake.ts'
+import { onAppend, wakeReaders } from '../event-log/wake.ts'
 import { isLiveProcess } from '../live-processes.ts'
 import { recordLost, recordOutcome } from './outcomes.ts'
 import { planAll } from './plan.ts'
@@ -77,7 +78,9 @@ class Sender {
   constructor(deps: Deps) {
     this.#deps = deps
     deps.draining.addEventListener('abort', () => this.#wake(), { once: true })
-    this.#stopListening = onWake(() => this.#wake())
+    // Each attempt listens a few times.
+    setMaxListeners(8 * most.ofProcess, this.#stopping.signal)
+    this.#stopListening = onAppend(() => this.#wake())
   }
 
   /** Waits. It ends early if an attempt has ended and made room, or if the service stops. */
@@ -218,7 +221,7 @@ class Sender {
     const outcome = { delivery, by: store.process, attempt, now: now() }
     const reason = await events.write((trx) => recordOutcome(trx, outcome))
     if (reason === undefined) return
-    wake(hook.org_id)
+    wakeReaders(this.#deps, hook.org_id)
     log.warn({ orgId: hook.org_id, webhookId: hook.id, reason }, 'a webhook was disabled')
   }
 

@@ -20,7 +20,7 @@ import { authorizeOrg, requireSignedIn } from '../access.ts'
 import { callerOf, type Person, type RequestContext } from '../actor.ts'
 import { createCallerSemaphore } from '../caller-semaphore.ts'
 import { appendServiceEvent } from '../event-log/service-events.ts'
-import { wake } from '../event-log/wake.ts'
+import { wakeReaders } from '../event-log/wake.ts'
 import { type Page, pageOf } from '../pagination.ts'
 import type { OrgAt, WebhookAt } from '../targets.ts'
 import { requireTypes } from './event-types.ts'
@@ -141,7 +141,7 @@ export async function updateWebhook(
   if (row === undefined) throw webhookNotFound()
   if (active !== undefined) {
     await (active ? enable(deps, actor, row, from) : disable(deps, actor, row))
-    wake(row.org_id)
+    wakeReaders(deps, row.org_id)
   }
   if (active === undefined && url !== undefined && url !== before.url) await probeNow(deps, row)
   return viewOf(deps, row)

@@ -7,7 +7,7 @@ import { ApiId } from '../parts/api-id.tsx'
 import { Field, field, submitForm, Tabs, type Trouble, TroubleOf } from '../parts/forms.tsx'
 import { countOpen, OrgTabs } from '../parts/org-tabs.tsx'
 import { mayDelete, mayWrite } from '../parts/rights.ts'
-import type { Urls } from '../urls.ts'
+import type { SettingsPage, Urls } from '../urls.ts'
 import { HomeRule } from './home-text.tsx'
 
 type Org = AnswerOf<'getOrg'>
@@ -312,19 +312,12 @@ function Deletion({ org, action, trouble }: DeletionProps) {
   )
 }
 
-export function SettingsTabs({
-  urls,
-  org,
-  here,
-}: {
-  urls: Urls
-  org: string
-  here: 'general' | 'members' | 'rules' | 'audit'
-}) {
+export function SettingsTabs({ urls, org, here }: { urls: Urls; org: string; here: SettingsPage }) {
   const tabs = [
     { title: 'General', href: urls.settings(org, 'general'), isHere: here === 'general' },
     { title: 'Members', href: urls.settings(org, 'members'), isHere: here === 'members' },
     { title: 'Rules', href: urls.settings(org, 'rules'), isHere: here === 'rules' },
+    { title: 'Webhooks', href: urls.settings(org, 'webhooks'), isHere: here === 'webhooks' },
     { title: 'Audit', href: urls.settings(org, 'audit'), isHere: here === 'audit' },
   ]
   return <Tabs label="Settings" tabs={tabs} />

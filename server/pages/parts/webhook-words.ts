@@ -1,0 +1,58 @@
+/** Words for webhooks and their deliveries. */
+
+import type { AnswerOf } from '../../http/in-process.ts'
+
+export type Webhook = AnswerOf<'getWebhook'>
+export type Delivery = AnswerOf<'listDeliveries'>['deliveries'][number]
+
+/** The groups of events that the form offers, with what they are about. */
+export const eventGroups = [
+  { type: 'node.*', label: 'Pages: created, changed, deleted, restored' },
+  { type: 'branch.*', label: 'Branches' },
+  { type: 'tag.*', label: 'Versions (tags)' },
+  { type: 'pull_request.*', label: 'Proposals: opened, changed, merged, closed' },
+  { type: 'comment.*', label: 'Comments' },
+  { type: 'thread.*', label: 'Threads: resolved, reopened' },
+  { type: 'review.*', label: 'Reviews' },
+  { type: 'suggestion.*', label: 'Suggestions that were applied' },
+  { type: 'check.*', label: 'Checks' },
+  { type: 'member.*', label: 'Members' },
+  { type: 'org.*', label: 'The organisation itself' },
+  { type: 'webhook.*', label: 'Webhooks that were enabled or disabled' },
+] as const
+
+const reasons: Readonly<Record<NonNullable<Webhook['reason']>, string>> = {
+  by_owner: 'An owner paused it.',
+  gone: 'The receiver answered 410, so it wants no more events.',
+  failing: 'Nothing arrived for 5 days.',
+  secret_lost: 'Its secret cannot be read, because the key of the service has changed. Replace the secret.',
+}
+
+/** The state of a webhook in one word, for its label. */
+export function stateWord({ state, reason }: Webhook): string {
+  if (state === 'disabled') return reason === 'by_owner' ? 'Paused' : 'Stopped'
+  return state === 'paused' ? 'Failing' : 'Active'
+}
+
+/** Why a webhook sends nothing now; undefined if it sends. */
+export function whyNot({ state, reason }: Webhook): string | undefined {
+  if (reason !== undefined) return reasons[reason]
+  return state === 'paused'
+    ? 'The last attempt failed. One event is tried again and again, and the others wait.'
+    : undefined
+}
+
+/** The types of a webhook as a phrase. */
+export function typesPhrase({ types }: Pick<Webhook, 'types'>): string {
+  return types.includes('*') ? 'all events' : types.join(', ')
+}
+
+/** The outcome of a delivery in a few words. */
+export function outcomePhrase({ state, attempts, status, ms }: Delivery): string {
+  const answered = status === undefined ? (attempts === 0 ? 'not sent yet' : 'no answer') : `status ${status}`
+  return [
+    ...[state, answered],
+    ...(ms === undefined ? [] : [`${ms} ms`]),
+    ...(attempts > 1 ? [`${attempts} attempts`] : []),
+  ].join(' · ')
+}

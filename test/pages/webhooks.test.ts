@@ -1,0 +1,100 @@
+/** The pages of webhooks, without scripts. */
+
+import { expect } from 'chai'
+import { made } from '../support/cast.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
+import { pageAt } from '../support/pages.ts'
+import { type PersonClient, signUp } from '../support/people.ts'
+import { until } from '../support/until.ts'
+import { type Receiver, startReceiver, status } from '../webhooks/receiver.ts'
+import { alertIn, mainOf, type Visit, visitOf } from './forms.ts'
+
+describe('the pages of webhooks', () => {
+  let grove: Grove
+  let ann: PersonClient
+  let visit: Visit
+  let receiver: Receiver
+  let page: string
+
+  before(async () => {
+    grove = await startGrove()
+    ann = await signUp(grove, 'Ann')
+    visit = await visitOf(grove, ann)
+  })
+  beforeEach(async () => {
+    receiver = await startReceiver()
+    page = `${pageAt(ann.org)}/settings/webhooks`
+  })
+  after(() => grove.close())
+
+  const hooks = async () => (await made(ann.get(`/orgs/${ann.org}/webhooks`))).webhooks
+  /** Adds a webhook by the form, and returns its page. */
+  async function add(fields: Record<string, string> = {}): Promise<string> {
+    const { status: answered, body: html } = await visit.send(page, { act: 'create', url: receiver.url, ...fields })
+    expect(answered).to.equal(200)
+    expect(html).to.match(/data-token[^>]*>\s*whsec_[A-Za-z0-9+/]{43}=/)
+    return `${page}/${(await hooks()).at(-1).id}`
+  }
+
+  it('add a webhook, and show its secret once', async () => {
+    await add({ types: 'node.*', ordered: 'on' })
+    expect((await hooks()).at(-1))
+      .to.include({ url: receiver.url, ordered: true })
+      .and.deep.include({ types: ['node.*'] })
+    const { body: html } = await visit.open(page)
+    expect(html).to.include(receiver.url).and.not.include('whsec_')
+  })
+
+  it('say next to the field why a URL cannot be used, and keep it', async () => {
+    const answer = await visit.send(page, { act: 'create', url: 'https://10.0.0.1/' })
+    expect(answer.status).to.equal(422)
+    expect(answer.body).to.include('value="https://10.0.0.1/"')
+    expect(alertIn(answer)).to.match(/10\.0\.0\.1 is not a public IP address/)
+  })
+
+  it('show what was sent, with its answer, and send it again', async () => {
+    receiver.answer = status(500)
+    const hook = await add({ types: 'node.*' })
+    await made(ann.post(`/orgs/${ann.org}/nodes`, { title: 'Whales' }))
+    const delivery = /href="([^"]+)">node\.created</
+    await until(async () => delivery.test((await visit.open(hook)).body) && receiver.received.length > 0)
+    await until(async () => /status 500/.test((await visit.open(hook)).body))
+    const shown = mainOf(await visit.open(hook))
+    expect(shown).to.include('Failing').and.include('The receiver answered 500. Only 2xx counts as received.')
+    const [, details = ''] = delivery.exec((await visit.open(hook)).body) ?? []
+    expect(mainOf(await visit.open(details)))
+      .to.include('webhook-timestamp: ')
+      .and.include('Status 500')
+    receiver.answer = status(204)
+    const sent = await visit.send(details, { act: 'again' })
+    expect(sent.status).to.equal(303)
+    await until(async () => /delivered · status 204/.test((await visit.open(hook)).body))
+  })
+
+  it('ping, pause, resume, replace the secret and delete', async () => {
+    const hook = await add({ types: 'tag.*' })
+    expect(mainOf(await visit.send(hook, { act: 'ping' }))).to.include('The test event arrived: status 204')
+    receiver.answer = status(404)
+    expect(alertIn(await visit.send(hook, { act: 'ping' }))).to.include('The receiver answered 404')
+    expect((await visit.send(hook, { act: 'pause' })).status).to.equal(303)
+    expect(mainOf(await visit.open(hook))).to.include('An owner paused it.')
+    await visit.send(hook, { act: 'resume' })
+    expect((await hooks()).at(-1).state).to.equal('active')
+    const { body: html } = await visit.send(hook, { act: 'rotate' })
+    expect(html)
+      .to.match(/whsec_/)
+      .and.include('The previous secret also signs until')
+    const gone = await visit.send(hook, { act: 'delete' })
+    expect(gone.status).to.equal(303)
+    expect((await visit.open(hook)).status).to.equal(404)
+  })
+
+  it('tell members who are not owners that only owners see them', async () => {
+    const bob = await signUp(grove, 'Bob')
+    await made(ann.put(`/orgs/${ann.org}/members/bob@example.org`, { role: 'maintainer' }))
+    await add()
+    const { body: html, status: answered } = await (await visitOf(grove, bob)).open(page)
+    expect(answered).to.equal(200)
+    expect(html).to.include('Only owners can see and change webhooks').and.not.include(receiver.url)
+  })
+})
