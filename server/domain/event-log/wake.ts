@@ -109,18 +109,7 @@ export function onNewEvents(
   return bellOf(deps).add(orgId, { chain, ring })
 }
 
-type AppendListener = (orgId: string) => void
-
-const appendListeners = new Set<AppendListener>()
-
-/** Calls the listener after each append of this process. Returns a function that ends that. */
-export function onAppend(listener: AppendListener): () => void {
-  appendListeners.add(listener)
-  return () => void appendListeners.delete(listener)
-}
-
 /** Wakes the readers of an organisation in this process. Call it after events were appended. */
 export function wakeReaders(deps: Pick<Deps, 'events'>, orgId: string): void {
   bellOf(deps).ring(orgId)
-  for (const listener of appendListeners) listener(orgId)
 }

@@ -10,7 +10,7 @@ import { dataVersion } from '../../../index/log/events.ts'
 import { type HookState, listHooksDue } from '../../../index/log/hook-states.ts'
 import type { Deps } from '../../base/deps.ts'
 import { syncEvents } from '../event-log/durable-events.ts'
-import { onAppend, wakeReaders } from '../event-log/wake.ts'
+import { wakeReaders } from '../event-log/wake.ts'
 import { isLiveProcess } from '../live-processes.ts'
 import { recordLost, recordOutcome } from './outcomes.ts'
 import { planAll } from './plan.ts'
@@ -72,7 +72,6 @@ class Sender {
   /** The organisation that was served last. The next round begins after it. */
   #lastOrg = ''
   #isWoken = false
-  readonly #stopListening: () => void
   #stopResting = () => {}
 
   constructor(deps: Deps) {
@@ -80,7 +79,6 @@ class Sender {
     deps.draining.addEventListener('abort', () => this.#wake(), { once: true })
     // Each attempt listens a few times.
     setMaxListeners(8 * most.ofProcess, this.#stopping.signal)
-    this.#stopListening = onAppend(() => this.#wake())
   }
 
   /** Waits. It ends early if an attempt has ended and made room, or if the service stops. */
@@ -227,7 +225,6 @@ class Sender {
 
   /** Lets attempts end for a while, and gives the others back. */
   async end(): Promise<void> {
-    this.#stopListening()
     const all = Promise.all([...this.#sending.values()].map(({ done }) => done))
     const grace = setTimeout(() => this.#stopping.abort(), graceMs)
     await all
