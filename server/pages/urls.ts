@@ -77,7 +77,7 @@ export class Urls {
   readonly importRun = (org: string, id: string) => `${this.import(org)}/${segment(id)}`
   readonly settings = (org: string, page: SettingsPage) => `${this.org(org)}/settings/${page}`
   readonly webhook = (org: string, id: string) => `${this.settings(org, 'webhooks')}/${segment(id)}`
-  /** What was sent to a webhook for one event. */
+  /** The delivery of one event to a webhook. */
   readonly delivery = (org: string, webhook: string, id: string) => `${this.webhook(org, webhook)}/${segment(id)}`
   /** The proposals of all nodes. */
   readonly orgProposals = (org: string) => `${this.org(org)}/proposals`
