@@ -124,3 +124,13 @@ export async function findLastEvent(
     .limit(1)
     .executeTakeFirst()
 }
+
+/** Returns the last event that every webhook of an organisation has planned. Undefined: there is none. */
+export async function findOldestPlanned(db: LogDb, orgId: string): Promise<number | undefined> {
+  const { seq } = await db
+    .selectFrom('hook_state')
+    .select(({ fn }) => fn.min('planned_seq').as('seq'))
+    .where('org_id', '=', orgId)
+    .executeTakeFirstOrThrow()
+  return seq === null ? undefined : Number(seq)
+}

@@ -8,6 +8,7 @@ import { isUnfinished } from '../../../gitstore/temporary-names.ts'
 import { fileSystemTime, removeIfStale } from '../../../gitstore/upkeep/stale-files.ts'
 import { forgetLogs } from '../../../index/derived/chain-removal.ts'
 import { forgetWholeOrgs } from '../../../index/derived/whole-orgs.ts'
+import { findOldestPlanned } from '../../../index/log/hook-states.ts'
 import type { Deps } from '../../base/deps.ts'
 import { removeDeletedMembers } from '../accounts/deletion.ts'
 import { completeMemberships, forgetInvitations } from '../accounts/memberships.ts'
@@ -125,7 +126,7 @@ function eventJobsOf(): readonly Job[] {
 }
 
 /** No webhook needs an event. */
-const oldestNeeded: OldestNeeded = async () => undefined
+const oldestNeeded: OldestNeeded = ({ events }, orgId) => findOldestPlanned(events.read, orgId)
 
 const memberJobs: readonly Job[] = [
   {
