@@ -125,7 +125,7 @@ function eventJobsOf(): readonly Job[] {
   ]
 }
 
-/** No webhook needs an event. */
+/** Webhooks need the events after the oldest of their positions. */
 const oldestNeeded: OldestNeeded = ({ events }, orgId) => findOldestPlanned(events.read, orgId)
 
 const memberJobs: readonly Job[] = [
