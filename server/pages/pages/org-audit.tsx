@@ -92,7 +92,7 @@ interface Filter {
   readonly actor?: string
 }
 
-/** The filter of the query. An empty choice is none. */
+/** The filter of the query. An empty choice is left out. */
 function filterOf(query: URLSearchParams): Filter {
   const [action, actor] = [query.get('action'), query.get('actor')]
   return { ...(action && { action }), ...(actor && { actor }) }
