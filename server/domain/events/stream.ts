@@ -13,8 +13,8 @@ import { type EventQuery, filterOf } from './feed.ts'
 import { admitStream } from './open-streams.ts'
 import { readShown } from './shown.ts'
 
-/** The most events of a batch, and the most bytes after which it ends. */
-const batch = { events: 100, bytes: 262_144 } as const
+/** The most events and bytes of a batch. `least` events are read before their size is known. */
+const batch = { events: 100, bytes: 65_536, least: 4 } as const
 /** The longest life of a stream. The session of a browser is then looked up as at any request. */
 const longestMs = 86_400_000
 
@@ -48,6 +48,8 @@ export class EventStream {
   readonly #subscription: Subscription
   readonly #leave: () => void
   #position: Position
+  /** Events of the next read. Large ones are read in smaller numbers. */
+  #limit: number = batch.least
   #isClosed = false
   #wake: () => void = () => {}
 
@@ -97,10 +99,12 @@ export class EventStream {
 
   async #read(): Promise<{ readonly events: StreamBatch['events']; readonly hasMore: boolean }> {
     const { orgId, filter } = this.#subscription
-    const read = await readShown(this.#deps, orgId, this.#position, { ...filter, limit: batch.events })
+    const read = await readShown(this.#deps, orgId, this.#position, { ...filter, limit: this.#limit })
     const events = fitting(read.events)
+    this.#limit = nextLimit(events)
     const isCut = events.length < read.events.length
-    this.#position = isCut ? (events.at(-1) ?? read.next) : read.next
+    const { seq, chain } = (isCut && events.at(-1)) || read.next
+    this.#position = { seq, chain }
     return {
       events: events.map((event) => ({ cursor: encodeCursor(event), type: event.type, body: event.body })),
       hasMore: isCut || read.hasMore,
@@ -127,6 +131,13 @@ export class EventStream {
       }
     })
   }
+}
+
+/** The number of events of this size that a batch has room for. */
+function nextLimit(events: readonly EventRow[]): number {
+  const bytes = events.reduce((sum, { body }) => sum + Buffer.byteLength(body), 0)
+  const most = events.length === 0 ? batch.least : Math.floor((batch.bytes * events.length) / bytes)
+  return Math.max(1, Math.min(batch.events, most))
 }
 
 /** The first events, up to the bytes of a batch, and at least one. */

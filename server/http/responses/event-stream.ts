@@ -62,15 +62,26 @@ function begin(req: Request, res: Response): void {
 /** Writes batches. Reads the next one only when the client has taken this one. */
 async function pass(stream: EventStream, res: Response): Promise<void> {
   // The id, so that a client whose connection breaks before the first event misses nothing.
-  let sent = stream.cursor
-  let text = `retry: ${retryMs}\nid: ${sent}\n\n`
-  for (;;) {
-    if (!res.write(text)) await drained(res)
-    const batch = await stream.next(streamTimes.heartbeatMs)
-    if (batch === undefined) return
-    text = textOf(batch, sent)
-    sent = batch.cursor
+  let written: Written | undefined = {
+    cursor: stream.cursor,
+    isTaken: res.write(`retry: ${retryMs}\nid: ${stream.cursor}\n\n`),
   }
+  while (written !== undefined) {
+    if (!written.isTaken) await drained(res)
+    written = await writeNext(stream, res, written.cursor)
+  }
+}
+
+interface Written {
+  readonly cursor: string
+  /** False if the client has to read first. */
+  readonly isTaken: boolean
+}
+
+/** Writes the next batch. It is a function, so that nothing of the batch is in memory while a slow client reads. */
+async function writeNext(stream: EventStream, res: Response, sent: string): Promise<Written | undefined> {
+  const batch = await stream.next(streamTimes.heartbeatMs)
+  return batch && { cursor: batch.cursor, isTaken: res.write(textOf(batch, sent)) }
 }
 
 /** The text of a batch. An empty one is a comment, with the cursor if a filter has hidden events. */
