@@ -10,7 +10,7 @@ import { startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
 import { type PersonClient, signUp } from '../support/people.ts'
 import { until } from '../support/until.ts'
-import { anEvent, append, eventsOf, grove, idsOf, useScene } from './scene.ts'
+import { anEvent, append, eventsOf, forgetAll, grove, idsOf, useScene } from './scene.ts'
 
 const dayMs = 86_400_000
 
@@ -21,6 +21,7 @@ describe('old events', () => {
   let count = 0
   beforeEach(async () => {
     owner = await signUp(grove, `Owner ${++count}`)
+    await forgetAll(grove.deps.events, owner.org)
   })
 
   const ago = (days: number) => new Date(grove.deps.now().getTime() - days * dayMs)
@@ -126,6 +127,7 @@ describe('old events', () => {
     try {
       const dee = await signUp(other, 'Dee')
       const long = new Date(Date.now() - 40 * dayMs)
+      await forgetAll(other.deps.events, dee.org)
       await append(other.deps.events, dee.org, [anEvent(dee.org)], long)
       const cursor = (await dee.get(eventsOf(dee.org)).then(expecting(200))).body
       expect(cursor.events.some(({ type }: { type: string }) => type === 'webhook.enabled')).to.equal(true)

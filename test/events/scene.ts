@@ -65,6 +65,17 @@ export async function append(
   return added.map(({ id }) => id)
 }
 
+/** Removes what requests have recorded, so that a test decides how old the events of a log are. */
+export async function forgetAll(events: Database<LogSchema>, org: string): Promise<void> {
+  await events.write(async (trx) => {
+    const log = await findLog(trx, org)
+    if (log === undefined) return
+    await trx.deleteFrom('event').where('org_id', '=', org).execute()
+    const base = { base_seq: log.seq, base_chain: log.chain, whole: 0 }
+    await trx.updateTable('log').set(base).where('org_id', '=', org).execute()
+  })
+}
+
 /** Appends this many events. */
 export function appendSome(org: string, count: number, options: Parameters<typeof anEvent>[1] = {}): Promise<string[]> {
   return append(

@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import { RecordedRounds } from '../../server/domain/background/recorded-rounds.ts'
 import { signUp } from '../support/people.ts'
-import { anEvent, append, grove, pass, useScene } from './scene.ts'
+import { forgetAll, grove, pass, useScene } from './scene.ts'
 
 describe('a log is whole', () => {
   useScene({ sweeps: false })
@@ -12,7 +12,7 @@ describe('a log is whole', () => {
 
   beforeEach(async () => {
     ;({ org } = await signUp(grove, `Owner ${++count}`))
-    await append(grove.deps.events, org, [anEvent(org)])
+    await forgetAll(grove.deps.events, org)
     pass(60)
   })
 
@@ -51,9 +51,9 @@ describe('a log is whole', () => {
     const rounds = new RecordedRounds()
     await step(rounds, true)
     await step(rounds, false)
-    const late = await signUp(grove, `Late ${count}`)
     pass(1)
-    await append(grove.deps.events, late.org, [anEvent(late.org)])
+    const late = await signUp(grove, `Late ${count}`)
+    await forgetAll(grove.deps.events, late.org)
     await step(rounds, true)
     expect(await isWhole()).to.equal(true)
     ;({ org } = late)
