@@ -101,6 +101,7 @@ describe('the package', () => {
         'server/deploy/alerts.yml',
         'server/deploy/cells.md',
         'server/deploy/check-links.sh',
+        'server/deploy/site.mjs',
         'server/deploy/configuration.md',
         'server/deploy/metrics.md',
         'server/deploy/troubleshooting.md',
