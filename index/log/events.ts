@@ -25,6 +25,8 @@ export interface Log extends Position {
   readonly base_chain: string
   readonly began_at: string
   readonly whole: number
+  /** 1: it is moving between cells. Nothing is appended. */
+  readonly sealed: number
 }
 
 export interface EventRow extends Position {
@@ -48,7 +50,7 @@ export async function beginLog(
   const start = startOf(log_id)
   const log: Log = {
     ...{ org_id: orgId, log_id, ...start, base_seq: start.seq, base_chain: start.chain },
-    ...{ began_at: at.toISOString(), whole: Number(isWhole) },
+    ...{ began_at: at.toISOString(), whole: Number(isWhole), sealed: 0 },
   }
   await trx.insertInto('log').values(log).execute()
   return log

@@ -18,6 +18,11 @@ export const logMigrations: Record<string, Migration> = {
       await run(db, audit)
     },
   },
+  '004_moves': {
+    async up(db: Kysely<unknown>): Promise<void> {
+      await run(db, moves)
+    },
+  },
 }
 
 async function run(db: Kysely<unknown>, statements: readonly string[]): Promise<void> {
@@ -117,4 +122,9 @@ const webhooks = [
   'create index delivery_by_hook on delivery (hook_id, created_ms, seq)',
   'create index delivery_done on delivery (hook_id, done_ms) where done_ms is not null',
   'create index delivery_by_age on delivery (done_ms) where done_ms is not null',
+]
+
+const moves = [
+  'alter table log add column sealed integer not null default 0',
+  'create index log_sealed on log (org_id) where sealed = 1',
 ]

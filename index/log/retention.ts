@@ -22,7 +22,7 @@ interface Aged {
 /** True if the oldest event of the log can be removed. */
 export async function hasExpired(db: LogDb, orgId: string, retention: Retention): Promise<boolean> {
   const log = await findLog(db, orgId)
-  if (log === undefined) return false
+  if (log === undefined || log.sealed === 1) return false
   return (await listExpired(db, log, retention, 1)).length > 0
 }
 
@@ -34,7 +34,8 @@ export async function removeExpired(
   limit: number,
 ): Promise<number> {
   const log = await findLog(trx, orgId)
-  if (log === undefined) return 0
+  // A log that moves to another cell stays as it was sent.
+  if (log === undefined || log.sealed === 1) return 0
   const expired = await listExpired(trx, log, retention, limit)
   const last = expired.at(-1)
   if (last === undefined) return 0

@@ -18,6 +18,8 @@ interface LogTable {
   began_at: string
   /** 1 if every repository is recorded. Before that, repositories that are older than the log are not reported. */
   whole: number
+  /** 1 while the log moves to another cell or from one. Nothing is appended then. */
+  sealed: Generated<number>
 }
 
 interface EventTable {

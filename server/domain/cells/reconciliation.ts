@@ -20,6 +20,7 @@ import { foreignOrgFolder, isId, orgFolder, trashFolder } from '../layout.ts'
 import type { CellDeps } from './cell.ts'
 import { isClosed } from './closing.ts'
 import { activateArrival, readEpoch, removeAbandoned } from './migration/receive.ts'
+import { holdArriving, removeLog } from './migration/receive-log.ts'
 import { finishDepartures } from './migration/send.ts'
 
 /** Organisations per SQL statement. */
@@ -132,9 +133,11 @@ async function claimMissing(
 }
 
 /** Renames the folder of an organisation that another cell serves. It comes from an old backup or a mistake. */
-async function setAside(deps: Deps, { org_id: orgId, cell }: PlaceRow): Promise<void> {
+async function setAside(deps: CellDeps, { org_id: orgId, cell }: PlaceRow): Promise<void> {
   const { log, now, store } = deps
   const aside = foreignOrgFolder(store, orgId)
+  // The organisation was not deleted, so its log must not say so.
+  await holdArriving(deps, orgId)
   const path = await moveRepo(orgFolder(store, orgId), aside).then(
     () => aside,
     async (error: unknown) => {
@@ -144,6 +147,7 @@ async function setAside(deps: Deps, { org_id: orgId, cell }: PlaceRow): Promise<
     },
   )
   await indexOrg(deps, orgId)
+  await removeLog(deps, orgId)
   log.error({ orgId, path, cell }, 'the folder of an organisation of another cell was renamed; it is not served')
 }
 

@@ -1,7 +1,6 @@
 /** Describes commits of org.git as events of the organisation and its members. */
 
 import { isDamage } from '../../../gitstore/errors.ts'
-import { listNames } from '../../../gitstore/fs-exists.ts'
 import { readCommit } from '../../../gitstore/objects/commits.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
@@ -11,7 +10,7 @@ import type { RecordedRepo, RecordedStep } from '../../../index/log/recorded.ts'
 import type { Deps } from '../../base/deps.ts'
 import { findRecord, type MemberFile, type OrgRecord } from '../format/org-format.ts'
 import { timeOf } from '../format/signatures.ts'
-import { main, orgRepo, trashFolder } from '../layout.ts'
+import { main, orgRepo } from '../layout.ts'
 import type { Described } from './describe-node.ts'
 import type { EventActor, EventFacts } from './event-types.ts'
 import { type KnownIntent, readIntents } from './intents.ts'
@@ -33,7 +32,7 @@ export async function describeOrg(deps: Deps, { orgId, state, log }: DescribedOr
   const step = { node_id: orgId, org_id: orgId, before: state?.version ?? null, putRefs: new Map(), removedRefs: [] }
   const key = `${log.log_id}:${(state?.version ?? 0) + 1}`
   if (!repoExists(repo)) {
-    if (!state || state.gone === 1 || (await hasMoved(deps, orgId))) return undefined
+    if (!state || state.gone === 1) return undefined
     const intent = (await readIntents(deps, orgId, [null]))(main, null)
     const at = deps.now().toISOString()
     const event: EventFacts = { type: 'org.deleted', key, at, ...who(intent, undefined), data: {} }
@@ -54,11 +53,6 @@ export async function describeOrg(deps: Deps, { orgId, state, log }: DescribedOr
   for (const oid of some) events.push(...(await commitEvents(repo, oid, intentOf(main, oid))))
   const after: RecordedStep = { ...step, ledger: some.at(-1) ?? head, digest: '', gone: 0 }
   return { step: after, events, isWhole: some.length === commits.length, linked: [] }
-}
-
-/** True if another cell has the organisation now. Its log goes with it. */
-async function hasMoved({ store }: Pick<Deps, 'store'>, orgId: string): Promise<boolean> {
-  return (await listNames(trashFolder(store))).some((name) => name.startsWith(`moved-${orgId}.`))
 }
 
 function described(step: RecordedStep, events: readonly EventFacts[]): Described {

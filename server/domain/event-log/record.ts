@@ -105,7 +105,7 @@ export async function recordServiceEvent(
   await ensureLog(deps, orgId)
   await deps.events.write(async (trx) => {
     const log = await findLog(trx, orgId)
-    if (log) await appendEvents(trx, log, [encodeEvent(orgId, nodeId, facts)], deps.now())
+    if (log?.sealed === 0) await appendEvents(trx, log, [encodeEvent(orgId, nodeId, facts)], deps.now())
   })
   wakeReaders(deps, orgId)
 }
@@ -115,7 +115,8 @@ async function untilWhole(deps: Deps, orgId: string, work: (log: Log) => Promise
   for (let round = 0, stale = 0; ; round++) {
     try {
       const log = await ensureLog(deps, orgId)
-      if (log === undefined || (await work(log))) return
+      // The log of a moving organisation is taken up at its new cell.
+      if (log === undefined || log.sealed === 1 || (await work(log))) return
     } catch (error) {
       if (!(error instanceof StaleError) || ++stale > rounds) throw error
     }
@@ -219,7 +220,7 @@ async function append(
   const events = found.flatMap((one) => one.events.map((facts) => encodeEvent(orgId, one.nodeId, facts)))
   const added = await deps.events.write(async (trx) => {
     const log = await findLog(trx, orgId)
-    if (log?.log_id !== described.log_id) throw new StaleError()
+    if (log?.log_id !== described.log_id || log.sealed === 1) throw new StaleError()
     if (
       !(await replaceRecorded(
         trx,

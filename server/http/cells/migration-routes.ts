@@ -7,6 +7,7 @@ import type { Request, RequestHandler, Response } from 'express'
 import { z } from 'zod'
 import { AppError } from '../../base/errors.ts'
 import type { CellDeps } from '../../domain/cells/cell.ts'
+import { movedLog, rangeRows, rowRange } from '../../domain/cells/migration/log-format.ts'
 import * as arrivals from '../../domain/cells/migration/receive.ts'
 import { verifyFromCell } from '../../domain/cells/tokens.ts'
 import { bearerToken } from '../authentication.ts'
@@ -19,6 +20,9 @@ const refsLimits = { bytes: 128 * 1_048_576, ms: 600_000 } as const
 const refsBody = z.strictObject({
   refs: z.record(z.string().regex(/^refs\/[^\n]+$/), z.string().regex(/^[0-9a-f]{40}$/)),
 })
+
+/** Limits for 1,000 rows. An event has at most some 20 KB. */
+const rowsLimits = { bytes: 32 * 1_048_576, ms: 600_000 } as const
 
 interface Asked {
   readonly deps: CellDeps
@@ -52,11 +56,31 @@ const steps: Readonly<Record<string, (asked: Asked) => Promise<unknown>>> = {
     await arrivals.dropArrived(deps, sender, path)
     return {}
   },
+  'GET log': async ({ deps, sender }) => arrivals.listArrivedLog(deps, sender),
+  'PUT log': async ({ deps, sender, req }) => {
+    await arrivals.takeArrivingLog(deps, sender, await readBody(req, movedLog))
+    return {}
+  },
+  'POST digest': async ({ deps, sender, req }) => ({
+    digest: await arrivals.digestOfArrivedRange(deps, sender, await readBody(req, rowRange)),
+  }),
+  'PUT rows': async ({ deps, sender, req }) => {
+    const { rows, ...range } = await readBody(req, rangeRows)
+    return { digest: await arrivals.takeArrivingRange(deps, sender, range, rows) }
+  },
   'POST index': async ({ deps, sender, path }) => ({ beyond: await arrivals.prepareArrival(deps, sender, path) }),
   'POST arrival': async ({ deps, sender }) => {
     await arrivals.activateArrival(deps, sender)
     return {}
   },
+}
+
+/** Reads a body of that shape. @throws ValidationError json_invalid, AppError too_large */
+async function readBody<T>(req: Request, schema: z.ZodType<T>): Promise<T> {
+  const read = await readJson(req, { ...rowsLimits, hold: () => {} })
+  const { data } = schema.safeParse(read?.value)
+  if (data === undefined) throw badJson('The body has no valid rows of a log')
+  return data
 }
 
 /** Serves `/internal/arrivals/{organisation}/…?path=`. */

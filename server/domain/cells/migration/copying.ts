@@ -8,6 +8,8 @@ import { exists } from '../../../../gitstore/fs-exists.ts'
 import { listRefs } from '../../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../../gitstore/repo.ts'
 import { refsDigest, sendMissing } from '../../../../gitstore/transfer/pack-transfer.ts'
+import type { Log } from '../../../../index/log/events.ts'
+import type { MovedRow, RowRange } from '../../../../index/log/moved-tables.ts'
 import type { Deps } from '../../../base/deps.ts'
 import { orgFolder, trashFolder } from '../../layout.ts'
 import { listMovable, movableAt } from './movable.ts'
@@ -22,9 +24,27 @@ export interface Destination {
   /** Returns the digest of the refs that are then there. */
   setRefs(orgId: string, path: string, refs: ReadonlyMap<string, Oid>): Promise<string>
   drop(orgId: string, path: string): Promise<void>
+  /** Begins to take the log, or continues with one of the same id. Writes its row. */
+  putLog(orgId: string, log: MovedLog): Promise<void>
+  /** Returns the digest of the rows of a range that have arrived. */
+  digestOfRange(orgId: string, range: RowRange): Promise<string>
+  /** Replaces the rows of a range. Returns the digest of the rows that are then there. */
+  putRange(orgId: string, range: RowRange, rows: readonly MovedRow[]): Promise<string>
+  /** Makes what has arrived of the log durable, and returns it. */
+  arrivedLog(orgId: string): Promise<ArrivedLog>
   /** Indexes nodes after `beyond`. Returns the last one for the next call, or undefined if all are indexed. */
   prepare(orgId: string, beyond: string): Promise<string | undefined>
   arrive(orgId: string): Promise<void>
+}
+
+/** The row of a log that moves. */
+export type MovedLog = Omit<Log, 'sealed'>
+
+export interface ArrivedLog {
+  /** Null: none has arrived. */
+  readonly log: MovedLog | null
+  /** Rows of each table. */
+  readonly counts: Readonly<Record<string, number>>
 }
 
 export interface CopyOptions {

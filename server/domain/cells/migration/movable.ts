@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { listNames } from '../../../../gitstore/fs-exists.ts'
 import { listRepos } from '../../../../gitstore/repo-folders.ts'
-import { isId, orgRepository, trashName } from '../../layout.ts'
+import { arrivingFolder, isId, orgRepository, trashName } from '../../layout.ts'
 
 /** Lists paths relative to the organisation, its own first: `<node>.git`, `trash/<node>.<ms>.git`. */
 export async function listMovable(folder: string, trash: string): Promise<string[]> {
@@ -21,4 +21,9 @@ export function isMovable(path: string): boolean {
 /** Returns the folder of the repository with that path. Deleted nodes are in another folder than the organisation. */
 export function movableAt(folder: string, trash: string, path: string): string {
   return path.startsWith(`${trashName}/`) ? join(trash, path.slice(trashName.length + 1)) : join(folder, path)
+}
+
+/** Returns the folder of an organisation that another cell is sending. */
+export function arrivingOf({ root }: { readonly root: string }, orgId: string): string {
+  return join(arrivingFolder(root), orgId)
 }

@@ -7,6 +7,7 @@ import { z } from 'zod'
 import type { CellDeps } from '../cell.ts'
 import { signForCell } from '../tokens.ts'
 import { type Destination, NotMovedError } from './copying.ts'
+import { movedLog } from './log-format.ts'
 
 /** Milliseconds without a byte, during which git may compute and check there. */
 const silentMs = 3_600_000
@@ -17,6 +18,7 @@ const digests = z.object({ repositories: z.record(z.string(), z.string()) })
 const refsOf = z.object({ refs: z.record(z.string(), z.string()) })
 const digestOf = z.object({ digest: z.string() })
 const beyondOf = z.object({ beyond: z.string().optional() })
+const arrivedOf = z.object({ log: movedLog.nullable(), counts: z.record(z.string(), z.number()) })
 const refusal = z.object({ detail: z.string() })
 
 interface Sent {
@@ -69,6 +71,18 @@ export function connectToCell(
     drop: async (orgId, path) => {
       await ask(z.object({}), 'DELETE', orgId, 'repositories', { path }, signal)
     },
+    putLog: async (orgId, log) => {
+      await ask(z.object({}), 'PUT', orgId, 'log', { body: JSON.stringify(log) }, signal)
+    },
+    digestOfRange: async (orgId, range) => {
+      const body = JSON.stringify(range)
+      return (await ask(digestOf, 'POST', orgId, 'digest', { body }, signal)).digest
+    },
+    putRange: async (orgId, range, rows) => {
+      const body = JSON.stringify({ ...range, rows })
+      return (await ask(digestOf, 'PUT', orgId, 'rows', { body }, signal)).digest
+    },
+    arrivedLog: (orgId) => ask(arrivedOf, 'GET', orgId, 'log', {}, signal),
     prepare: async (orgId, beyond) => (await ask(beyondOf, 'POST', orgId, 'index', { path: beyond }, signal)).beyond,
     arrive: async (orgId) => {
       await ask(z.object({}), 'POST', orgId, 'arrival')

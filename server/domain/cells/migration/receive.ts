@@ -20,6 +20,7 @@ import { unfinishedName } from '../../../../gitstore/temporary-names.ts'
 import { receivePack, refsDigest, replaceRefs } from '../../../../gitstore/transfer/pack-transfer.ts'
 import { type BegunMove, endMove, findWholePlace } from '../../../../index/credentials/place-moves.ts'
 import { listNodeStates } from '../../../../index/derived/node-queries.ts'
+import type { MovedRow, RowRange } from '../../../../index/log/moved-tables.ts'
 import { withFileLock } from '../../../../index/sqlite/file-lock.ts'
 import { AppError } from '../../../base/errors.ts'
 import { indexOrg } from '../../indexing/index-node.ts'
@@ -28,7 +29,17 @@ import { indexMoved, indexMovedOrg, type UnreadableRepository } from '../../inde
 import { listNodes } from '../../indexing/stored-repositories.ts'
 import { arrivingFolder, epochFile, isId, orgFolder, trashFolder, trashName } from '../../layout.ts'
 import type { CellDeps } from '../cell.ts'
-import { isMovable, listMovable } from './movable.ts'
+import type { ArrivedLog, MovedLog } from './copying.ts'
+import { arrivingOf, isMovable, listMovable } from './movable.ts'
+import {
+  digestOfArrived,
+  holdArriving,
+  openOwnLog,
+  readArrivedLog,
+  removeLog,
+  takeLog,
+  takeRange,
+} from './receive-log.ts'
 
 /** Milliseconds for which one request indexes. */
 const prepareMs = 5_000
@@ -48,7 +59,7 @@ export interface Sender {
 /** Returns the digest of the refs of each repository that has arrived, by its path. @throws errors of `accept` */
 export async function listArrived(deps: CellDeps, sender: Sender): Promise<Record<string, string>> {
   await accept(deps, sender)
-  const folder = arrivingOf(deps, sender)
+  const folder = arrivingOf(deps.store, sender.orgId)
   // A move calls this first. It uses the repositories that an earlier one sent, so they must not be removed.
   await ignoreMissing(utimes(folder, deps.now(), deps.now()))
   const found: Record<string, string> = {}
@@ -104,6 +115,39 @@ export async function dropArrived(deps: CellDeps, sender: Sender, path: string):
   await rm(repoAt(deps, sender, path).dir, { recursive: true, force: true })
 }
 
+/** Takes the row of the organisation's log. @throws errors of `accept` */
+export async function takeArrivingLog(deps: CellDeps, sender: Sender, log: MovedLog): Promise<void> {
+  await accept(deps, sender)
+  // `removeLog` searches for this folder.
+  await makeFolder(arrivingOf(deps.store, sender.orgId))
+  await takeLog(deps, sender.orgId, log)
+}
+
+/** Returns the digest of the rows of a range that have arrived. @throws errors of `accept` */
+export async function digestOfArrivedRange(deps: CellDeps, sender: Sender, range: RowRange): Promise<string> {
+  await accept(deps, sender)
+  return digestOfArrived(deps, sender.orgId, range)
+}
+
+/** Replaces the rows of a range, and returns their digest. @throws errors of `accept` */
+export async function takeArrivingRange(
+  deps: CellDeps,
+  sender: Sender,
+  range: RowRange,
+  rows: readonly MovedRow[],
+): Promise<string> {
+  await accept(deps, sender)
+  return takeRange(deps, sender.orgId, range, rows)
+}
+
+/** Returns what has arrived of the log, which is durable then. @throws errors of `accept` */
+export async function listArrivedLog(deps: CellDeps, sender: Sender): Promise<ArrivedLog> {
+  await accept(deps, sender)
+  const arrived = await readArrivedLog(deps, sender.orgId)
+  deps.placement.lease.after()
+  return arrived
+}
+
 /**
  * Indexes the nodes after `beyond` that have arrived, for some seconds. Returns the last node that is indexed, or
  * undefined if all are.
@@ -142,17 +186,19 @@ async function arriveAlone(deps: CellDeps, at: Pick<Sender, 'orgId'>): Promise<v
     throw new AppError('moving', 'The directory does not say that the organisation is here')
   if (place.state !== 'moving') return
   cell.lease.before()
-  const folder = arrivingOf(deps, at)
+  const folder = arrivingOf(deps.store, at.orgId)
   if (exists(folder)) await putIntoPlace(deps, at, place)
   // The sending cell removes its folder only after the end of the move.
   else if (!exists(orgFolder(deps.store, at.orgId)))
     throw new GitError('storage_error', 'The repositories that another cell has sent are missing', { orgId: at.orgId })
-  else await indexOrg(deps, at.orgId)
+  // The organisation is served only once its log takes events.
+  await openOwnLog(deps, at.orgId)
+  await indexOrg(deps, at.orgId)
   await deps.credentials.write((trx) => endMove(trx, place))
 }
 
 async function putIntoPlace(deps: CellDeps, at: Pick<Sender, 'orgId'>, { epoch }: BegunMove): Promise<void> {
-  const folder = arrivingOf(deps, at)
+  const folder = arrivingOf(deps.store, at.orgId)
   await indexArrived(deps, at, '', Number.POSITIVE_INFINITY)
   await replaceFile(join(folder, epochFile), `${epoch}\n`)
   const trash = join(trashFolder(deps.store), at.orgId)
@@ -185,13 +231,13 @@ export async function removeAbandoned(deps: CellDeps): Promise<void> {
 }
 
 async function isAbandoned(deps: CellDeps, orgId: string): Promise<boolean> {
-  const sent = await ignoreMissing(stat(arrivingOf(deps, { orgId })))
+  const sent = await ignoreMissing(stat(arrivingOf(deps.store, orgId)))
   const place = await findWholePlace(deps.credentials.read, orgId)
   if (sent === undefined || (place?.state === 'moving' && place.target === deps.placement.name)) return false
   return place?.state === 'gone' || deps.now().getTime() - sent.mtimeMs > abandonedAfterMs
 }
 
-/** Removes the folder, and the rows that were indexed beforehand. */
+/** Removes the folder, the rows that were indexed beforehand, and the log. */
 async function abandon(deps: CellDeps, orgId: string): Promise<void> {
   // Renamed first, because a partly removed organisation must not arrive.
   const going = join(deps.store.root, unfinishedName())
@@ -199,13 +245,14 @@ async function abandon(deps: CellDeps, orgId: string): Promise<void> {
     // Checked again, because it may have just arrived.
     if (!(await isAbandoned(deps, orgId))) return false
     await withNodeIntent(deps, orgId, [], async () => {
-      await moveRepo(arrivingOf(deps, { orgId }), going)
+      await moveRepo(arrivingOf(deps.store, orgId), going)
       await indexOrg(deps, orgId)
     })
     return true
   })
   if (!isPutAside) return
   await rm(going, { recursive: true, force: true })
+  await removeLog(deps, orgId)
   deps.log.warn({ orgId }, 'removed what another cell had sent of an organisation that never moved here')
 }
 
@@ -217,6 +264,7 @@ async function indexArrived(
   until: number,
 ): Promise<string | undefined> {
   const staged = stagedDeps(deps)
+  await holdArriving(deps, orgId)
   const failed: UnreadableRepository[] = []
   await indexMovedOrg(staged, orgId, failed)
   const nodes = (await listNodes(staged, orgId)).filter((id) => id > beyond)
@@ -239,20 +287,16 @@ function stagedDeps(deps: CellDeps): CellDeps {
   return { ...deps, store: { ...deps.store, root: arrivingFolder(deps.store.root) } }
 }
 
-function arrivingOf({ store }: Pick<CellDeps, 'store'>, { orgId }: Pick<Sender, 'orgId'>): string {
-  return join(arrivingFolder(store.root), orgId)
-}
-
 /** @throws AppError bad_request if no repository of an organisation can have that path */
 function repoAt(deps: CellDeps, sender: Sender, path: string): Repo {
   if (!isMovable(path)) throw new AppError('bad_request', 'There is no such repository')
-  return { dir: join(arrivingOf(deps, sender), path) }
+  return { dir: join(arrivingOf(deps.store, sender.orgId), path) }
 }
 
 async function madeRepo(deps: CellDeps, sender: Sender, path: string): Promise<Repo> {
   const repo = repoAt(deps, sender, path)
   if (repoExists(repo)) return repo
-  const folder = arrivingOf(deps, sender)
+  const folder = arrivingOf(deps.store, sender.orgId)
   await makeFolder(join(repo.dir, '..'))
   await syncDirectory(folder)
   return createRepoBy(repo.dir, async ({ dir }) => {

@@ -24,6 +24,8 @@ import { movedOrgFolder, orgFolder, trashFolder, trashName } from '../../layout.
 import type { CellDeps } from '../cell.ts'
 import { close, isClosed, reopen } from '../closing.ts'
 import { type CopyOptions, createCopier, type Destination, LeftClosedError, NotMovedError } from './copying.ts'
+import { LogCopier } from './copying-log.ts'
+import { listLeftSealed, openOwnLog, removeLog, settleLog } from './receive-log.ts'
 
 export interface Moved {
   readonly repositories: number
@@ -86,9 +88,11 @@ function alone<T>(
 async function moveAlone(deps: CellDeps, orgId: string, to: Destination, options: CopyOptions): Promise<Moved> {
   const { placement: cell } = deps
   const copy = createCopier(deps, orgId, to, options)
+  const log = new LogCopier(deps, orgId, to, options)
   let closedAt = 0
   try {
     await copy.inUse()
+    await log.inUse()
     await prepareAll(to, orgId)
     closedAt = performance.now()
     await close(deps.store, orgId)
@@ -96,6 +100,7 @@ async function moveAlone(deps: CellDeps, orgId: string, to: Destination, options
     if (begun === undefined) throw new NotMovedError('It is already moving, or was just deleted')
     await changesHaveEnded(deps, orgId, options.signal)
     await copy.last()
+    await log.last()
     await prepareAll(to, orgId)
     options.signal.throwIfAborted()
     cell.lease.before()
@@ -150,12 +155,19 @@ async function changesHaveEnded(deps: CellDeps, orgId: string, signal: AbortSign
  *
  * @throws LeftClosedError
  */
-async function isUndone({ credentials, placement: cell, store }: CellDeps, orgId: string): Promise<boolean> {
+async function isUndone(deps: CellDeps, orgId: string): Promise<boolean> {
+  const { credentials, placement: cell, store } = deps
   try {
     const found = await findWholePlace(credentials.read, orgId)
     if (found?.state === 'moving') await credentials.write((trx) => undoMove(trx, found))
     const isHere = (await findWholePlace(credentials.read, orgId))?.cell === cell.name
-    if (isHere) await reopen(store, orgId)
+    if (isHere) {
+      // If it fails, the sweep opens it.
+      await openOwnLog(deps, orgId).catch((error: unknown) => {
+        deps.log.warn({ err: error, orgId }, 'the log of an organisation that stays could not be opened yet')
+      })
+      await reopen(store, orgId)
+    }
     return isHere
   } catch (error) {
     throw new LeftClosedError(error)
@@ -173,7 +185,7 @@ async function arrived(to: Destination, orgId: string): Promise<boolean> {
   }
 }
 
-/** Moves an organisation that another cell has to the trash, with its deleted nodes. Its rows go. */
+/** Moves an organisation that another cell has to the trash, with its deleted nodes. Its rows and its log go. */
 async function leave(deps: CellDeps, orgId: string): Promise<void> {
   const { store } = deps
   const folder = orgFolder(store, orgId)
@@ -183,24 +195,27 @@ async function leave(deps: CellDeps, orgId: string): Promise<void> {
   await makeFolder(trashFolder(store))
   await moveRepo(folder, movedOrgFolder(store, orgId, deps.now()))
   await withNodeIntent(deps, orgId, [], () => indexOrg(deps, orgId))
+  await removeLog(deps, orgId)
 }
 
 /**
  * Finishes or undoes the moves that dead processes have begun, as the directory says. An organisation of this cell
  * takes changes again. One that another cell has leaves when that cell serves it. Does nothing while a living process
- * moves one. For the sweep.
+ * moves one. Then it opens or removes the logs that they have sealed. For the sweep.
  *
  * @param orgIds organisations that are moving by the directory, or take no changes
  * @throws DatabaseError, GitError storage_*
  */
 export async function finishDepartures(deps: CellDeps, orgIds: readonly string[]): Promise<void> {
-  if (orgIds.length === 0) return
+  const sealed = await listLeftSealed(deps)
+  if (orgIds.length + sealed.length === 0) return
   await alone(deps, deps.draining, async () => {
     for (const orgId of orgIds) {
       await finishDeparture(deps, orgId).catch((error: unknown) => {
         deps.log.error({ err: error, orgId }, 'the move of an organisation could not be ended; the next sweep retries')
       })
     }
+    for (const orgId of sealed) await settleLog(deps, orgId)
   })
 }
 
