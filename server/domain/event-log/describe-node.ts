@@ -44,6 +44,8 @@ export interface Described {
   readonly isWhole: boolean
   /** Nodes of edges that were added. Their events come first. */
   readonly linked: readonly string[]
+  /** Pull requests whose titles earlier events must not show. */
+  readonly erasedPulls?: readonly number[]
 }
 
 export interface DescribedNode {
@@ -67,7 +69,7 @@ export async function describeNode(deps: Deps, node: DescribedNode): Promise<Des
   const recorded = state ? await listRecordedRefs(deps.events.read, node.at.nodeId) : new Map<string, Oid>()
   const all = movesBetween(recorded, refs)
   const moves = all.slice(0, atOnce.refs)
-  const { commits, isReset } = await listNewCommits(repo, state?.ledger ?? null, ledger)
+  const { commits, isReset, erased } = await listNewCommits(repo, state?.ledger ?? null, ledger)
   const some = isReset ? [] : commits.slice(0, atOnce.commits)
   const isWhole = moves.length === all.length && (isReset || some.length === commits.length)
   const seen = { ...node, ledger, moves, commits: some, isReset }
@@ -81,7 +83,9 @@ export async function describeNode(deps: Deps, node: DescribedNode): Promise<Des
     putRefs,
     removedRefs: moves.flatMap(({ ref, after }) => (after === null ? [ref] : [])),
   }
-  return { step, events, isWhole, linked }
+  const seals = isReset ? commits : some
+  const erasedPulls = seals.flatMap((oid) => erased.get(oid) ?? [])
+  return { step, events, isWhole, linked, erasedPulls }
 }
 
 /** The digest of all refs that events describe. */
@@ -163,7 +167,14 @@ async function describeMoves(deps: Deps, seen: Seen): Promise<Pick<Described, 'e
     const intent = intentOf(ledgerRef, ledger)
     const via = intent?.via ?? 'path'
     const actor = intent?.actor && { actor: intent.actor }
-    events.push({ type: 'node.restored', key, at: now, via, ...actor, data: await titleOf(repo, ledger) })
+    events.push({
+      type: 'node.restored',
+      key: `${key}:${ledger}`,
+      at: now,
+      via,
+      ...actor,
+      data: await titleOf(repo, ledger),
+    })
   }
   const root = state === undefined ? commits[0] : undefined
   const later = root === undefined ? commits : commits.slice(1)
@@ -179,7 +190,13 @@ async function describeMoves(deps: Deps, seen: Seen): Promise<Pick<Described, 'e
     events.push(...some)
     linked.push(...more)
   }
-  if (isReset) events.push({ type: 'node.reset', key, at: now, data: { before: state?.ledger, after: ledger } })
+  if (isReset)
+    events.push({
+      type: 'node.reset',
+      key: `${key}:${ledger}`,
+      at: now,
+      data: { before: state?.ledger, after: ledger },
+    })
   else events.push(...(await describeLedger(repo, later, intentOf)))
   return { events, linked }
 }
@@ -211,7 +228,10 @@ async function describeCreation({ repo, moves }: Seen, root: Oid, intentOf: Inte
 }
 
 interface MoveContext {
-  /** The key of everything that is recorded together. */
+  /**
+   * The key of everything that is recorded together. Objects are added to it: after a copy of the data folder was
+   * restored, other moves have the same version.
+   */
   readonly key: string
   readonly now: string
   readonly intentOf: IntentOf
@@ -226,10 +246,10 @@ async function describeMove(
   const { ref, before, after } = move
   const intent = intentOf(ref, after)
   const who = { at: now, ...(intent?.actor && { actor: intent.actor }), via: intent?.via ?? ('path' as const) }
-  const events: EventFacts[] = [{ ...who, key: `${key}:${ref}`, ...(await refFacts(repo, history, move)) }]
+  const events: EventFacts[] = [{ ...who, key: `${key}:${ref}:${after}`, ...(await refFacts(repo, history, move)) }]
   if (ref === main) {
     const change = await contentChange(repo, before, after)
-    events.push({ ...who, type: 'node.updated', key, data: { before, after, ...change } })
+    events.push({ ...who, type: 'node.updated', key: `${key}:${after}`, data: { before, after, ...change } })
     return { events, linked: change.edges_added.map(({ node_id }) => node_id) }
   }
   if (state && ref.startsWith(branchRefs) && before !== null && after !== null)
@@ -237,7 +257,7 @@ async function describeMove(
       events.push({
         ...who,
         type: 'pull_request.updated',
-        key: `${key}:${number}`,
+        key: `${key}:${number}:${after}`,
         data: { number, id, title, before, after },
       })
   return { events, linked: [] }

@@ -44,7 +44,7 @@ export async function describeOrg(deps: Deps, { orgId, state, log }: DescribedOr
   const { commits, isReset } = await listNewCommits(repo, state?.ledger ?? null, head)
   if (isReset || state?.gone === 1) {
     const data = { before: state?.ledger, after: head }
-    const event: EventFacts = { type: 'org.reset', key, at: deps.now().toISOString(), data }
+    const event: EventFacts = { type: 'org.reset', key: `${key}:${head}`, at: deps.now().toISOString(), data }
     return described({ ...step, ledger: head, digest: '', gone: 0 }, [event])
   }
   const some = commits.slice(0, commitsAtOnce)

@@ -169,15 +169,22 @@ async function checkEvents(repo: Repo, commit: Oid, checked: string, change: Tre
 /** The message of a commit that ends an erasure (review/erasure.ts). */
 const seal = /^(erase[a-z-]*)(?: (\S+))?(?: (\S+))?\n\nErased-From: ([0-9a-f]{40})\n?$/
 
+interface Seal {
+  /** The last commit of the ledger before the erasure. */
+  readonly from: Oid
+  readonly facts: Pick<EventFacts, 'type' | 'data'>
+  /** The number of the pull request whose title was erased. */
+  readonly pull?: number
+}
+
 /** Parses the message of an erasure's last commit. Undefined for another commit. */
-export function parseSeal(
-  message: string,
-): { readonly from: Oid; readonly facts: Pick<EventFacts, 'type' | 'data'> } | undefined {
+export function parseSeal(message: string): Seal | undefined {
   const [, what, one = '', other = '', from] = seal.exec(message) ?? []
   if (from === undefined) return undefined
   if (what === 'erase')
     return { from, facts: { type: 'comment.erased', data: { number: Number(one), entry: Number(other) } } }
-  const data =
-    what === 'erase-pull' ? { number: Number(one) } : what === 'erase-head' ? { head: one } : { user_id: one }
+  if (what === 'erase-pull')
+    return { from, pull: Number(one), facts: { type: 'text.erased', data: { number: Number(one) } } }
+  const data = what === 'erase-head' ? { head: one } : { user_id: one }
   return { from, facts: { type: 'text.erased', data } }
 }

@@ -9,6 +9,8 @@ export interface NewCommits {
   readonly commits: readonly Oid[]
   /** True if the history no longer contains the recorded commit. Then `commits` is the whole history. */
   readonly isReset: boolean
+  /** The numbers of pull requests that these commits erase, by commit. */
+  readonly erased: ReadonlyMap<Oid, number>
 }
 
 /** Yields to the event loop as often as a tree of this many entries would. */
@@ -20,14 +22,17 @@ const costOfCommit = 20
  */
 export async function listNewCommits(repo: Repo, from: Oid | null, to: Oid): Promise<NewCommits> {
   const commits: Oid[] = []
+  const erased = new Map<Oid, number>()
   const pace = createYielder()
   for (let oid: Oid | undefined = to; oid !== undefined && oid !== from; ) {
     const { parents, message } = await readCommit(repo, oid)
     commits.push(oid)
-    if (from !== null && parseSeal(message)?.from === from) return { commits: commits.reverse(), isReset: false }
+    const seal = parseSeal(message)
+    if (seal?.pull !== undefined) erased.set(oid, seal.pull)
+    if (from !== null && seal?.from === from) return { commits: commits.reverse(), isReset: false, erased }
     oid = parents[0]
-    if (oid === undefined) return { commits: commits.reverse(), isReset: from !== null }
+    if (oid === undefined) return { commits: commits.reverse(), isReset: from !== null, erased }
     if (pace.shouldYield(costOfCommit)) await pace.yieldToEventLoop()
   }
-  return { commits: commits.reverse(), isReset: false }
+  return { commits: commits.reverse(), isReset: false, erased }
 }

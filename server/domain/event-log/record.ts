@@ -15,6 +15,7 @@ import { nodeRepo, orgFolder, orgRepo, orgRepository } from '../layout.ts'
 import { describeNew } from './describe-new.ts'
 import { type Described, describeNode } from './describe-node.ts'
 import { describeOrg } from './describe-org.ts'
+import { eraseRecordedTitles } from './erased-titles.ts'
 import { encodeEvent } from './event-json.ts'
 import type { EventFacts } from './event-types.ts'
 import { readCreations } from './intents.ts'
@@ -169,6 +170,7 @@ async function recordOnce(recording: Recording, log: Log, nodeIds: readonly stri
     log,
     found.flatMap(({ linked }) => linked).filter((id) => !own.has(id)),
   )
+  for (const { nodeId, erasedPulls = [] } of found) await eraseRecordedTitles(deps, { orgId, nodeId }, erasedPulls)
   await append(deps, log, inOrder(found))
   return found.every(({ isWhole }) => isWhole)
 }

@@ -6,7 +6,8 @@ import { type Erased, isDeeper, maxDepth, parseEntry } from './entries.ts'
 type Json = Readonly<Record<string, unknown>>
 
 /** The title of a pull request whose words were erased. */
-const erasedTitle = 'Erased'
+/** The title of an erased pull request. */
+export const erasedTitle = 'Erased'
 
 /** The name of a user whose name was erased. */
 const deletedName = 'Deleted person'

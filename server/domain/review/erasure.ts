@@ -71,7 +71,10 @@ export async function eraseFromLedger(deps: Deps, at: NodeAt, input: ErasureInpu
   const { target } = input
   const heldBy = 'head' in target ? await refsThatReach(repo, target.head) : []
   if (heldBy.length > 0) return { rewritten: 0, removed: 0, heldBy }
+  // The log of events cannot follow commits that it has not recorded before they are rewritten.
+  await tryIndexNode(deps, at.orgId, at.nodeId)
   const rewritten = await translateStorageErrors(deps.store, [{ repo }], () => rewriteLedger(deps, at, repo, input))
+  // This also removes the title of a pull request from its events.
   if (rewritten > 0) await tryIndexNode(deps, at.orgId, at.nodeId)
   // Nothing may have kept the head, such as one without comments.
   if ('head' in target && (await hasObject(repo, target.head))) await markErasing(repo, target.head)
