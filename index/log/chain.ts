@@ -9,7 +9,7 @@ export interface Position {
   readonly chain: string
 }
 
-/** The chain value of an event: SHA-256 over the value before it and its id, cut to 16 hex digits. */
+/** Returns 16 hex digits of SHA-256 over the chain value before an event and its id. */
 export function nextChain(chain: string, id: string): string {
   return createHash('sha256').update(`${chain}${id}`).digest('hex').slice(0, 16)
 }

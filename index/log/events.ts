@@ -123,10 +123,10 @@ export interface EventFilter {
   readonly nodeIds?: readonly string[]
 }
 
-/** The most events that one statement passes over while it looks for those of a filter. */
+/** The most events that one statement reads while it searches for those of a filter. */
 export const eventsPassed = 5_000
 
-/** Lists the events after a number that match the filter, oldest first, of the next `eventsPassed`. */
+/** Lists events that match the filter, oldest first, among the next `eventsPassed` after a number. */
 export async function listEventsAfter(
   db: LogDb,
   orgId: string,

@@ -61,7 +61,7 @@ describe('the pages of the audit', () => {
   it('shows users what happened to their account, with failed sign-ins', async () => {
     await client(grove).post('/auth/login', { email: ann.user.email, password: 'not the password' })
     const main = mainOf(await visit.open('/me/sessions'))
-    expect(main).to.include('What happened to your account')
+    expect(main).to.include('Activity of your account')
     expect(main).to.include('Failed to sign in').and.include('127.0.0.1')
   })
 })

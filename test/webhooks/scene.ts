@@ -3,7 +3,7 @@ import { appendEvents, beginLog, findLog } from '../../index/log/events.ts'
 import { encodeEvent } from '../../server/domain/event-log/event-json.ts'
 import type { EventType } from '../../server/domain/event-log/event-types.ts'
 import { type Grove, type GroveOptions, startGrove } from '../support/grove.ts'
-import { expecting, newNode, type TestNode } from '../support/node.ts'
+import { expecting } from '../support/node.ts'
 import { client, type PersonClient, signUp } from '../support/people.ts'
 import { until } from '../support/until.ts'
 

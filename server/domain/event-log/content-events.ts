@@ -57,7 +57,7 @@ function edgesOf({ parents, connections }: NodeContent): Map<string, EventEdge> 
   ])
 }
 
-/** True if the roots differ in a file or a folder that is neither the text nor an edge nor node.json. */
+/** True if the roots differ in an entry that is not text, edge or node.json. */
 async function hasOtherFiles(repo: Repo, from: Oid | null, to: Oid | null): Promise<boolean> {
   if (from === to) return false
   const [before, after] = [await othersIn(repo, from), await othersIn(repo, to)]

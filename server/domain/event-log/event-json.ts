@@ -8,7 +8,7 @@ const maxDataBytes = 16_384
 /** The most items of a list in an event. */
 const maxItems = 50
 
-/** Types that a published organisation shows to anyone, if they are about main or a tag. */
+/** Types about main or a tag that a published organisation shows to anyone. */
 const publicTypes: readonly EventType[] = ['node.created', 'node.updated', 'node.deleted', 'node.restored']
 
 /** Encodes an event of an organisation, or of one of its nodes. */

@@ -17,7 +17,6 @@ import { type Described, describeNode } from './describe-node.ts'
 import { describeOrg } from './describe-org.ts'
 import { eraseRecordedTitles } from './erased-titles.ts'
 import { encodeEvent } from './event-json.ts'
-import type { EventFacts } from './event-types.ts'
 import { readCreations } from './intents.ts'
 import { wakeReaders } from './wake.ts'
 
@@ -96,21 +95,6 @@ export async function recordOrg(deps: Deps, orgId: string): Promise<void> {
   })
 }
 
-/** Appends an event that the service itself causes. */
-export async function recordServiceEvent(
-  deps: Deps,
-  orgId: string,
-  nodeId: string | null,
-  facts: EventFacts,
-): Promise<void> {
-  await ensureLog(deps, orgId)
-  await deps.events.write(async (trx) => {
-    const log = await findLog(trx, orgId)
-    if (log?.sealed === 0) await appendEvents(trx, log, [encodeEvent(orgId, nodeId, facts)], deps.now())
-  })
-  wakeReaders(deps, orgId)
-}
-
 /** Repeats `work` until it returns true. */
 async function untilWhole(deps: Deps, orgId: string, work: (log: Log) => Promise<boolean>): Promise<void> {
   for (let round = 0, stale = 0; ; round++) {
@@ -126,7 +110,7 @@ async function untilWhole(deps: Deps, orgId: string, work: (log: Log) => Promise
 }
 
 /** Returns the log. Begins it with the present, if there is none. Undefined if there is no organisation. */
-async function ensureLog({ events, store, now }: Deps, orgId: string): Promise<Log | undefined> {
+export async function ensureLog({ events, store, now }: Deps, orgId: string): Promise<Log | undefined> {
   const known = await findLog(events.read, orgId)
   if (known || !repoExists(orgRepo(store, orgId))) return known
   const names = await listNames(orgFolder(store, orgId))

@@ -1,24 +1,19 @@
 /** Cursors, which name places in the log of an organisation. */
 import { encodeCursor, type Position, parseCursor } from '../../../index/log/chain.ts'
-import { appendEvents, beginLog, findLog, isPosition, type Log } from '../../../index/log/events.ts'
+import { findLog, isPosition, type Log } from '../../../index/log/events.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
-import { encodeEvent } from '../event-log/event-json.ts'
+import { ensureLog } from '../event-log/record.ts'
 
-/** Returns the log of an organisation. Begins it if nothing was recorded yet. @throws AppError busy */
+/** Returns the log of an organisation. Begins it if nothing was recorded yet. @throws AppError busy, org_not_found */
 export async function findOrBeginLog(deps: Deps, orgId: string): Promise<Log> {
   const found = await findLog(deps.events.read, orgId)
   if (found !== undefined) return found
   if (!deps.placement.lease.isHeld())
     throw new AppError('busy', 'No event of this organisation is recorded yet; try again in a moment')
-  return deps.events.write(async (trx) => {
-    const begun = await findLog(trx, orgId)
-    if (begun !== undefined) return begun
-    const at = deps.now()
-    const log = await beginLog(trx, orgId, { at, isWhole: false })
-    const facts = { type: 'log.began', key: log.log_id, at: at.toISOString(), data: {} } as const
-    return { ...log, ...(await appendEvents(trx, log, [encodeEvent(orgId, null, facts)], at)) }
-  })
+  const begun = await ensureLog(deps, orgId)
+  if (begun === undefined) throw new AppError('org_not_found', 'Organisation not found')
+  return begun
 }
 
 /**

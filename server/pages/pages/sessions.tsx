@@ -87,7 +87,7 @@ async function sessionsPage({ api, urls, query, person }: PageContext, trouble?:
             </form>
           </details>
         )}
-        <h2>What happened to your account</h2>
+        <h2>Activity of your account</h2>
         <AuditRows entries={entries} urls={urls} {...(person && { ownId: person.id })} />
       </main>
     ),
