@@ -33,6 +33,7 @@ const ladder = [
   ['review'],
   ['search', 'accounts'],
   ['webhooks'],
+  ['inbox'],
   ['pushes'],
   ['cells'],
   ['background', 'operator'],

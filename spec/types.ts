@@ -3074,6 +3074,207 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/inbox": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List what happened to what you follow
+         * @description Lists what happened in your organisations to what you follow. It also has what happened in pull requests that you
+         *     opened, wrote in, are mentioned in or are asked to review. Your own acts are left out. The newest items come first.
+         *     Titles and names are those of now.
+         *
+         *     The events of a pull request are one item. Those of a node by one user within 6 hours are one item, and so are
+         *     those of the organisation itself. To read on, send `next` as `after`. It continues exactly there, also while more
+         *     happens, so an item that has events on both sides of a page is on both. A response reads a bounded part of the
+         *     log, and can have fewer than `limit` items, or none. `next` is absent when there are no older events.
+         *
+         *     Of an event, the strongest reason counts, in this order:
+         *
+         *     - `review_requested`, `mentioned`: it asks you for a review, or mentions you.
+         *     - `involved`: it is about a pull request in which you take part. If you muted that (`…/read-mark`), its events are
+         *       left out, except those that ask you or mention you.
+         *     - `following_node`, `following_tree`, `following_org`: you follow the node, one above it, or the organisation. A
+         *       tree is the one of now: events of a node that has left it are left out.
+         *
+         *     `unread` is true for events after your mark. Earlier events than your follow count as read. To mark all as read,
+         *     send `now` to `PUT /inbox-mark`. At most 100 organisations count, the oldest first. `elsewhere` names those that
+         *     another cell has. List theirs with `GET /orgs/{org_id}/inbox`.
+         */
+        get: operations["listInbox"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/inbox": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List what happened in an organisation to what you follow
+         * @description Requires membership. The same as `GET /inbox`, for one organisation.
+         */
+        get: operations["listOrgInbox"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/inbox-mark": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Mark all of the inbox as read
+         * @description Requires the access token of a sign-in. Everything that happened up to `cursor`, the `now` of a page, is then read.
+         *     A mark never goes back.
+         */
+        put: operations["putInboxMark"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/inbox-mark": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Mark the inbox of an organisation, or an item, as read
+         * @description Requires membership, and the access token of a sign-in. With `cursor`, everything that happened in the organisation
+         *     up to it is read. With `item`, only that item is. It is unread again once more happens. The last 200 items that
+         *     were marked one by one are kept. A mark never goes back.
+         */
+        put: operations["putOrgInboxMark"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/follows": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List what you follow
+         * @description The newest first. Follows in organisations that you have left are removed within a day.
+         */
+        get: operations["listFollows"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/follow": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Follow an organisation
+         * @description Requires membership, and the access token of a sign-in. Your inbox then has everything that happens in the
+         *     organisation. It ends with your membership.
+         */
+        put: operations["followOrg"];
+        post?: never;
+        /**
+         * Unfollow an organisation
+         * @description Requires membership, and the access token of a sign-in. Nodes of it that you follow stay followed.
+         */
+        delete: operations["unfollowOrg"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/nodes/{node_id}/follow": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                node_id: components["parameters"]["node_id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Follow a node
+         * @description Requires membership, and the access token of a sign-in. With `scope: tree`, you also follow the descendants that
+         *     the node has at any time. Following again changes the scope.
+         */
+        put: operations["followNode"];
+        post?: never;
+        /**
+         * Unfollow a node
+         * @description Requires membership, and the access token of a sign-in. Also works for a node that is deleted or was not followed.
+         */
+        delete: operations["unfollowNode"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/public/orgs/{org_id}/graph": {
         parameters: {
             query?: never;
@@ -6706,6 +6907,119 @@ export interface components {
             limit: components["schemas"]["PageLimit"];
             offset: components["schemas"]["PageOffset"];
         };
+        /** @description A position in the logs of your organisations. Its content may change between versions. */
+        InboxCursor: string;
+        /** @description Up to where the inbox was read. */
+        InboxMark: {
+            /** @description The `now` of a page. */
+            cursor: components["schemas"]["InboxCursor"];
+        };
+        /** @description Up to where the inbox was read, or an item that was read. Send one of them. */
+        OrgInboxMark: {
+            /** @description The `now` of a page. */
+            cursor?: components["schemas"]["InboxCursor"];
+            /** @description The `id` of an item. */
+            item?: string;
+        };
+        /** @description A follow of a node. */
+        NewFollow: {
+            scope: components["schemas"]["FollowScope"];
+        };
+        /**
+         * @description `node`: only the node. `tree`: also its descendants, as they are at any time.
+         * @enum {string}
+         */
+        FollowScope: "node" | "tree";
+        /** @description A node or an organisation that you follow. */
+        Follow: {
+            org_id: components["schemas"]["Uuid"];
+            /** @description Absent for an organisation. */
+            node_id?: components["schemas"]["Uuid"];
+            /** @description The title. Absent for an organisation, and for a node that is deleted or in another cell. */
+            node_title?: string;
+            /** @description Absent for an organisation. */
+            scope?: components["schemas"]["FollowScope"];
+            created_at: components["schemas"]["UtcTime"];
+        };
+        /** @description A page of what you follow. */
+        FollowPage: {
+            /** @description The follows of this page. */
+            follows: components["schemas"]["Follow"][];
+            total: components["schemas"]["Total"];
+            limit: components["schemas"]["PageLimit"];
+            offset: components["schemas"]["PageOffset"];
+        };
+        /** @description Events of a pull request, a node or an organisation. */
+        InboxItem: {
+            /** @description Changes when more happens. Send it as `item` to mark the item as read. */
+            id: string;
+            org_id: components["schemas"]["Uuid"];
+            /** @description The name of the organisation. */
+            org_name: string;
+            /** @description Absent if the item is about the organisation itself. */
+            node_id?: components["schemas"]["Uuid"];
+            /** @description The title on `main`. Null if the node is deleted. */
+            node_title?: string | null;
+            /** @description The number of the pull request. Absent if the item is not about one. */
+            number?: number;
+            /** @description The title of the pull request. Null if it is gone with its node. */
+            title?: string | null;
+            /**
+             * @description The state of the pull request.
+             * @enum {string}
+             */
+            status?: "open" | "merged" | "closed";
+            /**
+             * @description The strongest reason of its events.
+             * @enum {string}
+             */
+            reason: "review_requested" | "mentioned" | "involved" | "following_node" | "following_tree" | "following_org";
+            /** @description True if one of its events is unread. */
+            unread: boolean;
+            /** @description Number of its events on this page. */
+            count: number;
+            /** @description The users who did it, the last one first, at most 5. */
+            actors: {
+                /** @description Absent if only a name is known. */
+                user_id?: components["schemas"]["Uuid"];
+                /** @description The present name, `""` after the account was deleted. */
+                name: string;
+            }[];
+            /** @description The types of its events, the last one first, at most 10. */
+            types: string[];
+            /** @description Its newest event. */
+            last_event: {
+                /** @description The id of the event. */
+                id: string;
+                /** @description Its type, such as `comment.created`. */
+                type: string;
+                at: components["schemas"]["UtcTime"];
+            };
+            /** @description When its oldest event on this page happened. */
+            since: components["schemas"]["UtcTime"];
+        };
+        /** @description A page of the inbox. */
+        InboxPage: {
+            /** @description The items of this page. */
+            items: components["schemas"]["InboxItem"][];
+            /** @description The ends of the logs, to mark all as read. Empty without organisations. */
+            now: string;
+            /** @description The `after` of the next page. Absent if there are no older events. */
+            next?: components["schemas"]["InboxCursor"];
+            /** @description The names of your organisations that another cell has, by their ids. */
+            elsewhere: {
+                [key: string]: string;
+            };
+        };
+        /** @description A page of the inbox of an organisation. */
+        OrgInboxPage: {
+            /** @description The items of this page. */
+            items: components["schemas"]["InboxItem"][];
+            /** @description The end of the log, to mark all as read. Empty if there is no log yet. */
+            now: string;
+            /** @description The `after` of the next page. Absent if there are no older events. */
+            next?: components["schemas"]["InboxCursor"];
+        };
         /** @description A node of the graph. */
         GraphNode: {
             id: components["schemas"]["Uuid"];
@@ -7399,7 +7713,7 @@ export interface components {
          * @description All codes of this version, by status. See the table of codes.
          * @enum {string}
          */
-        KnownErrorCode: "bad_request" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "comment_not_found" | "thread_not_found" | "review_not_found" | "entry_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "invitation_not_found" | "import_not_found" | "webhook_not_found" | "delivery_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "head_moved" | "no_changes" | "node_exists" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_invitations" | "too_many_webhooks" | "too_many_branches" | "too_many_commits" | "too_many_members" | "import_running" | "import_ended" | "pull_request_exists" | "pull_request_required" | "comment_exists" | "comment_deleted" | "applied" | "suggestion_outdated" | "suggestions_overlap" | "too_many_comments" | "too_many_checks" | "own_pull_request" | "merged" | "not_merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "changes_requested" | "approvals_missing" | "checks_failed" | "checks_missing" | "threads_open" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "cursor_gone" | "rate_limited" | "too_many_streams" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable" | "moving";
+        KnownErrorCode: "bad_request" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "comment_not_found" | "thread_not_found" | "review_not_found" | "entry_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "invitation_not_found" | "import_not_found" | "webhook_not_found" | "delivery_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "head_moved" | "no_changes" | "node_exists" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_follows" | "too_many_invitations" | "too_many_webhooks" | "too_many_branches" | "too_many_commits" | "too_many_members" | "import_running" | "import_ended" | "pull_request_exists" | "pull_request_required" | "comment_exists" | "comment_deleted" | "applied" | "suggestion_outdated" | "suggestions_overlap" | "too_many_comments" | "too_many_checks" | "own_pull_request" | "merged" | "not_merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "changes_requested" | "approvals_missing" | "checks_failed" | "checks_missing" | "threads_open" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "cursor_gone" | "rate_limited" | "too_many_streams" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable" | "moving";
         /**
          * @description The reason, for programs. Later versions can add codes. Treat an unknown code by its status.
          * @example node_not_found
@@ -14359,6 +14673,398 @@ export interface operations {
              * @description `rate_limited`: too many requests. `too_many_streams`: 20 streams of the user, 200 of the organisation, or
              *     1,000 of a process are open. Wait for the seconds of `Retry-After`.
              */
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listInbox: {
+        parameters: {
+            query?: {
+                /** @description The `next` of the page before. Absent for the newest items. */
+                after?: components["schemas"]["InboxCursor"];
+                /** @description True for only what you have not read. */
+                unread?: boolean;
+                /** @description Maximum number of items. */
+                limit?: components["parameters"]["limit"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of items. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InboxPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listOrgInbox: {
+        parameters: {
+            query?: {
+                /** @description The `next` of the page before. Absent for the newest items. */
+                after?: components["schemas"]["InboxCursor"];
+                /** @description True for only what you have not read. */
+                unread?: boolean;
+                /** @description Maximum number of items. */
+                limit?: components["parameters"]["limit"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of items. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OrgInboxPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    putInboxMark: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "cursor": "Xi96m0wCAAAAAAMs"
+                 *     }
+                 */
+                "application/json": components["schemas"]["InboxMark"];
+            };
+        };
+        responses: {
+            /** @description Done. The response has no body. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    putOrgInboxMark: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "item": "812.5f0c2b7e9a1d4c6e"
+                 *     }
+                 */
+                "application/json": components["schemas"]["OrgInboxMark"];
+            };
+        };
+        responses: {
+            /** @description Done. The response has no body. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listFollows: {
+        parameters: {
+            query?: {
+                /** @description Only those of this organisation. */
+                org_id?: components["schemas"]["Uuid"];
+                /** @description Only this node. */
+                node_id?: components["schemas"]["Uuid"];
+                /** @description Maximum number of items. */
+                limit?: components["parameters"]["limit"];
+                /** @description Number of items to skip. */
+                offset?: components["parameters"]["offset"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of what you follow. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FollowPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    followOrg: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. The response has no body. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description `too_many_follows`: you follow 1,000 nodes and organisations. */
+            409: components["responses"]["Conflict"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    unfollowOrg: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. The response has no body. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    followNode: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                node_id: components["parameters"]["node_id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "scope": "tree"
+                 *     }
+                 */
+                "application/json": components["schemas"]["NewFollow"];
+            };
+        };
+        responses: {
+            /** @description Done. The response has no body. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found`, `node_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description `too_many_follows`: you follow 1,000 nodes and organisations. */
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    unfollowNode: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The node's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                node_id: components["parameters"]["node_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. The response has no body. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];

@@ -88,6 +88,12 @@ const profileBySession = compileOnce(2, (db: CredentialsDb, sessionId: string, a
     .where('account.disabled_at', 'is', null),
 )
 
+/** Lists the names of accounts. Leaves out ids without an account. */
+export function listAccountNames(db: CredentialsDb, ids: readonly string[]): Promise<Pick<Account, 'id' | 'name'>[]> {
+  if (ids.length === 0) return Promise.resolve([])
+  return db.selectFrom('account').select(['id', 'name']).where('id', 'in', ids).execute()
+}
+
 export async function setAccountSeen(db: CredentialsDb, id: string, last_seen_at: string): Promise<void> {
   await db.updateTable('account').set({ last_seen_at }).where('id', '=', id).execute()
 }

@@ -282,4 +282,34 @@ export const credentialsMigrations: Record<string, Migration> = {
       await sql`create index webhook_org on webhook (org_id, created_at, id)`.execute(db)
     },
   },
+  '013_follows': {
+    async up(db) {
+      const { text, keyed } = wordsOf(db)
+      await sql`
+        create table follow (
+          account_id ${text} not null references account (id) on delete cascade,
+          org_id ${text} not null,
+          node_id ${text} not null,
+          scope ${text} not null check (scope in ('node', 'tree')),
+          created_at ${text} not null,
+          primary key (account_id, org_id, node_id)
+        ) ${keyed}`.execute(db)
+      await sql`
+        create table inbox_mark (
+          account_id ${text} not null references account (id) on delete cascade,
+          org_id ${text} not null,
+          seq integer not null,
+          chain ${text} not null,
+          read_items ${text} not null,
+          at ${text} not null,
+          primary key (account_id, org_id)
+        ) ${keyed}`.execute(db)
+      await sql`
+        create table feed_token (
+          account_id ${text} primary key references account (id) on delete cascade,
+          hash ${text} not null unique,
+          created_at ${text} not null
+        ) ${keyed}`.execute(db)
+    },
+  },
 }

@@ -36,6 +36,22 @@ export async function listReadMarks(
     .execute()
 }
 
+/** Lists the conversations that a user has muted. */
+export function listMuted(
+  db: CredentialsDb,
+  accountId: string,
+  limit: number,
+): Promise<Pick<ReadMark, 'node_id' | 'number'>[]> {
+  return db
+    .selectFrom('read_mark')
+    .select(['node_id', 'number'])
+    .where('account_id', '=', accountId)
+    .where('muted', '=', 1)
+    .orderBy('at', 'desc')
+    .limit(limit)
+    .execute()
+}
+
 export async function deleteReadMarksUntil(db: CredentialsDb, at: string): Promise<void> {
   await db.deleteFrom('read_mark').where('at', '<=', at).execute()
 }

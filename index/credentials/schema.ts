@@ -24,6 +24,9 @@ export interface CredentialsSchema {
   org_member: OrgMember
   read_mark: ReadMark
   webhook: Webhook
+  follow: Follow
+  inbox_mark: InboxMark
+  feed_token: FeedToken
   rate_count: RateCount
 }
 
@@ -219,6 +222,39 @@ export interface Webhook {
   previous_sealed: string | null
   previous_until: string | null
   created_by: string
+  created_at: string
+}
+
+/** A node or an organisation whose events a user has in the inbox. */
+export interface Follow {
+  account_id: string
+  org_id: string
+  /** Empty: the whole organisation. */
+  node_id: string
+  /** `tree`: also the descendants that the node has at the time of reading. */
+  scope: 'node' | 'tree'
+  created_at: string
+}
+
+/** How far a user has read the inbox of an organisation. */
+export interface InboxMark {
+  account_id: string
+  org_id: string
+  /** The events up to this number are read. */
+  seq: number
+  /** The chain value of that event. Another value there is another log. */
+  chain: string
+  /** Items that were read one by one since: JSON `[[subject, seq], …]`, the oldest first. */
+  read_items: string
+  /** When it was last set. */
+  at: string
+}
+
+/** The token in the URL of a user's inbox feed. */
+interface FeedToken {
+  account_id: string
+  /** The hash of the secret, unique. */
+  hash: string
   created_at: string
 }
 

@@ -113,6 +113,14 @@ export const indexMigrations: Record<string, Migration> = {
       await run(db, ['alter table member add column former_emails text'])
     },
   },
+  '020_involved': {
+    async up(db: Kysely<unknown>): Promise<void> {
+      await run(db, [
+        'create index involvement_by_user on involvement (user_id)',
+        'create index pull_by_opener on pull (author_id)',
+      ])
+    },
+  },
 }
 
 /** Checks of commits. The table starts empty: no ledger that was read before has any. */

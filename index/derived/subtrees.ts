@@ -1,4 +1,4 @@
-/** The nodes at or below a node. Walks up from the nodes of a list, because most descendants are in none. */
+/** The nodes at or below some nodes. Walks up from the nodes of a list, because most descendants are in none. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { sql } from 'kysely'
 import type { IndexDb } from './schema.ts'
@@ -12,16 +12,16 @@ interface Upward {
   readonly parent: string
 }
 
-/** The nodes that are at or below one node, as far as callers have asked. */
+/** The nodes that are at or below some nodes, as far as callers have asked. */
 export interface Subtree {
-  /** Returns a set with those of the ids that are at or below the node. Yields to the event loop between statements. */
+  /** Returns a set with the ids that are at or below one of the nodes. Yields to the event loop between statements. */
   select(ids: Iterable<string>): Promise<ReadonlySet<string>>
 }
 
-/** Reads each ancestor of the nodes once. The ancestors of the node itself are not read. */
-export function openSubtree(db: IndexDb, orgId: string, nodeId: string): Subtree {
-  const seen = new Set([nodeId])
-  const below = new Set([nodeId])
+/** Reads each ancestor of the ids once. The ancestors of the nodes themselves are not read. */
+export function openSubtree(db: IndexDb, orgId: string, ...nodeIds: readonly string[]): Subtree {
+  const seen = new Set(nodeIds)
+  const below = new Set(nodeIds)
   return {
     select: async (ids) => {
       const children = new Map<string, string[]>()

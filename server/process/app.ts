@@ -39,6 +39,7 @@ import { branchRoutes } from '../routes/branches.ts'
 import { contentRoutes } from '../routes/contents.ts'
 import { eventRoutes } from '../routes/events.ts'
 import { graphRoutes } from '../routes/graph.ts'
+import { inboxRoutes } from '../routes/inbox.ts'
 import { invitationRoutes } from '../routes/invitations.ts'
 import { nodeRoutes } from '../routes/nodes.ts'
 import { operationRoutes } from '../routes/operation.ts'
@@ -59,6 +60,7 @@ const handlers: Handlers = {
   ...pullRoutes,
   ...reviewRoutes,
   ...eventRoutes,
+  ...inboxRoutes,
   ...graphRoutes,
   ...searchRoutes,
   ...webhookRoutes,

@@ -2738,6 +2738,119 @@ export interface components {
             readonly limit: components["schemas"]["PageLimit"];
             readonly offset: components["schemas"]["PageOffset"];
         };
+        /** @description A position in the logs of your organisations. Its content may change between versions. */
+        readonly InboxCursor: string;
+        /** @description Up to where the inbox was read. */
+        readonly InboxMark: {
+            /** @description The `now` of a page. */
+            readonly cursor: components["schemas"]["InboxCursor"];
+        };
+        /** @description Up to where the inbox was read, or an item that was read. Send one of them. */
+        readonly OrgInboxMark: {
+            /** @description The `now` of a page. */
+            readonly cursor?: components["schemas"]["InboxCursor"];
+            /** @description The `id` of an item. */
+            readonly item?: string;
+        };
+        /** @description A follow of a node. */
+        readonly NewFollow: {
+            readonly scope: components["schemas"]["FollowScope"];
+        };
+        /**
+         * @description `node`: only the node. `tree`: also its descendants, as they are at any time.
+         * @enum {string}
+         */
+        readonly FollowScope: "node" | "tree";
+        /** @description A node or an organisation that you follow. */
+        readonly Follow: {
+            readonly org_id: components["schemas"]["Uuid"];
+            /** @description Absent for an organisation. */
+            readonly node_id?: components["schemas"]["Uuid"];
+            /** @description The title. Absent for an organisation, and for a node that is deleted or in another cell. */
+            readonly node_title?: string;
+            /** @description Absent for an organisation. */
+            readonly scope?: components["schemas"]["FollowScope"];
+            readonly created_at: components["schemas"]["UtcTime"];
+        };
+        /** @description A page of what you follow. */
+        readonly FollowPage: {
+            /** @description The follows of this page. */
+            readonly follows: readonly components["schemas"]["Follow"][];
+            readonly total: components["schemas"]["Total"];
+            readonly limit: components["schemas"]["PageLimit"];
+            readonly offset: components["schemas"]["PageOffset"];
+        };
+        /** @description Events of a pull request, a node or an organisation. */
+        readonly InboxItem: {
+            /** @description Changes when more happens. Send it as `item` to mark the item as read. */
+            readonly id: string;
+            readonly org_id: components["schemas"]["Uuid"];
+            /** @description The name of the organisation. */
+            readonly org_name: string;
+            /** @description Absent if the item is about the organisation itself. */
+            readonly node_id?: components["schemas"]["Uuid"];
+            /** @description The title on `main`. Null if the node is deleted. */
+            readonly node_title?: string | null;
+            /** @description The number of the pull request. Absent if the item is not about one. */
+            readonly number?: number;
+            /** @description The title of the pull request. Null if it is gone with its node. */
+            readonly title?: string | null;
+            /**
+             * @description The state of the pull request.
+             * @enum {string}
+             */
+            readonly status?: "open" | "merged" | "closed";
+            /**
+             * @description The strongest reason of its events.
+             * @enum {string}
+             */
+            readonly reason: "review_requested" | "mentioned" | "involved" | "following_node" | "following_tree" | "following_org";
+            /** @description True if one of its events is unread. */
+            readonly unread: boolean;
+            /** @description Number of its events on this page. */
+            readonly count: number;
+            /** @description The users who did it, the last one first, at most 5. */
+            readonly actors: readonly {
+                /** @description Absent if only a name is known. */
+                readonly user_id?: components["schemas"]["Uuid"];
+                /** @description The present name, `""` after the account was deleted. */
+                readonly name: string;
+            }[];
+            /** @description The types of its events, the last one first, at most 10. */
+            readonly types: readonly string[];
+            /** @description Its newest event. */
+            readonly last_event: {
+                /** @description The id of the event. */
+                readonly id: string;
+                /** @description Its type, such as `comment.created`. */
+                readonly type: string;
+                readonly at: components["schemas"]["UtcTime"];
+            };
+            /** @description When its oldest event on this page happened. */
+            readonly since: components["schemas"]["UtcTime"];
+        };
+        /** @description A page of the inbox. */
+        readonly InboxPage: {
+            /** @description The items of this page. */
+            readonly items: readonly components["schemas"]["InboxItem"][];
+            /** @description The ends of the logs, to mark all as read. Empty without organisations. */
+            readonly now: string;
+            /** @description The `after` of the next page. Absent if there are no older events. */
+            readonly next?: components["schemas"]["InboxCursor"];
+            /** @description The names of your organisations that another cell has, by their ids. */
+            readonly elsewhere: {
+                readonly [key: string]: string;
+            };
+        };
+        /** @description A page of the inbox of an organisation. */
+        readonly OrgInboxPage: {
+            /** @description The items of this page. */
+            readonly items: readonly components["schemas"]["InboxItem"][];
+            /** @description The end of the log, to mark all as read. Empty if there is no log yet. */
+            readonly now: string;
+            /** @description The `after` of the next page. Absent if there are no older events. */
+            readonly next?: components["schemas"]["InboxCursor"];
+        };
         /** @description A node of the graph. */
         readonly GraphNode: {
             readonly id: components["schemas"]["Uuid"];
@@ -3416,7 +3529,7 @@ export interface components {
          * @description All codes of this version, by status. See the table of codes.
          * @enum {string}
          */
-        readonly KnownErrorCode: "bad_request" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "comment_not_found" | "thread_not_found" | "review_not_found" | "entry_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "invitation_not_found" | "import_not_found" | "webhook_not_found" | "delivery_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "head_moved" | "no_changes" | "node_exists" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_invitations" | "too_many_webhooks" | "too_many_branches" | "too_many_commits" | "too_many_members" | "import_running" | "import_ended" | "pull_request_exists" | "pull_request_required" | "comment_exists" | "comment_deleted" | "applied" | "suggestion_outdated" | "suggestions_overlap" | "too_many_comments" | "too_many_checks" | "own_pull_request" | "merged" | "not_merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "changes_requested" | "approvals_missing" | "checks_failed" | "checks_missing" | "threads_open" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "cursor_gone" | "rate_limited" | "too_many_streams" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable" | "moving";
+        readonly KnownErrorCode: "bad_request" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "comment_not_found" | "thread_not_found" | "review_not_found" | "entry_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "invitation_not_found" | "import_not_found" | "webhook_not_found" | "delivery_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "head_moved" | "no_changes" | "node_exists" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_follows" | "too_many_invitations" | "too_many_webhooks" | "too_many_branches" | "too_many_commits" | "too_many_members" | "import_running" | "import_ended" | "pull_request_exists" | "pull_request_required" | "comment_exists" | "comment_deleted" | "applied" | "suggestion_outdated" | "suggestions_overlap" | "too_many_comments" | "too_many_checks" | "own_pull_request" | "merged" | "not_merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "changes_requested" | "approvals_missing" | "checks_failed" | "checks_missing" | "threads_open" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "cursor_gone" | "rate_limited" | "too_many_streams" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable" | "moving";
         /** @description The reason, for programs. Later versions can add codes. Treat an unknown code by its status. */
         readonly ErrorCode: components["schemas"]["KnownErrorCode"] | string;
         /** @description The reason for a refusal or failure. */
@@ -7114,6 +7227,235 @@ export interface operations {
                     readonly "application/json": components["schemas"]["EventPage"];
                     readonly "text/event-stream": string;
                 };
+            };
+        };
+    };
+    readonly listInbox: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The `next` of the page before. Absent for the newest items. */
+                readonly after?: components["schemas"]["InboxCursor"];
+                /** @description True for only what you have not read. */
+                readonly unread?: boolean;
+                /** @description Maximum number of items. */
+                readonly limit?: components["parameters"]["limit"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of items. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["InboxPage"];
+                };
+            };
+        };
+    };
+    readonly listOrgInbox: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The `next` of the page before. Absent for the newest items. */
+                readonly after?: components["schemas"]["InboxCursor"];
+                /** @description True for only what you have not read. */
+                readonly unread?: boolean;
+                /** @description Maximum number of items. */
+                readonly limit?: components["parameters"]["limit"];
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of items. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["OrgInboxPage"];
+                };
+            };
+        };
+    };
+    readonly putInboxMark: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["InboxMark"];
+            };
+        };
+        readonly responses: {
+            /** @description Done. The response has no body. */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    readonly putOrgInboxMark: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["OrgInboxMark"];
+            };
+        };
+        readonly responses: {
+            /** @description Done. The response has no body. */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    readonly listFollows: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Only those of this organisation. */
+                readonly org_id?: components["schemas"]["Uuid"];
+                /** @description Only this node. */
+                readonly node_id?: components["schemas"]["Uuid"];
+                /** @description Maximum number of items. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description Number of items to skip. */
+                readonly offset?: components["parameters"]["offset"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of what you follow. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly Link: components["headers"]["Link"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["FollowPage"];
+                };
+            };
+        };
+    };
+    readonly followOrg: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done. The response has no body. */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    readonly unfollowOrg: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done. The response has no body. */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    readonly followNode: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
+                readonly node_id: components["parameters"]["node_id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["NewFollow"];
+            };
+        };
+        readonly responses: {
+            /** @description Done. The response has no body. */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    readonly unfollowNode: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+                /** @description The node's id. An unknown id is 404, even if it is not a UUID. */
+                readonly node_id: components["parameters"]["node_id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done. The response has no body. */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
             };
         };
     };

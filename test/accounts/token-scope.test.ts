@@ -69,6 +69,12 @@ describe('what a personal access token may do', () => {
     getWebhook: 'write',
     listDeliveries: 'write',
     getDelivery: 'write',
+    putInboxMark: 'none',
+    putOrgInboxMark: 'none',
+    followOrg: 'none',
+    unfollowOrg: 'none',
+    followNode: 'none',
+    unfollowNode: 'none',
   }
 
   for (const operation of specOperations.filter(({ security }) => security === 'optional' || security === 'required')) {

@@ -457,6 +457,16 @@ export const table: Readonly<Record<keyof operations, Row>> = {
   listOrgWaiting: { need: 'reader', attempt: () => ({}) },
   listEvents: { need: 'reader', attempt: () => ({}) },
 
+  listInbox: { need: 'person', attempt: () => ({}) },
+  listOrgInbox: { need: 'reader', attempt: () => ({}) },
+  putInboxMark: { need: 'person', attempt: () => ({ body: { cursor: 'Xi96m0wCAAAAAAMs' } }) },
+  putOrgInboxMark: { need: 'reader', attempt: () => ({ body: { cursor: 'Xi96m0wCAAAAAAMs' } }) },
+  listFollows: { need: 'person', attempt: () => ({}) },
+  followOrg: { need: 'reader', attempt: () => ({}) },
+  unfollowOrg: { need: 'reader', attempt: () => ({}) },
+  followNode: { need: 'reader', attempt: (world) => ({ ...onNode(world), body: { scope: 'tree' } }) },
+  unfollowNode: { need: 'reader', attempt: onNode },
+
   getPublicGraph: { need: 'published', attempt: () => ({}) },
   getGraph: { need: 'public', attempt: () => ({}) },
   getMap: { need: 'public', attempt: () => ({}) },

@@ -15,6 +15,7 @@ import { completeMemberships, forgetInvitations } from '../accounts/memberships.
 import { updateMembersBehind } from '../accounts/profile.ts'
 import { tidyAudit } from '../audit/retention.ts'
 import { EventRemoval, type OldestNeeded, removeOldIntents } from '../events/retention.ts'
+import { createFollowsSweep } from '../inbox/follows.ts'
 import { requestedFirst } from '../indexing/partial-index.ts'
 import { recordGaps, recordGoneOrgs } from '../indexing/record-gaps.ts'
 import {
@@ -78,6 +79,12 @@ function jobsOf(report: Report, more: readonly Job[]): readonly Job[] {
       failed: 'the repositories could not be indexed',
     },
     events,
+    {
+      chore: 'follows',
+      everyMs: 60 * minuteMs,
+      work: createFollowsSweep(),
+      failed: 'follows of former members could not be removed',
+    },
     ...more,
     ...lateJobsOf(),
   ]

@@ -1,0 +1,152 @@
+/** Follows of users: of nodes, of nodes with their descendants, and of organisations. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { repoExists } from '../../../gitstore/repo-folders.ts'
+import { lockAccount } from '../../../index/credentials/accounts.ts'
+import {
+  countFollows,
+  deleteFollow,
+  deleteFollowsOf,
+  type FollowerOf,
+  listFollowers,
+  listFollows,
+  putFollow,
+} from '../../../index/credentials/follows.ts'
+import { deleteInboxMark } from '../../../index/credentials/inbox-marks.ts'
+import type { Follow } from '../../../index/credentials/schema.ts'
+import { readTitles } from '../../../index/derived/node-queries.ts'
+import { findOrgRow, findRole } from '../../../index/derived/org-queries.ts'
+import type { Deps } from '../../base/deps.ts'
+import { AppError } from '../../base/errors.ts'
+import { authorizeNode, authorizeOrg, requireSignedIn } from '../access.ts'
+import type { Person } from '../actor.ts'
+import { orgRepo } from '../layout.ts'
+import { type Page, pageOf } from '../pagination.ts'
+import type { NodeAt, OrgAt } from '../targets.ts'
+import { groupedBy } from './grouped-by.ts'
+
+/** The most nodes and organisations that a user follows. */
+const maxFollows = 1_000
+
+export interface FollowView {
+  readonly org_id: string
+  /** Absent for a whole organisation. */
+  readonly node_id?: string
+  /** Absent for an organisation, and for a node that is deleted or in another cell. */
+  readonly node_title?: string
+  /** Absent for a whole organisation. */
+  readonly scope?: Follow['scope']
+  readonly created_at: string
+}
+
+/** Follows everything in an organisation. @throws errors of `authorizeOrg`; AppError too_many_follows */
+export async function followOrg(deps: Deps, actor: Person, at: OrgAt): Promise<void> {
+  await authorizeOrg(deps, actor, at, 'reader')
+  await follow(deps, actor, { org_id: at.orgId, node_id: '', scope: 'tree' })
+}
+
+/** Follows a node, or with `tree` also its descendants. @throws errors of `authorizeNode`; AppError too_many_follows */
+export async function followNode(
+  deps: Deps,
+  actor: Person,
+  at: NodeAt,
+  { scope }: Pick<Follow, 'scope'>,
+): Promise<void> {
+  await authorizeNode(deps, actor, at, 'reader')
+  await follow(deps, actor, { org_id: at.orgId, node_id: at.nodeId, scope })
+}
+
+async function follow(deps: Deps, actor: Person, what: Pick<Follow, 'org_id' | 'node_id' | 'scope'>): Promise<void> {
+  const one: Follow = { ...what, account_id: actor.id, created_at: deps.now().toISOString() }
+  await deps.credentials.write(async (trx) => {
+    await lockAccount(trx, actor.id)
+    await requireSignedIn(trx, actor)
+    await putFollow(trx, one)
+    // The transaction is undone.
+    if ((await countFollows(trx, actor.id)) > maxFollows)
+      throw new AppError('too_many_follows', `You follow ${maxFollows} pages and organisations; unfollow one first`)
+  })
+}
+
+/** Ends following an organisation. Its nodes that are followed stay so. */
+export async function unfollowOrg(deps: Deps, actor: Person, at: OrgAt): Promise<void> {
+  await authorizeOrg(deps, actor, at, 'reader')
+  await deps.credentials.write((trx) => deleteFollow(trx, { account_id: actor.id, org_id: at.orgId, node_id: '' }))
+}
+
+/** Ends following a node. It may be deleted. */
+export async function unfollowNode(deps: Deps, actor: Person, { orgId, nodeId }: NodeAt): Promise<void> {
+  await authorizeOrg(deps, actor, { orgId }, 'reader')
+  await deps.credentials.write((trx) => deleteFollow(trx, { account_id: actor.id, org_id: orgId, node_id: nodeId }))
+}
+
+export interface FollowsQuery extends Page {
+  readonly org_id?: string
+  readonly node_id?: string
+}
+
+/** Lists what the caller follows, the newest first. */
+export async function listMyFollows(deps: Deps, actor: Person, { org_id, node_id, ...page }: FollowsQuery) {
+  const { read } = deps.credentials
+  const filter = { orgId: org_id, nodeId: node_id }
+  const rows = await listFollows(read, actor.id, filter, page)
+  const titles = await titlesOf(deps, actor, rows)
+  const follows = rows.map((row): FollowView => {
+    const { org_id, node_id, scope, created_at } = row
+    const title = titles.get(node_id)
+    const node = { node_id, ...(title !== undefined && { node_title: title }), scope }
+    return { org_id, ...(node_id !== '' && node), created_at }
+  })
+  return { follows, ...pageOf(page, await countFollows(read, actor.id, filter)) }
+}
+
+/** Reads the titles of nodes in organisations here, where the caller is still a member. */
+async function titlesOf(deps: Deps, actor: Person, rows: readonly Follow[]): Promise<ReadonlyMap<string, string>> {
+  const found = new Map<string, string>()
+  const orgs = groupedBy(
+    rows.filter(({ node_id }) => node_id !== ''),
+    ({ org_id }) => org_id,
+  )
+  for (const [orgId, some] of orgs) {
+    if ((await findRole(deps.index.read, orgId, actor.id)) === undefined) continue
+    const titles = await readTitles(
+      deps.index.read,
+      orgId,
+      some.map(({ node_id }) => node_id),
+    )
+    for (const [id, title] of titles) found.set(id, title)
+  }
+  return found
+}
+
+/** Users and organisations that one step of the job checks. */
+const followersAtOnce = 200
+
+const beginning: FollowerOf = { account_id: '', org_id: '' }
+
+/** Returns a job that removes follows and marks of users who are no longer members. It returns false if more remain. */
+export function createFollowsSweep(): (deps: Deps) => Promise<boolean> {
+  let after = beginning
+  return async (deps) => {
+    const some = await listFollowers(deps.credentials.read, after, followersAtOnce)
+    for (const one of some) {
+      if (await hasLeft(deps, one))
+        await deps.credentials.write(async (trx) => {
+          await deleteFollowsOf(trx, one)
+          await deleteInboxMark(trx, one)
+        })
+      await nextTurn()
+    }
+    const isOver = some.length < followersAtOnce
+    after = isOver ? beginning : (some.at(-1) ?? beginning)
+    return isOver
+  }
+}
+
+/** True if the organisation is gone, or no longer has this member. False if another cell may have it. */
+async function hasLeft({ placement, store, index }: Deps, { account_id, org_id }: FollowerOf): Promise<boolean> {
+  if (!placement.isHere(org_id)) return false
+  if (!repoExists(orgRepo(store, org_id))) return true
+  // An index that is being rebuilt lacks rows.
+  if ((await findOrgRow(index.read, org_id)) === undefined) return false
+  return (await findRole(index.read, org_id, account_id)) === undefined
+}

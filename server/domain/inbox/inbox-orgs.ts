@@ -1,0 +1,24 @@
+/** The organisations whose events a user's inbox has. */
+import { listOrgsOf } from '../../../index/derived/org-queries.ts'
+import { findLog, type Log } from '../../../index/log/events.ts'
+import type { Deps } from '../../base/deps.ts'
+import type { Person } from '../actor.ts'
+
+/** The most organisations of an inbox, the oldest first. */
+const maxOrgs = 100
+
+export interface InboxOrgs {
+  readonly logs: readonly Log[]
+  readonly names: ReadonlyMap<string, string>
+}
+
+/** Lists the organisations here of which the user is a member, with their logs. Leaves out those without a log. */
+export async function listInboxOrgs(deps: Deps, actor: Person): Promise<InboxOrgs> {
+  const { rows } = await listOrgsOf(deps.index.read, actor.id, { limit: maxOrgs, offset: 0 })
+  const logs: Log[] = []
+  for (const { id } of rows) {
+    const log = await findLog(deps.events.read, id)
+    if (log) logs.push(log)
+  }
+  return { logs, names: new Map(rows.map(({ id, name }) => [id, name])) }
+}

@@ -1,0 +1,36 @@
+/** Reads the interests of a user: follows, and conversations. */
+import { listFollows } from '../../../index/credentials/follows.ts'
+import { listMuted } from '../../../index/credentials/read-marks.ts'
+import { listInvolved } from '../../../index/derived/involved.ts'
+import type { Deps } from '../../base/deps.ts'
+import type { Person } from '../actor.ts'
+import { groupedBy } from './grouped-by.ts'
+import { type Interests, keyOfPull } from './reasons.ts'
+
+/** The most follows of a user, and muted conversations. */
+const mostRows = 1_000
+/** The most pull requests of each kind of involvement. */
+const mostInvolved = 500
+
+/** Reads the interests of a user in each organisation, or in one. */
+export async function readInterests(deps: Deps, { id }: Person, orgId?: string): Promise<(orgId: string) => Interests> {
+  const { read } = deps.credentials
+  const follows = await listFollows(read, id, { orgId }, { limit: mostRows, offset: 0 })
+  const pulls = await listInvolved(deps.index.read, { userId: id, orgId, limit: mostInvolved })
+  const muted = new Set((await listMuted(read, id, mostRows)).map(({ node_id, number }) => keyOfPull(node_id, number)))
+  const followsBy = groupedBy(follows, ({ org_id }) => org_id)
+  const pullsBy = groupedBy(pulls, ({ org_id }) => org_id)
+  return (one) => {
+    const all = (followsBy.get(one) ?? []).map((row) => ({ ...row, since: Date.parse(row.created_at) }))
+    const those = (scope: string) =>
+      new Map(all.filter((row) => row.node_id !== '' && row.scope === scope).map((row) => [row.node_id, row.since]))
+    return {
+      userId: id,
+      orgSince: all.find(({ node_id }) => node_id === '')?.since,
+      nodes: those('node'),
+      trees: those('tree'),
+      involved: new Set((pullsBy.get(one) ?? []).map(({ node_id, number }) => keyOfPull(node_id, number))),
+      muted,
+    }
+  }
+}

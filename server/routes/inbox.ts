@@ -1,0 +1,28 @@
+/** Follows and inboxes. */
+import * as follows from '../domain/inbox/follows.ts'
+import { listInbox, listOrgInbox } from '../domain/inbox/inbox.ts'
+import { putInboxMarks, putOrgInboxMark } from '../domain/inbox/marks.ts'
+import type { HandlersOf } from '../http/contract/operations.ts'
+import { nodeAt, orgAt } from './path-params.ts'
+
+export const inboxRoutes: HandlersOf<
+  | 'listInbox'
+  | 'listOrgInbox'
+  | 'putInboxMark'
+  | 'putOrgInboxMark'
+  | 'listFollows'
+  | 'followOrg'
+  | 'unfollowOrg'
+  | 'followNode'
+  | 'unfollowNode'
+> = {
+  listInbox: (deps, actor, { query }) => listInbox(deps, actor, query),
+  listOrgInbox: (deps, actor, { path, query }) => listOrgInbox(deps, actor, orgAt(path), query),
+  putInboxMark: (deps, actor, { body }) => putInboxMarks(deps, actor, body),
+  putOrgInboxMark: (deps, actor, { path, body }) => putOrgInboxMark(deps, actor, orgAt(path), body),
+  listFollows: (deps, actor, { query }) => follows.listMyFollows(deps, actor, query),
+  followOrg: (deps, actor, { path }) => follows.followOrg(deps, actor, orgAt(path)),
+  unfollowOrg: (deps, actor, { path }) => follows.unfollowOrg(deps, actor, orgAt(path)),
+  followNode: (deps, actor, { path, body }) => follows.followNode(deps, actor, nodeAt(path), body),
+  unfollowNode: (deps, actor, { path }) => follows.unfollowNode(deps, actor, nodeAt(path)),
+}
