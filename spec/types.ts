@@ -254,6 +254,31 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/auth/feed-token": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create the token of your inbox feed
+         * @description Requires the access token of a sign-in. `url` is an Atom feed of your inbox, and has the token, because feed readers
+         *     send no headers. The token reads only this feed. It is shown only in this response, and ends an earlier one.
+         */
+        post: operations["createFeedToken"];
+        /**
+         * End the token of your inbox feed
+         * @description Requires the access token of a sign-in. Feed readers get 401 from the next request. Without a token, nothing changes.
+         */
+        delete: operations["endFeedToken"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/auth/audit": {
         parameters: {
             query?: never;
@@ -3181,6 +3206,27 @@ export interface paths {
          *     were marked one by one are kept. A mark never goes back.
          */
         put: operations["putOrgInboxMark"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/inbox-feed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read an inbox with its feed token
+         * @description `Authorization` is ignored. The newest 50 items of `GET /inbox`, for the token of `POST /auth/feed-token`. The page
+         *     `/me/inbox.atom` has them as an Atom feed.
+         */
+        get: operations["getInboxFeed"];
+        put?: never;
         post?: never;
         delete?: never;
         options?: never;
@@ -7020,6 +7066,21 @@ export interface components {
             /** @description The `after` of the next page. Absent if there are no older events. */
             next?: components["schemas"]["InboxCursor"];
         };
+        /** @description The token of an inbox feed. */
+        NewFeedToken: {
+            /** @description The token. */
+            token: string;
+            /** @description The URL of the Atom feed. Keep it secret. */
+            url: string;
+            created_at: components["schemas"]["UtcTime"];
+        };
+        /** @description The newest items of an inbox. */
+        InboxFeed: {
+            /** @description The name of the user. */
+            name: string;
+            /** @description The items, the newest first. */
+            items: components["schemas"]["InboxItem"][];
+        };
         /** @description A node of the graph. */
         GraphNode: {
             id: components["schemas"]["Uuid"];
@@ -8871,6 +8932,66 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             /** @description `session_not_found` */
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createFeedToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The token and the URL. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewFeedToken"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    endFeedToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. The response has no body. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             417: components["responses"]["ExpectationFailed"];
@@ -14847,6 +14968,41 @@ export interface operations {
             408: components["responses"]["RequestTimeout"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getInboxFeed: {
+        parameters: {
+            query: {
+                /** @description The feed token. Do not log it. */
+                token: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The newest items. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InboxFeed"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             417: components["responses"]["ExpectationFailed"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];

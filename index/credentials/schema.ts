@@ -251,7 +251,7 @@ export interface InboxMark {
 }
 
 /** The token in the URL of a user's inbox feed. */
-interface FeedToken {
+export interface FeedToken {
   account_id: string
   /** The hash of the secret, unique. */
   hash: string

@@ -30,13 +30,14 @@ import { showCompare } from './pages/compare.tsx'
 import { showDocs } from './pages/docs.tsx'
 import { showEdit, takeEdit } from './pages/edit.tsx'
 import { showExport } from './pages/export.tsx'
-import { showFeed, showRobots, showSitemap } from './pages/feeds.ts'
+import { showFeed, showInboxFeed, showRobots, showSitemap } from './pages/feeds.ts'
 import { showFind } from './pages/find.tsx'
 import { showGraph } from './pages/graph.tsx'
 import { showCommit, showHistory } from './pages/history.tsx'
 import { showHome } from './pages/home.tsx'
 import { showImport, takeImport } from './pages/import.tsx'
 import { showImportRun, takeImportRun } from './pages/import-run.tsx'
+import { showInbox, takeInbox } from './pages/inbox.tsx'
 import { leadToJoin, showJoin, takeJoin } from './pages/join.tsx'
 import { showMembers, takeMembers } from './pages/members.tsx'
 import { errorPage } from './pages/missing.tsx'
@@ -103,6 +104,8 @@ const routes: readonly Route[] = [
   { at: '/me/invitation', show: leadToJoin },
   { at: '/me/password', show: showPassword, take: takePassword },
   { at: '/me/profile', show: showProfile, take: takeProfile },
+  { at: '/me/inbox', show: showInbox, take: takeInbox },
+  { at: '/me/inbox.atom', show: showInboxFeed },
   { at: '/me/sessions', show: showSessions, take: takeSessions },
   { at: '/goodbye', show: showGoodbye },
   { at: '/admin', show: leadToAdmin },

@@ -7,6 +7,7 @@ import * as profile from '../domain/accounts/profile.ts'
 import * as openSessions from '../domain/accounts/session-list.ts'
 import * as sessions from '../domain/accounts/sessions.ts'
 import { listMyAudit } from '../domain/audit/listing.ts'
+import { createFeedToken, endFeedToken } from '../domain/inbox/feed.ts'
 import type { HandlersOf } from '../http/contract/operations.ts'
 import { noStore, withHeaders } from '../http/responses/responses.ts'
 import { sessionAt, tokenAt } from './path-params.ts'
@@ -22,6 +23,8 @@ export const accountRoutes: HandlersOf<
   | 'deleteMe'
   | 'changeEmail'
   | 'getAuthConfig'
+  | 'createFeedToken'
+  | 'endFeedToken'
   | 'createToken'
   | 'listTokens'
   | 'revokeToken'
@@ -44,6 +47,8 @@ export const accountRoutes: HandlersOf<
   changeEmail: (deps, actor, { body, client }) => profile.changeEmail(deps, actor, { ...body, ...client }),
   deleteMe: (deps, actor, { body, client }) => deletion.deleteMe(deps, actor, { ...body, ...client }),
   getAuthConfig: readAuthConfig,
+  createFeedToken: async (deps, actor, { base }) => withHeaders(await createFeedToken(deps, actor, base), noStore),
+  endFeedToken: (deps, actor) => endFeedToken(deps, actor),
   createToken: async (deps, actor, { body }) => {
     const token = await tokens.createAccessToken(deps, actor, body)
     return withHeaders(token, { ...noStore, Location: `/auth/tokens/${token.id}` })

@@ -1,4 +1,5 @@
 /** Follows and inboxes. */
+import { readInboxFeed } from '../domain/inbox/feed.ts'
 import * as follows from '../domain/inbox/follows.ts'
 import { listInbox, listOrgInbox } from '../domain/inbox/inbox.ts'
 import { putInboxMarks, putOrgInboxMark } from '../domain/inbox/marks.ts'
@@ -8,6 +9,7 @@ import { nodeAt, orgAt } from './path-params.ts'
 export const inboxRoutes: HandlersOf<
   | 'listInbox'
   | 'listOrgInbox'
+  | 'getInboxFeed'
   | 'putInboxMark'
   | 'putOrgInboxMark'
   | 'listFollows'
@@ -18,6 +20,7 @@ export const inboxRoutes: HandlersOf<
 > = {
   listInbox: (deps, actor, { query }) => listInbox(deps, actor, query),
   listOrgInbox: (deps, actor, { path, query }) => listOrgInbox(deps, actor, orgAt(path), query),
+  getInboxFeed: (deps, _actor, { query }) => readInboxFeed(deps, query),
   putInboxMark: (deps, actor, { body }) => putInboxMarks(deps, actor, body),
   putOrgInboxMark: (deps, actor, { path, body }) => putOrgInboxMark(deps, actor, orgAt(path), body),
   listFollows: (deps, actor, { query }) => follows.listMyFollows(deps, actor, query),

@@ -2851,6 +2851,21 @@ export interface components {
             /** @description The `after` of the next page. Absent if there are no older events. */
             readonly next?: components["schemas"]["InboxCursor"];
         };
+        /** @description The token of an inbox feed. */
+        readonly NewFeedToken: {
+            /** @description The token. */
+            readonly token: string;
+            /** @description The URL of the Atom feed. Keep it secret. */
+            readonly url: string;
+            readonly created_at: components["schemas"]["UtcTime"];
+        };
+        /** @description The newest items of an inbox. */
+        readonly InboxFeed: {
+            /** @description The name of the user. */
+            readonly name: string;
+            /** @description The items, the newest first. */
+            readonly items: readonly components["schemas"]["InboxItem"][];
+        };
         /** @description A node of the graph. */
         readonly GraphNode: {
             readonly id: components["schemas"]["Uuid"];
@@ -4186,6 +4201,44 @@ export interface operations {
                 /** @description The session's id. An unknown id is 404, even if it is not a UUID. */
                 readonly session_id: components["parameters"]["session_id"];
             };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done. The response has no body. */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    readonly createFeedToken: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The token and the URL. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["NewFeedToken"];
+                };
+            };
+        };
+    };
+    readonly endFeedToken: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
             readonly cookie?: never;
         };
         readonly requestBody?: never;
@@ -7333,6 +7386,30 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content?: never;
+            };
+        };
+    };
+    readonly getInboxFeed: {
+        readonly parameters: {
+            readonly query: {
+                /** @description The feed token. Do not log it. */
+                readonly token: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The newest items. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["InboxFeed"];
+                };
             };
         };
     };

@@ -31,6 +31,8 @@ describe('what a personal access token may do', () => {
   /** What reads is a GET, and what changes is none, but for these. */
   const others: Readonly<Record<string, string>> = {
     searchNodes: 'read',
+    createFeedToken: 'none',
+    endFeedToken: 'none',
     createToken: 'none',
     listTokens: 'none',
     revokeToken: 'none',

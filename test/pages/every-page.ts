@@ -180,6 +180,7 @@ export async function listPages(grove: Pick<Grove, 'url' | 'deps'>, ann: PersonC
     { name: 'profile', path: '/me/profile' },
     { name: 'password', path: '/me/password' },
     { name: 'tokens', path: '/me/tokens' },
+    { name: 'inbox', path: '/me/inbox' },
     { name: 'sessions', path: '/me/sessions' },
     { name: 'goodbye', path: '/goodbye', isAnonymous: true },
     { name: 'admin-accounts', path: '/admin/accounts' },

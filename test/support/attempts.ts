@@ -150,6 +150,8 @@ export const table: Readonly<Record<keyof operations, Row>> = {
     attempt: async ({ grove }) => ({ body: { password }, instead: await signUp(grove, randomUUID()) }),
   },
   getAuthConfig: { need: 'anyone', attempt: () => ({}) },
+  createFeedToken: { need: 'person', attempt: () => ({}) },
+  endFeedToken: { need: 'person', attempt: () => ({}) },
   createToken: { need: 'person', attempt: () => ({ body: { name: 'Laptop', access: 'read' } }) },
   listTokens: { need: 'person', attempt: () => ({}) },
   revokeToken: {
@@ -459,6 +461,10 @@ export const table: Readonly<Record<keyof operations, Row>> = {
 
   listInbox: { need: 'person', attempt: () => ({}) },
   listOrgInbox: { need: 'reader', attempt: () => ({}) },
+  getInboxFeed: {
+    need: 'anyone',
+    attempt: async ({ owner }) => ({ query: `?token=${(await made(owner.post('/auth/feed-token'))).token}` }),
+  },
   putInboxMark: { need: 'person', attempt: () => ({ body: { cursor: 'Xi96m0wCAAAAAAMs' } }) },
   putOrgInboxMark: { need: 'reader', attempt: () => ({ body: { cursor: 'Xi96m0wCAAAAAAMs' } }) },
   listFollows: { need: 'person', attempt: () => ({}) },

@@ -3,6 +3,7 @@
 import { v7 as newId } from 'uuid'
 import { deleteAccessTokens } from '../../../index/credentials/access-tokens.ts'
 import { findAccountByEmail, insertAccount, setPasswordHash } from '../../../index/credentials/accounts.ts'
+import { deleteFeedToken } from '../../../index/credentials/feed-tokens.ts'
 import type { Account, CredentialsDb, Invitation, PendingMembership } from '../../../index/credentials/schema.ts'
 import {
   deleteResetTokens,
@@ -237,7 +238,10 @@ async function changeBy(deps: Deps, client: SignInFrom, password: string, proof:
     await setPasswordHash(trx, id, password_hash)
     await deleteResetTokens(trx, id)
     await setSessionsRevoked(trx, id, now)
-    if (proof.method === 'reset') await deleteAccessTokens(trx, id)
+    if (proof.method === 'reset') {
+      await deleteAccessTokens(trx, id)
+      await deleteFeedToken(trx, id)
+    }
     return id
   })
   const account = await readAccount(deps, accountId)

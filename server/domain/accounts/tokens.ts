@@ -59,7 +59,7 @@ async function sign(
 }
 
 /** Creates a token: 256 random bits after a prefix that people and secret scanners recognise. */
-export function newToken(kind: 'refresh' | 'reset' | 'invite' | 'browser'): string {
+export function newToken(kind: 'refresh' | 'reset' | 'invite' | 'browser' | 'feed'): string {
   return `${beginnings.random}${kind}_${randomBytes(32).toString('base64url')}`
 }
 

@@ -22,10 +22,6 @@ const most = { actors: 5, types: 10 } as const
 
 /** Rows that one response reads at most, in an organisation and in all. */
 const rowsOfPage = { ofOrg: 3_000, rows: 20_000 } as const
-/** The same for a count of unread items. */
-const rowsOfCount = { ofOrg: 600, rows: 3_000 } as const
-/** Unread items that are counted. */
-const mostCounted = 10
 
 export interface InboxQuery {
   readonly limit: number
@@ -68,14 +64,6 @@ export async function listOrgInbox(deps: Deps, actor: Person, at: OrgAt, query: 
   const log = await findLog(deps.events.read, org.id)
   const names = new Map([[org.id, org.name]])
   return readPage(deps, actor, { logs: log ? [log] : [], names, query, orgId: org.id })
-}
-
-/** Counts unread items, up to 10. */
-export async function countUnread(deps: Deps, actor: Person): Promise<number> {
-  const { logs } = await listInboxOrgs(deps, actor)
-  const query = { limit: mostCounted, unread: true }
-  const streams = await openStreams(deps, actor, { logs, query, budget: { ...rowsOfCount } })
-  return (await collect(streams, mostCounted)).length
 }
 
 interface PageOf {

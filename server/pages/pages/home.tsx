@@ -1,12 +1,15 @@
 /** The home page: proposals that wait, and organisations. Anonymous visitors see a welcome. */
 
 import type { Page, PageContext } from '../page-context.ts'
+import { HomeTabs } from '../parts/home-tabs.tsx'
 import { Icon } from '../parts/icons.tsx'
 import { readWaiting, WaitingForYou } from '../parts/waiting.tsx'
 import { showWelcome } from './welcome.tsx'
 
 /** Maximum organisations on the page. */
 const mostOrgs = 100
+/** Unread items that are counted. */
+const mostUnread = 10
 
 export async function showHome(visit: PageContext): Promise<Page> {
   return visit.person === undefined ? showWelcome(visit) : mine(visit)
@@ -17,8 +20,10 @@ async function mine(visit: PageContext): Promise<Page> {
   const { orgs, total } = await api.listOrgs({ query: { limit: mostOrgs } })
   for (const { id, name } of orgs) urls.learn(id, name)
   const waiting = await readWaiting(visit, orgs)
+  const { items } = await api.listInbox({ query: { limit: mostUnread, unread: true } })
+  const unread = items.length
   return {
-    ...{ kind: 'page', head: { title: 'Grove', noIndex: true }, place: {}, facts: { orgs, total, waiting } },
+    ...{ kind: 'page', head: { title: 'Grove', noIndex: true }, place: {}, facts: { orgs, total, waiting, unread } },
     body: () => (
       <main id="main" class="wide home">
         <div class="hero">
@@ -35,6 +40,7 @@ async function mine(visit: PageContext): Promise<Page> {
             </a>
           </div>
         </div>
+        <HomeTabs urls={urls} here="home" unread={unread} />
         <WaitingForYou visit={visit} told={waiting} />
         {orgs.length === 0 && <p class="lede">Create an organisation, or ask the owner of one for an invitation.</p>}
         <ul class="orgs">

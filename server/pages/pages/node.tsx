@@ -8,6 +8,7 @@ import { roughFormulas, roughMarks } from '../../markdown/rough-grammar.ts'
 import { type Page, type PageContext, type PageResult, param } from '../page-context.ts'
 import { BacklinkSection, readBacklinks } from '../parts/backlinks.tsx'
 import { plural, When } from '../parts/dates.tsx'
+import { readFollow } from '../parts/follow-button.tsx'
 import { Icon } from '../parts/icons.tsx'
 import { neighboursOf } from '../parts/neighbours.tsx'
 import type { AtNode } from '../parts/node-head.tsx'
@@ -79,7 +80,7 @@ async function readNode(visit: PageContext) {
   const node = await api.getNode({ path })
   const revision = query.get('at') || 'main'
   const org = await api.getOrg({ path })
-  const [version, history, proposals, tree, backlinks, proposed] = await Promise.all([
+  const [version, history, proposals, tree, backlinks, proposed, follow] = await Promise.all([
     readVersion(api, path, node, revision),
     node.head === undefined
       ? { total: 0, history: [] }
@@ -88,10 +89,11 @@ async function readNode(visit: PageContext) {
     readTree(visit, org, node),
     revision === 'main' ? readBacklinks(api, path) : undefined,
     org.role === undefined || !isBranch(revision) ? undefined : findOpenPull(api, path, revision),
+    revision === 'main' ? readFollow(visit, org, node.id) : undefined,
   ])
   const restorable = await restorableAt(api, { path, org, node }, revision, history.history[0]?.id)
   const embeds = await findEmbeds(api, path, version.links)
-  return { node, org, revision, version, history, proposals, tree, backlinks, proposed, restorable, embeds }
+  return { node, org, revision, version, history, proposals, tree, backlinks, proposed, restorable, embeds, follow }
 }
 
 interface ArticleProps {
@@ -120,7 +122,9 @@ function Article({ visit, read, html }: ArticleProps) {
         latest={latest}
         time={isMain ? node.updated_at : latest?.created_at}
         proposals={read.proposals}
-        menu={<PageMenu {...{ visit, node, revision }} role={org.role} textPath={version.textPath} />}
+        menu={
+          <PageMenu {...{ visit, node, revision }} role={org.role} textPath={version.textPath} follow={read.follow} />
+        }
       />
       {isMain && <PropertyList properties={node.properties} />}
       {!isMain && (

@@ -6,6 +6,7 @@ import { type Page, type PageContext, type PageResult, param, redirect } from '.
 import { readTitles, type Titles } from '../parts/commit-words.ts'
 import { plural } from '../parts/dates.tsx'
 import { unlessBusy } from '../parts/degraded.ts'
+import { type Follow, FollowButtons, readFollow } from '../parts/follow-button.tsx'
 import { Icon } from '../parts/icons.tsx'
 import { OrgTabs } from '../parts/org-tabs.tsx'
 import { ChangeGroups, type Group, groupChanges, isAlike, longestPause } from '../parts/recent-changes.tsx'
@@ -36,6 +37,7 @@ export async function showOrg(visit: PageContext): Promise<Page> {
   const isNew = query.has('welcome') && org.role !== undefined
   if (latest.total === 0) return emptyPage(visit, org, aside.proposals?.total, isNew)
   const [tree, groups, map] = await Promise.all([readTree(visit, org), readGroups(visit), readMap(visit)])
+  const follow = await readFollow(visit, org)
   const { home, isMissing, blank } = await readHome(visit, org, tree)
   const hasNoHome = isMissing && mayWrite(org.role)
   const titles = await readTitles(api, org.id, messagesOf(groups))
@@ -44,7 +46,7 @@ export async function showOrg(visit: PageContext): Promise<Page> {
     kind: 'page',
     head: headOf(visit, org, latest),
     place: { org, hasSide: true },
-    facts: { org, nodes: latest.total, aside, tree, groups, map, home, blank, hasNoHome, titles },
+    facts: { org, nodes: latest.total, aside, tree, groups, map, home, blank, hasNoHome, titles, follow },
     prepare: async () => {
       if (home !== undefined) html = await showHome(visit, org, home)
     },
@@ -55,7 +57,7 @@ export async function showOrg(visit: PageContext): Promise<Page> {
           <TreeSide tree={tree} urls={urls} org={org.id} />
           <main id="main" class="org">
             <div class="wide">
-              <Hero urls={urls} org={org} nodes={latest.total} />
+              <Hero visit={visit} org={org} nodes={latest.total} follow={follow} />
               {isNew && <JoinedNotice org={org} isEmpty={false} />}
               <BigSearch urls={urls} org={org} />
               {hasNoHome && <NoHome {...{ urls, org }} {...(blank !== undefined && { blank })} />}
@@ -92,7 +94,7 @@ function emptyPage(visit: PageContext, org: Org, open: number | undefined, isNew
       <>
         <OrgTabs {...{ urls, org, open }} here="overview" />
         <main id="main" class="wide org">
-          <Hero urls={urls} org={org} nodes={0} />
+          <Hero visit={visit} org={org} nodes={0} />
           {isNew && <JoinedNotice org={org} isEmpty />}
           <EmptyOrg urls={urls} org={org} />
         </main>
@@ -195,7 +197,16 @@ async function readMap({ api, params }: PageContext): Promise<SmallMapFacts | un
   return unlessBusy<SmallMapFacts | undefined>(read(), undefined)
 }
 
-function Hero({ urls, org, nodes }: { readonly urls: Urls; readonly org: Org; readonly nodes: number }) {
+interface HeroProps {
+  readonly visit: PageContext
+  readonly org: Org
+  readonly nodes: number
+  /** Null: not followed. Undefined: the visitor cannot follow it. */
+  readonly follow?: Follow | null | undefined
+}
+
+function Hero({ visit, org, nodes, follow }: HeroProps) {
+  const { urls } = visit
   return (
     <div class="hero">
       <h1>{org.name}</h1>
@@ -207,6 +218,7 @@ function Hero({ urls, org, nodes }: { readonly urls: Urls; readonly org: Org; re
         </span>
         {nodes > 0 && <span>{plural(nodes, 'page')}</span>}
         {org.role && <span>You are {aRole(org.role)}</span>}
+        {follow !== undefined && <FollowButtons {...{ visit, follow }} org={org.id} style="btn small quiet" />}
         {nodes > 0 && mayWrite(org.role) && (
           <span class="act">
             <a class="btn small" href={urls.newNode(org.id)} data-key="n">

@@ -212,6 +212,7 @@ function PersonMenu({ urls, person }: PersonMenuProps) {
       <form method="post" action={urls.signOut()} data-sign-out>
         <p>{person.name}</p>
         <a href={urls.home()}>Organisations</a>
+        <a href={urls.me('inbox')}>Inbox</a>
         <a href={urls.newOrg()}>New organisation</a>
         <a href={urls.me('profile')}>Profile</a>
         <a href={urls.me('password')}>Password</a>

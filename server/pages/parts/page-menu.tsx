@@ -2,6 +2,7 @@
 
 import { assetName } from '../assets.ts'
 import type { PageContext } from '../page-context.ts'
+import { type Follow, FollowButtons } from './follow-button.tsx'
 import { Icon } from './icons.tsx'
 import { mayDelete, mayEdit, mayWrite } from './rights.ts'
 import { type SectionName, sections } from './settings-section.tsx'
@@ -20,9 +21,12 @@ interface MenuProps {
   readonly revision: string
   /** The file with the text; undefined without one. */
   readonly textPath: string | undefined
+  /** Null: not followed. Undefined: the visitor cannot follow it. */
+  readonly follow: Follow | null | undefined
 }
 
-export function PageMenu({ visit: { urls }, node, role, revision, textPath }: MenuProps) {
+export function PageMenu({ visit, node, role, revision, textPath, follow }: MenuProps) {
+  const { urls } = visit
   const { org_id, id, title, slug, head } = node
   const isMain = revision === 'main'
   const section = (name: SectionName) => <a href={urls.nodeSettings(org_id, id, name)}>{sections[name]}</a>
@@ -55,6 +59,11 @@ export function PageMenu({ visit: { urls }, node, role, revision, textPath }: Me
           {isMain && <a href={urls.export(org_id, id)}>Download with subpages</a>}
           {head !== undefined && <a href={urls.history(org_id, id, revision)}>History</a>}
         </div>
+        {isMain && follow !== undefined && (
+          <div>
+            <FollowButtons {...{ visit, follow }} org={org_id} node={id} />
+          </div>
+        )}
         {isMain && mayDelete(role) && <div>{section('delete')}</div>}
       </div>
       <script type="module" src={urls.asset(assetName('menu.js'))} />

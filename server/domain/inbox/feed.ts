@@ -1,0 +1,38 @@
+/** The inbox for feed readers. They send no headers, so their token is in the URL. It reads nothing else. */
+import { findActiveProfile, lockAccount } from '../../../index/credentials/accounts.ts'
+import { deleteFeedToken, findFeedAccount, putFeedToken } from '../../../index/credentials/feed-tokens.ts'
+import type { Deps } from '../../base/deps.ts'
+import { invalidTokenError, requireSignedIn } from '../access.ts'
+import { hashOf, newToken } from '../accounts/tokens.ts'
+import { personOf } from '../accounts/user-view.ts'
+import type { Person } from '../actor.ts'
+import { listInbox } from './inbox.ts'
+
+/** The most items of a feed. */
+const mostItems = 50
+
+/** Creates the feed token of the caller. An earlier one ends. @param base the URL of the service */
+export async function createFeedToken(deps: Deps, actor: Person, base: string) {
+  const token = newToken('feed')
+  const created_at = deps.now().toISOString()
+  await deps.credentials.write(async (trx) => {
+    await lockAccount(trx, actor.id)
+    await requireSignedIn(trx, actor)
+    await putFeedToken(trx, { account_id: actor.id, hash: hashOf(token), created_at })
+  })
+  return { token, url: `${base}/me/inbox.atom?token=${token}`, created_at }
+}
+
+/** Ends the feed token of the caller, if there is one. */
+export async function endFeedToken(deps: Deps, actor: Person): Promise<void> {
+  await deps.credentials.write((trx) => deleteFeedToken(trx, actor.id))
+}
+
+/** Reads the newest items of the inbox of a token's user. @throws AppError invalid_token */
+export async function readInboxFeed(deps: Deps, { token }: { readonly token: string }) {
+  const accountId = await findFeedAccount(deps.credentials.read, hashOf(token))
+  const profile = accountId === undefined ? undefined : await findActiveProfile(deps.credentials.read, accountId)
+  if (!profile) throw invalidTokenError()
+  const { items } = await listInbox(deps, personOf(profile), { limit: mostItems })
+  return { name: profile.name, items }
+}
