@@ -132,7 +132,7 @@ function Item({ visit: { urls }, item }: { readonly visit: PageContext; readonly
             type="submit"
             name="act"
             value="read"
-            aria-label={`Mark ${subjectOf(item)} as read`}
+            aria-label={`Mark as read: ${subjectOf(item)}`}
           >
             Mark as read
           </button>
@@ -195,7 +195,7 @@ function FeedSection({ visit: { urls }, feed }: { readonly visit: PageContext; r
         </section>
       )}
       <p class="why">Read your inbox in a feed reader. A new URL ends the one before.</p>
-      <form method="post" action={urls.me('inbox')} class="acts">
+      <form method="post" action={urls.me('inbox')}>
         <button class="btn" type="submit" name="act" value="feed">
           Create a feed URL
         </button>{' '}

@@ -37,7 +37,7 @@ const reasons: Readonly<Record<InboxItem['reason'], string>> = {
   mentioned: 'you are mentioned',
   involved: 'you take part',
   following_node: 'you follow this page',
-  following_tree: 'you follow a page above it',
+  following_tree: 'you follow this part',
   following_org: 'you follow the organisation',
 }
 
