@@ -103,6 +103,11 @@ async function knownIds(trx: Transaction<LogSchema>, events: readonly NewEvent[]
   return new Set(rows.map(({ id }) => id))
 }
 
+/** True if the log of an organisation has this event. */
+export async function hasEvent(db: LogDb, id: string): Promise<boolean> {
+  return (await readRows(db, 'select 1 from event where id = ?', id)).length > 0
+}
+
 /** True if the log contains this position, or begins after it. */
 export async function isPosition(db: LogDb, log: Log, { seq, chain }: Position): Promise<boolean> {
   if (seq === log.base_seq) return chain === log.base_chain

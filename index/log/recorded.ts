@@ -63,8 +63,23 @@ export async function replaceRecorded(trx: Transaction<LogSchema>, steps: readon
   const refs = steps.flatMap(({ node_id, putRefs }) => [...putRefs].map(([ref, oid]) => [node_id, ref, oid]))
   for (let at = 0; at < refs.length; at += rowsAtOnce)
     await changeRows(trx, putRefRows, JSON.stringify(refs.slice(at, at + rowsAtOnce)))
+  await removeUsedIntents(trx, steps)
   return true
 }
+
+/** Removes the intents of recorded moves. A later move of the same ref to the same object may have another cause. */
+async function removeUsedIntents(trx: Transaction<LogSchema>, steps: readonly RecordedStep[]): Promise<void> {
+  const moves = steps.flatMap(({ node_id, putRefs, removedRefs }) => [
+    ...[...putRefs].map(([ref, oid]) => [node_id, ref, oid]),
+    ...removedRefs.map((ref) => [node_id, ref, '']),
+  ])
+  await changeRows(trx, removeIntents, JSON.stringify(moves))
+  for (const { node_id } of steps.filter(({ gone }) => gone === 1))
+    await changeRows(trx, 'delete from intent where node_id = ?', node_id)
+}
+
+const removeIntents = `delete from intent where (node_id, ref, to_oid) in
+  (select value ->> 0, value ->> 1, value ->> 2 from json_each(?))`
 
 const insertRepos = `insert into recorded_repo (node_id, org_id, version, ledger, digest, gone)
   select value ->> 'node_id', value ->> 'org_id', 1, value ->> 'ledger', value ->> 'digest', value ->> 'gone'
@@ -91,10 +106,10 @@ async function removeRefs(trx: Transaction<LogSchema>, nodeId: string, refs: rea
 /** Lists the organisations that are recorded as present. */
 export async function listPresentOrgs(db: LogDb): Promise<string[]> {
   const rows = await db
-    .selectFrom('recorded_repo')
-    .select('node_id')
-    .whereRef('node_id', '=', 'org_id')
-    .where('gone', '=', 0)
+    .selectFrom('log')
+    .innerJoin('recorded_repo', 'recorded_repo.node_id', 'log.org_id')
+    .select('log.org_id')
+    .where('recorded_repo.gone', '=', 0)
     .execute()
-  return rows.map(({ node_id }) => node_id)
+  return rows.map(({ org_id }) => org_id)
 }

@@ -14,6 +14,7 @@ import { removeDeletedMembers } from '../accounts/deletion.ts'
 import { completeMemberships, forgetInvitations } from '../accounts/memberships.ts'
 import { updateMembersBehind } from '../accounts/profile.ts'
 import { tidyAudit } from '../audit/retention.ts'
+import { removeGoneLogs } from '../events/gone-logs.ts'
 import { EventRemoval, type OldestNeeded, removeOldIntents } from '../events/retention.ts'
 import { createFollowsSweep } from '../inbox/follows.ts'
 import { requestedFirst } from '../indexing/partial-index.ts'
@@ -128,6 +129,12 @@ function eventJobsOf(): readonly Job[] {
       everyMs: 10 * minuteMs,
       work: removeOldIntents,
       failed: 'notes about moved refs could not be removed',
+    },
+    {
+      chore: 'gone logs',
+      everyMs: 60 * minuteMs,
+      work: removeGoneLogs,
+      failed: 'events of deleted organisations could not be removed',
     },
   ]
 }

@@ -9,7 +9,7 @@ import { listRefs, readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { repoExists } from '../../../gitstore/repo-folders.ts'
 import { listOpenPulls } from '../../../index/derived/pulls.ts'
-import type { Log } from '../../../index/log/events.ts'
+import { hasEvent, type Log } from '../../../index/log/events.ts'
 import { listRecordedRefs, type RecordedRepo, type RecordedStep } from '../../../index/log/recorded.ts'
 import type { Deps } from '../../base/deps.ts'
 import { timeOf } from '../format/signatures.ts'
@@ -27,6 +27,7 @@ import { readDeletion } from '../ledger/deletions.ts'
 import { readNodeRecord } from '../ledger/ledger.ts'
 import type { NodeAt } from '../targets.ts'
 import { contentChange } from './content-events.ts'
+import { encodeEvent } from './event-json.ts'
 import type { EventFacts } from './event-types.ts'
 import { readIntents } from './intents.ts'
 import { actorOf, ledgerEvents, parseSeal } from './ledger-events.ts'
@@ -163,24 +164,14 @@ async function describeMoves(deps: Deps, seen: Seen): Promise<Pick<Described, 'e
   const now = deps.now().toISOString()
   const events: EventFacts[] = []
   const linked: string[] = []
-  if (state?.gone === 1) {
-    const intent = intentOf(ledgerRef, ledger)
-    const via = intent?.via ?? 'path'
-    const actor = intent?.actor && { actor: intent.actor }
-    events.push({
-      type: 'node.restored',
-      key: `${key}:${ledger}`,
-      at: now,
-      via,
-      ...actor,
-      data: await titleOf(repo, ledger),
-    })
-  }
+  if (state?.gone === 1) events.push(await describeReturn(seen, { key, now, intentOf }))
   const root = state === undefined ? commits[0] : undefined
   const later = root === undefined ? commits : commits.slice(1)
   if (root !== undefined) {
     const created = await describeCreation(seen, root, intentOf)
-    events.push(created.event)
+    // A purged node came back, from a backup or by hand.
+    const isBack = await hasEvent(deps.events.read, encodeEvent(at.orgId, at.nodeId, created.event).id)
+    events.push(isBack ? await describeReturn(seen, { key, now, intentOf }) : created.event)
     linked.push(...created.linked)
   }
   for (const move of moves) {
@@ -225,6 +216,13 @@ async function describeCreation({ repo, moves }: Seen, root: Oid, intentOf: Inte
     data: { title, ...(head !== null && { head }), edges_added },
   }
   return { event, linked: edges_added.map(({ node_id }) => node_id) }
+}
+
+async function describeReturn({ repo, ledger }: Seen, { key, now, intentOf }: MoveContext): Promise<EventFacts> {
+  const intent = intentOf(ledgerRef, ledger)
+  const actor = intent?.actor && { actor: intent.actor }
+  const made = { key: `${key}:${ledger}`, at: now, via: intent?.via ?? ('path' as const), ...actor }
+  return { type: 'node.restored', ...made, data: await titleOf(repo, ledger) }
 }
 
 interface MoveContext {

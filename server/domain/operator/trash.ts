@@ -7,10 +7,13 @@ import { moveRepo, repoExists } from '../../../gitstore/repo-folders.ts'
 import { isUnfinished, unfinishedName } from '../../../gitstore/temporary-names.ts'
 import { hasPersonalOrg } from '../../../index/credentials/accounts.ts'
 import { deleteTombstones } from '../../../index/derived/nodes.ts'
+import { deleteGoneRepos } from '../../../index/log/gone-logs.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError, ValidationError } from '../../base/errors.ts'
 import { operator } from '../actor.ts'
 import { audit } from '../audit/audit.ts'
+import { recordNodes } from '../event-log/record.ts'
+import { historiesOf } from '../indexing/history.ts'
 import { isId, isTime, nodeRepo, orgRepo, parseTrashedNode, trashFolder } from '../layout.ts'
 import { findCopy, putBack } from '../nodes/trash.ts'
 import type { NodeAt } from '../targets.ts'
@@ -79,6 +82,7 @@ export async function purge(
   for (const going of await listUnfinished(deps)) await rm(going, { recursive: true, force: true })
   for (const path of await listMovedBefore(deps, before)) await removeWhole(path)
   await forget(deps, due)
+  await forgetRecorded(deps, due, all)
   const removed: Trashed[] = []
   for (const [done, one] of due.entries()) {
     const { path, orgId, nodeId } = one
@@ -127,18 +131,40 @@ async function listMovedBefore({ store }: Pick<Deps, 'store'>, before: Date): Pr
   return (await listNames(root)).filter(isDue).map((name) => join(root, name))
 }
 
+/** Groups nodes by their organisations. */
+function nodesByOrg(trashed: readonly Trashed[]): ReadonlyMap<string, readonly string[]> {
+  const found = new Map<string, string[]>()
+  for (const { orgId, nodeId } of trashed) {
+    if (nodeId === undefined) continue
+    const nodes = found.get(orgId)
+    if (nodes) nodes.push(nodeId)
+    else found.set(orgId, [nodeId])
+  }
+  return found
+}
+
 /** Deletes the tombstones of purged nodes, which do not need them. */
 async function forget({ index }: Deps, due: readonly Trashed[]): Promise<void> {
-  const nodesOf = new Map<string, string[]>()
-  for (const { orgId, nodeId } of due) {
-    if (nodeId === undefined) continue
-    const nodes = nodesOf.get(orgId)
-    if (nodes) nodes.push(nodeId)
-    else nodesOf.set(orgId, [nodeId])
-  }
-  for (const [orgId, nodes] of nodesOf)
+  for (const [orgId, nodes] of nodesByOrg(due))
     for (let at = 0; at < nodes.length; at += tombstonesAtOnce)
       await index.write((trx) => deleteTombstones(trx, orgId, nodes.slice(at, at + tombstonesAtOnce)))
+}
+
+/** Nodes whose recorded refs one transaction deletes. */
+const recordedAtOnce = 20
+
+/** Deletes what the log remembers of purged nodes. Their deletion is recorded first. */
+async function forgetRecorded(deps: Deps, due: readonly Trashed[], all: readonly Trashed[]): Promise<void> {
+  const kept = new Set(all.flatMap((one) => (due.includes(one) ? [] : [`${one.orgId}/${one.nodeId}`])))
+  const going = due.filter(({ orgId, nodeId }) => nodeId !== undefined && !kept.has(`${orgId}/${nodeId}`))
+  for (const [orgId, nodes] of nodesByOrg(going))
+    for (let at = 0; at < nodes.length; at += recordedAtOnce) {
+      const some = nodes.slice(at, at + recordedAtOnce)
+      await recordNodes(deps, orgId, some, historiesOf(deps)).catch((error: unknown) => {
+        deps.log.warn({ err: error, orgId }, 'events of purged nodes could not be recorded')
+      })
+      await deps.events.write((trx) => deleteGoneRepos(trx, orgId, some))
+    }
 }
 
 function asTrashed({ orgId, nodeId, deleted_at }: Trashed): Trashed {

@@ -50,7 +50,10 @@ export class LogCopier {
 
   /** Copies while the organisation is in use, until a round finds few changes. First records what is missing. */
   async inUse(): Promise<void> {
-    await recordAll(this.#deps, this.#orgId)
+    if (!(await recordAll(this.#deps, this.#orgId))) {
+      this.#signal.throwIfAborted()
+      throw new NotMovedError('One of its repositories cannot be read. Run grove doctor, and repeat the move')
+    }
     await this.#putLog()
     for (let rounds = 0; rounds < maxRounds; rounds++) if ((await this.#round()) < fewRanges) return
   }
@@ -123,10 +126,14 @@ export class LogCopier {
   }
 }
 
-/** Records what is missing, so that the log describes every repository. The other cell would not know which are new. */
-async function recordAll(deps: Deps, orgId: string): Promise<void> {
-  await recordGaps(deps, orgId, { isFirst: true, nodeIds: await listNodes(deps, orgId) })
-  await deps.events.write((trx) => markLogWhole(trx, orgId))
+/**
+ * Records what is missing, so that the log describes every repository. The other cell would not know which are new.
+ * Returns false if a repository cannot be read.
+ */
+async function recordAll(deps: Deps, orgId: string): Promise<boolean> {
+  const areAll = await recordGaps(deps, orgId, { isFirst: true, nodeIds: await listNodes(deps, orgId) })
+  if (areAll) await deps.events.write((trx) => markLogWhole(trx, orgId))
+  return areAll
 }
 
 function isSame(one: object, other: object | null): boolean {
