@@ -16,7 +16,7 @@ export async function listGoneLogs(db: LogDb, before: number, limit: number): Pr
   return rows.map(({ org_id }) => org_id)
 }
 
-/** Lets a log end before its first event, so that it has no hole while its rows are removed. */
+/** Moves the beginning of a log to its end. So it has no hole while its rows are removed. */
 export async function emptyLog(trx: Transaction<LogSchema>, orgId: string): Promise<void> {
   await changeRows(trx, 'update log set base_seq = seq, base_chain = chain where org_id = ?', orgId)
 }
