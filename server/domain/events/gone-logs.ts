@@ -10,8 +10,8 @@ const dayMs = 86_400_000
 const orgsAtOnce = 20
 
 /**
- * Removes the logs of organisations that were deleted longer ago than events are kept. What is recorded of their
- * repositories also goes. Returns false if more remain.
+ * Removes the logs of organisations that were deleted longer ago than events are kept. The rows of their
+ * repositories also go. Returns false if more remain.
  */
 export async function removeGoneLogs({ config, draining, events, now, store }: Deps): Promise<boolean> {
   const before = now().getTime() - config.eventRetentionDays * dayMs
