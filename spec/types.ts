@@ -3082,6 +3082,9 @@ export interface paths {
          *     is older than the service keeps events (30 days by default), or the service was restored from a backup. Read
          *     everything again, and follow from `now` of that response.
          *
+         *     **Read backwards.** Send `before=now`, then each `next` as `before`, until `has_more` is false. New events do not
+         *     move these pages: `after` with the cursor that began a page lists the events that are newer than it.
+         *
          *     **Stream.** With `Accept: text/event-stream`, the events are sent as they happen, until either side ends the
          *     connection. Each has its cursor as `id`, its type as `event`, and the event as `data`, in one line of JSON.
          *     Without `after`, the stream begins now. `Last-Event-ID` takes precedence over `after`, and a malformed one is
@@ -7761,13 +7764,13 @@ export interface components {
                 [key: string]: unknown;
             };
         };
-        /** @description A page of events, oldest first. */
+        /** @description A page of events, oldest first, or with `before` newest first. */
         EventPage: {
             /** @description The events. */
             events: components["schemas"]["OrgEvent"][];
-            /** @description The cursor to send as `after` in the next request. */
+            /** @description The cursor to send in the next request, as `after` or as `before`. */
             next: components["schemas"]["LogCursor"];
-            /** @description True if the log had more after `next`. Otherwise wait a while, or use the stream. */
+            /** @description True if the log had more beyond `next`. Otherwise wait a while, or use the stream. */
             has_more: boolean;
         };
         /**
@@ -14736,6 +14739,12 @@ export interface operations {
                  * @example 812-3f9a1c5e7b2d4860
                  */
                 after?: string;
+                /**
+                 * @description The cursor before which to begin, or `now`. The page then has the newest events first, and its `next` is the
+                 *     `before` of the next page. Not together with `after`, and not for a stream.
+                 * @example 812-3f9a1c5e7b2d4860
+                 */
+                before?: string;
                 /**
                  * @description Only events of these types, separated by commas. `pull_request.*` names all types that begin with
                  *     `pull_request.`, and `*` all types.

@@ -149,6 +149,24 @@ export async function listEventsAfter(
   return query.orderBy('seq').limit(limit).execute()
 }
 
+/** Lists the events up to a number that match the filter, newest first, of the last `eventsPassed`. */
+export async function listEventsUpTo(
+  db: LogDb,
+  orgId: string,
+  seq: number,
+  { limit, types, nodeIds }: EventFilter & { readonly limit: number },
+): Promise<EventRow[]> {
+  let query = db
+    .selectFrom('event')
+    .select(['seq', 'chain', 'id', 'node_id', 'type', 'body'])
+    .where('org_id', '=', orgId)
+    .where('seq', '<=', seq)
+    .where('seq', '>', seq - eventsPassed)
+  if (types) query = query.where('type', 'in', types)
+  if (nodeIds) query = query.where('node_id', 'in', nodeIds)
+  return query.orderBy('seq', 'desc').limit(limit).execute()
+}
+
 /** Returns the position of a number; undefined if its event is gone. */
 export async function findPosition(db: LogDb, orgId: string, seq: number): Promise<Position | undefined> {
   return db

@@ -3531,13 +3531,13 @@ export interface components {
                 readonly [key: string]: unknown;
             };
         };
-        /** @description A page of events, oldest first. */
+        /** @description A page of events, oldest first, or with `before` newest first. */
         readonly EventPage: {
             /** @description The events. */
             readonly events: readonly components["schemas"]["OrgEvent"][];
-            /** @description The cursor to send as `after` in the next request. */
+            /** @description The cursor to send in the next request, as `after` or as `before`. */
             readonly next: components["schemas"]["LogCursor"];
-            /** @description True if the log had more after `next`. Otherwise wait a while, or use the stream. */
+            /** @description True if the log had more beyond `next`. Otherwise wait a while, or use the stream. */
             readonly has_more: boolean;
         };
         /**
@@ -7253,6 +7253,11 @@ export interface operations {
                 readonly limit?: components["parameters"]["limit"];
                 /** @description The cursor after which to begin, or `now`. Without it, a list begins with the oldest event that is kept. */
                 readonly after?: string;
+                /**
+                 * @description The cursor before which to begin, or `now`. The page then has the newest events first, and its `next` is the
+                 *     `before` of the next page. Not together with `after`, and not for a stream.
+                 */
+                readonly before?: string;
                 /**
                  * @description Only events of these types, separated by commas. `pull_request.*` names all types that begin with
                  *     `pull_request.`, and `*` all types.

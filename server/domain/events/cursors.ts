@@ -23,11 +23,30 @@ export async function findOrBeginLog(deps: Deps, orgId: string): Promise<Log> {
  * @throws AppError cursor_gone; ValidationError: malformed
  */
 export async function startOf(deps: Deps, log: Log, after: string | undefined): Promise<Position> {
-  if (after === undefined) return { seq: log.base_seq, chain: log.base_chain }
-  if (after === 'now') return { seq: log.seq, chain: log.chain }
-  const position = parseCursor(after)
+  return after === undefined ? baseOf(log) : positionOf(deps, log, after, 'after')
+}
+
+/** The position before the oldest event that is kept. */
+export function baseOf({ base_seq, base_chain }: Log): Position {
+  return { seq: base_seq, chain: base_chain }
+}
+
+/**
+ * Returns the position that a parameter names.
+ *
+ * @param cursor a cursor, or `now`
+ * @throws AppError cursor_gone; ValidationError: malformed
+ */
+export async function positionOf(
+  deps: Deps,
+  log: Log,
+  cursor: string,
+  parameter: 'after' | 'before',
+): Promise<Position> {
+  if (cursor === 'now') return { seq: log.seq, chain: log.chain }
+  const position = parseCursor(cursor)
   if (position === undefined)
-    throw invalid(['query', 'after'], 'This is not a cursor; send the `next` of a response', after)
+    throw invalid(['query', parameter], 'This is not a cursor; send the `next` of a response', cursor)
   if (!(await isPosition(deps.events.read, log, position))) throw cursorGone(log)
   return position
 }
@@ -38,7 +57,7 @@ export function cursorGone(log: Log): AppError {
     'cursor_gone',
     'Events after this cursor are missing: it is too old, or the log was restored. Read everything again, then follow from `now`',
     {
-      oldest: encodeCursor({ seq: log.base_seq, chain: log.base_chain }),
+      oldest: encodeCursor(baseOf(log)),
       now: encodeCursor(log),
     },
   )

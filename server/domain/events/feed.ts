@@ -3,16 +3,19 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { encodeCursor, type Position } from '../../../index/log/chain.ts'
 import type { EventFilter, EventRow } from '../../../index/log/events.ts'
 import type { Deps } from '../../base/deps.ts'
+import { invalid } from '../../base/errors.ts'
 import { authorizeOrg } from '../access.ts'
 import type { Person } from '../actor.ts'
 import type { OrgAt } from '../targets.ts'
-import { findOrBeginLog, startOf } from './cursors.ts'
-import { readShown, type ShownEvents } from './shown.ts'
+import { findOrBeginLog, positionOf, startOf } from './cursors.ts'
+import { readShown, readShownBefore, type ShownEvents } from './shown.ts'
 import { typesOf } from './types.ts'
 
 export interface EventQuery {
   /** A cursor, or `now`. Absent: from the oldest event that is kept. */
   readonly after?: string
+  /** A cursor, or `now`: the events before it, newest first. Not together with `after`. */
+  readonly before?: string
   /** Types, or patterns of them, separated by commas. */
   readonly types?: string
   readonly node_id?: string
@@ -22,7 +25,7 @@ export interface EventQuery {
 const mostTurns = 10
 
 /**
- * Lists events after a cursor, oldest first. A page may be empty although the log has more.
+ * Lists events after a cursor, oldest first, or before one, newest first. A page may be empty although the log has more.
  *
  * @throws errors of `authorizeOrg`, ValidationError, AppError cursor_gone
  */
@@ -35,10 +38,16 @@ export async function listEvents(
   const { org } = await authorizeOrg(deps, actor, at, 'reader')
   const filter = filterOf(actor, query)
   const log = await findOrBeginLog(deps, org.id)
-  const { events, next, hasMore } = await readPage(deps, org.id, await startOf(deps, log, query.after), {
-    ...filter,
-    limit,
-  })
+  const { after, before } = query
+  if (after !== undefined && before !== undefined)
+    throw invalid(['query', 'before'], 'Send either `after` or `before`, not both', before)
+  const { events, next, hasMore } =
+    before === undefined
+      ? await readPage(readShown, deps, org.id, await startOf(deps, log, after), { ...filter, limit })
+      : await readPage(readShownBefore, deps, org.id, await positionOf(deps, log, before, 'before'), {
+          ...filter,
+          limit,
+        })
   return { events: events.map(({ body }) => JSON.parse(body)), next: encodeCursor(next), has_more: hasMore }
 }
 
@@ -51,14 +60,15 @@ export function filterOf({ onlyNode }: Person, { types, node_id }: EventQuery): 
 
 /** Reads a page in bounded statements, with a turn of the event loop between two. */
 async function readPage(
+  readSome: typeof readShown,
   deps: Deps,
   orgId: string,
-  after: Position,
+  start: Position,
   { limit, ...filter }: EventFilter & { readonly limit: number },
 ): Promise<ShownEvents> {
   const events: EventRow[] = []
-  for (let next = after, turn = 1; ; turn++) {
-    const read = await readShown(deps, orgId, next, { ...filter, limit: limit - events.length })
+  for (let next = start, turn = 1; ; turn++) {
+    const read = await readSome(deps, orgId, next, { ...filter, limit: limit - events.length })
     events.push(...read.events)
     if (!read.hasMore || events.length >= limit || turn >= mostTurns) return { ...read, events }
     next = read.next

@@ -15,17 +15,18 @@ import {
   isPosition,
   type Log,
   listEventsAfter,
+  listEventsUpTo,
 } from '../../../index/log/events.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { syncEvents } from '../event-log/durable-events.ts'
-import { cursorGone } from './cursors.ts'
+import { baseOf, cursorGone } from './cursors.ts'
 
 export interface ShownEvents {
   readonly events: readonly EventRow[]
-  /** The position up to which the log was read. It is after all events that the filter hides. */
+  /** The position up to which the log was read. Reading there goes past all events that the filter hides. */
   readonly next: Position
-  /** True if the log had more. Then read again at once, even if there are no events. */
+  /** True if the log had more in this direction. Then read again at once, even if there are no events. */
   readonly hasMore: boolean
 }
 
@@ -57,6 +58,33 @@ export async function readShown(
   if (next === undefined || !(await isPosition(db, kept, after))) throw cursorGone(kept)
   await syncShown(deps, db, orgId, next.seq)
   return { events, next, hasMore: next.seq < log.seq }
+}
+
+/**
+ * Returns durable events up to a position, newest first. Passes over at most `eventsPassed` others that the filter
+ * hides. `next` is then the position before all of them.
+ *
+ * @throws AppError cursor_gone: the position is not in the log
+ * @throws GitError storage_error: the events cannot be made durable
+ */
+export async function readShownBefore(
+  deps: Reading,
+  orgId: string,
+  before: Position,
+  filter: EventFilter & { readonly limit: number },
+): Promise<ShownEvents> {
+  const db = deps.events.read
+  const events = await listEventsUpTo(db, orgId, before.seq, filter)
+  const last = events.at(-1)
+  const end = last !== undefined && events.length >= filter.limit ? last.seq - 1 : before.seq - eventsPassed
+  const found = await findPosition(db, orgId, end)
+  // Read last: if retention has removed the event at the end, the log now begins after it.
+  const kept = await findLog(db, orgId)
+  if (kept === undefined) throw logGone()
+  if (!(await isPosition(db, kept, before))) throw cursorGone(kept)
+  const next = found !== undefined && found.seq > kept.base_seq ? found : baseOf(kept)
+  await syncShown(deps, db, orgId, before.seq)
+  return { events, next, hasMore: next.seq > kept.base_seq }
 }
 
 function logGone(): AppError {

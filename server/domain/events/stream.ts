@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { encodeCursor, type Position, parseCursor } from '../../../index/log/chain.ts'
 import type { EventFilter, EventRow } from '../../../index/log/events.ts'
 import type { Deps } from '../../base/deps.ts'
-import { AppError } from '../../base/errors.ts'
+import { AppError, invalid } from '../../base/errors.ts'
 import { authorizeOrg, invalidTokenError, recheckAccess } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { onNewEvents } from '../event-log/wake.ts'
@@ -163,6 +163,8 @@ export async function openStream(
   { lastEventId, expiresAt = Number.POSITIVE_INFINITY, files }: StreamOptions,
 ): Promise<EventStream> {
   const { org } = await authorizeOrg(deps, actor, at, 'reader')
+  if (query.before !== undefined)
+    throw invalid(['query', 'before'], 'A stream only follows new events; list earlier ones as JSON', query.before)
   const filter = filterOf(actor, query)
   const log = await findOrBeginLog(deps, org.id)
   // A browser sends it on its own, so a malformed one is gone rather than invalid.
