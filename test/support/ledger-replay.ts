@@ -6,8 +6,10 @@ import type { Git } from './git.ts'
 type Json = any // each use says what it expects
 
 /** A commit of the first-parent chain, with the files that it changed. */
-interface LedgerCommit {
+export interface ChainCommit {
+  readonly id: string
   readonly subject: string
+  /** `blob` has only zeros if the file was deleted. */
   readonly files: { readonly path: string; readonly blob: string }[]
 }
 
@@ -57,20 +59,22 @@ function checksFile(commit: string): string {
   return `checks/${commit.slice(0, 2)}/${commit.slice(2)}.json`
 }
 
-function readChain(git: Git): LedgerCommit[] {
+/** Lists the first-parent chain of a ref, oldest first. */
+export function readChain(git: Git, ref = 'refs/grove/ledger'): ChainCommit[] {
   const args = ['log', '--first-parent', '--reverse', '-m', '--raw', '--no-abbrev', '--no-renames', '--root']
-  const commits: LedgerCommit[] = []
-  for (const line of git.lines(...args, '--format=commit %s', 'refs/grove/ledger')) {
+  const commits: ChainCommit[] = []
+  for (const line of git.lines(...args, '--format=commit %H %s', ref)) {
+    const [, id, subject] = /^commit ([0-9a-f]+) (.*)$/.exec(line) ?? []
     const [, blob, path] = /^:\d+ \d+ [0-9a-f]+ ([0-9a-f]+) [A-Z]\t(.*)$/.exec(line) ?? []
-    if (line.startsWith('commit ')) commits.push({ subject: line.slice('commit '.length), files: [] })
+    if (id !== undefined && subject !== undefined) commits.push({ id, subject, files: [] })
     else if (blob !== undefined && path !== undefined) commits.at(-1)?.files.push({ path, blob })
     else throw new Error(`Git said: ${line}`)
   }
   return commits
 }
 
-/** The JSON of each blob. */
-function readBlobs(git: Git, blobs: readonly string[]): Map<string, Json> {
+/** Reads the JSON of each blob. */
+export function readBlobs(git: Git, blobs: readonly string[]): Map<string, Json> {
   const answer = git.run(['cat-file', '--batch'], { input: blobs.map((blob) => `${blob}\n`).join('') })
   const found = new Map<string, Json>()
   let at = 0
