@@ -16,7 +16,7 @@ import { untilReady } from '../support/spawned-grove.ts'
 import { settled } from './problems.ts'
 import type { World } from './world.ts'
 
-/** After every restart: no lock, nothing of dead processes beside the `living`, both databases whole. */
+/** After every restart: no lock, nothing of dead processes beside the `living`, all databases whole. */
 export async function judgeLeftovers(world: World, living: number): Promise<void> {
   const { dataDir, problems } = world
   await settled(world, 'locks are left', () => locksIn(dataDir))
@@ -27,7 +27,7 @@ export async function judgeLeftovers(world: World, living: number): Promise<void
     return folders.length > living ? folders : []
   })
   await settled(world, 'git goes on without a client', async () => (await workingIn(dataDir)).map(String))
-  for (const name of ['credentials.sqlite', 'index.sqlite']) {
+  for (const name of ['credentials.sqlite', 'index.sqlite', 'events.sqlite']) {
     if (!existsSync(join(dataDir, name))) continue
     const damage = findDatabaseDamage(join(dataDir, name))
     if (damage !== undefined) problems.push(`${name}: ${damage}`)

@@ -14,7 +14,9 @@ import { stormCells } from './cells-storm.ts'
 import { startStorm } from './clients.ts'
 import { startDatabase } from './database.ts'
 import { judgeLeftovers, judgeRebuild, judgeRepositories } from './folder.ts'
+import { type Followers, followersEnvironment, startFollowers } from './followers.ts'
 import { judgeAnswers, judgePushes } from './judge.ts'
+import { judgeEvents, judgeSame } from './judge-events.ts'
 import { startProcesses } from './processes.ts'
 import { beginWorld, logIn, printCounts, verdict } from './story.ts'
 
@@ -36,9 +38,13 @@ const random = randomFrom(seed)
 const started = performance.now()
 const dataDir = await newDataDir()
 const database = values.postgres ? await startDatabase(dataDir) : undefined
-const environment = database?.environment ?? {}
+const environment = { ...database?.environment, ...followersEnvironment }
 const processes = await startProcesses(dataDir, 2, environment)
-const endAll = () => processes.end().finally(() => database?.end())
+let followers: Followers | undefined
+const endAll = async () => {
+  await followers?.end()
+  await processes.end().finally(() => database?.end())
+}
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.once(signal, () => void endAll().finally(() => process.exit(130)))
 const made = { plain: 0, within: 0, both: 0, database: 0 }
@@ -47,7 +53,9 @@ try {
   const [door] = processes.doors()
   if (!door) throw new Error('No process lives')
   const world = await beginWorld(dataDir, door, { environment })
-  const storm = startStorm(world, processes.doors, await logIn(world, door), {
+  const first = await logIn(world, door)
+  followers = await startFollowers(world, processes.doors, { random, token: first })
+  const storm = startStorm(world, processes.doors, first, {
     clients: 8,
     reviewer: await logIn({ email: world.reviewer }, door),
     random,
@@ -101,10 +109,12 @@ try {
   await judgePushes(world, alive, token)
   await judgeLeftovers(world, 2)
   await judgeRepositories(world)
+  const events = await judgeEvents(world, followers)
   await judgeRebuild(world, token, doors, processes.stop, async () => {
     await processes.restart(0)
     return processes.doors()[0] ?? door
   })
+  judgeSame(world, events)
   world.problems.push(...processes.errors().filter((line) => !database?.caused(line)))
   printCounts(world)
   const seconds = ((performance.now() - started) / 1_000).toFixed(0)
