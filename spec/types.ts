@@ -3580,8 +3580,9 @@ export interface paths {
         put?: never;
         /**
          * Create a webhook
-         * @description Requires the `owner` role, and a personal access token needs `write`. The events after this request are sent to
-         *     `url` as they happen, each as a POST request with the JSON of the event. The headers and signatures are those of
+         * @description Requires the `owner` role, and a personal access token needs `write`. A token for a node must send the
+         *     `node_id` of that node, and manages only the webhooks of it. The events after this request are sent to `url` as
+         *     they happen, each as a POST request with the JSON of the event. The headers and signatures are those of
          *     [Standard Webhooks](https://www.standardwebhooks.com).
          *
          *     `secret` is shown only in this response. Receivers verify the signatures with it. The URL must be that of a

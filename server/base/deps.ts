@@ -18,6 +18,8 @@ import type { LimitSignIn } from './counters.ts'
 
 export interface Deps {
   readonly config: Config
+  /** The port on which this process listens. Before it does, and in a command, the configured one. */
+  readonly listening: { port: number }
   /** The only clock. */
   now(): Date
   readonly log: Logger

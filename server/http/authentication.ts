@@ -157,7 +157,20 @@ function findExcess(req: Request, scope: TokenScope): string | undefined {
 }
 
 /** Operations of an organisation that show a token of one node only its own part. */
-const narrowed: ReadonlySet<OperationId> = new Set(['listEvents'])
+const narrowed: ReadonlySet<OperationId> = new Set([
+  'listEvents',
+  'createWebhook',
+  'listWebhooks',
+  'getWebhook',
+  'updateWebhook',
+  'deleteWebhook',
+  'rotateWebhookSecret',
+  'pingWebhook',
+  'listDeliveries',
+  'getDelivery',
+  'redeliverDelivery',
+  'redeliverFailed',
+])
 
 /** The node of such an operation: that of the query, or of the token. */
 function nodeOfQuery(req: Request, scope: TokenScope): string | undefined {

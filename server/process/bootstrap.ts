@@ -89,6 +89,7 @@ async function open(config: Config, options: OpenOptions, closing: Closing): Pro
   closing.push(() => search.close())
   const deps: Deps = {
     config,
+    listening: { port: config.port },
     now,
     log,
     credentials,

@@ -102,6 +102,7 @@ export async function startService(config: Config, overrides: Overrides = {}): P
     // The timer of `sleep` keeps the process alive, unlike the timers of index retries.
     await Promise.race([whole, sleep(indexWaitMs, undefined, { signal: waiting.signal })])
     await listen(server, config)
+    deps.listening.port = portOf(server)
   } catch (error) {
     await opened.close()
     throw error

@@ -79,12 +79,19 @@ describe('what a personal access token may do', () => {
     unfollowNode: 'none',
   }
 
+  /** Operations without a node in the path, of a token for a node: they show it the events and webhooks of its node. */
+  const ofNode: Readonly<Record<string, number | string>> = {
+    listEvents: 200,
+    listWebhooks: 200,
+    createWebhook: 'token_scope',
+    ...{ getWebhook: 404, updateWebhook: 404, deleteWebhook: 404, rotateWebhookSecret: 404, pingWebhook: 404 },
+    ...{ listDeliveries: 404, getDelivery: 404, redeliverDelivery: 404, redeliverFailed: 404 },
+  }
+
   for (const operation of specOperations.filter(({ security }) => security === 'optional' || security === 'required')) {
     const { id, method, path, success } = operation
     // A token cannot be bound to a node that is deleted.
     const isDeleted = id === 'restoreNode'
-    // It shows such a token the events of its node only.
-    const isNarrowed = id === 'listEvents'
     const takes = others[id] ?? (method === 'GET' ? 'read' : 'write')
     const asked = async (fields: object, boundToNode = false) => {
       const attempt = await attemptOf(id, world)
@@ -114,7 +121,7 @@ describe('what a personal access token may do', () => {
         read: when(takes === 'read'),
         org: when(inOrg),
         'another org': 'token_scope',
-        node: when((inNode && !isDeleted) || isNarrowed),
+        node: ofNode[id] ?? when(inNode && !isDeleted),
       })
     })
   }

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { newDataDir } from '../support/data-folder.ts'
 import { startGrove } from '../support/grove.ts'
-import { expecting } from '../support/node.ts'
+import { expecting, newNode } from '../support/node.ts'
 import { client, signUp } from '../support/people.ts'
 import { until } from '../support/until.ts'
 import { startReceiver, status } from './receiver.ts'
@@ -17,6 +17,7 @@ import {
   grove,
   happen,
   lasting,
+  limited,
   nowMs,
   pass,
   read,
@@ -100,6 +101,54 @@ describe('webhooks', () => {
     const [{ id }] = await deliveriesOf(hook)
     const { body: other } = await ann.post(hooks, { url })
     expect((await ann.get(`${hooks}/${other.id}/deliveries/${id}`)).body.code).to.equal('delivery_not_found')
+  })
+
+  it('of a node can be managed with a token for that node, and no others', async () => {
+    const { url } = await startReceiver()
+    const [node, other] = [await newNode(grove, ann), await newNode(grove, ann)]
+    const bound = await limited(ann, { org_id: ann.org, node_id: node.id })
+    for (const fields of [{}, { node_id: other.id }]) {
+      const { status: code, body, headers } = await bound.post(hooks, { url, ...fields })
+      expect({ code: body.code, status: code }).to.deep.equal({ code: 'token_scope', status: 403 })
+      expect(body.detail).to.equal(`This token is limited to a node: send node_id ${node.id}`)
+      expect(headers['www-authenticate']).to.equal('Bearer error="insufficient_scope"')
+    }
+    const foreign = [await aHook(url), await aHook(url, { node_id: other.id })]
+    const own = (await bound.post(hooks, { url, node_id: node.id, types: ['node.updated'] }).then(expecting(201))).body
+    const at = `${hooks}/${own.id}`
+    const list = (await bound.get(hooks).then(expecting(200))).body
+    expect({ total: list.total, ids: list.webhooks.map(({ id }: { id: string }) => id) }).to.deep.equal({
+      total: 1,
+      ids: [own.id],
+    })
+    expect((await ann.get(hooks)).body.total).to.equal(3)
+    for (const { at: path } of foreign) {
+      for (const { status: code, body } of [
+        await bound.get(path),
+        await bound.patch(path, { active: false }),
+        await bound.delete(path),
+        await bound.post(`${path}/rotate`),
+        await bound.post(`${path}/ping`),
+        await bound.get(`${path}/deliveries`),
+        await bound.post(`${path}/redeliver`, { since: '2026-01-01T00:00:00Z' }),
+      ])
+        expect({ status: code, code: body.code }).to.deep.equal({ status: 404, code: 'webhook_not_found' })
+    }
+    await ann.patch(node.at, { title: 'Changed' }).then(expecting(200))
+    await ann.patch(other.at, { title: 'Changed' }).then(expecting(200))
+    await untilAll({ id: own.id, secret: own.secret, at }, 1, 'delivered')
+    const { deliveries } = (await bound.get(`${at}/deliveries`).then(expecting(200))).body
+    await bound.post(`${at}/deliveries/${deliveries[0].id}/redeliver`).then(expecting(200))
+    await bound.post(`${at}/rotate`).then(expecting(200))
+    await bound.post(`${at}/ping`).then(expecting(200))
+    await bound.patch(at, { ordered: true }).then(expecting(200))
+    await bound.delete(at).then(expecting(204))
+  })
+
+  it('are never sent to the service itself, whose port the system has chosen', async () => {
+    const { body } = await ann.post(hooks, { url: `${grove.url}/orgs` })
+    expect(body.detail[0]).to.deep.include({ loc: ['body', 'url'] })
+    expect(body.detail[0].msg).to.match(/^The URL is that of this service/)
   })
 
   it('sign with both secrets for a day after a rotation', async () => {

@@ -4,7 +4,7 @@ import { encodeEvent } from '../../server/domain/event-log/event-json.ts'
 import type { EventType } from '../../server/domain/event-log/event-types.ts'
 import { type Grove, type GroveOptions, startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
-import { client, type PersonClient, signUp } from '../support/people.ts'
+import { type Client, client, type PersonClient, signUp } from '../support/people.ts'
 import { until } from '../support/until.ts'
 
 export let grove: Grove
@@ -40,6 +40,13 @@ export async function lasting(name: string): Promise<PersonClient> {
   const { token } = (await user.post('/auth/tokens', { name: 'Tests', access: 'write' }).then(expecting(201))).body
   signedIn.set(user.user.id, user)
   return { ...user, ...client(grove, token) }
+}
+
+/** The same user, by a token that is limited to an organisation or a node. */
+export async function limited({ user }: PersonClient, to: object): Promise<Client> {
+  const body = { name: 'Limited', access: 'write', ...to }
+  const created = await signedIn.get(user.id)?.post('/auth/tokens', body).then(expecting(201))
+  return client(grove, created?.body.token)
 }
 
 /** The clients of the sign-ups, which may also do what tokens may not. */

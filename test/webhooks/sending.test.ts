@@ -1,5 +1,6 @@
 /** What receivers get, and how often. */
 import { execFileSync } from 'node:child_process'
+import { isDeepStrictEqual } from 'node:util'
 import { expect } from 'chai'
 import { until } from '../support/until.ts'
 import { startReceiver, status } from './receiver.ts'
@@ -147,6 +148,12 @@ describe('messages to webhooks', () => {
     expect(JSON.parse(witness.received[0]?.body ?? '')).to.deep.include({
       type: 'webhook.disabled',
       data: { actor: { kind: 'service', name: 'Grove' }, webhook_id: hook.id, reason: 'gone' },
+    })
+    await until(async () => {
+      const { entries } = (await ann.get(`/orgs/${ann.org}/audit?action=webhook.disabled&actor=service`)).body
+      return entries.some(({ target, detail }: { target: unknown; detail: unknown }) =>
+        isDeepStrictEqual([target, detail], [{ type: 'webhook', id: hook.id }, { reason: 'gone' }]),
+      )
     })
     await happen(2)
     receiver.answer = status(200)

@@ -33,8 +33,8 @@ export type GitService = Exchange['service']
 
 /** The protocol version, the length of the request, and the signals that abort the exchange. */
 interface Wire extends Pick<Exchange, 'version' | 'bodyBytes' | 'signal' | 'stopping'> {
-  /** Reports the reasons of refused refs to the log. Called before the response ends. */
-  refused(reasons: readonly string[]): void
+  /** Reports the reasons of refused refs to the log and the audit. Awaited before the response ends. */
+  refused(reasons: readonly string[]): Promise<void>
 }
 /** Writes the response. */
 type Send = (output: Writable, wire: Wire) => Promise<void>
@@ -188,7 +188,7 @@ function pushService(access: NodeAccess, cpuSeconds: number, judge: (push: Push)
       )
       if (isRefusedWhole(refused)) {
         const answer: Send = async (output, later) => {
-          later.refused([...new Set(refused.values())])
+          await later.refused([...new Set(refused.values())])
           output.end(refusalOf(head, refused))
         }
         return { work: 'list', answer }
@@ -196,13 +196,16 @@ function pushService(access: NodeAccess, cpuSeconds: number, judge: (push: Push)
       const answer: Send = async (output, later) => {
         const noted: Judge = async (push) => {
           const outcome = await judge(push)
-          if (outcome.reasons.length > 0) later.refused(outcome.reasons)
+          if (outcome.reasons.length > 0) await later.refused(outcome.reasons)
           return outcome
         }
-        const overspent = (reason: string) => later.refused([reason])
+        let reported: Promise<void> | undefined
+        const overspent = (reason: string) => {
+          reported = later.refused([reason])
+        }
         await markOutcomeUnknown(noted, (watched) =>
           servePush(repo, conversation(later), head, input, output, { judge: watched, cpuSeconds, overspent }),
-        )
+        ).finally(() => reported)
       }
       return { work: 'pack', answer }
     },

@@ -6,6 +6,7 @@ import { invalid } from '../../base/errors.ts'
 import { newAllowList } from '../net/allow-list.ts'
 import { FetchError } from '../net/fetch-error.ts'
 import { checkTarget, type FetchAnswer, type FetchRules, guardedFetch } from '../net/guarded-fetch.ts'
+import { ownAddresses } from '../net/own-addresses.ts'
 import { parseRetryAfter } from './retry-times.ts'
 import { signatureOf } from './secrets.ts'
 
@@ -36,15 +37,16 @@ export interface Attempt {
   readonly retryAfterMs: number
 }
 
+type ReceiverDeps = Pick<Deps, 'config' | 'listening'>
+
 /** The rules for URLs of webhooks. */
-function rulesOf({ config }: Pick<Deps, 'config'>): FetchRules {
-  const { fetchAllow = [], webhookHttp = false, publicUrl, cell, port } = config
-  const urls = [...(publicUrl === undefined ? [] : [publicUrl]), ...(cell === undefined ? [] : [cell.url])]
-  return { allow: newAllowList(fetchAllow), own: { ports: [port], urls }, isHttpAllowed: webhookHttp }
+function rulesOf({ config, listening }: ReceiverDeps): FetchRules {
+  const { fetchAllow = [], webhookHttp = false } = config
+  return { allow: newAllowList(fetchAllow), own: ownAddresses(config, listening.port), isHttpAllowed: webhookHttp }
 }
 
 /** @throws ValidationError at `url`, which says why the URL cannot be used */
-export async function requireReceiver(deps: Pick<Deps, 'config'>, url: string): Promise<void> {
+export async function requireReceiver(deps: ReceiverDeps, url: string): Promise<void> {
   try {
     await checkTarget({ url, totalMs: connectMs }, rulesOf(deps))
   } catch (error) {
@@ -65,7 +67,7 @@ export function headersOf({ content_type }: Pick<Webhook, 'content_type'>, id: s
 
 /** Sends a message once. Never throws because of the receiver. */
 export async function sendMessage(
-  deps: Pick<Deps, 'config' | 'now'>,
+  deps: ReceiverDeps & Pick<Deps, 'now'>,
   {
     hook,
     secrets,

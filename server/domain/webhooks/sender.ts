@@ -12,6 +12,7 @@ import type { Deps } from '../../base/deps.ts'
 import { syncEvents } from '../event-log/durable-events.ts'
 import { wakeReaders } from '../event-log/wake.ts'
 import { isLiveProcess } from '../live-processes.ts'
+import { auditHook } from './audited.ts'
 import { recordLost, recordOutcome } from './outcomes.ts'
 import { planAll } from './plan.ts'
 import { type Attempt, sendMessage } from './receivers.ts'
@@ -219,6 +220,7 @@ class Sender {
     const outcome = { delivery, by: store.process, attempt, now: now() }
     const reason = await events.write((trx) => recordOutcome(trx, outcome))
     if (reason === undefined) return
+    await auditHook(this.#deps, undefined, hook, 'webhook.disabled', { reason })
     wakeReaders(this.#deps, hook.org_id)
     log.warn({ orgId: hook.org_id, webhookId: hook.id, reason }, 'a webhook was disabled')
   }

@@ -23,6 +23,7 @@ import { appendServiceEvent } from '../event-log/service-events.ts'
 import { wakeReaders } from '../event-log/wake.ts'
 import { type Page, pageOf } from '../pagination.ts'
 import type { OrgAt, WebhookAt } from '../targets.ts'
+import { auditHook } from './audited.ts'
 import { requireTypes } from './event-types.ts'
 import { noteSuccess } from './outcomes.ts'
 import { requireReceiver, sendMessage } from './receivers.ts'
@@ -90,6 +91,7 @@ export async function createWebhook(
     await deleteHook(deps, id)
     throw error
   }
+  await auditHook(deps, actor, row, 'webhook.created')
   return { ...(await viewOf(deps, row)), secret }
 }
 
@@ -139,6 +141,9 @@ export async function updateWebhook(
   }
   const row = await deps.credentials.write((trx) => updateWebhookRow(trx, before.id, change))
   if (row === undefined) throw webhookNotFound()
+  const changed = Object.keys(change).filter((field) => field !== 'active' || active)
+  if (changed.length > 0) await auditHook(deps, actor, row, 'webhook.updated', { changed })
+  if (active === false) await auditHook(deps, actor, row, 'webhook.disabled', { reason: 'by_owner' })
   if (active !== undefined) {
     await (active ? enable(deps, actor, row, from) : disable(deps, actor, row))
     wakeReaders(deps, row.org_id)
@@ -192,9 +197,10 @@ async function probeNow({ events, now }: Deps, { id }: Row): Promise<void> {
 
 /** Deletes a webhook with its deliveries. An attempt that is running ends. */
 export async function deleteWebhook(deps: Deps, actor: Person, at: WebhookAt): Promise<void> {
-  const { id } = await findOwnWebhook(deps, actor, at)
-  await deps.credentials.write((trx) => deleteWebhookRow(trx, id))
-  await deleteHook(deps, id)
+  const row = await findOwnWebhook(deps, actor, at)
+  await deps.credentials.write((trx) => deleteWebhookRow(trx, row.id))
+  await auditHook(deps, actor, row, 'webhook.deleted')
+  await deleteHook(deps, row.id)
 }
 
 /**
@@ -216,6 +222,7 @@ export async function rotateSecret(deps: Deps, actor: Person, at: WebhookAt): Pr
     })
   })
   if (row === undefined) throw webhookNotFound()
+  await auditHook(deps, actor, row, 'webhook.rotated')
   return { ...(await viewOf(deps, row)), secret }
 }
 

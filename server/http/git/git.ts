@@ -78,9 +78,9 @@ export function gitOverHttp(deps: Deps, { findCredential, count, proposalUrl }: 
       ...(credential === undefined ? {} : { network: networkOf(req) }),
     }
     const exchange = exchanges.begin(req, res)
-    const refused = (reasons: readonly string[]) => {
+    const refused = async (reasons: readonly string[]) => {
       note(req, { refused: reasons })
-      void refuse(reasons)
+      await refuse(reasons)
     }
     const { gone: signal, stopping } = exchange
     const wire = { version: versionOf(req), bodyBytes: bodyBytesOf(req), signal, stopping, refused }
