@@ -3,11 +3,14 @@
 import { execFile, execFileSync } from 'node:child_process'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
-import { made } from '../support/cast.ts'
+import { eventTypes } from '../../server/domain/event-log/event-types.ts'
+import { cli } from '../operator/desk.ts'
+import { made, unheard } from '../support/cast.ts'
 import { converse } from '../support/conversation.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
 import { type PersonClient, signUp } from '../support/people.ts'
+import { documentedFields, fieldFaults } from './documented-fields.ts'
 import { eventsSince, type LoggedEvent, readLog } from './log-rows.ts'
 
 describe('the log of events', () => {
@@ -234,5 +237,71 @@ describe('the log of events', () => {
     seq = readLog(grove, ann.org).at(-1)?.seq ?? 0
     await made(ann.get(other.at))
     expect(said()).to.deep.equal(['node.reset'])
+  })
+
+  it('has suggestions, and moves of the source branch', async () => {
+    await node.proposal('advice')
+    const { number, source_commit: commit } = await node.open('advice')
+    const at = `${node.at}/pull-requests/${number}`
+    const anchor = { commit, path: 'advice.txt', first_line: 1 }
+    const { entry } = await made(bob.post(`${at}/comments`, { text: '', suggestion: 'Better', anchor }))
+    await made(bob.post(`${at}/reviews`, { verdict: 'approve', expected_source_commit: commit }))
+    await made(ann.patch(`${at}/reviews/${entry + 1}`, { state: 'dismissed', reason: 'Too fast' }))
+    await made(ann.patch(`${at}/threads/${entry}`, { resolved: true }))
+    await made(ann.patch(`${at}/threads/${entry}`, { resolved: false }))
+    seq = readLog(grove, ann.org).at(-1)?.seq ?? 0
+    await made(ann.post(`${at}/suggestions`, { comments: [entry], expected_source_commit: commit }))
+    expect(said()).to.have.members([
+      'branch.updated rest Ann',
+      'pull_request.updated rest Ann',
+      'suggestion.applied rest Ann',
+      'thread.resolved rest Ann',
+    ])
+    const { after } = since().find(({ type }) => type === 'pull_request.updated')?.data ?? {}
+    const applied = since().find(({ type }) => type === 'suggestion.applied')?.data
+    expect(applied).to.deep.include({ number, entry, thread: entry, path: 'advice.txt', commit: after })
+  })
+
+  it('has tags that move, and webhooks that are paused', async () => {
+    const [before, after] = [node.git.head(), node.git.commit({ files: { 't.txt': 't' }, parents: [node.git.head()] })]
+    const { token } = await made(ann.post('/auth/tokens', { name: 'push', access: 'write' }))
+    const url = `${grove.url.replace('//', `//x:${token}@`)}/git/${ann.org}/${node.id}.git`
+    for (const oid of [before, after, '']) await push(url, `+${oid}:refs/tags/moved`)
+    expect(said()).to.deep.equal(['tag.created push Ann', 'tag.updated push Ann', 'tag.deleted push Ann'])
+    const { id } = await made(ann.post(`/orgs/${ann.org}/webhooks`, { url: unheard, types: ['org.reset'] }))
+    await made(ann.patch(`/orgs/${ann.org}/webhooks/${id}`, { active: false }))
+    await made(ann.patch(`/orgs/${ann.org}/webhooks/${id}`, { active: true }))
+    expect(said().slice(3)).to.deep.equal(['webhook.disabled Ann', 'webhook.enabled Ann'])
+  })
+
+  it('has the erasure of a user, and of an organisation', async () => {
+    const { code, stderr } = await cli(grove.dataDir, 'erase', '--org', ann.org, '--person', bob.user.id)
+    expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' })
+    await made(ann.get(node.at))
+    expect(since().map(({ type }) => type)).to.include('text.erased')
+    const { id } = await made(ann.post('/orgs', { name: 'Short' }))
+    await ann.delete(`/orgs/${id}`).then(expecting(204))
+    expect(readLog(grove, id).at(-1)).to.deep.include({ type: 'org.deleted', via: 'rest' })
+  })
+
+  it('has the fields that spec/events.md documents', async () => {
+    const documented = await documentedFields()
+    const events = readLog(grove, ann.org)
+    expect(events.flatMap((event) => fieldFaults(event, documented))).to.deep.equal([])
+    const types = new Set(events.map(({ type }) => type))
+    const others = eventTypes.filter((type) => !types.has(type))
+    // Each is in a log of its own.
+    expect(others).to.deep.equal(['org.deleted', 'org.reset'])
+    const seen = new Set(events.flatMap(({ type, data }) => Object.keys(data).map((name) => `${type} ${name}`)))
+    const unseen = [...documented].flatMap(([type, { sometimes }]) =>
+      sometimes.map((name) => `${type} ${name}`).filter((field) => !seen.has(field)),
+    )
+    expect(unseen).to.deep.equal([
+      'pull_request.merged overridden',
+      'comment.edited path',
+      'comment.deleted path',
+      'text.erased number',
+      'text.erased head',
+    ])
   })
 })
