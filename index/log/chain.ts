@@ -9,7 +9,7 @@ export interface Position {
   readonly chain: string
 }
 
-/** Returns 16 hex digits of SHA-256 over the chain value before an event and its id. */
+/** Returns the next chain value: 16 hex digits of SHA-256. It covers the value before, and the id of the event. */
 export function nextChain(chain: string, id: string): string {
   return createHash('sha256').update(`${chain}${id}`).digest('hex').slice(0, 16)
 }
