@@ -256,8 +256,8 @@ module.exports = {
     ),
     never(
       'one-child-process',
-      'Only native.ts starts processes, and import-child.ts one for each uploaded import.',
-      '^(server/(?!process/import-child\\.ts$)|index|gitstore/(?!native\\.ts$))',
+      'Only native.ts starts processes, and import-child.ts one for each uploaded import. The examples of deploy/ are not the service.',
+      '^(server/(?!process/import-child\\.ts$|deploy/)|index|gitstore/(?!native\\.ts$))',
       '^(node:)?child_process$',
     ),
     ...climbs,

@@ -112,6 +112,7 @@ describe('the package', () => {
         'SECURITY.md',
         'spec/README.md',
         'spec/errors.md',
+        'spec/events.md',
         'spec/git.md',
         'spec/limits.md',
         'server/deploy/compose.yaml',
