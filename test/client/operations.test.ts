@@ -4,7 +4,7 @@ import { type Grove as Client, grove as clientOf, type ListId, type OperationId 
 import { operations, streams } from '../../spec/client/operations.ts'
 import document from '../../spec/openapi.json' with { type: 'json' }
 import { table } from '../support/attempts.ts'
-import { castFor, type World, worldOf } from '../support/cast.ts'
+import { castFor, makeWebhook, type World, worldOf } from '../support/cast.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { type PersonClient, type Client as Plain, signUp } from '../support/people.ts'
 import { attemptOf } from '../support/permissions.ts'
@@ -65,7 +65,8 @@ describe('the client', () => {
     it('finds one array in the answer of each list', async () => {
       const owner = speakingFor(world.owner)
       const { head } = await owner.getNode({ path: { org_id: world.org, node_id: world.node } })
-      const onNode = { org_id: world.org, node_id: world.node, branch: 'main', number: 1, commit_id: head }
+      const webhook_id = await makeWebhook(world)
+      const onNode = { org_id: world.org, node_id: world.node, branch: 'main', number: 1, commit_id: head, webhook_id }
       const lists = ids.filter((id) => {
         const [method, path] = operations[id].split(' ')
         return method === 'GET' && path?.includes('admin') === false && /^list/.test(id)
