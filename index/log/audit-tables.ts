@@ -3,7 +3,7 @@
 export const audit: readonly string[] = [
   `create table audit (
     n integer primary key autoincrement,
-    id text not null,
+    id text not null unique,
     at_ms integer not null,
     last_ms integer,
     org_id text,
@@ -29,6 +29,7 @@ export const audit: readonly string[] = [
   )`,
   'create index audit_by_time on audit (at_ms)',
   'create index audit_by_org on audit (org_id, at_ms) where org_id is not null',
+  'create index audit_by_org_id on audit (org_id, id) where org_id is not null',
   'create index audit_by_account on audit (account_id, at_ms) where account_id is not null',
   `create index audit_by_name on audit (actor_id) where actor_name <> ''`,
   'create index audit_by_address on audit (at_ms) where address is not null and address_cut = 0',

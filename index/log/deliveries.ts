@@ -28,7 +28,7 @@ export async function planDeliveries(trx: Transaction<LogSchema>, hook: PlannedH
   const { hook_id, org_id } = hook
   const state = (await findHookStates(trx, [hook_id])).get(hook_id)
   const log = await findLog(trx, org_id)
-  if (state === undefined || state.reason !== null || log === undefined) return false
+  if (state === undefined || state.reason !== null || log === undefined || log.sealed === 1) return false
   if ((await countPending(trx, hook_id)) > mostPending - eventsAtOnce) return false
   const planned = { seq: state.planned_seq, chain: state.planned_chain }
   const isKnown = await isPosition(trx, log, planned)

@@ -120,6 +120,7 @@ const webhooks = [
   "create index delivery_pending on delivery (hook_id, next_ms, seq) where state = 'pending'",
   'create index delivery_claimed on delivery (claimed_by) where claimed_by is not null',
   'create index delivery_by_hook on delivery (hook_id, created_ms, seq)',
+  'create index delivery_by_org on delivery (org_id, id)',
   'create index delivery_done on delivery (hook_id, done_ms) where done_ms is not null',
   'create index delivery_by_age on delivery (done_ms) where done_ms is not null',
 ]

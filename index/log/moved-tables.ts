@@ -17,6 +17,8 @@ interface MovedTable {
   readonly local?: readonly string[]
   /** True if rows come and go while the organisation is closed, such as hints. They are not counted. */
   readonly isLoose?: true
+  /** True if the rows stay when the log is removed. They have their own retention. */
+  readonly outlives?: true
   /** Tables whose rows go with a row of this one. */
   readonly dependent?: readonly (keyof LogSchema)[]
 }
@@ -27,6 +29,10 @@ const movedTables: readonly MovedTable[] = [
   { name: 'recorded_repo', key: ['node_id'], org: 'own', dependent: ['recorded_ref', 'intent'] },
   { name: 'recorded_ref', key: ['node_id', 'ref'], org: 'repository' },
   { name: 'intent', key: ['node_id', 'ref', 'to_oid'], org: 'repository', isLoose: true },
+  // What is sent while the organisation moves is sent again, under the same id.
+  { name: 'hook_state', key: ['hook_id'], org: 'own', isLoose: true },
+  { name: 'delivery', key: ['id'], org: 'own', isLoose: true },
+  { name: 'audit', key: ['id'], org: 'own', local: ['n'], isLoose: true, outlives: true },
 ]
 
 export const movedTableNames: readonly string[] = movedTables.map(({ name }) => name)
@@ -119,7 +125,7 @@ export async function countMovedRows(db: LogDb, orgId: string): Promise<Record<s
 /** Removes up to some rows of an organisation, its log last. Returns true if none is left. */
 export async function removeLogSlice(trx: Transaction<LogSchema>, orgId: string): Promise<boolean> {
   // Rows that are found through another table go first.
-  for (const { name } of [...movedTables].reverse())
+  for (const { name } of movedTables.filter(({ outlives }) => outlives !== true).reverse())
     if (!(await removeOthers(trx, orgId, { table: name, after: null, until: null }, []))) return false
   await trx.deleteFrom('log').where('org_id', '=', orgId).execute()
   return true

@@ -119,7 +119,7 @@ function eventJobsOf(): readonly Job[] {
   const removal = new EventRemoval(oldestNeeded)
   return [
     {
-      chore: 'events',
+      chore: 'old events',
       everyMs: 10 * minuteMs,
       work: (deps) => removal.step(deps),
       failed: 'old events could not be removed',

@@ -12,7 +12,7 @@ export type EventsTransaction = Parameters<Parameters<Deps['events']['write']>[0
 /** Each call is another event, so it needs no key. */
 export type ServiceFacts = Omit<EventFacts, 'key' | 'at'>
 
-/** Appends an event of the service. A log that has not begun, or has ended with its organisation, gets none. */
+/** Appends an event of the service. A log that has not begun, has ended, or is moving gets none. */
 export async function appendServiceEvent(
   trx: EventsTransaction,
   orgId: string,
@@ -21,7 +21,7 @@ export async function appendServiceEvent(
 ): Promise<void> {
   if ((await findLastEvent(trx, orgId))?.type === 'org.deleted') return
   const log = await findLog(trx, orgId)
-  if (log === undefined) return
+  if (log === undefined || log.sealed === 1) return
   const event = encodeEvent(orgId, null, { ...facts, key: randomUUID(), at: now.toISOString() })
   await appendEvents(trx, log, [event], now)
 }
