@@ -35,6 +35,7 @@ export async function judgeEvents(world: World, followers: Followers): Promise<L
     await sendAgain(followers)
     await sleep(500)
   }
+  judgeShown(world, followers)
   const seen = { pages: judgePages(world, followers, events), stream: judgeStream(world, followers, events) }
   const received = judgeMessages(world, followers, events)
   for (const what of followers.problems()) problem(world, what)
@@ -44,6 +45,19 @@ export async function judgeEvents(world: World, followers: Followers): Promise<L
     `${events.length} events, judged in ${seconds} s: ${seen.pages} seen in pages, ${seen.stream} in the stream, ${received} received; ${readers} kills of readers, ${receiver} of the receiver`,
   )
   return events
+}
+
+/** The log has each event that a follower has seen, and each of their cursors. */
+export function judgeShown(world: World, followers: Followers): void {
+  const seen = [...seenBy(followers, 'pages'), ...seenBy(followers, 'stream')]
+  const messages = messagesOf(followers)
+  // The log is read after what was seen of it.
+  const events = readLog(world, world.org)
+  const cursors = new Set(cursorsOf(followers, after(followers, events)))
+  for (const { cursor } of seen) if (!cursors.has(cursor)) problem(world, `the log does not have the cursor ${cursor}`)
+  const ids = new Set(events.map(({ id }) => id))
+  for (const one of [...seen.flatMap((line) => line.events), ...messages])
+    if (!ids.has(one.id)) problem(world, `the log does not have the event ${one.id}, which was seen as ${one.seq}`)
 }
 
 /** Rebuilding the index neither adds nor changes an event. */
@@ -113,9 +127,6 @@ function judgeSeen(
       `${kind}: ${ids.length} events, not ${wanted.length}; ${ids[place]} is not ${JSON.stringify(wanted[place])}`,
     )
   }
-  const cursors = new Set(cursorsOf(followers, wanted))
-  for (const { cursor } of seenBy(followers, kind))
-    if (!cursors.has(cursor)) problem(world, `${kind}: the log does not have the cursor ${cursor}`)
   const faults = join(followers.folder, `${kind}.faults`)
   if (existsSync(faults)) problem(world, `${kind}: ${readFileSync(faults, 'utf8')}`)
 }

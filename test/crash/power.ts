@@ -17,7 +17,9 @@ import { startStorm } from './clients.ts'
 import { startDatabase } from './database.ts'
 import { type Disk, makeDisk } from './disk.ts'
 import { judgeLeftovers, judgeRebuild, judgeRepositories, meetLocks } from './folder.ts'
+import { type Followers, followersEnvironment, startFollowers } from './followers.ts'
 import { judgeAnswers, judgePushes } from './judge.ts'
+import { judgeEvents, judgeSame, judgeShown } from './judge-events.ts'
 import { beginWorld, logIn, printCounts, verdict } from './story.ts'
 
 const { values, positionals } = parseArgs({
@@ -38,7 +40,9 @@ console.log(machineLine())
 console.log(`${cuts} power cuts of ${values.cell ? 'a cell' : 'one process'} under 8 clients, seed ${seed}`)
 const database = values.cell ? await startDatabase(`power ${process.pid}`) : undefined
 let living: SpawnedGrove | undefined
+let followers: Followers | undefined
 const end = async () => {
+  await followers?.end()
   await living?.kill()
   await database?.end()
   await disk.remove()
@@ -59,17 +63,23 @@ async function storm({ folder, cutPower, remount }: Disk): Promise<number> {
   const dataDir = join(folder, 'data')
   await mkdir(dataDir)
   let machine = 0
-  const own = () =>
-    database && { ...database.environment, CELL: 'cell', CELL_URL: `http://machine-${machine}.example:3000` }
+  const own = () => ({
+    ...followersEnvironment,
+    ...(database && { ...database.environment, CELL: 'cell', CELL_URL: `http://machine-${machine}.example:3000` }),
+  })
   const start = async () => {
     machine++
     living = await spawnGrove(dataDir, own())
     return living
   }
   let grove = await start()
-  const world = await beginWorld(dataDir, grove, { environment: own() ?? {} })
+  const world = await beginWorld(dataDir, grove, { environment: own() })
   let isCut = false
-  const clients = startStorm(world, () => (living ? [living] : []), await logIn(world, grove), {
+  const doors = () => (living ? [living] : [])
+  const first = await logIn(world, grove)
+  // Their files are on another disk.
+  followers = await startFollowers(world, doors, { random, token: first, tolerated: [500, 503] })
+  const clients = startStorm(world, doors, first, {
     clients: 8,
     random,
     // Whatever it says then is no promise; that nothing is there any more would be a lie.
@@ -89,6 +99,7 @@ async function storm({ folder, cutPower, remount }: Disk): Promise<number> {
     grove = await start()
     const token = await logIn(world, grove)
     clients.speak(token)
+    judgeShown(world, followers)
     await judgeAnswers(world, grove, token, cut === cuts - 1)
     await meetLocks(world)
     await judgePushes(world, grove, token)
@@ -102,7 +113,9 @@ async function storm({ folder, cutPower, remount }: Disk): Promise<number> {
   }
   await clients.end()
   const token = await logIn(world, grove)
+  const events = await judgeEvents(world, followers)
   await judgeRebuild(world, token, [grove], async () => void (await grove.stop()), start)
+  judgeSame(world, events)
   printCounts(world)
   console.log(`${cuts} power cuts in ${((performance.now() - started) / 1_000).toFixed(0)} s`)
   const wrong = verdict(world.problems)

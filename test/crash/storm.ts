@@ -16,7 +16,7 @@ import { startDatabase } from './database.ts'
 import { judgeLeftovers, judgeRebuild, judgeRepositories } from './folder.ts'
 import { type Followers, followersEnvironment, startFollowers } from './followers.ts'
 import { judgeAnswers, judgePushes } from './judge.ts'
-import { judgeEvents, judgeSame } from './judge-events.ts'
+import { judgeEvents, judgeSame, judgeShown } from './judge-events.ts'
 import { startProcesses } from './processes.ts'
 import { beginWorld, logIn, printCounts, verdict } from './story.ts'
 
@@ -98,6 +98,7 @@ try {
     await judgeAnswers(world, alive, token, false)
     await judgePushes(world, alive, token)
     await judgeLeftovers(world, 2)
+    judgeShown(world, followers)
     if (world.problems.length > 0) break
     storm.resume()
   }
