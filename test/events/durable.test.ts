@@ -38,6 +38,16 @@ describe('a new event', () => {
   const list = (after: string) => ann.get(eventsOf(ann.org, `?types=webhook.*&after=${after}`))
   const syncs = async () => (await faults.logged()).filter((step) => step.includes('events.sqlite-wal')).length
 
+  it('of a new organisation is synced, so that its log does not begin again after its first node', async () => {
+    // Rows of the audit are synced in the background, but not as often.
+    for (const name of ['Sea', 'Lake', 'Pond']) {
+      await faults.ask('LOG 0')
+      await ann.post('/orgs', { name }).then(expecting(201))
+      expect(await syncs(), name).to.be.at.least(1)
+    }
+    await faults.none()
+  })
+
   it('is synced before it is shown, and only once', async () => {
     const start = await now()
     const ids = await append(events, ann.org, [anEvent(ann.org), anEvent(ann.org)])

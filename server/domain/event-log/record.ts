@@ -15,6 +15,7 @@ import { nodeRepo, orgFolder, orgRepo, orgRepository } from '../layout.ts'
 import { describeNew } from './describe-new.ts'
 import { type Described, describeNode } from './describe-node.ts'
 import { describeOrg } from './describe-org.ts'
+import { syncEvents } from './durable-events.ts'
 import { eraseRecordedTitles } from './erased-titles.ts'
 import { encodeEvent } from './event-json.ts'
 import { readCreations } from './intents.ts'
@@ -110,12 +111,13 @@ async function untilWhole(deps: Deps, orgId: string, work: (log: Log) => Promise
 }
 
 /** Returns the log. Begins it with the present, if there is none. Undefined if there is no organisation. */
-export async function ensureLog({ events, store, now }: Deps, orgId: string): Promise<Log | undefined> {
+export async function ensureLog(deps: Deps, orgId: string): Promise<Log | undefined> {
+  const { events, store, now } = deps
   const known = await findLog(events.read, orgId)
   if (known || !repoExists(orgRepo(store, orgId))) return known
   const names = await listNames(orgFolder(store, orgId))
   const isWhole = names.every((name) => !name.endsWith('.git') || name === orgRepository)
-  return events.write(async (trx) => {
+  const begun = await events.write(async (trx) => {
     const other = await findLog(trx, orgId)
     if (other) return other
     const at = now()
@@ -124,6 +126,9 @@ export async function ensureLog({ events, store, now }: Deps, orgId: string): Pr
     const position = await appendEvents(trx, log, [encodeEvent(orgId, null, facts)], at)
     return { ...log, ...position }
   })
+  // A power cut that removes the log would make it begin again after the nodes that are created next.
+  await syncEvents(deps)
+  return begun
 }
 
 interface Recording {
