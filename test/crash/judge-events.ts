@@ -128,7 +128,9 @@ function judgeSeen(
     )
   }
   const faults = join(followers.folder, `${kind}.faults`)
-  if (existsSync(faults)) problem(world, `${kind}: ${readFileSync(faults, 'utf8')}`)
+  if (!existsSync(faults)) return
+  const lines = readFileSync(faults, 'utf8').split('\n').filter(Boolean)
+  problem(world, `${kind} was refused ${lines.length} times: ${lines.slice(0, 3).join('; ')}`)
 }
 
 /** The cursors of the log from where the followers began. */
