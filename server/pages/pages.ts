@@ -21,6 +21,7 @@ import { sendAsset } from './assets.ts'
 import { isFromPage, isNavigation } from './cookie-auth.ts'
 import { diagramFrame, sendDiagramFrame } from './diagram-frame.ts'
 import type { PageContext, PageResult } from './page-context.ts'
+import { showNodeActivity, showOrgActivity } from './pages/activity.tsx'
 import { showAccount, takeAccount } from './pages/admin-account.tsx'
 import { leadToAdmin, showAccounts, showNewAccount, takeNewAccount } from './pages/admin-accounts.tsx'
 import { showHealth } from './pages/admin-health.tsx'
@@ -131,6 +132,7 @@ const routes: readonly Route[] = [
   { at: '/o/{org}/import/{id}', show: showImportRun, take: takeImportRun },
   { at: '/o/{org}/proposals', show: showOrgProposals },
   { at: '/o/{org}/changes', show: showOrgChanges },
+  { at: '/o/{org}/activity', show: showOrgActivity },
   { at: '/o/{org}/members', show: showPeople },
   { at: '/o/{org}/tags', show: showTags },
   { at: '/o/{org}/trash', show: showTrash, take: takeTrash },
@@ -138,6 +140,7 @@ const routes: readonly Route[] = [
   { at: '/o/{org}/sitemap.xml', show: showSitemap },
   { at: '/o/{org}/{node}', show: showNode, hasWords: true },
   { at: '/o/{org}/{node}/history', show: showHistory },
+  { at: '/o/{org}/{node}/activity', show: showNodeActivity },
   { at: '/o/{org}/{node}/compare', show: showCompare },
   { at: '/o/{org}/{node}/commits/{id}', show: showCommit },
   { at: '/o/{org}/{node}/commits/{id}/restore', show: showRestore, take: takeRestore },

@@ -87,6 +87,8 @@ export class Urls {
   /** The recent changes of all nodes. `before`: where the page before ended. */
   readonly changes = (org: string, before?: string) =>
     `${this.org(org)}/changes${before === undefined ? '' : `?before=${segment(before)}`}`
+  /** The activity of an organisation, for its members. */
+  readonly activity = (org: string) => `${this.org(org)}/activity`
   /** All tags, or the pages of one. */
   readonly tags = (org: string, tag?: string) =>
     `${this.org(org)}/tags${tag === undefined ? '' : `?tag=${segment(tag)}`}`
@@ -103,6 +105,8 @@ export class Urls {
     `${this.base}/o/${segment(org)}${node === undefined ? '' : `/n/${segment(node)}`}`
   /** `at`: a branch, tag or commit. */
   readonly history = (org: string, node: string, at = 'main') => `${this.node(org, node)}/history${atRevision(at)}`
+  /** The activity of a node and its proposals, for members. */
+  readonly nodeActivity = (org: string, node: string) => `${this.node(org, node)}/activity`
   readonly commit = (org: string, node: string, id: string, title?: string) =>
     `${this.node(org, node, title)}/commits/${segment(id)}`
   /** The form that restores a commit of `branch`. */

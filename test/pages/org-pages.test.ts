@@ -169,8 +169,8 @@ describe('the pages of an organisation', () => {
 
     it('that lead from each of them to the others, and mark the present one', async () => {
       await add('Whales')
-      const all = ['Overview', 'Proposals', 'Changes', 'Tags', 'Members', 'Settings']
-      const paths = ['', '/proposals', '/changes', '/tags', '/members', '/settings/general']
+      const all = ['Overview', 'Proposals', 'Changes', 'Activity', 'Tags', 'Members', 'Settings']
+      const paths = ['', '/proposals', '/changes', '/activity', '/tags', '/members', '/settings/general']
       for (const [at, path] of paths.entries())
         for (const visitor of [ann, reader])
           expect(await tabsOf(visitor, path), path).to.deep.equal({ all, here: [all[at]] })

@@ -18,7 +18,7 @@ interface OrgTabsProps {
   /** The number of open proposals; undefined if the visitor may not see them. */
   readonly open: number | undefined
   /** Undefined for a page below no tab. */
-  readonly here: 'overview' | 'proposals' | 'changes' | 'tags' | 'members' | 'settings' | undefined
+  readonly here: 'overview' | 'proposals' | 'changes' | 'activity' | 'tags' | 'members' | 'settings' | undefined
 }
 
 /** Visitors who are not members see only the tabs that are open to them. */
@@ -28,6 +28,7 @@ export function OrgTabs({ urls, org, open = 0, here }: OrgTabsProps) {
     { key: 'overview', title: 'Overview', href: urls.org(id), isOpen: true },
     { key: 'proposals', title: 'Proposals', href: urls.orgProposals(id) },
     { key: 'changes', title: 'Changes', href: urls.changes(id), isOpen: true },
+    { key: 'activity', title: 'Activity', href: urls.activity(id) },
     { key: 'tags', title: 'Tags', href: urls.tags(id), isOpen: true },
     { key: 'members', title: 'Members', href: urls.members(id) },
     { key: 'settings', title: 'Settings', href: urls.settings(id, 'general') },

@@ -58,6 +58,7 @@ export function PageMenu({ visit, node, role, revision, textPath, follow }: Menu
           )}
           {isMain && <a href={urls.export(org_id, id)}>Download with subpages</a>}
           {head !== undefined && <a href={urls.history(org_id, id, revision)}>History</a>}
+          {isMain && role !== undefined && <a href={urls.nodeActivity(org_id, id)}>Activity</a>}
         </div>
         {isMain && follow !== undefined && (
           <div>

@@ -1,0 +1,87 @@
+/** The names and titles that the lines of the activity show, as they are now. */
+
+import { AppError } from '../../base/errors.ts'
+import type { PageContext } from '../page-context.ts'
+import type { Act, ActivityEvent } from '../text/activity-acts.ts'
+import { unlessBusy } from './degraded.ts'
+import { mostMembers } from './talk.ts'
+
+export interface ActivityNames {
+  /** Titles of pages by id. */
+  readonly pages: Readonly<Record<string, string>>
+  /** Pages that were deleted. They have no link. */
+  readonly deleted: readonly string[]
+  /** Titles of proposals, by the id of the page and their number. */
+  readonly proposals: Readonly<Record<string, string>>
+  /** Names of members by id. */
+  readonly members: Readonly<Record<string, string>>
+}
+
+/** `listed`: items of the lists of pages and proposals. `single`: other pages, which are read one by one. */
+const most = { listed: 200, single: 20 } as const
+
+export const proposalKey = (node: string, number: number) => `${node} ${number}`
+
+/** Reads the names that the lines need. Titles that cannot be read are those of the events. */
+export async function readNames(visit: PageContext, org_id: string, acts: readonly Act[]): Promise<ActivityNames> {
+  const { api } = visit
+  const path = { org_id }
+  const events = acts.flatMap((act) => act.events)
+  const hasNumbers = events.some(({ data }) => data.number !== undefined)
+  const hasReviewers = acts.some(({ events: [{ type }], asked }) => type === 'review.requested' || asked.length > 0)
+  const [pages, { pull_requests }, { members }] = await Promise.all([
+    readPages(visit, org_id, events),
+    hasNumbers
+      ? unlessBusy(api.listOrgPulls({ path, query: { status: 'all', limit: most.listed } }), noPulls)
+      : noPulls,
+    hasReviewers ? unlessBusy(api.listMembers({ path, query: { limit: mostMembers } }), noMembers) : noMembers,
+  ])
+  const proposals: Record<string, string> = {}
+  // Newest first, so that an older title replaces nothing.
+  for (const { node, data } of events)
+    if (node !== undefined && data.number !== undefined && data.title !== undefined)
+      proposals[proposalKey(node, data.number)] ??= data.title
+  for (const { node_id, number, title } of pull_requests) proposals[proposalKey(node_id, number)] = title
+  const names = Object.fromEntries(members.map(({ user_id, name }) => [user_id, name]))
+  return { ...pages, proposals, members: names }
+}
+
+const noPulls: { pull_requests: readonly { node_id: string; number: number; title: string }[] } = { pull_requests: [] }
+const noMembers: { members: readonly { user_id: string; name: string }[] } = { members: [] }
+const noNodes: { nodes: readonly { id: string; title: string }[] } = { nodes: [] }
+
+/** Reads the titles of pages: the last changed ones at once, and some of the others. */
+async function readPages(
+  { api, urls }: PageContext,
+  org_id: string,
+  events: readonly ActivityEvent[],
+): Promise<Pick<ActivityNames, 'pages' | 'deleted'>> {
+  const ids = new Set(events.flatMap(({ node }) => node ?? []))
+  const pages: Record<string, string> = {}
+  const deleted: string[] = []
+  if (ids.size === 0) return { pages, deleted }
+  const query = { order: 'changed', limit: most.listed } as const
+  const { nodes } = await unlessBusy(api.listNodes({ path: { org_id }, query }), noNodes)
+  for (const { id, title } of nodes) if (ids.has(id)) pages[id] = title
+  const read = async (node_id: string) => {
+    const found = api.getNode({ path: { org_id, node_id } }).then(({ title }): string | null => title)
+    const title = await unlessBusy(found.catch(nullIfDeleted), undefined, ['repo_damaged'])
+    if (title === null) deleted.push(node_id)
+    else if (title !== undefined) pages[node_id] = title
+  }
+  await Promise.all(
+    [...ids]
+      .filter((id) => !(id in pages))
+      .slice(0, most.single)
+      .map(read),
+  )
+  for (const [id, title] of Object.entries(pages)) urls.learn(id, title)
+  for (const { node, type, data } of events)
+    if (node !== undefined && type.startsWith('node.') && data.title !== undefined) pages[node] ??= data.title
+  return { pages, deleted: deleted.sort() }
+}
+
+function nullIfDeleted(error: unknown): null {
+  if (error instanceof AppError && error.code === 'node_not_found') return null
+  throw error
+}
