@@ -176,10 +176,10 @@ describe('the activity', () => {
     const { reviews } = await made(ann.get(`${at}/reviews`))
     const approval = second ?? reviews.find(({ verdict }: { verdict: string }) => verdict === 'approve').entry
     await made(ann.patch(`${at}/reviews/${approval}`, { state: 'withdrawn' }))
-    await made(ann.post(`${at}/entries/${entry}/erase`, {}))
+    for (const erased of [1, entry]) await made(ann.post(`${at}/entries/${erased}/erase`, {}))
     const said = await news()
     expect(said).to.deep.equal([
-      'Ann erased a text of proposal #1 Reword for Whales',
+      'Ann erased 2 texts of proposal #1 Reword for Whales',
       'Ann withdrew a review of proposal #1 Reword for Whales',
       'Cy reviewed proposal #1 Reword for Whales',
       'Ann approved proposal #1 Reword for Whales',
@@ -207,9 +207,11 @@ describe('the activity', () => {
 
   it('has checks of one commit as one line', async () => {
     const head = node.git.head()
-    await made(bo.put(`${node.at}/checks/${head}/links`, { state: 'failure' }))
-    await made(bo.put(`${node.at}/checks/${head}/spelling`, { state: 'success' }))
-    expect(await news()).to.deep.equal(['Bo reported spelling: success and links: failure on a commit of Whales'])
+    const report = (name: string, state: string) => made(bo.put(`${node.at}/checks/${head}/${name}`, { state }))
+    await report('links', 'pending')
+    await report('spelling', 'success')
+    await report('links', 'failure')
+    expect(await news()).to.deep.equal(['Bo reported links: failure and spelling: success on a commit of Whales'])
     expect(hrefOf((await see()).main, 'a commit')).to.equal(`${pageAt(org, node.id)}/commits/${head}`)
     expect(wordsOf((await see()).main)).to.not.include(head.slice(0, 7))
   })
@@ -228,6 +230,14 @@ describe('the activity', () => {
       'The Git tag v1 of Whales was created in the data folder',
       'The branch side of Whales was moved in the data folder',
     ])
+  })
+
+  it('has proposals that were replaced in the data folder', async () => {
+    const [root = ''] = node.git.lines('rev-list', '--max-parents=0', 'refs/grove/ledger')
+    await propose()
+    await promisify(execFile)('git', ['update-ref', 'refs/grove/ledger', root], { cwd: node.git.dir })
+    await made(ann.get(node.at))
+    expect((await news())[0]).to.equal('The proposals of Whales were replaced by another version in the data folder')
   })
 
   it('has commits on branches without a proposal', async () => {

@@ -176,7 +176,7 @@ const sentences: Partial<Record<ActivityType, Say>> = {
   'pull_request.reopened': toProposal('reopened'),
   'pull_request.merged': mergedProposal,
   'comment.created': toProposal(({ count }) => (count === 1 ? 'commented on' : `wrote ${count} comments on`)),
-  'comment.erased': toProposal('erased a text of'),
+  'comment.erased': toProposal(({ count }) => `erased ${count === 1 ? 'a text' : `${count} texts`} of`),
   'text.erased': (said) =>
     said.data.number === undefined ? toPage('erased texts of')(said) : toProposal('erased the texts of')(said),
   'thread.resolved': toProposal('resolved a thread of'),
@@ -329,10 +329,12 @@ function mergedProposal(said: Said) {
 }
 
 function reportedChecks(said: Said) {
-  const { urls, org, names, act, event, data, count } = said
+  const { urls, org, names, act, event, data } = said
   const { node = '' } = event
-  const listed = act.events.slice(0, mostListed).map((one) => `${one.data.name}: ${one.data.state}`)
-  const hidden = count - listed.length
+  // The last report of each, in the order of the first ones.
+  const states = new Map([...act.events].reverse().map((one) => [one.data.name, one.data.state]))
+  const listed = [...states].slice(0, mostListed).map(([name, state]) => `${name}: ${state}`)
+  const hidden = states.size - listed.length
   const isGone = names.deleted.includes(node) || data.commit === undefined
   return (
     <>

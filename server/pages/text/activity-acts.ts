@@ -142,6 +142,7 @@ const runs: Partial<Record<ActivityType, readonly (keyof EventData)[]>> = {
   'branch.updated': ['name'],
   'pull_request.updated': ['number'],
   'comment.created': ['number'],
+  'comment.erased': ['number'],
   'suggestion.applied': ['number'],
   'check.reported': ['commit'],
 }
