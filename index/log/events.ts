@@ -14,8 +14,8 @@ export interface NewEvent {
   /** When it happened. ISO 8601. */
   readonly at: string
   readonly isPublic: boolean
-  /** Returns the JSON as it is sent. */
-  readonly render: (seq: number) => string
+  /** Returns the JSON as it is sent. Without a number, it is not in a log. */
+  readonly render: (seq?: number) => string
 }
 
 export interface Log extends Position {
@@ -149,7 +149,7 @@ export async function listEventsAfter(
   return query.orderBy('seq').limit(limit).execute()
 }
 
-/** Lists the events up to a number that match the filter, newest first, of the last `eventsPassed`. */
+/** Lists the events up to a number that match the filter, newest first. Reads the last `eventsPassed`. */
 export async function listEventsUpTo(
   db: LogDb,
   orgId: string,

@@ -29,7 +29,7 @@ const movedTables: readonly MovedTable[] = [
   { name: 'recorded_repo', key: ['node_id'], org: 'own', dependent: ['recorded_ref', 'intent'] },
   { name: 'recorded_ref', key: ['node_id', 'ref'], org: 'repository' },
   { name: 'intent', key: ['node_id', 'ref', 'to_oid'], org: 'repository', isLoose: true },
-  // What is sent while the organisation moves is sent again, under the same id.
+  // Messages that are sent while the organisation moves are sent again, under the same id.
   { name: 'hook_state', key: ['hook_id'], org: 'own', isLoose: true },
   { name: 'delivery', key: ['id'], org: 'own', isLoose: true },
   { name: 'audit', key: ['id'], org: 'own', local: ['n'], isLoose: true, outlives: true },

@@ -12,6 +12,7 @@ import { checkConfiguration } from './commands/config.ts'
 import { moveToPostgres } from './commands/credentials.ts'
 import { checkHealth } from './commands/doctor.ts'
 import { type EraseOptions, erase } from './commands/erase.ts'
+import { addEventsCommand } from './commands/events.ts'
 import { exportTo } from './commands/export.ts'
 import { type ImportOptions, importFolder } from './commands/import.ts'
 import { type InviteOptions, invite } from './commands/invite.ts'
@@ -136,6 +137,7 @@ function addFolderCommands(program: Command, run: Run): void {
 
   addErase(program, run)
   addAuditCommands(program, run)
+  addEventsCommand(program, run)
 
   program
     .command('backup')

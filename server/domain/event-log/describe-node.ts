@@ -265,7 +265,8 @@ async function openFrom({ index }: Deps, { nodeId }: NodeAt, branch: string) {
   return (await listOpenPulls(index.read, nodeId)).filter(({ source_branch }) => source_branch === branch)
 }
 
-async function describeLedger(repo: Repo, commits: readonly Oid[], intentOf: IntentOf): Promise<EventFacts[]> {
+/** Describes commits of a ledger, oldest first. */
+export async function describeLedger(repo: Repo, commits: readonly Oid[], intentOf: IntentOf): Promise<EventFacts[]> {
   const described: EventFacts[][] = []
   let via: EventFacts['via']
   let identity = ''

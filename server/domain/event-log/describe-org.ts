@@ -64,7 +64,8 @@ function who(intent: KnownIntent | undefined, actor: EventActor | undefined): Pi
   return { ...(known && { actor: known }), ...(intent && { via: intent.via }) }
 }
 
-async function commitEvents(repo: Repo, oid: Oid, intent: KnownIntent | undefined): Promise<EventFacts[]> {
+/** Describes a commit of org.git. */
+export async function commitEvents(repo: Repo, oid: Oid, intent: KnownIntent | undefined): Promise<EventFacts[]> {
   const { parents, committer } = await readCommit(repo, oid)
   const [parent] = parents
   const now = await readRecordOf(repo, oid)

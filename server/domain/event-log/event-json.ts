@@ -21,7 +21,7 @@ export function encodeEvent(orgId: string, nodeId: string | null, facts: EventFa
   const data = { ...(actor && { actor }), ...bounded(facts.data) }
   const isPublic =
     publicTypes.includes(type) || type.startsWith('tag.') || (type.startsWith('branch.') && facts.data.name === 'main')
-  const render = (seq: number) =>
+  const render = (seq?: number) =>
     JSON.stringify({
       specversion: '1.0',
       id,
@@ -30,7 +30,7 @@ export function encodeEvent(orgId: string, nodeId: string | null, facts: EventFa
       ...(nodeId !== null && { subject: `nodes/${nodeId}` }),
       time: at,
       datacontenttype: 'application/json',
-      seq,
+      ...(seq !== undefined && { seq }),
       ...(via !== undefined && { via }),
       data,
     })
