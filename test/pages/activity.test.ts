@@ -75,7 +75,7 @@ describe('the activity', () => {
       'Ann added Cy as a reader',
       'Ann added Bo as an editor',
       'Ann created the organisation',
-      'The activity begins here. What happened before is in the history of each page.',
+      'The activity begins here. Earlier changes are in the history of each page.',
     ])
     const { main } = await see()
     expect(hrefOf(main, 'Whales')).to.equal(pageAt(org, node.id))
@@ -375,7 +375,7 @@ describe('the activity', () => {
         'Ann added Cy as a reader',
         'Ann added Bo as an editor',
         'Ann created the organisation',
-        'The activity begins here. What happened before is in the history of each page.',
+        'The activity begins here. Earlier changes are in the history of each page.',
       ])
       expect(back).to.have.length(3)
       let forth = back.at(-1) ?? ''

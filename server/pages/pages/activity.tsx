@@ -1,4 +1,4 @@
-/** What happened in an organisation or a page, newest first. */
+/** The activity of an organisation or a page, newest first. */
 
 import type { VNode } from 'preact'
 import { AppError, ValidationError } from '../../base/errors.ts'
@@ -39,7 +39,7 @@ const typesOf: Readonly<Record<Kind, readonly ActivityType[]>> = {
 
 type Way = 'before' | 'after'
 
-/** What a visitor asks for: a kind of activity, and the cursor where the page begins. */
+/** The kind of activity that a visitor asks for, and where the page begins. */
 interface Asked {
   readonly kind: Kind
   readonly way: Way

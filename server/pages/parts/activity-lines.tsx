@@ -149,7 +149,7 @@ const toPage =
 
 /** The predicates, which follow the name of the user. */
 const sentences: Partial<Record<ActivityType, Say>> = {
-  'log.began': () => 'The activity begins here. What happened before is in the history of each page.',
+  'log.began': () => 'The activity begins here. Earlier changes are in the history of each page.',
   'org.created': () => 'created the organisation',
   'org.updated': ({ data }) => `changed the settings: ${listOf((data.changed ?? []).map(settingName))}`,
   'org.reset': () => 'The organisation was replaced by another version in the data folder',
@@ -350,7 +350,7 @@ function addedMember({ data }: Said): string {
 }
 
 function changedMember({ data }: Said): string {
-  const before = (data.before ?? {}) as { readonly role?: string; readonly name?: string } // as the type of event says
+  const before = (data.before ?? {}) as { readonly role?: string; readonly name?: string } // the types of this event
   if (before.role === data.role) return `is now called ${memberName(data.name)}`
   const who = data.actor?.id === data.user_id ? 'themselves' : memberName(data.name)
   return `made ${who} ${roleWords(data.role)}`

@@ -50,7 +50,7 @@ const noPulls: { pull_requests: readonly { node_id: string; number: number; titl
 const noMembers: { members: readonly { user_id: string; name: string }[] } = { members: [] }
 const noNodes: { nodes: readonly { id: string; title: string }[] } = { nodes: [] }
 
-/** Reads the titles of pages: the last changed ones at once, and some of the others. */
+/** Reads the titles of pages. The last changed ones are read at once, and some others one by one. */
 async function readPages(
   { api, urls }: PageContext,
   org_id: string,

@@ -5,7 +5,7 @@ import type { components } from '../../../spec/types.ts'
 type OrgEvent = components['schemas']['OrgEvent']
 export type ActivityType = components['schemas']['KnownEventType']
 
-/** What the lines of the activity show of an event. Each type has some of these fields. */
+/** The data of an event that its line shows. Each type has some of these fields. */
 interface EventData {
   readonly actor?: { readonly kind: string; readonly id?: string; readonly name: string }
   readonly title?: string
@@ -58,7 +58,7 @@ export function asActivity({ id, seq, time, via, type, subject, data }: OrgEvent
 /** True if `one` says a part of what `other` says. They are of one node, and not far apart. */
 type Repeats = (one: ActivityEvent, other: ActivityEvent) => boolean
 
-/** For types of events: the types that can say the same and more, with the condition. */
+/** For each type of event, the types that can say the same and more. */
 const repeated: Partial<Record<ActivityType, Partial<Record<ActivityType, Repeats>>>> = {
   'node.updated': {
     'pull_request.merged': ({ data: { before } }, { data: { target_branch, target_commit } }) =>
@@ -99,12 +99,12 @@ function isNear(one: ActivityEvent, other: ActivityEvent): boolean {
   return Math.abs(Date.parse(one.time) - Date.parse(other.time)) <= longestPause
 }
 
-/** True if another event always says the same: that of the node, of a move of `main`. */
+/** True for a move of `main`. An event of the node says the same. */
 function isMain({ type, data }: ActivityEvent): boolean {
   return type === 'branch.updated' && data.name === 'main'
 }
 
-/** Returns how many of the next events are of one act with an event of the page, in the order in which both are read. */
+/** Returns how many of the next events belong to acts of the page. Both are in the order of reading. */
 export function countSplit(page: readonly ActivityEvent[], next: readonly ActivityEvent[]): number {
   const all = [...page, ...next]
   const isOnPage = new Set(page)
