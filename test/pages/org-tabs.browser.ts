@@ -33,6 +33,25 @@ describe('the tabs of an organisation', () => {
     await visitor.context.close()
   })
 
+  it('and those of its settings show the current one on small screens, without script', async () => {
+    const org = (await made(ann.post('/orgs', { name: 'Reef' }))).id
+    const visitor = await newVisitor({ javaScriptEnabled: false, viewport: { width: 390, height: 800 } })
+    const { page } = visitor
+    await signIn(visitor)
+    const tabs = page.getByRole('navigation', { name: 'Settings', exact: true })
+    for (const width of [320, 390])
+      for (const name of ['general', 'members', 'rules', 'webhooks', 'audit']) {
+        await page.setViewportSize({ width, height: 800 })
+        await visitor.open(`${pageAt(org)}/settings/${name}`)
+        const { x = -1, width: wide = 0 } = (await tabs.locator('[aria-current=page]').boundingBox()) ?? {}
+        expect(x, `${name} at ${width}`).to.be.at.least(10)
+        expect(x + wide, `${name} at ${width}`).to.be.at.most(width - 10)
+        expect(await page.evaluate('document.documentElement.scrollWidth')).to.equal(width)
+      }
+    expect(visitor.faults).to.deep.equal([])
+    await visitor.context.close()
+  })
+
   it('stay where the visitor scrolls them', async () => {
     const org = (await made(ann.post('/orgs', { name: 'Sea' }))).id
     const visitor = await newVisitor({ viewport: { width: 320, height: 800 } })
