@@ -225,14 +225,14 @@ function DeliveryList({ deliveries, webhook: { org_id, id }, urls }: ListProps) 
 /** The acts that need a confirmation. */
 function Confirmed({ action }: { readonly action: string }) {
   return (
-    <>
+    <div class="webhook-ends">
       <Ask action={action} act="rotate" label="Replace the secret" isStop={false}>
         For 24 hours, messages are signed with both secrets.
       </Ask>
       <Ask action={action} act="delete" label="Delete webhook" isStop>
         Its deliveries are deleted, and nothing more is sent.
       </Ask>
-    </>
+    </div>
   )
 }
 

@@ -139,13 +139,14 @@ function WebhookForm({ typed, trouble, action }: FormProps) {
         </legend>
         {eventGroups.map(({ type, label }) => (
           <label class="check">
-            <input type="checkbox" name="types" value={type} checked={typed.getAll('types').includes(type)} /> {label}
+            <input type="checkbox" name="types" value={type} checked={typed.getAll('types').includes(type)} />
+            <span>{label}</span>
           </label>
         ))}
       </fieldset>
       <label class="check">
-        <input type="checkbox" name="ordered" value="on" checked={typed.has('ordered')} /> Send one at a time, in the
-        order of the events. One that fails holds up those after it.
+        <input type="checkbox" name="ordered" value="on" checked={typed.has('ordered')} />
+        <span>Send one at a time, in the order of the events. One that fails holds up those after it.</span>
       </label>
       <button type="submit" class="btn" name="act" value="create">
         Add webhook
