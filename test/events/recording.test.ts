@@ -172,6 +172,28 @@ describe('the log of events', () => {
     expect(since()[2]?.data).to.deep.include({ forced: true, commits: 1 })
   })
 
+  it('has each move of a node with many branches', async () => {
+    const other = await newNode(grove, ann, { title: 'Many' })
+    const head = other.git.head()
+    const names = Array.from({ length: 600 }, (_, at) => `b${at}`)
+    const input = names.map((name) => `create refs/heads/${name} ${head}\n`).join('')
+    other.git.run(['update-ref', '--stdin'], { input })
+    await made(ann.get(other.at))
+    const created = since().slice(1)
+    expect(created.map(({ type, data }) => `${type} ${data.name}`)).to.have.members(
+      names.map((name) => `branch.created ${name}`),
+    )
+    await other.commit('b7', { 'a.txt': 'a' })
+    other.git.point('b8', null)
+    other.git.point('b9', other.git.head('b7'))
+    await made(ann.get(`${other.at}/branches`))
+    expect(
+      since()
+        .slice(601)
+        .map(({ type, data }) => `${type} ${data.name}`),
+    ).to.have.members(['branch.updated b7', 'branch.deleted b8', 'branch.updated b9'])
+  })
+
   it('has members and settings', async () => {
     await made(ann.patch(`/orgs/${ann.org}`, { name: 'Sea', published: true }))
     await made(ann.patch(`/orgs/${ann.org}`, { published: false }))

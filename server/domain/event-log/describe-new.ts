@@ -33,7 +33,7 @@ export function describeNew(
     org_id: orgId,
     before: null,
     ledger,
-    digest: digestOf(ledger, putRefs),
+    digest: digestOf(ledger, [putRefs]),
     gone: 0,
     putRefs,
     removedRefs: [],

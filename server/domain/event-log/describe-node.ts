@@ -10,7 +10,7 @@ import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { repoExists } from '../../../gitstore/repo-folders.ts'
 import { listOpenPulls } from '../../../index/derived/pulls.ts'
 import { hasEvent, type Log } from '../../../index/log/events.ts'
-import { listRecordedRefs, type RecordedRepo, type RecordedStep } from '../../../index/log/recorded.ts'
+import type { RecordedRepo, RecordedStep } from '../../../index/log/recorded.ts'
 import type { Deps } from '../../base/deps.ts'
 import { timeOf } from '../format/signatures.ts'
 import {
@@ -32,6 +32,7 @@ import type { EventFacts } from './event-types.ts'
 import { readIntents } from './intents.ts'
 import { actorOf, ledgerEvents, parseSeal } from './ledger-events.ts'
 import { listNewCommits } from './ledger-walk.ts'
+import { readRecordedRefs } from './recorded-refs.ts'
 import { type RefMove, refFacts } from './ref-events.ts'
 
 /** The most refs and ledger commits that one transaction records. More follow in the next. */
@@ -63,12 +64,14 @@ export async function describeNode(deps: Deps, node: DescribedNode): Promise<Des
   if (!repoExists(repo)) return state && state.gone === 0 ? describeGone(deps, node, state) : undefined
   const ledger = readRef(repo, ledgerRef)
   if (ledger === null) throw new GitError('ref_damaged', `${ledgerRef} is missing`, { ref: ledgerRef })
-  const refs = new Map([...listRefs(repo, branchRefs), ...listRefs(repo, tagRefs)])
+  const refs = [listRefs(repo, branchRefs), listRefs(repo, tagRefs)]
   const digest = digestOf(ledger, refs)
-  if (state && state.gone === 0 && state.digest === digest) return undefined
+  const isSame = state?.gone === 0 && state.digest === digest
+  if (isSame && !isCoarse(digest)) return undefined
   if (state === undefined && !(await isNews(node, ledger))) return silently(node, ledger, refs, digest)
-  const recorded = state ? await listRecordedRefs(deps.events.read, node.at.nodeId) : new Map<string, Oid>()
+  const recorded = state ? await readRecordedRefs(deps, state) : new Map<string, Oid>()
   const all = movesBetween(recorded, refs)
+  if (isSame && all.length === 0) return undefined
   const moves = all.slice(0, atOnce.refs)
   const { commits, isReset, erased } = await listNewCommits(repo, state?.ledger ?? null, ledger)
   const some = isReset ? [] : commits.slice(0, atOnce.commits)
@@ -89,11 +92,20 @@ export async function describeNode(deps: Deps, node: DescribedNode): Promise<Des
   return { step, events, isWhole, linked, erasedPulls }
 }
 
-/** The digest of all refs that events describe. */
-export function digestOf(ledger: Oid, refs: ReadonlyMap<string, Oid>): string {
+/** The refs of which a digest is taken at each change. With more, the refs themselves are compared. */
+const digestedRefs = 200
+const coarse = 'ledger '
+
+/** The digest of all refs that events describe. A coarse one is only of the ledger. */
+export function digestOf(ledger: Oid, refs: readonly ReadonlyMap<string, Oid>[]): string {
+  if (refs.reduce((sum, { size }) => sum + size, 0) > digestedRefs) return `${coarse}${ledger}`
   const hash = createHash('sha256').update(ledger)
-  for (const [ref, oid] of refs) hash.update(`\n${oid} ${ref}`)
+  for (const some of refs) for (const [ref, oid] of some) hash.update(`\n${oid} ${ref}`)
   return hash.digest('hex')
+}
+
+function isCoarse(digest: string): boolean {
+  return digest.startsWith(coarse)
 }
 
 function stepOf({ at, state }: DescribedNode) {
@@ -105,17 +117,31 @@ async function isNews({ log, repo }: DescribedNode, ledger: Oid): Promise<boolea
   return log.whole === 1 || (await readNodeRecord(repo, ledger)).created_at >= log.began_at
 }
 
-function silently(node: DescribedNode, ledger: Oid, refs: ReadonlyMap<string, Oid>, digest: string): Described {
-  const step = { ...stepOf(node), ledger, digest, gone: 0, putRefs: refs, removedRefs: [] }
+function silently(
+  node: DescribedNode,
+  ledger: Oid,
+  refs: readonly ReadonlyMap<string, Oid>[],
+  digest: string,
+): Described {
+  const putRefs = new Map(refs.flatMap((some) => [...some]))
+  const step = { ...stepOf(node), ledger, digest, gone: 0, putRefs, removedRefs: [] }
   return { step, events: [], isWhole: true, linked: [] }
 }
 
 /** Lists the moves between two sets of refs: deletions first, and main last. */
-function movesBetween(before: ReadonlyMap<string, Oid>, after: ReadonlyMap<string, Oid>): RefMove[] {
-  const gone = [...before].filter(([ref]) => !after.has(ref)).map(([ref, oid]) => ({ ref, before: oid, after: null }))
-  const moved = [...after]
-    .filter(([ref, oid]) => before.get(ref) !== oid)
-    .map(([ref, oid]) => ({ ref, before: before.get(ref) ?? null, after: oid }))
+function movesBetween(before: ReadonlyMap<string, Oid>, after: readonly ReadonlyMap<string, Oid>[]): RefMove[] {
+  const gone: RefMove[] = []
+  const moved: RefMove[] = []
+  let kept = 0
+  for (const some of after)
+    for (const [ref, oid] of some) {
+      const old = before.get(ref)
+      if (old !== undefined) kept++
+      if (old !== oid) moved.push({ ref, before: old ?? null, after: oid })
+    }
+  if (kept < before.size)
+    for (const [ref, oid] of before)
+      if (!after.some((some) => some.has(ref))) gone.push({ ref, before: oid, after: null })
   return [...gone, ...moved.sort((a, b) => Number(a.ref === main) - Number(b.ref === main))]
 }
 

@@ -19,6 +19,7 @@ import { syncEvents } from './durable-events.ts'
 import { eraseRecordedTitles } from './erased-titles.ts'
 import { encodeEvent } from './event-json.ts'
 import { readCreations } from './intents.ts'
+import { keepRecordedRefs } from './recorded-refs.ts'
 import { wakeReaders } from './wake.ts'
 
 /** The most rounds of compare-and-swap. Each lost round means that another process made progress. */
@@ -222,6 +223,7 @@ async function append(
     const { seq } = await appendEvents(trx, log, events, deps.now())
     return seq - log.seq
   })
+  for (const { step } of found) keepRecordedRefs(deps, step)
   if (added === 0) return
   deps.metrics.eventsTold.inc(added)
   wakeReaders(deps, orgId)
