@@ -136,35 +136,39 @@ export async function listEventsAfter(
   db: LogDb,
   orgId: string,
   seq: number,
-  { limit, types, nodeIds }: EventFilter & { readonly limit: number },
+  filter: EventFilter & { readonly limit: number },
 ): Promise<EventRow[]> {
-  let query = db
-    .selectFrom('event')
-    .select(['seq', 'chain', 'id', 'node_id', 'type', 'body'])
-    .where('org_id', '=', orgId)
-    .where('seq', '>', seq)
-    .where('seq', '<=', seq + eventsPassed)
-  if (types) query = query.where('type', 'in', types)
-  if (nodeIds) query = query.where('node_id', 'in', nodeIds)
-  return query.orderBy('seq').limit(limit).execute()
+  return eventsBetween(db, orgId, [seq, seq + eventsPassed], filter)
+    .orderBy('seq')
+    .limit(filter.limit)
+    .execute()
 }
 
-/** Lists the events up to a number that match the filter, newest first. Reads the last `eventsPassed`. */
+/** Lists events that match the filter, newest first, among the last `eventsPassed` up to a number. */
 export async function listEventsUpTo(
   db: LogDb,
   orgId: string,
   seq: number,
-  { limit, types, nodeIds }: EventFilter & { readonly limit: number },
+  filter: EventFilter & { readonly limit: number },
 ): Promise<EventRow[]> {
+  return eventsBetween(db, orgId, [seq - eventsPassed, seq], filter)
+    .orderBy('seq', 'desc')
+    .limit(filter.limit)
+    .execute()
+}
+
+/** Selects the events after one number and up to another. */
+function eventsBetween(db: LogDb, orgId: string, [after, until]: readonly [number, number], filter: EventFilter) {
+  const { types, nodeIds } = filter
   let query = db
     .selectFrom('event')
     .select(['seq', 'chain', 'id', 'node_id', 'type', 'body'])
     .where('org_id', '=', orgId)
-    .where('seq', '<=', seq)
-    .where('seq', '>', seq - eventsPassed)
+    .where('seq', '>', after)
+    .where('seq', '<=', until)
   if (types) query = query.where('type', 'in', types)
   if (nodeIds) query = query.where('node_id', 'in', nodeIds)
-  return query.orderBy('seq', 'desc').limit(limit).execute()
+  return query
 }
 
 /** Returns the position of a number; undefined if its event is gone. */
