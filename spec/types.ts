@@ -4475,7 +4475,7 @@ export interface components {
             address?: string;
             /** @description The client's `User-Agent`, its first 500 characters. */
             user_agent?: string;
-            /** @description The part of the service: `rest`, `mcp`, `page`, `push`, `command`, `service` or `path`. */
+            /** @description The part of the service: `rest`, `mcp`, `page`, `push`, `fetch` (also clones), `command`, `service` or `path`. */
             via?: string;
         };
         /** @description Something that happened. */

@@ -2,15 +2,18 @@
 import { sql, type Transaction } from 'kysely'
 import type { AuditFilter, AuditPlace, AuditRange } from './audit.ts'
 import type { LogDb, LogSchema } from './schema.ts'
+import { changeRows } from './statements.ts'
 
 export interface RecordedEvent {
   readonly org_id: string
   readonly seq: number
   readonly recorded_ms: number
   readonly body: string
+  /** How the request came, as JSON. */
+  readonly origin: string | null
 }
 
-const columns = ['org_id', 'seq', 'recorded_ms', 'body'] as const
+const columns = ['org_id', 'seq', 'recorded_ms', 'body', 'origin'] as const
 
 /** Lists events of an organisation, newest first. */
 export async function listRecordedEvents(
@@ -135,7 +138,14 @@ export async function listEventsAfterPlace(
 /** Replaces the JSON of an event. Its id and its place stay, so chains hold. */
 export async function setEventBody(
   trx: Transaction<LogSchema>,
-  { org_id, seq, body }: Omit<RecordedEvent, 'recorded_ms'>,
+  { org_id, seq, body }: Omit<RecordedEvent, 'recorded_ms' | 'origin'>,
 ): Promise<void> {
   await trx.updateTable('event').set({ body }).where('org_id', '=', org_id).where('seq', '=', seq).execute()
+}
+
+/** Removes the origin of up to some events of before this time. Returns true if none is left. */
+export async function removeOriginsBefore(trx: Transaction<LogSchema>, ms: number, limit: number): Promise<boolean> {
+  const text = `update event set origin = null where rowid in
+    (select rowid from event where origin is not null and recorded_ms < ? limit ?)`
+  return (await changeRows(trx, text, ms, limit)) < limit
 }

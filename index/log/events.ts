@@ -14,6 +14,8 @@ export interface NewEvent {
   /** When it happened. ISO 8601. */
   readonly at: string
   readonly isPublic: boolean
+  /** How the request came, as JSON. */
+  readonly origin: string | null
   /** Returns the JSON as it is sent. Without a number, it is not in a log. */
   readonly render: (seq?: number) => string
 }
@@ -76,12 +78,12 @@ export async function appendEvents(
   let { seq, chain } = log
   const known = await knownIds(trx, events)
   const rows: (string | number | null)[][] = []
-  for (const { id, nodeId, type, at, isPublic, render } of events) {
+  for (const { id, nodeId, type, at, isPublic, origin, render } of events) {
     if (known.has(id)) continue
     known.add(id)
     seq += 1
     chain = nextChain(chain, id)
-    rows.push([seq, chain, id, nodeId, type, at, Number(isPublic), render(seq)])
+    rows.push([seq, chain, id, nodeId, type, at, Number(isPublic), render(seq), origin])
   }
   if (rows.length === 0) return { seq, chain }
   await changeRows(trx, insertEvents, log.org_id, now.getTime(), JSON.stringify(rows))
@@ -89,8 +91,9 @@ export async function appendEvents(
   return { seq, chain }
 }
 
-const insertEvents = `insert into event (org_id, recorded_ms, seq, chain, id, node_id, type, at, public, body)
-  select ?, ?, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7
+const insertEvents = `insert into event (org_id, recorded_ms, seq, chain, id, node_id, type, at, public, body, origin)
+  select ?, ?, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7,
+    value ->> 8
   from json_each(?)`
 
 async function knownIds(trx: Transaction<LogSchema>, events: readonly NewEvent[]): Promise<Set<string>> {

@@ -11,7 +11,7 @@ export interface Intent {
   /** JSON. */
   readonly actor: string
   readonly via: string
-  readonly request_id: string | null
+  readonly origin: string | null
 }
 
 /** Writes intents. An intent for the same move replaces the earlier one. */
@@ -19,9 +19,9 @@ export async function putIntents(trx: Transaction<LogSchema>, intents: readonly 
   await changeRows(trx, put, now.getTime(), JSON.stringify(intents))
 }
 
-const put = `insert or replace into intent (at, node_id, ref, to_oid, actor, via, request_id)
+const put = `insert or replace into intent (at, node_id, ref, to_oid, actor, via, origin)
   select ?, value ->> 'node_id', value ->> 'ref', value ->> 'to_oid', value ->> 'actor', value ->> 'via',
-    value ->> 'request_id' from json_each(?)`
+    value ->> 'origin' from json_each(?)`
 
 /** Deletes up to `limit` intents of before this time. Returns true if none is left. */
 export async function deleteIntentsBefore(trx: Transaction<LogSchema>, ms: number, limit: number): Promise<boolean> {

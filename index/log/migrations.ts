@@ -51,8 +51,10 @@ const first = [
     recorded_ms integer not null,
     public integer not null,
     body text not null,
+    origin text,
     primary key (org_id, seq)
   )`,
+  'create index event_by_origin on event (recorded_ms) where origin is not null',
   'create index event_by_node on event (org_id, node_id, seq) where node_id is not null',
   `create table recorded_repo (
     node_id text not null primary key,
@@ -75,7 +77,7 @@ const first = [
     to_oid text not null,
     actor text not null,
     via text not null,
-    request_id text,
+    origin text,
     at integer not null,
     primary key (node_id, ref, to_oid)
   ) without rowid`,

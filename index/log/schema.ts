@@ -40,6 +40,8 @@ interface EventTable {
   public: number
   /** The JSON as it is sent. */
   body: string
+  /** How the request came, as JSON. Only the audit shows it, and it is removed after 30 days. */
+  origin: string | null
 }
 
 /** The state of a repository that the events describe. An organisation's own repository has the organisation's id. */
@@ -71,7 +73,8 @@ interface IntentTable {
   /** JSON. */
   actor: string
   via: string
-  request_id: string | null
+  /** How the request came, as JSON. */
+  origin: string | null
   /** Milliseconds since 1970. */
   at: Generated<number>
 }

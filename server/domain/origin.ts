@@ -1,7 +1,7 @@
 /** How a request came to the service. */
 
 /** The part of the service that a request uses. */
-export type Door = 'rest' | 'mcp' | 'page' | 'push' | 'command'
+export type Door = 'rest' | 'mcp' | 'page' | 'push' | 'fetch' | 'command'
 
 export interface Origin {
   readonly door: Door

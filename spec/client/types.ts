@@ -297,7 +297,7 @@ export interface components {
             readonly address?: string;
             /** @description The client's `User-Agent`, its first 500 characters. */
             readonly user_agent?: string;
-            /** @description The part of the service: `rest`, `mcp`, `page`, `push`, `command`, `service` or `path`. */
+            /** @description The part of the service: `rest`, `mcp`, `page`, `push`, `fetch` (also clones), `command`, `service` or `path`. */
             readonly via?: string;
         };
         /** @description Something that happened. */

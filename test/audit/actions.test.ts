@@ -118,6 +118,17 @@ const requests: Partial<Record<AuditAction, () => Promise<Made>>> = {
     await ann.delete(`/auth/tokens/${id}`, agent)
     return { user: ann, has: { target: { type: 'token', id } } }
   },
+  'feed_token.created': async () => {
+    const user = await someone()
+    const { token } = await made(user.post('/auth/feed-token', undefined, agent))
+    secrets.add(token)
+    return { user, has: account(user.user.id) }
+  },
+  'feed_token.ended': async () => {
+    const user = await someone()
+    await user.delete('/auth/feed-token', agent)
+    return { user, has: account(user.user.id) }
+  },
   'token.first_used': async () => {
     const { id, token } = await accessToken(ann)
     await made(client(grove, token).get('/orgs', agent))
@@ -304,7 +315,7 @@ describe('the audit', () => {
         expect(entry.origin.address).to.equal('127.0.0.1')
         const isGit = action.startsWith('git.') || action === 'org.cloned'
         expect(entry.origin.user_agent).to.match(isGit ? /^git\// : /^audit-test/)
-        expect(entry.origin.via).to.equal(isGit ? 'push' : 'rest')
+        expect(entry.origin.via).to.equal(isGit ? 'fetch' : 'rest')
       }
     })
 

@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { appendEvents, beginLog, findLog } from '../../index/log/events.ts'
+import { tidyAudit } from '../../server/domain/audit/retention.ts'
 import { encodeEvent } from '../../server/domain/event-log/event-json.ts'
 import type { EventActor } from '../../server/domain/event-log/event-types.ts'
 import { cli } from '../operator/desk.ts'
@@ -69,6 +70,22 @@ describe('the audit, listed', () => {
       if (round % 3 === 0) await happen(by(bob), `b${round}`)
       if (round > 4) pass(1_000)
     }
+  })
+
+  it('shows from where events came, and for how long', async () => {
+    const { token, id } = await made(ann.post('/auth/tokens', { name: 'Script', access: 'write' }))
+    const node = await made(client(grove, token).post(`/orgs/${ann.org}/nodes`, { title: 'Seen' }))
+    const created = async () =>
+      (await orgAudit(ann, ann.org, '&action=node.created')).find(({ target }) => target?.id === node.id)
+    const entry = await created()
+    expect(entry?.origin).to.include({ address: '127.0.0.1', via: 'rest' })
+    expect(entry?.actor).to.include({ id: ann.user.id, token_id: id })
+    expect(entry?.request_id).to.match(/^[0-9a-f-]{36}$/)
+    const { events } = await made(ann.get(`/orgs/${ann.org}/events?limit=200&types=node.created`))
+    expect(JSON.stringify(events)).to.not.include('127.0.0.1')
+    const later = new Date(now().getTime() + 31 * 24 * 3600 * 1000)
+    await tidyAudit({ ...grove.deps, now: () => later })
+    expect((await created())?.origin).to.deep.equal({ via: 'rest' })
   })
 
   it('has events and rows, newest first, the same in pages of each size', async () => {

@@ -96,7 +96,7 @@ describe('the audit without fetches', () => {
     for (const name of ['a', 'b']) await desk.done(`git clone -q ${remoteUrl(grove, node.org, node.id)} ${name}`)
     const fetched = await entriesOf(ann, `/orgs/${ann.org}/audit`, '&action=git.fetched')
     expect(fetched.map(({ actor, origin }) => ({ actor, origin }))).to.deep.equal([
-      { actor: { kind: 'anonymous' }, origin: { via: 'push' } },
+      { actor: { kind: 'anonymous' }, origin: { via: 'fetch' } },
     ])
     await desk.remove()
     await grove.close()

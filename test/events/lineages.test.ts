@@ -56,6 +56,7 @@ const eventOf = (key: number): NewEvent => ({
   type: 'webhook.enabled',
   at: '2026-01-01T00:00:00Z',
   isPublic: false,
+  origin: null,
   render: (seq) => JSON.stringify({ seq }),
 })
 

@@ -146,7 +146,7 @@ describe('old events', () => {
   })
 
   it('take notes about who moved a ref with them after an hour', async () => {
-    const intent = { actor: '{}', via: 'rest', request_id: null, ref: 'refs/heads/main' }
+    const intent = { actor: '{}', via: 'rest', origin: null, ref: 'refs/heads/main' }
     const put = (minutes: number, to_oid: string) =>
       grove.deps.events.write((trx) =>
         putIntents(

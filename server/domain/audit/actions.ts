@@ -13,6 +13,8 @@ export const auditActions = [
   'token.revoked',
   'token.first_used',
   'token.refused',
+  'feed_token.created',
+  'feed_token.ended',
   'account.created',
   'account.email_changed',
   'account.disabled',

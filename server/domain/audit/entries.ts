@@ -1,6 +1,7 @@
 /** Entries of the audit as they are shown: rows and events have one form. */
 import type { AuditRow } from '../../../index/log/audit.ts'
 import type { RecordedEvent } from '../../../index/log/audit-events.ts'
+import type { StoredOrigin } from '../event-log/intents.ts'
 
 export interface AuditEntryView {
   readonly id: string
@@ -73,19 +74,25 @@ interface EventBody {
   readonly data: Readonly<Record<string, unknown>> & { readonly actor?: AuditEntryView['actor'] }
 }
 
-export function eventView({ org_id, seq, recorded_ms, body }: RecordedEvent): AuditEntryView {
+export function eventView({ org_id, seq, recorded_ms, body, origin }: RecordedEvent): AuditEntryView {
   const { id, type, subject, time, via, data } = JSON.parse(body) as EventBody // encodeEvent has made it
   const { actor = { kind: 'unknown' }, ...rest } = data
+  const { request_id, token_id, ...from } = parseOrigin(origin)
   const nodeId = subject?.replace(/^nodes\//, '')
   return {
     id,
     at: new Date(recorded_ms).toISOString(),
     org_id,
-    actor,
+    actor: { ...actor, ...(token_id !== undefined && { token_id }) },
     action: type,
     target: nodeId === undefined ? { type: 'org', id: org_id } : { type: 'node', id: nodeId },
     outcome: 'success',
-    origin: via === undefined ? {} : { via },
+    origin: { ...from, ...(via !== undefined && { via }) },
+    ...(request_id !== undefined && { request_id }),
     detail: { ...rest, seq, time },
   }
+}
+
+function parseOrigin(json: string | null): Partial<StoredOrigin> {
+  return json === null ? {} : (JSON.parse(json) as StoredOrigin) // noteIntents has written it
 }

@@ -1,6 +1,7 @@
-/** Deletes old rows of the audit, and cuts IP addresses of rows after a month. */
+/** Deletes old rows of the audit. After a month, cuts IP addresses of rows and removes those of events. */
 import { isIP } from 'node:net'
 import { deleteAuditBefore, listWholeAddresses, setAddressCut } from '../../../index/log/audit.ts'
+import { removeOriginsBefore } from '../../../index/log/audit-events.ts'
 import type { Deps } from '../../base/deps.ts'
 import { forgetNames } from './forget-names.ts'
 
@@ -20,8 +21,9 @@ export async function tidyAudit(deps: Deps): Promise<boolean> {
   const days = config.auditRetentionDays ?? defaultDays
   const isShort = days === 0 || (await events.write((trx) => deleteAuditBefore(trx, now - days * dayMs, rowsAtOnce)))
   const isCut = await cutAddresses(deps, now - addressDays * dayMs)
+  const isRemoved = await events.write((trx) => removeOriginsBefore(trx, now - addressDays * dayMs, rowsAtOnce))
   const isForgotten = await forgetNames(deps)
-  return isShort && isCut && isForgotten
+  return isShort && isCut && isRemoved && isForgotten
 }
 
 async function cutAddresses({ events }: Deps, beforeMs: number): Promise<boolean> {

@@ -4,7 +4,7 @@ import { main } from '../layout.ts'
 import type { EventEdge } from './content-events.ts'
 import { type Described, digestOf } from './describe-node.ts'
 import type { EventFacts } from './event-types.ts'
-import type { KnownIntent } from './intents.ts'
+import { howOf, type KnownIntent } from './intents.ts'
 
 /** Returns the creation of a node with one commit on main. Without an intent, it has no actor. */
 export function describeNew(
@@ -24,7 +24,7 @@ export function describeNew(
     key: ledger,
     at: created_at,
     ...(intent?.actor && { actor: intent.actor }),
-    ...(intent && { via: intent.via }),
+    ...howOf(intent),
     data: { title, head, edges_added },
   }
   const putRefs = new Map([[main, head]])

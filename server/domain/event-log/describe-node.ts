@@ -29,7 +29,7 @@ import type { NodeAt } from '../targets.ts'
 import { contentChange } from './content-events.ts'
 import { encodeEvent } from './event-json.ts'
 import type { EventFacts } from './event-types.ts'
-import { readIntents } from './intents.ts'
+import { howOf, readIntents } from './intents.ts'
 import { actorOf, ledgerEvents, parseSeal } from './ledger-events.ts'
 import { listNewCommits } from './ledger-walk.ts'
 import { readRecordedRefs } from './recorded-refs.ts'
@@ -156,7 +156,7 @@ async function describeGone(deps: Deps, node: DescribedNode, state: RecordedRepo
     key: `${log.log_id}:${state.version + 1}`,
     at: new Date(deletion?.ms ?? deps.now()).toISOString(),
     ...(actor && { actor }),
-    via: intent?.via ?? 'path',
+    ...howOf(intent, 'path'),
     data: { ...(deletion?.title !== undefined && { title: deletion.title }) },
   }
   const step = { ...stepOf(node), ledger: state.ledger, digest: '', gone: 1, putRefs: new Map(), removedRefs: [] }
@@ -238,7 +238,7 @@ async function describeCreation({ repo, moves }: Seen, root: Oid, intentOf: Inte
     key: root,
     at: created_at,
     ...(actor && { actor }),
-    ...(intent && { via: intent.via }),
+    ...howOf(intent),
     data: { title, ...(head !== null && { head }), edges_added },
   }
   return { event, linked: edges_added.map(({ node_id }) => node_id) }
@@ -247,7 +247,7 @@ async function describeCreation({ repo, moves }: Seen, root: Oid, intentOf: Inte
 async function describeReturn({ repo, ledger }: Seen, { key, now, intentOf }: MoveContext): Promise<EventFacts> {
   const intent = intentOf(ledgerRef, ledger)
   const actor = intent?.actor && { actor: intent.actor }
-  const made = { key: `${key}:${ledger}`, at: now, via: intent?.via ?? ('path' as const), ...actor }
+  const made = { key: `${key}:${ledger}`, at: now, ...howOf(intent, 'path'), ...actor }
   return { type: 'node.restored', ...made, data: await titleOf(repo, ledger) }
 }
 
@@ -269,7 +269,7 @@ async function describeMove(
 ): Promise<Pick<Described, 'events' | 'linked'>> {
   const { ref, before, after } = move
   const intent = intentOf(ref, after)
-  const who = { at: now, ...(intent?.actor && { actor: intent.actor }), via: intent?.via ?? ('path' as const) }
+  const who = { at: now, ...(intent?.actor && { actor: intent.actor }), ...howOf(intent, 'path') }
   const events: EventFacts[] = [{ ...who, key: `${key}:${ref}:${after}`, ...(await refFacts(repo, history, move)) }]
   if (ref === main) {
     const change = await contentChange(repo, before, after)
@@ -294,7 +294,7 @@ async function openFrom({ index }: Deps, { nodeId }: NodeAt, branch: string) {
 /** Describes commits of a ledger, oldest first. */
 export async function describeLedger(repo: Repo, commits: readonly Oid[], intentOf: IntentOf): Promise<EventFacts[]> {
   const described: EventFacts[][] = []
-  let via: EventFacts['via']
+  let how: Pick<EventFacts, 'via' | 'origin'> = {}
   let identity = ''
   for (const oid of [...commits].reverse()) {
     const { committer, message } = await readCommit(repo, oid)
@@ -302,15 +302,16 @@ export async function describeLedger(repo: Repo, commits: readonly Oid[], intent
     const intent = intentOf(ledgerRef, oid)
     const own = [name, email, timestamp].join('\n')
     // A move of several commits has its intent at the last of them.
-    if (intent) via = intent.via
-    else if (own !== identity) via = undefined
+    if (intent) how = howOf(intent)
+    else if (own !== identity) how = {}
     identity = own
     const sealed = parseSeal(message)
     const actor = actorOf({ name })
     const facts = sealed
       ? [{ ...sealed.facts, key: oid, at: timeOf(committer), ...(actor && { actor }) }]
       : await ledgerEvents(repo, oid)
-    described.push(facts.map((event) => ({ ...event, ...(via !== undefined && { via }) })))
+    const came = how
+    described.push(facts.map((event) => ({ ...event, ...came })))
   }
   return described.reverse().flat()
 }

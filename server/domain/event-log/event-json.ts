@@ -13,7 +13,7 @@ const publicTypes: readonly EventType[] = ['node.created', 'node.updated', 'node
 
 /** Encodes an event of an organisation, or of one of its nodes. */
 export function encodeEvent(orgId: string, nodeId: string | null, facts: EventFacts): NewEvent {
-  const { type, key, at, actor, via } = facts
+  const { type, key, at, actor, via, origin = null } = facts
   const id = createHash('sha256')
     .update([orgId, nodeId ?? '', type, key].join('\n'))
     .digest('hex')
@@ -34,7 +34,7 @@ export function encodeEvent(orgId: string, nodeId: string | null, facts: EventFa
       ...(via !== undefined && { via }),
       data,
     })
-  return { id, nodeId, type, at, isPublic, render }
+  return { id, nodeId, type, at, isPublic, origin, render }
 }
 
 /** Cuts lists, and texts of commits, so that the data stays small. A cut list is marked by `truncated`. */

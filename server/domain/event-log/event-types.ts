@@ -65,6 +65,8 @@ export interface EventFacts {
   readonly at: string
   readonly actor?: EventActor
   readonly via?: EventVia
+  /** How the request came, as JSON. It is stored next to the event, and only the audit shows it. */
+  readonly origin?: string
   /** Ids, names and object ids. Never a text that can be erased, and never an e-mail address. */
   readonly data: Readonly<Record<string, unknown>>
 }

@@ -9,7 +9,8 @@ import type { Oid } from '../../../gitstore/repo.ts'
 import { findIntents, findIntentsOf, type Intent, putIntents } from '../../../index/log/intents.ts'
 import type { Deps } from '../../base/deps.ts'
 import { idOfRepo, ledgerRef } from '../layout.ts'
-import type { EventActor, EventVia } from './event-types.ts'
+import type { Origin } from '../origin.ts'
+import type { EventActor, EventFacts, EventVia } from './event-types.ts'
 
 type IntentDeps = Pick<Deps, 'events' | 'now' | 'log' | 'origin'>
 
@@ -18,6 +19,8 @@ export interface Mover {
   readonly kind?: 'person' | 'operator'
   readonly id?: string
   readonly name: string
+  /** The personal access token of the request. */
+  readonly tokenId?: string
 }
 
 /** The longest wait for the database, in milliseconds. The caller holds locks of refs. */
@@ -48,8 +51,8 @@ export async function noteIntents(
     ...(mover.id !== undefined && { id: mover.id }),
     name: mover.name,
   }
-  const via: EventVia = origin?.door ?? 'command'
-  const shared = { actor: JSON.stringify(actor), via, request_id: origin?.requestId ?? null }
+  const via = origin?.door ?? 'command'
+  const shared = { actor: JSON.stringify(actor), via, origin: origin ? encodeOrigin(origin, mover) : null }
   const rows = moves.map(({ id, ref, to }) => ({ node_id: id, ref, to_oid: to ?? '', ...shared }))
   const written = events
     .write((trx) => putIntents(trx, rows, now()))
@@ -57,9 +60,35 @@ export async function noteIntents(
   await Promise.race([written, sleep(patienceMs, undefined, { ref: false })])
 }
 
+function encodeOrigin({ requestId, address, userAgent }: Origin, { tokenId }: Mover): string {
+  const stored: StoredOrigin = {
+    request_id: requestId,
+    address,
+    ...(userAgent !== undefined && { user_agent: userAgent }),
+    ...(tokenId !== undefined && { token_id: tokenId }),
+  }
+  return JSON.stringify(stored)
+}
+
+/** How a request came, as it is stored next to events. */
+export interface StoredOrigin {
+  readonly request_id: string
+  readonly address: string
+  readonly user_agent?: string
+  readonly token_id?: string
+}
+
 export interface KnownIntent {
   readonly actor?: EventActor
   readonly via: EventVia
+  readonly origin: string | null
+}
+
+/** Returns how something came about. @param unknown the way without an intent */
+export function howOf(intent: KnownIntent | undefined, unknown?: EventVia): Pick<EventFacts, 'via' | 'origin'> {
+  const via = intent?.via ?? unknown
+  const origin = intent?.origin ?? undefined
+  return { ...(via !== undefined && { via }), ...(origin !== undefined && { origin }) }
 }
 
 /** Returns a function that finds who moved a ref to an object. */
@@ -89,6 +118,6 @@ export async function readCreations(
   }
 }
 
-function parseIntent({ actor, via }: Intent): KnownIntent {
-  return { actor: JSON.parse(actor) as EventActor, via: via as EventVia } // noteIntents writes them
+function parseIntent({ actor, via, origin }: Intent): KnownIntent {
+  return { actor: JSON.parse(actor) as EventActor, via: via as EventVia, origin } // noteIntents writes them
 }

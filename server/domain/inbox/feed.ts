@@ -6,6 +6,7 @@ import { invalidTokenError, requireSignedIn } from '../access.ts'
 import { hashOf, newToken } from '../accounts/tokens.ts'
 import { personOf } from '../accounts/user-view.ts'
 import type { Person } from '../actor.ts'
+import { audit } from '../audit/audit.ts'
 import { listInbox } from './inbox.ts'
 
 /** The most items of a feed. */
@@ -20,12 +21,14 @@ export async function createFeedToken(deps: Deps, actor: Person, base: string) {
     await requireSignedIn(trx, actor)
     await putFeedToken(trx, { account_id: actor.id, hash: hashOf(token), created_at })
   })
+  await audit(deps, { action: 'feed_token.created', actor, target: { type: 'account', id: actor.id } })
   return { token, url: `${base}/me/inbox.atom?token=${token}`, created_at }
 }
 
 /** Ends the feed token of the caller, if there is one. */
 export async function endFeedToken(deps: Deps, actor: Person): Promise<void> {
   await deps.credentials.write((trx) => deleteFeedToken(trx, actor.id))
+  await audit(deps, { action: 'feed_token.ended', actor, target: { type: 'account', id: actor.id } })
 }
 
 /** Reads the newest items of the inbox of a token's user. @throws AppError invalid_token */

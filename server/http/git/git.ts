@@ -67,7 +67,10 @@ export function gitOverHttp(deps: Deps, { findCredential, count, proposalUrl }: 
     await count(req, res, credential?.person.id)
     const base = baseUrl(deps.config.publicUrl, req)
     const pageOf: PullPage = (number) => proposalUrl(base, route, number)
-    const placed = { ...(await isOfOrganisation(deps, route.orgId)), origin: originOf(req, 'push') }
+    const placed = {
+      ...(await isOfOrganisation(deps, route.orgId)),
+      origin: originOf(req, service === 'git-receive-pack' ? 'push' : 'fetch'),
+    }
     const { smartHttp, refuse, fetch } = await openAudited(placed, credential, route, service, pageOf)
     const caller = {
       key: credential === undefined ? `address ${networkOf(req)}` : `person ${credential.person.id}`,
