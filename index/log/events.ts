@@ -147,7 +147,7 @@ export async function listEventsAfter(
     .execute()
 }
 
-/** Lists events that match the filter, newest first, among the last `eventsPassed` up to a number. */
+/** Lists events up to a number that match the filter, newest first. Reads the last `eventsPassed`. */
 export async function listEventsUpTo(
   db: LogDb,
   orgId: string,

@@ -4,7 +4,7 @@
 // example: README.md next to it says how to run it. Needs Node 20.
 import { execFileSync } from 'node:child_process'
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 
 const { GROVE, GROVE_ORG, GROVE_TOKEN, WEBHOOK_SECRET, SITE_DIR = 'site', SITE_COMMAND, PORT = '8080' } = process.env
@@ -33,18 +33,25 @@ const readCursor = () => {
     return undefined
   }
 }
+// Lists every page, and those that have a file, because a page may have been deleted.
+const listPages = async () => {
+  const ids = new Set(readdirSync(SITE_DIR).flatMap((name) => /^([0-9a-f-]{36})\.md$/.exec(name)?.[1] ?? []))
+  for (let offset = 0, total = 1; offset < total; offset += 200) {
+    const { body } = await get(`/nodes?limit=200&offset=${offset}`)
+    // A page that is deleted moves the others up: begin again.
+    if (offset > 0 && body.total < total) return listPages()
+    for (const { id } of body.nodes) ids.add(id)
+    total = body.total
+  }
+  return ids
+}
 const follow = async (cursor = readCursor()) => {
   let page = cursor && (await get(`/events?types=node.*&limit=200&after=${cursor}`))
-  const ids = new Set()
-  if (!page || page.status === 410) {
-    page = await get('/events?after=now')
-    for (let offset = 0, total = 1; offset < total; offset += 200) {
-      const { body } = await get(`/nodes?limit=200&offset=${offset}`)
-      for (const { id } of body.nodes) ids.add(id)
-      total = body.total
-    }
-  }
-  for (const { subject } of page.body.events) ids.add(subject.slice('nodes/'.length))
+  const isLost = !page || page.status === 410
+  if (isLost) page = await get('/events?after=now')
+  const ids = isLost
+    ? await listPages()
+    : new Set(page.body.events.map(({ subject }) => subject.slice('nodes/'.length)))
   for (const id of ids) await update(id)
   if (ids.size > 0 && SITE_COMMAND) execFileSync('sh', ['-c', SITE_COMMAND], { stdio: 'inherit', timeout: 600_000 })
   write('.cursor', page.body.next)
@@ -61,17 +68,21 @@ const isSigned = ({ headers }, body) => {
 mkdirSync(SITE_DIR, { recursive: true })
 let last = follow()
 await last
-createServer(async (req, res) => {
+const answer = async (req) => {
   const parts = []
   let size = 0
   for await (const part of req) {
     size += part.length
     if (size < 65_536) parts.push(part)
   }
-  if (!isSigned(req, Buffer.concat(parts))) return res.writeHead(401).end()
+  if (!isSigned(req, Buffer.concat(parts))) return 401
   last = last.catch(() => {}).then(() => follow())
-  last.then(
-    () => res.writeHead(204).end(),
+  await last
+  return 204
+}
+createServer((req, res) => {
+  answer(req).then(
+    (status) => res.writeHead(status).end(),
     (error) => {
       console.error(error)
       res.writeHead(503).end()

@@ -2,8 +2,8 @@
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
-import { type AddressInfo, createServer } from 'node:net'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -93,6 +93,24 @@ describe('the static site of server/deploy/', () => {
     expect(await pages()).to.deep.equal([...before.slice(1), `${added.id}.md`].sort())
     expect(await read(`${added.id}.md`)).to.contain('Krill is small.')
     expect(await runs()).to.be.above(built)
+  })
+
+  it('begins again when its cursor is gone, and removes deleted pages', async () => {
+    await stop()
+    const [gone = ''] = await pages()
+    await writeFile(join(site, '.cursor'), '1-0123456789abcdef')
+    await ann.delete(`/orgs/${ann.org}/nodes/${gone.slice(0, -'.md'.length)}`).then(expecting(204))
+    await start()
+    expect(await pages()).to.not.include(gone)
+    expect(await pages()).to.not.have.length(0)
+  })
+
+  it('survives a sender that disconnects', async () => {
+    const socket = connect(port, '127.0.0.1')
+    socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nabc')
+    await once(socket, 'connect')
+    socket.resetAndDestroy()
+    await until(async () => (await fetch(`http://127.0.0.1:${port}/`, { method: 'POST' })).status === 401)
   })
 
   it('believes no other sender', async () => {
