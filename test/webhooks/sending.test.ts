@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import { isDeepStrictEqual } from 'node:util'
 import { expect } from 'chai'
+import { expecting } from '../support/node.ts'
 import { until } from '../support/until.ts'
 import { startReceiver, status } from './receiver.ts'
 import { aHook, ann, deliveriesOf, happen, pass, read, untilAll, untilAttempts, useScene } from './scene.ts'
@@ -141,9 +142,9 @@ describe('messages to webhooks', () => {
     const receiver = await startReceiver(status(410))
     const [hook, witness] = [await aHook(receiver.url), await startReceiver()]
     const other = await aHook(witness.url, { types: ['webhook.*'] })
-    await happen(1)
-    await untilAll(hook, 1, 'failed')
-    expect(await read(hook)).to.include({ state: 'disabled', active: false, reason: 'gone' })
+    const [refused] = await happen(1)
+    await untilAttempts(hook, 1)
+    expect(await read(hook)).to.include({ state: 'disabled', active: false, reason: 'gone', pending: 1 })
     await untilAll(other, 1, 'delivered')
     expect(JSON.parse(witness.received[0]?.body ?? '')).to.deep.include({
       type: 'webhook.disabled',
@@ -155,12 +156,30 @@ describe('messages to webhooks', () => {
         isDeepStrictEqual([target, detail], [{ type: 'webhook', id: hook.id }, { reason: 'gone' }]),
       )
     })
-    await happen(2)
+    const missed = await happen(2)
     receiver.answer = status(200)
     expect((await ann.patch(hook.at, { active: true })).body).to.include({ state: 'active', active: true })
-    await until(async () => (await deliveriesOf(hook, '&state=delivered')).length === 2)
+    await untilAll(hook, 3, 'delivered')
+    // It continues where it stopped: with the event that was answered 410.
+    const ids = receiver.received.map(({ headers }) => headers['webhook-id'])
+    expect(ids.slice(0, 2)).to.deep.equal([refused, refused])
+    expect(ids.slice(2)).to.have.members(missed)
     await untilAll(other, 2, 'delivered')
     expect(JSON.parse(witness.received[1]?.body ?? '')).to.deep.include({ type: 'webhook.enabled' })
+  })
+
+  it('leave out the event that was answered 410 if an owner asks for later events only', async () => {
+    const receiver = await startReceiver(status(410))
+    const hook = await aHook(receiver.url, { ordered: true })
+    await happen(1)
+    await untilAttempts(hook, 1)
+    receiver.answer = status(200)
+    await ann.patch(hook.at, { active: true, from: 'now' }).then(expecting(200))
+    const [later] = await happen(1)
+    await until(async () => (await deliveriesOf(hook, '&state=delivered')).length === 1)
+    expect(receiver.received.slice(1).map(({ headers }) => headers['webhook-id'])).to.deep.equal([later])
+    const [{ error }] = await deliveriesOf(hook, '&state=failed')
+    expect(error).to.equal('An owner left it out.')
   })
 
   it('do not follow redirects', async () => {

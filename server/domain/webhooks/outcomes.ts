@@ -32,7 +32,9 @@ export async function recordOutcome(trx: EventsTransaction, outcome: Outcome): P
   }
   const attempts = delivery.attempts + 1
   const wait = waitFor(attempts)
-  const isOver = attempt.isDelivered || wait === undefined || attempt.status === 410
+  // 410 says nothing about the event: it waits until an owner enables the webhook.
+  const next = attempt.status === 410 ? nowMs : wait === undefined ? undefined : nowMs + wait
+  const isOver = attempt.isDelivered || next === undefined
   const { status, ms, error, response } = attempt
   const isOwn = await endClaim(
     trx,
@@ -40,7 +42,7 @@ export async function recordOutcome(trx: EventsTransaction, outcome: Outcome): P
     {
       ...{ state: attempt.isDelivered ? 'delivered' : isOver ? 'failed' : 'pending', attempts },
       ...{ attempted_ms: nowMs, status, ms, error, response, done_ms: isOver ? nowMs : null },
-      ...(!isOver && { next_ms: nowMs + wait }),
+      ...(!isOver && { next_ms: next }),
     },
   )
   const state = (await findHookStates(trx, [delivery.hook_id])).get(delivery.hook_id)
