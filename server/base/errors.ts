@@ -68,6 +68,7 @@ export const statusOf = {
   too_many_follows: 409,
   too_many_invitations: 409,
   too_many_webhooks: 409,
+  secret_lost: 409,
   too_many_branches: 409,
   too_many_commits: 409,
   too_many_members: 409,

@@ -267,8 +267,18 @@ describe('webhooks', () => {
     const at = `/orgs/${eve.org}/webhooks/${body.id}`
     const owner = client(lost, eve.session.accessToken)
     expect((await owner.get(at)).body).to.include({ state: 'disabled', active: false, reason: 'secret_lost' })
-    expect((await owner.post(`${at}/ping`)).body.error).to.match(/^The secret cannot be read/)
+    const says = (await owner.post(`${at}/ping`)).body.error
+    expect(says).to.match(/^The secret cannot be read.* Replace it first: POST .*\/rotate$/)
+    const refused = await owner.patch(at, { active: true, types: ['tag.*'] })
+    expect({ status: refused.status, code: refused.body.code, detail: refused.body.detail }).to.deep.equal({
+      ...{ status: 409, code: 'secret_lost', detail: says },
+    })
+    expect((await owner.get(at)).body).to.deep.include({ reason: 'secret_lost', types: ['*'] })
+    await owner.patch(at, { active: false }).then(expecting(200))
+    await owner.patch(at, { types: ['node.*'] }).then(expecting(200))
     await owner.post(`${at}/rotate`).then(expecting(200))
+    expect((await owner.get(at)).body).to.include({ state: 'disabled', reason: 'by_owner' })
+    await owner.patch(at, { active: true }).then(expecting(200))
     expect((await owner.get(at)).body).to.include({ state: 'active', active: true })
     await lost.close()
   })

@@ -35,6 +35,8 @@ import { toWebhooks, type Webhook } from './webhook-views.ts'
 /** Per organisation. */
 const maxWebhooks = 20
 
+const secretLost = 'The secret cannot be read, because SECRET_KEY has changed. Replace it first: POST …/rotate'
+
 /** The secret, which is shown only once. */
 interface Secret {
   readonly secret: string
@@ -119,7 +121,7 @@ export interface WebhookChange extends Partial<Omit<WebhookInput, 'node_id'>> {
  * Changes a webhook. `active: true` ends its being paused or disabled, and sends what waits.
  *
  * @throws ValidationError url, types, from without active
- * @throws AppError org_not_found, forbidden, webhook_not_found
+ * @throws AppError org_not_found, forbidden, webhook_not_found, secret_lost
  */
 export async function updateWebhook(
   deps: Deps,
@@ -130,6 +132,8 @@ export async function updateWebhook(
   const before = await findOwnWebhook(deps, actor, at)
   if (from !== undefined && active !== true)
     throw invalid(['body', 'from'], 'Send from only together with active: true', from)
+  if (active && openSecret(deps, before.id, before.secret_sealed) === undefined)
+    throw new AppError('secret_lost', secretLost)
   if (types !== undefined) requireTypes(types)
   if (url !== undefined) await requireReceiver(deps, url)
   const change = {
@@ -256,8 +260,7 @@ export async function pingWebhook(
   const hook = await findOwnWebhook(deps, actor, at)
   const now = deps.now()
   const secrets = signingSecrets(deps, hook, now)
-  if (secrets.length === 0)
-    return { ms: 0, error: 'The secret cannot be read, because SECRET_KEY has changed. Rotate it first.' }
+  if (secrets.length === 0) return { ms: 0, error: secretLost }
   const message = pingOf(hook, now)
   const turn = { caller: callerOf({ actor, from }), orgId: hook.org_id, signal }
   const { isDelivered, status, ms, error } = await pings.run(turn, () =>
