@@ -3,6 +3,8 @@ import { randomUUID } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { findWebhooks } from '../../index/credentials/webhooks.ts'
+import { openSecret } from '../../server/domain/webhooks/secrets.ts'
 import { newDataDir } from '../support/data-folder.ts'
 import { startGrove } from '../support/grove.ts'
 import { expecting, newNode } from '../support/node.ts'
@@ -281,6 +283,25 @@ describe('webhooks', () => {
     await owner.patch(at, { active: true }).then(expecting(200))
     expect((await owner.get(at)).body).to.include({ state: 'active', active: true })
     await lost.close()
+  })
+
+  it('have both secrets encrypted if the operator sets a key later', async () => {
+    const { url } = await startReceiver()
+    const dataDir = await newDataDir()
+    const plain = await startGrove({ dataDir })
+    const eve = await signUp(plain, 'Eve')
+    const { body } = await eve.post(`/orgs/${eve.org}/webhooks`, { url }).then(expecting(201))
+    const rotated = (await eve.post(`/orgs/${eve.org}/webhooks/${body.id}/rotate`).then(expecting(200))).body
+    await plain.close()
+    const keyed = await startGrove({ dataDir, secretKey: Buffer.alloc(32, 7).toString('base64') })
+    const stored = async () => {
+      const row = (await findWebhooks(keyed.deps.credentials.read, [body.id])).get(body.id)
+      return [row?.secret_sealed ?? '', row?.previous_sealed ?? '']
+    }
+    await until(async () => (await stored()).every((one) => one.startsWith('aes-256-gcm:')))
+    const opened = (await stored()).map((one) => openSecret(keyed.deps, body.id, one))
+    expect(opened).to.deep.equal([rotated.secret, body.secret])
+    await keyed.close()
   })
 
   it('are kept apart from those of another organisation whose receiver hangs', async () => {

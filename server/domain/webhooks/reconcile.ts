@@ -64,18 +64,30 @@ async function reconcileHook(deps: Deps, hook: Webhook, state: HookState | undef
   const reason = hook.active === 1 ? null : 'by_owner'
   if (state === undefined)
     await deps.events.write((trx) => insertHookState(trx, hook, { reason, now: deps.now(), from: 'oldest' }))
-  if (isUnsealed(deps, hook.secret_sealed)) await sealLater(deps, hook)
+  if (sealedNow(deps, hook) !== undefined) await sealLater(deps, hook)
 }
 
-/** Encrypts a secret that was stored before the operator set a key. */
-async function sealLater(deps: Deps, { id, secret_sealed }: Webhook): Promise<void> {
-  const secret = openSecret(deps, id, secret_sealed)
-  if (secret === undefined) return
+/** Encrypts the secrets of a webhook that were stored before the operator set a key. */
+async function sealLater(deps: Deps, { id }: Webhook): Promise<void> {
   await deps.credentials.write(async (trx) => {
-    const now = (await findWebhooks(trx, [id])).get(id)
-    if (now?.secret_sealed !== secret_sealed) return
-    await updateWebhookRow(trx, id, { secret_sealed: sealSecret(deps, id, secret) })
+    const hook = (await findWebhooks(trx, [id])).get(id)
+    const change = hook && sealedNow(deps, hook)
+    if (change !== undefined) await updateWebhookRow(trx, id, change)
   })
+}
+
+/** The secrets as they should be stored. Undefined: they are. */
+function sealedNow(deps: Deps, { id, secret_sealed, previous_sealed }: Webhook) {
+  const seal = (stored: string | null) => {
+    const secret = stored !== null && isUnsealed(deps, stored) ? openSecret(deps, id, stored) : undefined
+    return secret === undefined ? undefined : sealSecret(deps, id, secret)
+  }
+  const [newest, previous] = [seal(secret_sealed), seal(previous_sealed)]
+  if (newest === undefined && previous === undefined) return undefined
+  return {
+    ...(newest !== undefined && { secret_sealed: newest }),
+    ...(previous !== undefined && { previous_sealed: previous }),
+  }
 }
 
 /** True if the organisation was deleted so long ago that nothing of it is kept. */
