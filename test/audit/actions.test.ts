@@ -232,12 +232,17 @@ const requests: Partial<Record<AuditAction, () => Promise<Made>>> = {
   },
   'webhook.created': async () => {
     const { id } = await aHook()
-    return { user: ann, has: { org_id: ann.org, target: { type: 'webhook', id } } }
+    const detail = { host: new URL(unheard).host }
+    return { user: ann, has: { org_id: ann.org, target: { type: 'webhook', id }, detail } }
   },
   'webhook.updated': async () => {
     const { id, at } = await aHook()
-    await made(ann.patch(at, { url: `${unheard}?key=hunter22`, types: ['tag.*'], active: true }, agent))
-    return { user: ann, has: { target: { type: 'webhook', id }, detail: { changed: ['url', 'types', 'active'] } } }
+    const url = new URL(`${unheard}/hunter22?key=hunter22`)
+    url.port = '4433'
+    await made(ann.patch(at, { url: url.href, types: ['tag.*'], active: true }, agent))
+    const hosts = { host: url.host, host_before: new URL(unheard).host }
+    const detail = { changed: ['url', 'types', 'active'], ...hosts }
+    return { user: ann, has: { target: { type: 'webhook', id }, detail } }
   },
   'webhook.disabled': async () => {
     const { id, at } = await aHook()

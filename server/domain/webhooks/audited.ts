@@ -1,4 +1,4 @@
-/** Changes of webhooks in the audit. Their URLs are not in it, because these may hold secrets. */
+/** Changes of webhooks in the audit. Of their URLs it has only the hosts, because the rest may hold secrets. */
 import type { Webhook } from '../../../index/credentials/schema.ts'
 import type { Person } from '../actor.ts'
 import type { AuditAction } from '../audit/actions.ts'
@@ -20,4 +20,14 @@ export async function auditHook(
     target: { type: 'webhook', id },
     ...(detail && { detail }),
   })
+}
+
+/** The host of a webhook, with its port. After a change of the host, also the one before. */
+export function hostsOf(
+  { url }: Pick<Webhook, 'url'>,
+  before?: Pick<Webhook, 'url'>,
+): Readonly<Record<string, string>> {
+  const { host } = new URL(url)
+  const host_before = before && new URL(before.url).host
+  return { host, ...(host_before !== undefined && host_before !== host && { host_before }) }
 }

@@ -23,7 +23,7 @@ import { appendServiceEvent } from '../event-log/service-events.ts'
 import { wakeReaders } from '../event-log/wake.ts'
 import { type Page, pageOf } from '../pagination.ts'
 import type { OrgAt, WebhookAt } from '../targets.ts'
-import { auditHook } from './audited.ts'
+import { auditHook, hostsOf } from './audited.ts'
 import { requireTypes } from './event-types.ts'
 import { noteSuccess } from './outcomes.ts'
 import { requireReceiver, sendMessage } from './receivers.ts'
@@ -93,7 +93,7 @@ export async function createWebhook(
     await deleteHook(deps, id)
     throw error
   }
-  await auditHook(deps, actor, row, 'webhook.created')
+  await auditHook(deps, actor, row, 'webhook.created', hostsOf(row))
   return { ...(await viewOf(deps, row)), secret }
 }
 
@@ -146,7 +146,7 @@ export async function updateWebhook(
   const row = await deps.credentials.write((trx) => updateWebhookRow(trx, before.id, change))
   if (row === undefined) throw webhookNotFound()
   const changed = Object.keys(change).filter((field) => field !== 'active' || active)
-  if (changed.length > 0) await auditHook(deps, actor, row, 'webhook.updated', { changed })
+  if (changed.length > 0) await auditHook(deps, actor, row, 'webhook.updated', { changed, ...hostsOf(row, before) })
   if (active === false) await auditHook(deps, actor, row, 'webhook.disabled', { reason: 'by_owner' })
   if (active !== undefined) {
     await (active ? enable(deps, actor, row, from) : disable(deps, actor, row))
