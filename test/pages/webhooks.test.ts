@@ -2,12 +2,15 @@
 
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'
+import { newDataDir } from '../support/data-folder.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { pageAt } from '../support/pages.ts'
 import { type PersonClient, signUp } from '../support/people.ts'
 import { until } from '../support/until.ts'
 import { type Receiver, startReceiver, status } from '../webhooks/receiver.ts'
 import { alertIn, mainOf, type Visit, visitOf } from './forms.ts'
+
+const textIn = (answer: Parameters<typeof mainOf>[0]) => mainOf(answer).replace(/<[^>]+>/g, '')
 
 describe('the pages of webhooks', () => {
   let grove: Grove
@@ -59,8 +62,15 @@ describe('the pages of webhooks', () => {
     const delivery = /href="([^"]+)">node\.created</
     await until(async () => delivery.test((await visit.open(hook)).body) && receiver.received.length > 0)
     await until(async () => /status 500/.test((await visit.open(hook)).body))
-    const shown = mainOf(await visit.open(hook))
-    expect(shown).to.include('Failing').and.include('The receiver answered 500. Only 2xx counts as received.')
+    const shown = textIn(await visit.open(hook))
+    expect(shown)
+      .to.include('Failing, retried later')
+      .and.include('The receiver answered 500. Only 2xx counts as received.')
+    expect(shown)
+      .to.match(/Next attempt: \d+ \w+ \d{4}, \d\d:\d\d UTC\./)
+      .and.include('Try again now')
+      .and.include('Turn off')
+    expect(shown).not.to.match(/Turn on|paused/i)
     const [, details = ''] = delivery.exec((await visit.open(hook)).body) ?? []
     expect(mainOf(await visit.open(details)))
       .to.include('webhook-timestamp: ')
@@ -71,22 +81,45 @@ describe('the pages of webhooks', () => {
     await until(async () => /delivered · status 204/.test((await visit.open(hook)).body))
   })
 
-  it('ping, pause, resume, replace the secret and delete', async () => {
+  it('ping, turn off and on, replace the secret and delete', async () => {
     const hook = await add({ types: 'tag.*' })
     expect(mainOf(await visit.send(hook, { act: 'ping' }))).to.include('The test event arrived: status 204')
     receiver.answer = status(404)
     expect(alertIn(await visit.send(hook, { act: 'ping' }))).to.include('The receiver answered 404')
-    expect((await visit.send(hook, { act: 'pause' })).status).to.equal(303)
-    expect(mainOf(await visit.open(hook))).to.include('An owner paused it.')
-    await visit.send(hook, { act: 'resume' })
+    expect((await visit.send(hook, { act: 'off' })).status).to.equal(303)
+    const off = mainOf(await visit.open(hook))
+    expect(off).to.include('An owner turned it off.').and.include('Turn on').and.not.include('Turn off')
+    await visit.send(hook, { act: 'on' })
     expect((await hooks()).at(-1).state).to.equal('active')
-    const { body: html } = await visit.send(hook, { act: 'rotate' })
-    expect(html)
-      .to.match(/whsec_/)
-      .and.include('The previous secret also signs until')
+    const rotated = await visit.send(hook, { act: 'rotate' })
+    expect(rotated.body).to.match(/whsec_/)
+    expect(textIn(rotated)).to.match(/The previous secret also signs until \d+ \w+ \d{4}, \d\d:\d\d UTC\./)
     const gone = await visit.send(hook, { act: 'delete' })
     expect(gone.status).to.equal(303)
     expect((await visit.open(hook)).status).to.equal(404)
+  })
+
+  it('offer to replace a lost secret, and nothing that it would refuse', async () => {
+    const dataDir = await newDataDir()
+    const keyed = await startGrove({ dataDir, secretKey: Buffer.alloc(32, 7).toString('base64') })
+    const eve = await signUp(keyed, 'Eve')
+    const { id } = await made(eve.post(`/orgs/${eve.org}/webhooks`, { url: receiver.url }))
+    await keyed.close()
+    const lost = await startGrove({ dataDir })
+    const owner = await visitOf(lost, eve)
+    const hook = `${pageAt(eve.org)}/settings/webhooks/${id}`
+    const shown = mainOf(await owner.open(hook))
+    expect(shown)
+      .to.include('Its secret cannot be read')
+      .and.not.match(/Turn on/)
+    const refused = await owner.send(hook, { act: 'on' })
+    expect(refused.status).to.equal(409)
+    expect(alertIn(refused)).to.include('Replace it first')
+    await owner.send(hook, { act: 'rotate' })
+    expect(mainOf(await owner.open(hook)))
+      .to.include('Turn off')
+      .and.not.include('cannot be read')
+    await lost.close()
   })
 
   it('tell members who are not owners that only owners see them', async () => {

@@ -1,4 +1,4 @@
-/** Changes of webhooks in the audit. Of their URLs it has only the hosts, because the rest may hold secrets. */
+/** Changes of webhooks in the audit. It has only the hosts of their URLs, because the rest may be secret. */
 import type { Webhook } from '../../../index/credentials/schema.ts'
 import type { Person } from '../actor.ts'
 import type { AuditAction } from '../audit/actions.ts'

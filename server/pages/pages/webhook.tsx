@@ -19,9 +19,9 @@ const size = 20
 /** Notices after an act, by the value in the query. */
 const notices: Readonly<Record<string, string>> = {
   changed: 'Saved.',
-  paused: 'Nothing more is sent until you resume it.',
-  resumed: 'It is active again, and gets what it missed.',
-  skipped: 'It is active again, and gets only what happens after this.',
+  off: 'Nothing more is sent until you turn it on.',
+  on: 'It is on, and gets what it missed.',
+  skipped: 'It is on, and gets only what happens after this.',
   again: 'All that failed is sent again.',
   one: 'It is sent again.',
 }
@@ -44,10 +44,10 @@ export async function takeWebhook(visit: PageContext): Promise<PageResult> {
     switch (form.get('act')) {
       case 'url':
         return await change({ url: field(form, 'url').trim() }, 'changed')
-      case 'pause':
-        return await change({ active: false }, 'paused')
-      case 'resume':
-        return await change({ active: true }, 'resumed')
+      case 'off':
+        return await change({ active: false }, 'off')
+      case 'on':
+        return await change({ active: true }, 'on')
       case 'skip':
         return await change({ active: true, from: 'now' }, 'skipped')
       case 'again':
@@ -164,12 +164,12 @@ function StateLines({ webhook }: { readonly webhook: Webhook }) {
         )}
         {next_attempt_at !== undefined && (
           <>
-            Next attempt: <When time={next_attempt_at} as="clock" />.{' '}
+            Next attempt: <Moment time={next_attempt_at} />.{' '}
           </>
         )}
         {previous_secret_until !== undefined && (
           <>
-            The previous secret also signs until <When time={previous_secret_until} as="clock" />.
+            The previous secret also signs until <Moment time={previous_secret_until} />.
           </>
         )}
       </p>
@@ -178,7 +178,17 @@ function StateLines({ webhook }: { readonly webhook: Webhook }) {
   )
 }
 
-function Acts({ webhook, action }: { readonly webhook: Webhook; readonly action: string }) {
+/** A time that may be on another day. */
+function Moment({ time }: { readonly time: string }) {
+  return (
+    <>
+      <When time={time} as="day" />, <When time={time} as="clock" />
+    </>
+  )
+}
+
+function Acts({ webhook: { state, reason }, action }: { readonly webhook: Webhook; readonly action: string }) {
+  const canTurnOn = state === 'disabled' && reason !== 'secret_lost'
   const act = (value: string, text: string) => (
     <button type="submit" class="btn" name="act" value={value}>
       {text}
@@ -187,8 +197,11 @@ function Acts({ webhook, action }: { readonly webhook: Webhook; readonly action:
   return (
     <form method="post" action={action} class="acts">
       {act('ping', 'Send a test event')}
-      {webhook.state === 'active' ? act('pause', 'Pause') : act('resume', 'Resume')}
-      {webhook.state !== 'active' && act('skip', 'Resume without what was missed')}
+      {canTurnOn && act('on', 'Turn on')}
+      {canTurnOn && act('skip', 'Turn on without what was missed')}
+      {state === 'paused' && act('on', 'Try again now')}
+      {state === 'paused' && act('skip', 'Leave out what waits')}
+      {state !== 'disabled' && act('off', 'Turn off')}
       {act('again', 'Send again what failed')}
     </form>
   )

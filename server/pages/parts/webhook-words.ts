@@ -18,20 +18,25 @@ export const eventGroups = [
   { type: 'check.*', label: 'Checks' },
   { type: 'member.*', label: 'Members' },
   { type: 'org.*', label: 'The organisation itself' },
-  { type: 'webhook.*', label: 'Webhooks that were enabled or disabled' },
+  { type: 'webhook.*', label: 'Webhooks that were turned on or off' },
 ] as const
 
 const reasons: Readonly<Record<NonNullable<Webhook['reason']>, string>> = {
-  by_owner: 'An owner paused it.',
+  by_owner: 'An owner turned it off.',
   gone: 'The receiver answered 410, so it wants no more events.',
   failing: 'Nothing arrived for 5 days.',
   secret_lost: 'Its secret cannot be read, because the key of the service has changed. Replace the secret.',
 }
 
-/** The state of a webhook in one word, for its label. */
-export function stateWord({ state, reason }: Webhook): string {
-  if (state === 'disabled') return reason === 'by_owner' ? 'Paused' : 'Stopped'
-  return state === 'paused' ? 'Failing' : 'Active'
+const stateWords: Readonly<Record<Webhook['state'], string>> = {
+  active: 'On',
+  paused: 'Failing, retried later',
+  disabled: 'Off',
+}
+
+/** The state of a webhook in a few words, for its label. */
+export function stateWord({ state }: Webhook): string {
+  return stateWords[state]
 }
 
 /** Why a webhook sends nothing now; undefined if it sends. */

@@ -35,7 +35,7 @@ const words: Readonly<Record<string, string>> = {
   'webhook.updated': 'Changed a webhook',
   'webhook.deleted': 'Deleted a webhook',
   'webhook.rotated': 'Replaced the secret of a webhook',
-  'webhook.disabled': 'Disabled a webhook',
+  'webhook.disabled': 'Turned off a webhook',
 }
 
 export function auditWords(action: string): string {
