@@ -23,6 +23,11 @@ describe('a URL to fetch', () => {
     expect(judged('https://hooks.example/a?b=c')).to.equal('https://hooks.example/a?b=c')
     expect(judged('HTTPS://Hooks.Example')).to.equal('https://hooks.example/')
     expect(judged('http://hooks.example/')).to.equal('The URL does not begin with https:// and a host.')
+    const closed = { ...nothing, isHttpAllowed: false }
+    expect(judged('http://hooks.example/', closed)).to.equal(
+      'The URL does not begin with https:// and a host. Use https, or ask the operator for WEBHOOK_HTTP.',
+    )
+    expect(judged('ftp://hooks.example/', closed)).to.equal('The URL does not begin with https:// and a host.')
     expect(judged('http://hooks.example/', withHttp)).to.equal('http://hooks.example/')
     expect(judged('https://hooks.example/', withHttp)).to.equal('https://hooks.example/')
     for (const rules of [nothing, withHttp]) {

@@ -8,7 +8,7 @@ import { isPublic } from './public-addresses.ts'
 export interface TargetRules {
   readonly allow: AllowList
   readonly own: OwnAddresses
-  /** True if the URL may begin with `http://`. */
+  /** True if the URL may begin with `http://`. False: the operator could allow it with WEBHOOK_HTTP. */
   readonly isHttpAllowed?: boolean
 }
 
@@ -28,19 +28,23 @@ const firstFreePort = 1_024
  * 127.0.0.1. An IP address is judged at once, a host name only by the names that are never or always open.
  */
 export function judgeUrl(text: string, rules: TargetRules): JudgedUrl {
-  const problem = problemOfText(text, rules.isHttpAllowed === true)
+  const problem = problemOfText(text, rules.isHttpAllowed)
   if (problem !== undefined) return { problem }
   const url = new URL(text)
   const found = problemOfUrl(url, rules)
   return found === undefined ? { url } : { problem: found }
 }
 
-function problemOfText(text: string, isHttpAllowed: boolean): string | undefined {
+function problemOfText(text: string, isHttpAllowed: boolean | undefined): string | undefined {
   if (text.length > longestUrl) return tooLong
   if (/[\s\p{Cc}]/u.test(text)) return 'The URL has spaces or control characters. Write them as %20 and the like.'
   const schemes = isHttpAllowed ? 'https:// or http://' : 'https://'
   const isWritten = isHttpAllowed ? /^https?:\/\/[^/\\]/i : /^https:\/\/[^/\\]/i
-  if (!isWritten.test(text)) return `The URL does not begin with ${schemes} and a host.`
+  if (!isWritten.test(text)) {
+    const isForOperator = isHttpAllowed === false && /^http:\/\/[^/\\]/i.test(text)
+    const advice = isForOperator ? ' Use https, or ask the operator for WEBHOOK_HTTP.' : ''
+    return `The URL does not begin with ${schemes} and a host.${advice}`
+  }
   if (!URL.canParse(text)) return 'The URL has an invalid host or port.'
   if (text.includes('#')) return 'The URL has a fragment, which is not sent to the host. Remove "#" and what follows.'
   return undefined
