@@ -3088,7 +3088,7 @@ export interface paths {
          *     **Stream.** With `Accept: text/event-stream`, the events are sent as they happen, until either side ends the
          *     connection. Each has its cursor as `id`, its type as `event`, and the event as `data`, in one line of JSON.
          *     Without `after`, the stream begins now. `Last-Event-ID` takes precedence over `after`, and a malformed one is
-         *     410. Every 15 seconds without an event, a comment is sent, and the caller's rights are checked again. The
+         *     410; a malformed `after` is 422. Every 15 seconds without an event, a comment is sent, and the caller's rights are checked again. The
          *     stream ends with the token, the session or the membership, and when the service stops. Connect again with the
          *     last `id`: after a refusal, the next response has its error. An event can arrive twice after that, with the
          *     same `id` in `data`. Browsers cannot send a token with `EventSource`: use `fetch`.

@@ -54,4 +54,30 @@ describe('the example that follows events', () => {
     await reading(cursor)
     expect(seen.map(({ id }) => id)).to.deep.equal(ids)
   })
+
+  it('continues after the last cursor when the connection breaks, and ends at 410', async () => {
+    const page = await readFile('spec/events.md', 'utf8')
+    const [source = '', loop = ''] = [...page.matchAll(/```js\n(.*?)```/gs)].map(([, code]) => code ?? '')
+    const asked: unknown[] = []
+    const taken: unknown[] = []
+    const fetch = (_: string, { headers }: { readonly headers: Record<string, string> }) => {
+      asked.push(headers['last-event-id'])
+      if (asked.length > 2) return Promise.resolve(new Response('gone', { status: 410 }))
+      const bytes = new TextEncoder().encode(`id: ${asked.length}\ndata: "${asked.length}"\n\n`)
+      let isSent = false
+      const pull = (controller: ReadableStreamDefaultController) => {
+        if (isSent) controller.error(new Error('terminated'))
+        else controller.enqueue(bytes)
+        isSent = true
+      }
+      return Promise.resolve(new Response(new ReadableStream({ pull }, { highWaterMark: 0 })))
+    }
+    const context = {
+      ...{ fetch, TextDecoderStream, url: '', token: '', take: (event: unknown) => taken.push(event) },
+      ...{ setTimeout: (done: () => void) => setImmediate(done), console: { error: () => {} } },
+    }
+    const running: Promise<void> = runInNewContext(`${source}; (async () => { ${loop} })()`, context)
+    expect(await running.catch(({ message }) => message)).to.equal('410 gone')
+    expect({ asked, taken }).to.deep.equal({ asked: [undefined, '1', '2'], taken: ['1', '2'] })
+  })
 })
