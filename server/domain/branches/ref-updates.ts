@@ -2,7 +2,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isGitError } from '../../../gitstore/errors.ts'
 import { type Current, type Decision, type Move, updateRefs } from '../../../gitstore/refs/ref-transaction.ts'
-import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import type { RefCommand } from '../../../gitstore/transfer/proc-receive.ts'
 import { findOrgRow } from '../../../index/derived/org-queries.ts'
@@ -113,7 +112,8 @@ async function attempt(
   const ledger = { repo, ref: ledgerRef }
   const numbers = await touchedBy(deps, node.id, group)
   const names = [ledger, ...group.map(({ ref }) => ({ repo, ref })), ...numbers.map((n) => ({ repo, ref: pinRef(n) }))]
-  const decide = async (current: Current): Promise<Decision<readonly Reconciled[] | 'again'>> => {
+  const decide = async (read: Current): Promise<Decision<readonly Reconciled[] | 'again'>> => {
+    const current = readOnce(read)
     const before = current(ledger)
     if (!before) return { moves: [], value: 'again' }
     const rights = await recheckAccess(deps, person, org.id, 'contributor')
@@ -126,7 +126,7 @@ async function attempt(
     }
     refuseBeyondLimit(repo, allowed(), refused)
     const left = allowed()
-    const headOf = (branch: string): Oid | null => readRef(repo, branchRef(branch))
+    const headOf = (branch: string): Oid | null => current({ repo, ref: branchRef(branch) })
     const situation = { open, moves: branchMoves(left), headOf }
     const { events, pins } = await reconcileMoves(access, situation, authorOf(person), deps.now().toISOString())
     if (pins.some(({ number }) => !numbers.includes(number))) return { moves: [], value: 'again' }
@@ -136,6 +136,22 @@ async function attempt(
     return withIntent(deps, person, { moves, value: events })
   }
   return updateRefs(deps.store, names, decide)
+}
+
+/**
+ * Reads each ref once. Sources of pull requests are not locked: if one moved after its head was judged, the push would
+ * not be recorded as a merge.
+ */
+function readOnce(read: Current): Current {
+  const known = new Map<string, Oid | null>()
+  return (name) => {
+    const key = `${name.repo.dir} ${name.ref}`
+    const oid = known.get(key)
+    if (oid !== undefined) return oid
+    const found = read(name)
+    known.set(key, found)
+    return found
+  }
 }
 
 /** Refuses the last new refs if they exceed the limit of branches or tags. */

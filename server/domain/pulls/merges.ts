@@ -137,7 +137,8 @@ async function attempt(
     const situation = {
       open: await openPullsAt(deps.index.read, { repo, nodeId: node.id }, before),
       moves: new Map([[row.target_branch, { before: from, after: to }]]),
-      headOf: (branch: string) => readRef(repo, branchRef(branch)),
+      // The source is not locked. It may have moved since its head was judged.
+      headOf: (branch: string) => (branch === record.source_branch ? to : readRef(repo, branchRef(branch))),
     }
     const { events } = await reconcileMoves(access, situation, authorOf(actor), deps.now().toISOString())
     const written = events.map((event) =>
