@@ -15,7 +15,7 @@ import {
 } from './destinations.ts'
 
 /** Maximum destinations of each kind. */
-const most = { recents: 8, pages: 20, orgs: 5, actions: 30, found: 6 } as const
+const most = { recents: 8, pages: 20, orgs: 5, actions: 40, found: 6 } as const
 /** Milliseconds without typing before titles are searched. */
 const pauseMs = 120
 
