@@ -34,7 +34,7 @@ function authorizationOf(security: readonly SecurityWay[]): 'none' | 'optional' 
 }
 
 /** `none` if the operation does not accept personal access tokens: it does not list the scheme `token`. */
-function tokenOf(security: readonly SecurityWay[]): 'read' | 'write' | 'none' {
+function tokenOf(security: readonly SecurityWay[]): 'read' | 'propose' | 'write' | 'none' {
   const [role] = security.find(({ token }) => token !== undefined)?.token ?? []
-  return role === 'read' || role === 'write' ? role : 'none'
+  return role === 'read' || role === 'propose' || role === 'write' ? role : 'none'
 }

@@ -4763,10 +4763,11 @@ export interface components {
             more: boolean;
         };
         /**
-         * @description `read` cannot change anything. `write` has all permissions of the token's owner.
+         * @description `read` cannot change anything. `propose` can also change branches whose names begin with `agent/`, and open
+         *     pull requests. `write` has all permissions of the token's owner.
          * @enum {string}
          */
-        TokenAccess: "read" | "write";
+        TokenAccess: "read" | "propose" | "write";
         /** @description A personal access token to create. */
         NewToken: {
             /** @description A note on where the token is used. */
@@ -7815,10 +7816,10 @@ export interface components {
              */
             branch_prefix?: string;
             /**
-             * @description With `token_scope`, if the token can only read.
+             * @description With `token_scope`, if the token cannot write.
              * @enum {string}
              */
-            token_access?: "read";
+            token_access?: "read" | "propose";
             /** @description With `token_scope`, the only organisation that the token can access. */
             token_org_id?: components["schemas"]["Uuid"];
             /** @description With `token_scope`, the only node that the token can access. */

@@ -1,10 +1,13 @@
 /** The migrations of credentials. SQLite and PostgreSQL share one list. */
 import { type Kysely, type Migration, PostgresAdapter, sql } from 'kysely'
 
+function isPostgres(db: Kysely<unknown>): boolean {
+  return db.getExecutor().adapter instanceof PostgresAdapter
+}
+
 /** The keywords that differ between the engines. Both sort strings by their bytes. */
 function wordsOf(db: Kysely<unknown>) {
-  const isPostgres = db.getExecutor().adapter instanceof PostgresAdapter
-  const word = (sqlite: string, postgres: string) => sql.raw(isPostgres ? postgres : sqlite)
+  const word = (sqlite: string, postgres: string) => sql.raw(isPostgres(db) ? postgres : sqlite)
   return {
     text: word('text', 'text collate "C"'),
     strict: word('strict', ''),
@@ -310,6 +313,36 @@ export const credentialsMigrations: Record<string, Migration> = {
           hash ${text} not null unique,
           created_at ${text} not null
         ) ${keyed}`.execute(db)
+    },
+  },
+  // SQLite cannot change a check, so the table is made anew.
+  '014_propose': {
+    async up(db) {
+      if (isPostgres(db)) {
+        await sql`alter table access_token drop constraint access_token_access_check`.execute(db)
+        await sql`
+          alter table access_token add constraint access_token_access_check
+          check (access in ('read', 'propose', 'write'))`.execute(db)
+        return
+      }
+      await sql`
+        create table access_token_new (
+          id text primary key,
+          hash text not null unique,
+          account_id text not null references account (id) on delete cascade,
+          name text not null,
+          access text not null check (access in ('read', 'propose', 'write')),
+          org_id text,
+          node_id text check (node_id is null or org_id is not null),
+          hint text not null,
+          created_at text not null,
+          expires_at text,
+          last_used_at text
+        ) strict`.execute(db)
+      await sql`insert into access_token_new select * from access_token`.execute(db)
+      await sql`drop table access_token`.execute(db)
+      await sql`alter table access_token_new rename to access_token`.execute(db)
+      await sql`create index access_token_account on access_token (account_id, created_at, id)`.execute(db)
     },
   },
 }

@@ -100,7 +100,7 @@ export interface AccessToken {
   hash: string
   account_id: string
   name: string
-  access: 'read' | 'write'
+  access: 'read' | 'propose' | 'write'
   /** Null for all organisations of the user. */
   org_id: string | null
   /** Never without `org_id`. */

@@ -1,5 +1,25 @@
 /** The caller of a use case. */
 
+/** What a credential may do with content. Each level includes those before it. */
+const accessLevels = ['read', 'propose', 'write'] as const
+
+/** `read` changes nothing. `propose` changes branches below `agent/`, and opens pull requests. `write`: all. */
+export type Access = (typeof accessLevels)[number]
+
+/** True if `access` includes the rights of `needed`. */
+export function includesAccess(access: Access, needed: Access): boolean {
+  return accessLevels.indexOf(access) >= accessLevels.indexOf(needed)
+}
+
+/** A program that a user has allowed to act for them, by OAuth. */
+export interface Connection {
+  /** UUID v7. */
+  readonly id: string
+  /** The client's id: the URL of its metadata document, or `dcr.` and its metadata. */
+  readonly clientId: string
+  readonly clientName: string
+}
+
 export interface Person {
   readonly kind: 'person'
   readonly id: string
@@ -12,6 +32,10 @@ export interface Person {
   readonly sessionId?: string
   /** The personal access token of the request. Absent with the access token of a session. */
   readonly tokenId?: string
+  /** The connection of the request. Absent with a token or a session. */
+  readonly connection?: Connection
+  /** What the credential may do. Absent for a session, which may do everything that the user may. */
+  readonly access?: Access
   /**
    * The only node that this token reaches. It shows no title of another node, and no id that is not in this node's
    * files.

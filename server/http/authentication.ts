@@ -17,7 +17,7 @@ import { findPersonOfBrowser, isBrowserSecret } from '../domain/accounts/browser
 import { algorithm } from '../domain/accounts/keys.ts'
 import { findPerson, findSessionPerson } from '../domain/accounts/session-list.ts'
 import { isAccessToken, tokenTypes } from '../domain/accounts/tokens.ts'
-import type { Person } from '../domain/actor.ts'
+import { includesAccess, type Person } from '../domain/actor.ts'
 import { auditFirstUse, auditTokenRefusal } from '../domain/audit/token-use.ts'
 import { contextOf, setCredential } from './context.ts'
 import { normalizeInput } from './contract/normalize-input.ts'
@@ -151,7 +151,8 @@ function findExcess(req: Request, scope: TokenScope): string | undefined {
   const { org_id, node_id = nodeOfQuery(req, scope) } = match.parameters
   const { token } = operation
   if (token === 'none') return 'Personal access tokens cannot do this; sign in and use the access token'
-  if (token === 'write' && scope.access === 'read') return 'This token is read-only'
+  if (!includesAccess(scope.access, token))
+    return scope.access === 'read' ? 'This token is read-only' : 'This token can only read and propose changes'
   const isCovered = isWithin(scope, org_id, node_id)
   return isCovered ? undefined : 'This token is limited to another organisation or node'
 }
@@ -183,7 +184,7 @@ function nodeOfQuery(req: Request, scope: TokenScope): string | undefined {
 /** The refusal of a token outside its scope. It names the scope, so that the user need not find it out by trying. */
 function scopeRefusal({ access, orgId, nodeId }: TokenScope, detail: string): AppError {
   return new AppError('token_scope', detail, {
-    ...(access === 'read' ? { token_access: access } : {}),
+    ...(access === 'write' ? {} : { token_access: access }),
     ...(orgId === undefined ? {} : { token_org_id: orgId }),
     ...(nodeId === undefined ? {} : { token_node_id: nodeId }),
   })

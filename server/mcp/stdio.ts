@@ -106,7 +106,7 @@ async function reachOf(api: Session['api']): Promise<Reach> {
     if (!(error instanceof GroveError)) throw error
     const { token_access, token_org_id, token_node_id } = error.problem
     if (error.code === 'token_scope')
-      return { canWrite: token_access !== 'read', orgId: token_org_id, nodeId: token_node_id }
+      return { canWrite: token_access === undefined, orgId: token_org_id, nodeId: token_node_id }
     if (error.status !== 404) throw error
   }
   return { canWrite: true }

@@ -585,10 +585,11 @@ export interface components {
             readonly more: boolean;
         };
         /**
-         * @description `read` cannot change anything. `write` has all permissions of the token's owner.
+         * @description `read` cannot change anything. `propose` can also change branches whose names begin with `agent/`, and open
+         *     pull requests. `write` has all permissions of the token's owner.
          * @enum {string}
          */
-        readonly TokenAccess: "read" | "write";
+        readonly TokenAccess: "read" | "propose" | "write";
         /** @description A personal access token to create. */
         readonly NewToken: {
             /** @description A note on where the token is used. */
@@ -3574,10 +3575,10 @@ export interface components {
              */
             readonly branch_prefix?: string;
             /**
-             * @description With `token_scope`, if the token can only read.
+             * @description With `token_scope`, if the token cannot write.
              * @enum {string}
              */
-            readonly token_access?: "read";
+            readonly token_access?: "read" | "propose";
             /** @description With `token_scope`, the only organisation that the token can access. */
             readonly token_org_id?: components["schemas"]["Uuid"];
             /** @description With `token_scope`, the only node that the token can access. */

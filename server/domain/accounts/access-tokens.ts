@@ -14,7 +14,7 @@ import type { AccessToken as Row } from '../../../index/credentials/schema.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
 import { authorizeNode, authorizeOrg, requireSignedIn } from '../access.ts'
-import type { Person } from '../actor.ts'
+import type { Access, Person } from '../actor.ts'
 import { audit } from '../audit/audit.ts'
 import { type Page, pageOf } from '../pagination.ts'
 import type { TokenAt } from '../targets.ts'
@@ -27,8 +27,7 @@ const maxTokens = 100
 
 /** The rights of a personal access token. They never exceed its user's. */
 export interface TokenScope {
-  /** `read` changes nothing. */
-  readonly access: 'read' | 'write'
+  readonly access: Access
   /** If set: nothing outside this organisation. */
   readonly orgId?: string
   /** If set: nothing outside this node of it. */
@@ -54,7 +53,7 @@ export interface AccessToken extends Pick<Row, 'id' | 'name' | 'access' | 'hint'
 
 export interface NewAccessToken {
   readonly name: string
-  readonly access: 'read' | 'write'
+  readonly access: Access
   readonly org_id?: string
   /** Only with `org_id`. */
   readonly node_id?: string
@@ -146,7 +145,7 @@ export async function authenticateToken(deps: Deps, secret: string): Promise<Cre
   if (profile === undefined) return undefined
   recordLastUse(deps, profile, { id: row.id, usedAt: row.last_used_at, write: setAccessTokenUsed })
   const { access, org_id, node_id } = row
-  const person = { ...personOf(profile), tokenId: row.id, ...(node_id === null ? {} : { onlyNode: node_id }) }
+  const person = { ...personOf(profile), tokenId: row.id, access, ...(node_id === null ? {} : { onlyNode: node_id }) }
   const bounds = { ...(org_id === null ? {} : { orgId: org_id }), ...(node_id === null ? {} : { nodeId: node_id }) }
   const expiry = row.expires_at === null ? {} : { expiresAt: Date.parse(row.expires_at) }
   return { person, scope: { access, ...bounds }, ...expiry }

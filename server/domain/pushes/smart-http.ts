@@ -107,8 +107,8 @@ function requireScope(
 ): void {
   if (!isWithin(scope, orgId, name))
     throw new AppError('token_scope', 'This token is limited to another organisation or node')
-  if (service === 'git-receive-pack' && scope.access === 'read')
-    throw new AppError('token_scope', 'This token is read-only')
+  if (service === 'git-receive-pack' && scope.access !== 'write')
+    throw new AppError('token_scope', 'This token cannot push')
 }
 
 function fetchService(repo: Repo, audience: Audience): SmartHttp {

@@ -3,6 +3,7 @@
 import document from '../../../spec/openapi.json' with { type: 'json' }
 import { rights } from '../../../spec/rights.ts'
 import type { operations } from '../../../spec/types.ts'
+import type { Access } from '../../domain/actor.ts'
 import { matchPath, type PathTemplate, parseTemplate, segmentsOf } from '../path-templates.ts'
 import { resolve, type Schema } from './schemas.ts'
 
@@ -16,7 +17,7 @@ export interface Operation {
   /** Authorization is ignored, optional or required. `metrics`: it is the token of the metrics, not of an account. */
   readonly security: 'none' | 'optional' | 'required' | 'metrics'
   /** The access that a personal access token needs. `none`: such tokens are refused. */
-  readonly token: 'read' | 'write' | 'none'
+  readonly token: Access | 'none'
   /** The status of a successful response. */
   readonly status: number
   /** The media types of that response. The first one is the default. */
