@@ -54,3 +54,12 @@ export async function listNames(folder: string): Promise<string[]> {
     throw asStorageError(error)
   })
 }
+
+/** Returns the folders in a folder, or an empty list if that is missing. @throws GitError storage_*, busy */
+export async function listFolders(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch((error: unknown) => {
+    if (isAbsent(error)) return []
+    throw asStorageError(error)
+  })
+  return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
+}

@@ -1,10 +1,12 @@
-/** Generates rights.ts: the `Authorization` that each operation of the spec requires. */
+/** Generates rights.ts: what each operation of the spec requires, and whether maintenance mode refuses it. */
 
 /** Security schemes by name, with the required roles of each. */
 type SecurityWay = Readonly<Record<string, readonly string[]>>
 
 interface Operation {
   readonly operationId: string
+  /** `served`: the operation changes no content, so it works in maintenance mode. */
+  readonly 'x-maintenance'?: 'served'
   readonly security?: readonly SecurityWay[]
 }
 
@@ -13,7 +15,7 @@ interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
 }
 
-const header = `/** Generated from openapi.yaml by npm run generate. The Authorization and the token access that each operation requires. */
+const header = `/** Generated from openapi.yaml by npm run generate. The Authorization and the token access that each operation requires, and maintenance mode. */
 
 `
 
@@ -21,8 +23,10 @@ export function rightsOf({ security: usual = [], paths }: Document): string {
   const lines = Object.values(paths)
     .flatMap((item) => Object.entries(item))
     .filter(([method]) => method !== 'parameters')
-    .map(([, { operationId, security = usual }]) => {
-      return `  ${operationId}: { authorization: '${authorizationOf(security)}', token: '${tokenOf(security)}' },\n`
+    .map(([method, operation]) => {
+      const { operationId, security = usual } = operation
+      const isServed = method === 'get' || tokenOf(security) === 'read' || operation['x-maintenance'] === 'served'
+      return `  ${operationId}: { authorization: '${authorizationOf(security)}', token: '${tokenOf(security)}', maintenance: '${isServed ? 'served' : 'refused'}' },\n`
     })
   return `${header}export const rights = {\n${lines.join('')}} as const\n`
 }

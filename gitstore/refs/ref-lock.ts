@@ -10,7 +10,7 @@ import { dirname, join, relative, sep } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { syncDirectory } from '../durable.ts'
 import { asStorageError, codeOf, GitError } from '../errors.ts'
-import { exists, isAbsent, listNames } from '../fs-exists.ts'
+import { exists, isAbsent, listFolders, listNames } from '../fs-exists.ts'
 import type { Repo } from '../repo.ts'
 import type { Store } from '../store.ts'
 
@@ -227,4 +227,20 @@ export async function isOwnedByLiveProcess({ run }: Pick<Store, 'run'>, folder: 
     for (const transaction of await listNames(join(run, process)))
       if (readLock(ownerPath(join(run, process, transaction)))?.includes(folder)) return true
   return false
+}
+
+/** A change that has not ended. It is a transaction of refs, or a push whose objects have left quarantine. */
+export interface RunningChange {
+  readonly process: string
+  /** Paths of its locks, below the root. Empty for a push, and for moves of repositories. */
+  readonly locks: readonly string[]
+}
+
+/** Lists the changes of all processes, alive or dead. @throws GitError storage_* */
+export async function listRunningChanges({ run }: Pick<Store, 'run'>): Promise<RunningChange[]> {
+  const found: RunningChange[] = []
+  for (const process of await listNames(run))
+    for (const change of await listFolders(join(run, process)))
+      found.push({ process, locks: parseOwner(readLock(ownerPath(join(run, process, change))) ?? '')?.locks ?? [] })
+  return found
 }

@@ -2,7 +2,7 @@
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { asStorageError, GitError } from '../errors.ts'
-import { isAbsent } from '../fs-exists.ts'
+import { isAbsent, listFolders } from '../fs-exists.ts'
 import type { Repo } from '../repo.ts'
 import type { Store } from '../store.ts'
 import { packedRefsLock } from './packed-refs.ts'
@@ -48,7 +48,7 @@ export interface UnfinishedTransaction extends LockOwner {
 async function recover(store: Store, process: string, owner?: LockOwner): Promise<void> {
   const home = join(store.run, process)
   const broken: UnfinishedTransaction[] = []
-  for (const name of await foldersIn(home)) {
+  for (const name of await listFolders(home)) {
     const folder = join(home, name)
     const ownership = parseOwner(readLock(ownerPath(folder)) ?? '')
     if (ownership) broken.push({ ...ownership, folder })
@@ -118,19 +118,6 @@ const recovering = new Set<string>()
 async function recoverSoon(store: Store, process: string): Promise<void> {
   recovering.delete(process)
   await recoverDead(store, process).catch(() => {})
-}
-
-/**
- * Returns the folders in `path`, or an empty list if it is missing.
- *
- * @throws GitError storage_*, busy: plans that cannot be read must stay
- */
-async function foldersIn(path: string): Promise<string[]> {
-  const entries = await readdir(path, { withFileTypes: true }).catch((error: unknown) => {
-    if (isAbsent(error)) return []
-    throw asStorageError(error)
-  })
-  return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
 }
 
 /**

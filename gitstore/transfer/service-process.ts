@@ -33,11 +33,21 @@ export interface ServiceOptions {
   readonly bodyBytes: number | undefined
   /** True if Git advertises its refs instead of answering a request. */
   readonly advertises: boolean
+  /** Only for a push that is received. */
+  readonly gate?: PushGate
+}
+
+/** Closes a repository to pushes whose objects are still in quarantine. Both are absolute paths. */
+export interface PushGate {
+  /** The folder that exists from before the objects leave quarantine. Its parent exists. */
+  readonly mark: string
+  /** If this file exists, the push is refused. */
+  readonly closedBy: string
 }
 
 /** @throws GitError busy, native_failed: the hooks are missing */
 export function startService(repo: Repo, options: ServiceOptions): GitProcess {
-  const { service, shown, version, bodyBytes, advertises } = options
+  const { service, shown, version, bodyBytes, advertises, gate } = options
   const settings = [
     'safe.directory=*',
     'transfer.hideRefs=refs/',
@@ -55,6 +65,7 @@ export function startService(repo: Repo, options: ServiceOptions): GitProcess {
         GROVE_LARGEST_BLOB: String(blobLimitBytes),
         GROVE_LARGEST_OTHER: String(otherLimitBytes),
         GROVE_LATEST_TIME: String(latestTime),
+        ...(gate && { GROVE_PUSH_MARK: gate.mark, GROVE_CLOSED_BY: gate.closedBy }),
       },
       // The path is relative, so that Git's messages to a client do not contain the path of the data folder.
       cwd: repo.dir,

@@ -4,6 +4,7 @@
  * Only the judge moves refs.
  */
 
+import { rm } from 'node:fs/promises'
 import { type Duplex, PassThrough, type Readable, type Writable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { killGroup, writeInput } from '../native.ts'
@@ -15,7 +16,7 @@ import { flush, pktLine } from './pkt-line.ts'
 import { type Judge, oneLine, procReceive } from './proc-receive.ts'
 import { watchCpu } from './process-tree.ts'
 import { type PushHead, pushReader, refusalOf } from './push-request.ts'
-import { startService } from './service-process.ts'
+import { type PushGate, startService } from './service-process.ts'
 
 /** Git lists its capabilities in a moment, for any number of refs. */
 const capabilitiesTimeoutMs = 60_000
@@ -94,6 +95,7 @@ export interface PushRules {
   readonly cpuSeconds: number
   /** Called when Git has taken more time, and the push is refused. */
   readonly overspent: (reason: string) => void
+  readonly gate: PushGate
 }
 
 /**
@@ -107,10 +109,10 @@ export async function servePush(
   head: PushHead,
   input: Readable,
   output: Writable,
-  { judge, cpuSeconds, overspent }: PushRules,
+  { judge, cpuSeconds, overspent, gate }: PushRules,
 ): Promise<void> {
-  const child = startService(repo, { ...conversation, shown: ['refs/'], advertises: false })
-  const [, , , protocol, messages] = child.stdio as unknown as Duplex[] // receive-pack has these two
+  const child = startService(repo, { ...conversation, shown: ['refs/'], advertises: false, gate })
+  const [, , , protocol, messages] = child.stdio as unknown as readonly [0, 0, 0, Duplex, Duplex] // receive-pack has these two
   child.stdin.write(head.bytes)
   const cut = new AbortController()
   const cpu = watchCpu(child, cpuSeconds, (allowed) => {
@@ -122,18 +124,22 @@ export async function servePush(
   writeInput(input, child)
   const options = { bands: head.bands, isPush: true, cut: cut.signal }
   const answer = relayOutput(repo, child, conversation, output, options).finally(cpu.end)
-  if (!protocol || !messages) return answer
   const judgeInTime: Judge = async (push) => {
     cpu.end()
     // Git is still to be killed, and its client already knows that nothing moves.
     if (cut.signal.aborted) return { refused: new Map(push.commands.map(({ ref }) => [ref, 'cut off'])), lines: [] }
     return judge(push)
   }
-  await Promise.all([
+  const served = Promise.all([
     answer,
     procReceive(protocol, messages, judgeInTime).catch((error: unknown) => {
       killGroup(child)
       throw error
     }),
   ])
+  try {
+    await served
+  } finally {
+    await rm(gate.mark, { recursive: true, force: true })
+  }
 }

@@ -8,6 +8,7 @@ import type { LogSchema } from '../../index/log/schema.ts'
 import type { Database } from '../../index/sqlite/database.ts'
 import type { Keys } from '../domain/accounts/keys.ts'
 import type { PartialIndex } from '../domain/indexing/partial-index.ts'
+import type { MaintenanceWatch } from '../domain/maintenance-mode.ts'
 import type { Origin } from '../domain/origin.ts'
 import type { Placement } from '../domain/placement.ts'
 import type { SearchThread } from '../domain/search/search-thread.ts'
@@ -39,6 +40,8 @@ export interface Deps {
   readonly metrics: Metrics
   /** Knows the cell of each organisation, and whether this process may write. */
   readonly placement: Placement
+  /** Knows whether the service is in maintenance. */
+  readonly maintenance: MaintenanceWatch
   /** Limits failed sign-ins. */
   readonly limitSignIn: LimitSignIn
   /** Aborted when the service stops accepting requests. */

@@ -106,6 +106,7 @@ export const statusOf = {
   outcome_unknown: 503,
   search_unavailable: 503,
   moving: 503,
+  maintenance: 503,
 } as const
 
 export type ErrorCode = keyof typeof statusOf
@@ -116,8 +117,8 @@ export type RefusalCode = Exclude<ErrorCode, 'headers_too_large' | 'internal_err
 export type MergeRefusal = keyof typeof mergeRefusals
 
 /**
- * A refusal. `detail` is a sentence for people. `facts` are further fields of the response; `location` becomes its
- * header.
+ * A refusal. `detail` is a sentence for people. `facts` are further fields of the response; `location` and
+ * `retry_after`, in seconds, become headers.
  */
 export class AppError extends Error {
   readonly code: RefusalCode

@@ -17,6 +17,7 @@ import { exportTo } from './commands/export.ts'
 import { type ImportOptions, importFolder } from './commands/import.ts'
 import { type InviteOptions, invite } from './commands/invite.ts'
 import { rotate } from './commands/keys.ts'
+import { addMaintenanceCommands } from './commands/maintenance.ts'
 import { type McpOptions, serveMcp } from './commands/mcp.ts'
 import { addMember } from './commands/member.ts'
 import { moveOrgTo } from './commands/move-org.ts'
@@ -138,6 +139,8 @@ function addFolderCommands(program: Command, run: Run): void {
   addErase(program, run)
   addAuditCommands(program, run)
   addEventsCommand(program, run)
+
+  addMaintenanceCommands(program, run)
 
   program
     .command('backup')

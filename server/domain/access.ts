@@ -206,9 +206,9 @@ async function findIndexed(deps: Deps, org: OrgRow, nodeId: string, need: Need):
   return row
 }
 
-/** True for the error of a cell without its lease, which cannot settle pull requests. */
+/** True if pull requests cannot be settled now. The cell has no lease, or the service is in maintenance. */
 function isReadOnly(error: unknown): boolean {
-  return error instanceof AppError && error.code === 'storage_readonly'
+  return error instanceof AppError && (error.code === 'storage_readonly' || error.code === 'maintenance')
 }
 
 /**

@@ -11,6 +11,9 @@ export const credentialsFile = 'credentials.sqlite'
 /** The file after `credentials-to-postgres` has moved its rows. */
 export const movedCredentialsFile = 'credentials.sqlite.moved'
 
+/** Switches maintenance mode on, for all processes of the data folder. */
+export const maintenanceFile = 'maintenance.json'
+
 /** Holds the name of the data folder's cell. */
 export const cellFile = 'cell'
 

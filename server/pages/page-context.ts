@@ -28,6 +28,15 @@ export interface PageContext {
   signOut(): Promise<void>
   /** True if a browser would keep the cookie. */
   readonly canSignIn: boolean
+  /** Set in maintenance mode, in which nothing can be changed. */
+  readonly maintenance: MaintenanceNotice | undefined
+}
+
+/** What the operator says about maintenance mode. */
+export interface MaintenanceNotice {
+  readonly message?: string
+  /** ISO 8601: the expected end. */
+  readonly until?: string
 }
 
 /** The metadata of a page. */

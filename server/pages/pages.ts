@@ -340,6 +340,7 @@ function visitOf(
     },
     signOut: () => parts.cookies.end(req, res),
     canSignIn: parts.cookies.isPossible(req),
+    maintenance: parts.deps.maintenance.current(),
   }
 }
 

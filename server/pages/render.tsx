@@ -68,9 +68,9 @@ export function pageHtml(visit: PageContext, { head, place, body }: Page): strin
 }
 
 /** Computes the ETag. The same user, facts and assets make the same page. */
-function tagOf({ person, here, canSignIn }: PageContext, { head, place, facts }: Page): string {
+function tagOf({ person, here, canSignIn, maintenance }: PageContext, { head, place, facts }: Page): string {
   const { id, name, isAdmin } = person ?? {}
-  const all = JSON.stringify([assetsVersion(), id, name, isAdmin, here, canSignIn, head, place, facts])
+  const all = JSON.stringify([assetsVersion(), id, name, isAdmin, here, canSignIn, maintenance, head, place, facts])
   return weakTag(all)
 }
 

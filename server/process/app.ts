@@ -16,6 +16,7 @@ import { pathParameters } from '../http/contract/path-parameters.ts'
 import { validate } from '../http/contract/validation.ts'
 import { gitOverHttp } from '../http/git/git.ts'
 import { requestLog } from '../http/log/requests.ts'
+import { refuseChangesInMaintenance } from '../http/maintenance.ts'
 import { requireMetricsToken } from '../http/metrics-token.ts'
 import { chain } from '../http/middleware-chain.ts'
 import {
@@ -88,7 +89,12 @@ export function createApp(
   const cell = httpPartsOf(deps, { newCounter, count: countRequest, findCredential, cookies })
   const countSignUps = limitSignUps(newSharedCounter)
   const countTalk = limitTalk(newSharedCounter)
-  const inProcess = { deps, handlers, checks: [validate({ answersToo: false }), countSignUps, countTalk] }
+  const refuseChanges = refuseChangesInMaintenance(deps)
+  const inProcess = {
+    deps,
+    handlers,
+    checks: [refuseChanges, validate({ answersToo: false }), countSignUps, countTalk],
+  }
   const shown = { ...inProcess, findCredential, cookies, countRequest }
   app.disable('x-powered-by')
   app.set('query parser', 'simple')
@@ -118,6 +124,7 @@ export function createApp(
       authenticate(findCredential),
       limitRequests(countRequest),
       limitTokens(deps),
+      refuseChanges,
       readBody,
       authenticateAgain(findCredential),
       validate({ answersToo: validateResponses }),

@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { syncDirectory } from '../../gitstore/durable.ts'
 import { endCatFiles } from '../../gitstore/objects/cat-file.ts'
-import { recoverAll, type Store } from '../../gitstore/refs/ref-transaction.ts'
+import { recoverAll } from '../../gitstore/refs/ref-transaction.ts'
+import type { Fence, Store } from '../../gitstore/store.ts'
 import { indexMigrations } from '../../index/derived/migrations.ts'
 import type { IndexSchema } from '../../index/derived/schema.ts'
 import { logMigrations } from '../../index/log/migrations.ts'
@@ -21,6 +22,7 @@ import { Cell } from '../domain/cells/cell.ts'
 import { openLease } from '../domain/cells/lease.ts'
 import { recoverNoted, recoverRepository } from '../domain/indexing/recovered.ts'
 import { eventsFile, indexFile, runFolder, searchFolder } from '../domain/layout.ts'
+import { refuseInMaintenance, watchMaintenanceMode } from '../domain/maintenance-mode.ts'
 import { type Placement, singleService } from '../domain/placement.ts'
 import { openSearchThread } from '../domain/search/search-thread.ts'
 import { newMetrics } from '../metrics/metrics.ts'
@@ -101,6 +103,7 @@ async function open(config: Config, options: OpenOptions, closing: Closing): Pro
     metrics,
     limitSignIn: unlimitedSignIns,
     placement,
+    maintenance: watchMaintenanceMode(config.dataDir),
     draining,
   }
   closing.push(() => flushAudit(deps))
@@ -171,7 +174,18 @@ function storeOf(
     indexRepo: (repo) => recoverRepository(deps(), repo),
     onReadOnly: (repo) => void checkUntilWritable(deps(), repo),
     observer: storeObserver(metrics),
-    fence: placement.fence,
+    fence: fenceOf(root, placement.fence, () => deps().now()),
+  }
+}
+
+/** The fence of the placement, which also refuses changes in maintenance mode. */
+function fenceOf(root: string, fence: Fence, now: () => Date): Fence {
+  return {
+    ...fence,
+    enter: (folders) => {
+      fence.enter(folders)
+      refuseInMaintenance(root, now)
+    },
   }
 }
 

@@ -23,7 +23,7 @@ function specAt(publicUrl: string | undefined): typeof spec {
 export const operationRoutes: HandlersOf<
   'getHealth' | 'getReadiness' | 'getMetrics' | 'getSpec' | 'getDocs' | 'getJwks' | 'getOpenidConfiguration'
 > = {
-  getHealth: () => ({ status: 'ok' }),
+  getHealth: ({ maintenance }) => ({ status: 'ok', ...(maintenance.current() && { maintenance: true }) }),
   getReadiness: async (deps) => {
     const status = await requireReady(deps)
     return { status }

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { rm } from 'node:fs/promises'
 import { type ClientRequest, createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { mock } from 'node:test'
 import { expect } from 'chai'
 import type { Request, Response } from 'express'
@@ -73,7 +74,8 @@ describe('git: a push that takes long', () => {
           signal: gone,
           stopping,
         } as const
-        const rules = { judge, cpuSeconds: 60, overspent: () => undefined }
+        const gate = { mark: join(node.git.dir, 'pushing'), closedBy: join(node.git.dir, 'closed') }
+        const rules = { judge, cpuSeconds: 60, overspent: () => undefined, gate }
         await servePush({ dir: node.git.dir }, conversation, head, req, res, rules).catch(() => undefined)
       })
       server.listen(0, '127.0.0.1')

@@ -8,6 +8,7 @@ import { listErasing } from '../../../gitstore/upkeep/forget.ts'
 import { maintain, needsOf } from '../../../gitstore/upkeep/maintenance.ts'
 import { listReposToMaintain, markMaintained, ownRepository } from '../../../index/derived/change-log.ts'
 import type { Deps } from '../../base/deps.ts'
+import { AppError } from '../../base/errors.ts'
 import { maintenanceRef, nodeRepo, orgRepo } from '../layout.ts'
 import { finishErasures } from '../review/erasure.ts'
 import { createWalk, repositoriesAtOnce } from './walk.ts'
@@ -35,8 +36,9 @@ export async function maintainRepositories(deps: Deps): Promise<void> {
     let gitMs = 0
     let isOver: boolean | undefined
     try {
-      if (lease.isHeld()) gitMs += await maintainMoved(deps, failures)
-      if (lease.isHeld() && began >= walkDueAt)
+      const mayChange = () => lease.isHeld() && deps.maintenance.current() === undefined
+      if (mayChange()) gitMs += await maintainMoved(deps, failures)
+      if (mayChange() && began >= walkDueAt)
         isOver = await walk.step(deps, async ({ orgId, isFirst, nodeIds }) => {
           gitMs += await maintainSome(
             deps,
@@ -122,7 +124,7 @@ async function maintainOne(deps: Deps, repo: Repo): Promise<number> {
   return ms
 }
 
-/** True if another process is maintaining the repository, or it has just been deleted. */
+/** True if the failure passes. Another process maintains the repository, it was deleted, or nothing may change. */
 function isPassing(error: unknown): boolean {
-  return isGitError(error, 'busy', 'repo_missing')
+  return isGitError(error, 'busy', 'repo_missing') || (error instanceof AppError && error.code === 'maintenance')
 }

@@ -44,6 +44,8 @@ export interface Job {
   readonly failed: string
   /** Minimum milliseconds between its end and its next start. */
   readonly everyMs: number
+  /** True if it changes repositories. It then waits for the end of maintenance mode. */
+  readonly changesContent?: boolean
   /** Does the next step. Returns false if more remain. */
   work(deps: Deps): Promise<unknown>
 }
@@ -63,12 +65,14 @@ function jobsOf(report: Report, more: readonly Job[]): readonly Job[] {
     },
     {
       chore: 'unfinished',
+      changesContent: true,
       everyMs: minuteMs,
       work: (deps) => removeUnfinished(deps, unfinished),
       failed: 'unfinished folders could not be removed',
     },
     {
       chore: 'repair',
+      changesContent: true,
       everyMs: 60 * minuteMs,
       work: (deps) => repairNext(deps, repair),
       failed: 'the repositories could not be checked for damage by crashes',
@@ -145,18 +149,21 @@ const oldestNeeded: OldestNeeded = ({ events }, orgId) => findOldestPlanned(even
 const memberJobs: readonly Job[] = [
   {
     chore: 'members',
+    changesContent: true,
     everyMs: minuteMs,
     work: updateMembersBehind,
     failed: 'member files could not be brought up to date',
   },
   {
     chore: 'departures',
+    changesContent: true,
     everyMs: minuteMs,
     work: removeDeletedMembers,
     failed: 'memberships of deleted accounts could not be ended',
   },
   {
     chore: 'memberships',
+    changesContent: true,
     everyMs: minuteMs,
     work: completeMemberships,
     failed: 'pending memberships could not be committed',
@@ -203,6 +210,9 @@ const memberJobs: readonly Job[] = [
 /** Milliseconds between two checks whether a cell has its lease again. */
 const leaseLookMs = 1_000
 
+/** Milliseconds between two checks whether maintenance mode has ended. */
+const maintenanceLookMs = 5_000
+
 /** A step of a job is followed by a pause 20 times as long. 100,000 repositories take a quarter of an hour. */
 const restFactor = 20
 
@@ -220,6 +230,10 @@ export async function sweep(deps: Deps, report: Report, more: readonly Job[]): P
     for (const job of jobs) {
       const began = performance.now()
       if (deps.draining.aborted || began < (dueAt.get(job) ?? 0) || !lease.isHeld()) continue
+      if (job.changesContent && deps.maintenance.current()) {
+        dueAt.set(job, began + maintenanceLookMs)
+        continue
+      }
       const outcome = await job.work(deps).then(
         (isOver) => (isOver === false ? 'more' : 'over'),
         (error: unknown) => {
@@ -305,7 +319,7 @@ async function indexNext(deps: Deps, walk: Walk, report: Report): Promise<boolea
 /** Repairs a damaged repository and indexes it again. */
 const repairAndIndex: IndexOne = async (deps, orgId, nodeId) => {
   await indexOne(deps, orgId, nodeId).catch(async (error: unknown) => {
-    if (!isDamage(error)) throw error
+    if (!isDamage(error) || deps.maintenance.current()) throw error
     await repairRepository(deps, await fileSystemTime(deps.store), orgId, nodeId)
     await indexOne(deps, orgId, nodeId)
   })

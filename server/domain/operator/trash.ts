@@ -1,8 +1,9 @@
 /** Restores and purges deleted repositories. */
 import { mkdir, rm } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { isGitError } from '../../../gitstore/errors.ts'
 import { listNames } from '../../../gitstore/fs-exists.ts'
+import { withRepoIntent } from '../../../gitstore/refs/ref-transaction.ts'
 import { moveRepo, repoExists } from '../../../gitstore/repo-folders.ts'
 import { isUnfinished, unfinishedName } from '../../../gitstore/temporary-names.ts'
 import { hasPersonalOrg } from '../../../index/credentials/accounts.ts'
@@ -79,8 +80,9 @@ export async function purge(
 ): Promise<{ removed: Trashed[]; kept: Trashed[] }> {
   const all = await listTrash(deps)
   const due = all.filter(({ deleted_at }) => deleted_at < before.toISOString())
-  for (const going of await listUnfinished(deps)) await rm(going, { recursive: true, force: true })
-  for (const path of await listMovedBefore(deps, before)) await removeWhole(path)
+  for (const going of await listUnfinished(deps))
+    await changing(deps, () => rm(going, { recursive: true, force: true }))
+  for (const path of await listMovedBefore(deps, before)) await changing(deps, () => removeWhole(path))
   await forget(deps, due)
   await forgetRecorded(deps, due, all)
   const removed: Trashed[] = []
@@ -91,7 +93,7 @@ export async function purge(
     if (nodeId === undefined && (await isPersonal(deps, orgId)))
       await mkdir(join(trashFolder(deps.store), `${orgId}.purged`), { recursive: true })
 
-    if (await removeWhole(path)) {
+    if (await changing(deps, () => removeWhole(path))) {
       removed.push(one)
       await auditPurge(deps, one)
     }
@@ -103,6 +105,11 @@ export async function purge(
 async function auditPurge(deps: Deps, { orgId, nodeId, deleted_at }: Trashed): Promise<void> {
   const where = nodeId === undefined ? { target: { type: 'org', id: orgId } as const } : { nodeId }
   await audit(deps, { action: 'trash.purged', actor: operator, orgId, ...where, detail: { deleted_at } })
+}
+
+/** Runs `work` as a change that maintenance mode waits for or refuses. @throws AppError maintenance */
+function changing<T>({ store }: Pick<Deps, 'store'>, work: () => Promise<T>): Promise<T> {
+  return withRepoIntent(store, basename(trashFolder(store)), '', work)
 }
 
 /**

@@ -1,4 +1,5 @@
 /** Repositories over git's smart HTTP, with the permissions of fetches and pushes. */
+import { join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { isGitError } from '../../../gitstore/errors.ts'
 import { refuseReadOnly } from '../../../gitstore/refs/read-only.ts'
@@ -26,7 +27,8 @@ import { anonymous } from '../actor.ts'
 import { findRefProblem } from '../branches/ref-rules.ts'
 import { type Audience, audienceOf, listVisibleRefs, visiblePlaces } from '../branches/visible-refs.ts'
 import type { PullPage } from '../consent/wording.ts'
-import { main, orgRepo } from '../layout.ts'
+import { main, maintenanceFile, orgRepo } from '../layout.ts'
+import { maintenanceError } from '../maintenance-mode.ts'
 import type { RepositoryAt } from '../targets.ts'
 import { type PushOutcome, receivePush } from './receive-push.ts'
 export type GitService = Exchange['service']
@@ -91,10 +93,12 @@ export async function openSmartHttp(
   }
   const node = { orgId, nodeId: name }
   if (service === 'git-receive-pack') {
+    const mode = deps.maintenance.current()
+    if (mode !== undefined) throw maintenanceError(mode, deps.now())
     if (actor.kind === 'anonymous') throw new AppError('unauthenticated', 'Sign in to push')
     const access = await authorizeNode(deps, actor, node, 'contributor')
     refuseReadOnly(access.repo)
-    return pushService(access, deps.config.pushCpuSeconds, (push) => receivePush(deps, actor, node, push, pageOf))
+    return pushService(deps, access, (push) => receivePush(deps, actor, node, push, pageOf))
   }
   const { repo, role } = await authorizeNode(deps, actor, node, 'public')
   return fetchService(repo, audienceOf(role))
@@ -173,8 +177,11 @@ function isRefusedWhole(refused: ReadonlyMap<string, string | undefined>): refus
   return [...refused.values()].every((problem) => problem !== undefined)
 }
 
-function pushService(access: NodeAccess, cpuSeconds: number, judge: (push: Push) => Promise<PushOutcome>): SmartHttp {
+let pushes = 0
+
+function pushService(deps: Deps, access: NodeAccess, judge: (push: Push) => Promise<PushOutcome>): SmartHttp {
   const { repo } = access
+  const { config, store } = deps
   const conversation = (wire: Wire) =>
     ({ ...wire, service: 'git-receive-pack', shown: visiblePlaces(repo, 'member') }) satisfies Exchange
   return {
@@ -204,7 +211,15 @@ function pushService(access: NodeAccess, cpuSeconds: number, judge: (push: Push)
           reported = later.refused([reason])
         }
         await markOutcomeUnknown(noted, (watched) =>
-          servePush(repo, conversation(later), head, input, output, { judge: watched, cpuSeconds, overspent }),
+          servePush(repo, conversation(later), head, input, output, {
+            judge: watched,
+            cpuSeconds: config.pushCpuSeconds,
+            overspent,
+            gate: {
+              mark: join(store.run, store.process, `push-${++pushes}`),
+              closedBy: join(store.root, maintenanceFile),
+            },
+          }),
         ).finally(() => reported)
       }
       return { work: 'pack', answer }

@@ -92,7 +92,7 @@ export function migrationRoutes(deps: CellDeps): RequestHandler {
     const sender = await senderOf(deps, req, orgId)
     const { path } = req.query
     const asked = { deps, sender, path: typeof path === 'string' ? path : '', req, res }
-    res.json(await step(asked))
+    res.json(await arrivals.asChange(deps, () => step(asked)))
   }
 }
 

@@ -169,11 +169,11 @@ function showError(res: Response, page: ErrorPage, meaning: AppError | undefined
   }
   const { code, message } = meaning
   const status = statusOf[code]
-  setRetryAfter(res, code, status)
+  setRetryAfter(res, meaning)
   page({ status, code, detail: message, request_id })
 }
 
-const passing: readonly RefusalCode[] = ['busy', 'draining', 'moving']
+const passing: readonly RefusalCode[] = ['busy', 'draining', 'moving', 'maintenance']
 
 /** Logs a fault. Transient refusals are logged without a stack. */
 function logFault(log: Logger, err: unknown, meaning: AppError | undefined, request_id: string): void {
@@ -187,23 +187,25 @@ function logFault(log: Logger, err: unknown, meaning: AppError | undefined, requ
 function answerGit(res: Response, meaning: AppError | undefined, request_id: string): void {
   const status = meaning === undefined ? 500 : statusOf[meaning.code]
   if (status === 401) res.set('WWW-Authenticate', 'Basic realm="Grove", charset="UTF-8"')
-  if (meaning) setRetryAfter(res, meaning.code, status)
+  if (meaning) setRetryAfter(res, meaning)
   const text = meaning?.message ?? `Internal error. Report this id to the operator: ${request_id}`
   res.status(status).type('text/plain').send(`${text}\n`)
 }
 
-function setRetryAfter(res: Response, code: RefusalCode, status: number): void {
+function setRetryAfter(res: Response, { code, facts }: AppError): void {
+  const status = statusOf[code]
   if ((status === 429 || status === 503) && !res.hasHeader('Retry-After'))
-    res.set('Retry-After', String(retryAfter[code] ?? 1))
+    res.set('Retry-After', String(facts.retry_after ?? retryAfter[code] ?? 1))
 }
 
-function answerRefusal(res: Response, { code, message, facts }: AppError, request_id: string): void {
+function answerRefusal(res: Response, refusal: AppError, request_id: string): void {
+  const { code, message, facts } = refusal
   const status = statusOf[code]
   if (status === 401) res.set('WWW-Authenticate', code === 'invalid_token' ? 'Bearer error="invalid_token"' : 'Bearer')
-  setRetryAfter(res, code, status)
+  setRetryAfter(res, refusal)
   // RFC 6750 §3.1.
   if (code === 'token_scope') res.set('WWW-Authenticate', 'Bearer error="insufficient_scope"')
-  const { location, ...members } = facts
+  const { location, retry_after: _, ...members } = facts
   if (typeof location === 'string') res.set('Location', publicPath(res, location))
   res.status(status).json({ ...members, detail: message, ...codeFields(res, code, request_id) })
 }

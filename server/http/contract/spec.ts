@@ -18,6 +18,8 @@ export interface Operation {
   readonly security: 'none' | 'optional' | 'required' | 'metrics'
   /** The access that a personal access token needs. `none`: such tokens are refused. */
   readonly token: Access | 'none'
+  /** False if maintenance mode refuses it: the operation changes content. */
+  readonly isServedInMaintenance: boolean
   /** The status of a successful response. */
   readonly status: number
   /** The media types of that response. The first one is the default. */
@@ -117,6 +119,7 @@ function toOperation(
     path,
     security: rights[id].authorization,
     token: rights[id].token,
+    isServedInMaintenance: rights[id].maintenance === 'served',
     status: Number(status),
     types: Object.keys(content),
     body: bodyKind(requestBody),

@@ -2,13 +2,14 @@
 
 import type { ComponentChildren } from 'preact'
 import { assetName } from '../assets.ts'
-import type { Head, PageContext, PagePlace } from '../page-context.ts'
+import type { Head, MaintenanceNotice, PageContext, PagePlace } from '../page-context.ts'
 import type { Urls } from '../urls.ts'
+import { When } from './dates.tsx'
 import { Icon } from './icons.tsx'
 import { initial } from './people.tsx'
 
 interface FrameProps {
-  readonly visit: Pick<PageContext, 'urls' | 'person' | 'here' | 'query'>
+  readonly visit: Pick<PageContext, 'urls' | 'person' | 'here' | 'query' | 'maintenance'>
   readonly head: Head
   readonly place: PagePlace
   readonly children: ComponentChildren
@@ -26,14 +27,34 @@ export function Frame({ visit, head, place, children }: FrameProps) {
         data-root={visit.urls.root}
         data-person={visit.person?.id}
         data-quick={hasQuick ? '' : undefined}
+        class={visit.maintenance && isAboutContent(visit.urls.root, visit.here) ? 'still' : undefined}
       >
         <a class="skip" href="#main">
           Skip to content
         </a>
         <Bar visit={visit} head={head} place={place} />
+        {visit.maintenance && <Maintenance notice={visit.maintenance} />}
         {children}
       </body>
     </html>
+  )
+}
+
+/** True for pages whose forms change content. Maintenance mode hides these forms. */
+function isAboutContent(root: string, here: string): boolean {
+  return /^\/(?:o\/|new$|sign-up$)/.test(here.slice(root.length).split('?', 1)[0] ?? '')
+}
+
+function Maintenance({ notice: { message, until } }: { readonly notice: MaintenanceNotice }) {
+  return (
+    <div class="notice maintenance" role="status">
+      Grove is in maintenance: you can read, but not change anything. {message}{' '}
+      {until && (
+        <>
+          Expected end: <When time={until} as="day" />, <When time={until} as="clock" />.
+        </>
+      )}
+    </div>
   )
 }
 

@@ -5,7 +5,7 @@
  * cell.
  */
 import { mkdir, readFile, rm, rmdir, stat, utimes } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { makeFolder, replaceFile, syncDirectory } from '../../../../gitstore/durable.ts'
@@ -13,6 +13,7 @@ import { GitError, isDamage } from '../../../../gitstore/errors.ts'
 import { exists, ignoreMissing, listNames } from '../../../../gitstore/fs-exists.ts'
 import { createRepoBy } from '../../../../gitstore/new-repos.ts'
 import { findDamage } from '../../../../gitstore/objects/fsck.ts'
+import { withRepoIntent } from '../../../../gitstore/refs/ref-transaction.ts'
 import { listRefs } from '../../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../../gitstore/repo.ts'
 import { moveRepo, repoExists } from '../../../../gitstore/repo-folders.ts'
@@ -54,6 +55,11 @@ const abandonedAfterMs = 24 * 3_600_000
 export interface Sender {
   readonly cell: string
   readonly orgId: string
+}
+
+/** Runs a step of a move as a change that maintenance mode waits for or refuses. @throws AppError maintenance */
+export function asChange<T>({ store }: Pick<CellDeps, 'store'>, step: () => Promise<T>): Promise<T> {
+  return withRepoIntent(store, basename(arrivingFolder(store.root)), '', step)
 }
 
 /** Returns the digest of the refs of each repository that has arrived, by its path. @throws errors of `accept` */

@@ -21,6 +21,7 @@ import { withFileLock } from '../../../../index/sqlite/file-lock.ts'
 import { indexOrg } from '../../indexing/index-node.ts'
 import { withNodeIntent } from '../../indexing/recovered.ts'
 import { movedOrgFolder, orgFolder, trashFolder, trashName } from '../../layout.ts'
+import { refuseInMaintenance } from '../../maintenance-mode.ts'
 import type { CellDeps } from '../cell.ts'
 import { close, isClosed, reopen } from '../closing.ts'
 import { type CopyOptions, createCopier, type Destination, LeftClosedError, NotMovedError } from './copying.ts'
@@ -50,6 +51,7 @@ const arriveMs = 30_000
  */
 export async function moveOrg(deps: CellDeps, orgId: string, to: Destination, options: CopyOptions): Promise<Moved> {
   deps.placement.lease.before()
+  refuseInMaintenance(deps.store.root, deps.now)
   const moved = await alone(deps, options.signal, async () => {
     await finishDeparture(deps, orgId)
     await requireHere(deps, orgId)
