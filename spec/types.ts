@@ -1502,6 +1502,9 @@ export interface paths {
          * @description Requires the `contributor` role if the new branch is the caller's own, else the `editor` role. It starts at
          *     `from`: a branch, a Git tag or a commit id of this node. A `from` that does not exist, or a name that Git does
          *     not allow, is 422.
+         *
+         *     A token with `access: propose` creates only branches for agents: others are 403 `token_scope` with
+         *     `branch_prefix`.
          */
         post: operations["createBranch"];
         delete?: never;
@@ -1548,6 +1551,9 @@ export interface paths {
          *     from the branch are closed and keep its head. Pull requests into the branch are retargeted to `main`. They are
          *     closed instead if source and target would be the same, or if an open pull request for that pair exists. `main`
          *     cannot be deleted.
+         *
+         *     A token with `access: propose` deletes only branches for agents, from which and into which no pull request is
+         *     open. Any other branch is 403 `token_scope`.
          */
         delete: operations["deleteBranch"];
         options?: never;
@@ -1893,6 +1899,9 @@ export interface paths {
          *     node's own files must be well-formed. On `main`, the rules of the graph also apply. Deleting a path that does
          *     not exist, or naming a path twice, is 422.
          *
+         *     A token with `access: propose` commits only to branches for agents, from which no other user has an open pull
+         *     request. Any other branch is 403 `token_scope`.
+         *
          *     `expected_head: null` makes the first commit of an empty repository.
          */
         post: operations["createCommit"];
@@ -2117,6 +2126,9 @@ export interface paths {
          * @description Requires the `contributor` role if the source is the caller's own branch, else the `editor` role. Proposes to
          *     move `target_branch` to the head of `source_branch`. Both must exist and differ, else 422. Numbers count up
          *     from 1 in each node. The pull request need not be mergeable yet: `merge_reason` says what is missing.
+         *
+         *     A token with `access: propose` proposes only branches for agents: others are 403 `token_scope` with
+         *     `branch_prefix`.
          */
         post: operations["openPull"];
         delete?: never;
@@ -4763,8 +4775,8 @@ export interface components {
             more: boolean;
         };
         /**
-         * @description `read` cannot change anything. `propose` can also change branches whose names begin with `agent/`, and open
-         *     pull requests. `write` has all permissions of the token's owner.
+         * @description `read` cannot change anything. `propose` can also change branches for agents, below `agent/`, and open pull
+         *     requests from them. It merges nothing. `write` has all permissions of the token's owner.
          * @enum {string}
          */
         TokenAccess: "read" | "propose" | "write";
@@ -4894,8 +4906,8 @@ export interface components {
             /** @description The caller's role. Absent if the caller is not a member. */
             role?: components["schemas"]["Role"];
             /**
-             * @description Only for contributors: the beginning of the names of the caller's own branches. The caller can change no
-             *     other branch. Absent for other roles.
+             * @description The beginning of the names of the only branches that the caller can change. It is present for contributors,
+             *     who have their own branches, and for tokens with `access: propose`, which have branches for agents.
              * @example users/9b8d7e6f5a06/
              */
             branch_prefix?: string;
@@ -7810,7 +7822,8 @@ export interface components {
             /** @description With `cursor_gone`, the cursor after the newest event. */
             now?: components["schemas"]["LogCursor"];
             /**
-             * @description With `forbidden`, if the caller is a contributor and the change is of a branch that is not their own. It is
+             * @description With `forbidden`, if the caller is a contributor and the change is of a branch that is not their own. With
+             *     `token_scope`, if a token with `access: propose` changes another branch than one for agents. The change is
              *     allowed on a branch whose name begins with this.
              * @example users/9b8d7e6f5a06/
              */

@@ -18,8 +18,8 @@ import { type Role, roles } from '../../index/derived/schema.ts'
 import { isDatabaseStorageError } from '../../index/sqlite/database.ts'
 import type { Deps } from '../base/deps.ts'
 import { AppError } from '../base/errors.ts'
-import type { Actor, Person } from './actor.ts'
-import { isOpener, isOwnRef, type Opened, ownPrefix } from './format/ownership.ts'
+import { type Actor, includesAccess, type Person } from './actor.ts'
+import { agentPrefix, isAgentRef, isOpener, isOwnRef, type Opened, ownPrefix } from './format/ownership.ts'
 import { historyOf } from './indexing/history.ts'
 import { indexNode, indexOrg } from './indexing/index-node.ts'
 import { indexedBranches, matchesIndexed } from './indexing/indexed-branches.ts'
@@ -153,12 +153,13 @@ async function findSeen(deps: Deps, orgId: string, userId: string): Promise<OrgA
 }
 
 /**
- * Checks the required role. Contributors may change what belongs to them.
+ * Checks the required role. Contributors may change what belongs to them, and tokens that propose branches of agents.
  *
- * @throws AppError forbidden; with `branch_prefix` for a contributor who may make the change on a branch below it
+ * @throws AppError token_scope, forbidden; with `branch_prefix` if the caller may make the change on a branch below it
  */
 export function requireRole(rights: Rights, need: Need): void {
   const { role, person } = rights
+  if (typeof need !== 'string') requireTokenAccess(rights, need)
   const least = leastRole(rights, need)
   if (least === 'public' || (role && includesRole(role, least))) return
   if (!role) throw new AppError('forbidden', 'Only members of the organisation can do this')
@@ -166,9 +167,31 @@ export function requireRole(rights: Rights, need: Need): void {
     throw new AppError('forbidden', `You need the ${least} role; yours is ${role}`)
   if ('opened' in need)
     throw new AppError('forbidden', 'Contributors can change only the pull requests that they opened')
-  const branch_prefix = ownPrefix(person.id)
+  const branch_prefix = branchPrefixOf(rights)
   const detail = `Contributors can change only branches below ${branch_prefix}; make the change there and open a pull request`
   throw new AppError('forbidden', detail, { branch_prefix })
+}
+
+/** The beginning of the only branches that the caller may change. Undefined: any branch, or none. */
+export function branchPrefixOf({ role, person }: Rights): string | undefined {
+  if (!person || role === null || role === 'reader') return undefined
+  const own = role === 'contributor' ? ownPrefix(person.id) : ''
+  return `${own}${person.access === 'propose' ? agentPrefix : ''}` || undefined
+}
+
+/** Checks whether a token that cannot write may make the change. @throws AppError token_scope */
+function requireTokenAccess(rights: Rights, need: Change): void {
+  const { person } = rights
+  if (person?.access === undefined || person.access === 'write') return
+  const { access: token_access, id } = person
+  if (!includesAccess(token_access, 'propose'))
+    throw new AppError('token_scope', 'This token is read-only', { token_access })
+  if ('opened' in need)
+    throw new AppError('token_scope', 'This token can only read and propose changes', { token_access })
+  if (isAgentRef(id, need.ref)) return
+  const branch_prefix = branchPrefixOf(rights)
+  const detail = `This token can change only branches below ${branch_prefix ?? agentPrefix}; make the change there and open a pull request`
+  throw new AppError('token_scope', detail, { token_access, ...(branch_prefix !== undefined && { branch_prefix }) })
 }
 
 function leastRole({ person }: Rights, need: Need): 'public' | Role {

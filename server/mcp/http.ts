@@ -117,7 +117,7 @@ function sessionOf(parts: McpParts, req: Asked, res: Answering, credential: NonN
   return {
     api: createInProcessApi(parts, { req, res, credential, door: 'mcp' }),
     base: baseUrl(deps.config.publicUrl, req),
-    canWrite: scope === undefined || scope.access === 'write',
+    access: scope?.access ?? 'write',
     orgId: scope?.orgId,
     nodeId: scope?.nodeId,
     caller: async () => ({ key: credential.person.id, userId: credential.person.id }),

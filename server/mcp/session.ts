@@ -1,7 +1,10 @@
 /** The session of a caller: the API in that user's name, and the token's scope. */
 
-import type { Api } from '../../spec/client/api.ts'
+import type { Api, Output } from '../../spec/client/api.ts'
 import { Urls } from '../pages/urls.ts'
+
+/** The access of a token. Each level includes those before it: `read`, `propose`, `write`. */
+export type Access = Output<'createToken'>['access']
 
 /** Facts about a refusal by the API, or a fault, that a caller may know. */
 export interface RefusalFacts {
@@ -19,7 +22,7 @@ export interface RefusalFacts {
   readonly number?: number | undefined
   /** With `comment_exists`: the number of the comment. */
   readonly entry?: number | undefined
-  /** With `forbidden`: the prefix of the only branches that the caller may change. */
+  /** With `forbidden` and `token_scope`: the prefix of the only branches that the caller may change. */
   readonly branchPrefix?: string | undefined
   /** With `token_scope`: the only organisation that the token reaches. */
   readonly tokenOrgId?: string | undefined
@@ -35,7 +38,7 @@ export interface Session {
   readonly api: Api
   /** The URL of the service, without a trailing slash. */
   readonly base: string
-  readonly canWrite: boolean
+  readonly access: Access
   /** The only organisation that the token reaches, if one is known. */
   readonly orgId?: string | undefined
   /** The only node that the token reaches, if one is known. */

@@ -51,7 +51,7 @@ export async function serveOnStdio({ url, token, signal }: Options, onError: (er
         if (!(error instanceof GroveError)) throw error
         // Each call repeats this to the model, which can ask a user.
         onError(new Error(refusalLine(factsOf(error))))
-        return { canWrite: true }
+        return { access: 'write' as const }
       })
       const session: Session = { api, base: url, ...(await reach), caller, factsOf, ends: () => {}, calls: () => {} }
       return mcpServer(session)
@@ -92,7 +92,7 @@ export async function serveOnStdio({ url, token, signal }: Options, onError: (er
   }
 }
 
-type Reach = Pick<Session, 'canWrite' | 'orgId' | 'nodeId'>
+type Reach = Pick<Session, 'access' | 'orgId' | 'nodeId'>
 
 /**
  * Finds the scope of the token by requesting a change that cannot happen. The service checks the scope first.
@@ -106,10 +106,10 @@ async function reachOf(api: Session['api']): Promise<Reach> {
     if (!(error instanceof GroveError)) throw error
     const { token_access, token_org_id, token_node_id } = error.problem
     if (error.code === 'token_scope')
-      return { canWrite: token_access === undefined, orgId: token_org_id, nodeId: token_node_id }
+      return { access: token_access ?? 'write', orgId: token_org_id, nodeId: token_node_id }
     if (error.status !== 404) throw error
   }
-  return { canWrite: true }
+  return { access: 'write' }
 }
 
 /** Finds the user of a token. A token of one organisation or node may not ask, and stands for itself. @throws GroveError */

@@ -3,15 +3,15 @@
 import { z } from 'zod'
 import type { OperationId } from '../../spec/client/api.ts'
 import { charsOf } from './answer.ts'
-import type { Session } from './session.ts'
+import type { Access, Session } from './session.ts'
 
 export interface Tool {
   readonly name: string
   readonly title: string
   readonly description: string
   readonly input: z.ZodObject
-  /** True if only tokens that can write have it. */
-  readonly writes: boolean
+  /** The access of tokens that have it. */
+  readonly access: Access
   /** True if repeating the call changes nothing more. Default: true for tools that only read. */
   readonly isIdempotent?: boolean
   /** The operations that it may call, always the first one. Their rights, limits and checks apply. */

@@ -585,8 +585,8 @@ export interface components {
             readonly more: boolean;
         };
         /**
-         * @description `read` cannot change anything. `propose` can also change branches whose names begin with `agent/`, and open
-         *     pull requests. `write` has all permissions of the token's owner.
+         * @description `read` cannot change anything. `propose` can also change branches for agents, below `agent/`, and open pull
+         *     requests from them. It merges nothing. `write` has all permissions of the token's owner.
          * @enum {string}
          */
         readonly TokenAccess: "read" | "propose" | "write";
@@ -716,8 +716,8 @@ export interface components {
             /** @description The caller's role. Absent if the caller is not a member. */
             readonly role?: components["schemas"]["Role"];
             /**
-             * @description Only for contributors: the beginning of the names of the caller's own branches. The caller can change no
-             *     other branch. Absent for other roles.
+             * @description The beginning of the names of the only branches that the caller can change. It is present for contributors,
+             *     who have their own branches, and for tokens with `access: propose`, which have branches for agents.
              */
             readonly branch_prefix?: string;
         };
@@ -3570,7 +3570,8 @@ export interface components {
             /** @description With `cursor_gone`, the cursor after the newest event. */
             readonly now?: components["schemas"]["LogCursor"];
             /**
-             * @description With `forbidden`, if the caller is a contributor and the change is of a branch that is not their own. It is
+             * @description With `forbidden`, if the caller is a contributor and the change is of a branch that is not their own. With
+             *     `token_scope`, if a token with `access: propose` changes another branch than one for agents. The change is
              *     allowed on a branch whose name begins with this.
              */
             readonly branch_prefix?: string;

@@ -2,7 +2,8 @@
 
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
-import { castFor, made, type World, worldOf } from '../support/cast.ts'
+import type { Attempt } from '../support/attempts.ts'
+import { castFor, made, makeDraft, makeNode, proposal, type World, worldOf, writing } from '../support/cast.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { type Client, client } from '../support/people.ts'
 import { attemptOf, send, specOperations } from '../support/permissions.ts'
@@ -31,6 +32,7 @@ describe('what a personal access token may do', () => {
   /** What reads is a GET, and what changes is none, but for these. */
   const others: Readonly<Record<string, string>> = {
     searchNodes: 'read',
+    ...{ createBranch: 'propose', createCommit: 'propose', deleteBranch: 'propose', openPull: 'propose' },
     createFeedToken: 'none',
     endFeedToken: 'none',
     createToken: 'none',
@@ -88,13 +90,22 @@ describe('what a personal access token may do', () => {
     ...{ listDeliveries: 404, getDelivery: 404, redeliverDelivery: 404, redeliverFailed: 404 },
   }
 
+  /** The operations of a token that proposes, on a branch for agents. Elsewhere they are beyond it. */
+  const proposing: Readonly<Record<string, () => Promise<Omit<Attempt, 'org'>>>> = {
+    createBranch: async () => ({ params: { node_id: await makeNode(world) }, body: { name: 'agent/draft' } }),
+    createCommit: async () => ({ ...(await onDraft()), body: writing('song.md') }),
+    deleteBranch: () => onDraft(),
+    openPull: async () => ({ ...(await onDraft()), body: { ...proposal, source_branch: 'agent/draft' } }),
+  }
+  const onDraft = async () => ({ params: { node_id: await makeDraft(world, 'agent/draft'), branch: 'agent/draft' } })
+
   for (const operation of specOperations.filter(({ security }) => security === 'optional' || security === 'required')) {
     const { id, method, path, success } = operation
     // A token cannot be bound to a node that is deleted.
     const isDeleted = id === 'restoreNode'
     const takes = others[id] ?? (method === 'GET' ? 'read' : 'write')
-    const asked = async (fields: object, boundToNode = false) => {
-      const attempt = await attemptOf(id, world)
+    const asked = async (fields: object, boundToNode = false, make = () => attemptOf(id, world)) => {
+      const attempt = await make()
       const node_id = isDeleted ? world.node : (attempt.params?.node_id ?? world.node)
       const { status, body, headers } = await withToken(
         boundToNode ? { ...fields, org_id: world.org, node_id } : fields,
@@ -105,6 +116,9 @@ describe('what a personal access token may do', () => {
       return body.code
     }
 
+    const ofAgent = proposing[id]
+    const forAgent = async (): Promise<Attempt> => ({ org: world.org, ...(await ofAgent?.()) })
+
     it(`${id}: ${takes === 'none' ? 'none will do' : `it takes ${takes}`}, and what it needs lies within its bounds`, async () => {
       const [inOrg, inNode] = [path.includes('{org_id}'), path.includes('{node_id}')]
       const when = (may: boolean) => (may && takes !== 'none' ? success : 'token_scope')
@@ -112,6 +126,8 @@ describe('what a personal access token may do', () => {
         spec: operation.token,
         write: await asked({}),
         read: await asked({ access: 'read' }),
+        propose: await asked({ access: 'propose' }),
+        ...(ofAgent && { 'propose for agents': await asked({ access: 'propose' }, false, forAgent) }),
         org: await asked({ org_id: world.org }),
         'another org': await asked({ org_id: elsewhere }),
         node: await asked({}, true),
@@ -119,6 +135,8 @@ describe('what a personal access token may do', () => {
         spec: takes,
         write: when(true),
         read: when(takes === 'read'),
+        propose: when(takes === 'read'),
+        ...(ofAgent && { 'propose for agents': success }),
         org: when(inOrg),
         'another org': 'token_scope',
         node: ofNode[id] ?? when(inNode && !isDeleted),

@@ -33,10 +33,13 @@ describe('the README of models', () => {
       ].map(([, name]) => name)
       expect(found.filter((name) => name !== 'node_id')).to.have.members(expected.filter((name) => !but.includes(name)))
     }
-    const reading = toolsFor({ canWrite: false }).map(({ name }) => name)
-    named('`read`', { canWrite: false })
-    named('`write`', { canWrite: true }, reading)
-    named('of one node', { canWrite: true, orgId: id, nodeId: id })
+    const [reading, proposing] = (['read', 'propose'] as const).map((access) =>
+      toolsFor({ access }).map(({ name }) => name),
+    )
+    named('`read`', { access: 'read' })
+    named('`propose`', { access: 'propose' }, reading)
+    named('`write`', { access: 'write' }, proposing)
+    named('of one node', { access: 'write', orgId: id, nodeId: id })
     const figures = [charsOf.least, charsOf.most, charsOf.default].map((figure) => figure.toLocaleString('en'))
     for (const figure of figures) expect(text).to.include(figure)
   })

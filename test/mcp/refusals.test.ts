@@ -207,7 +207,7 @@ describe('/mcp refuses', () => {
         expect(await bound.refused('list_nodes', { org_id: other.org })).to.match(/^403 token_scope: /)
         expect(await bound.ask('list_nodes', { org_id })).to.match(/^Nodes: /)
         expect(await bound.ask('list_organisations', {})).to.include(org_id)
-        expect(await names(bound)).to.deep.equal(toolsFor({ canWrite: true }).map(({ name }) => name))
+        expect(await names(bound)).to.deep.equal(toolsFor({ access: 'write' }).map(({ name }) => name))
         const narrow = await connect(await tokenOf('write', { org_id, node_id }))
         const reads = ['read_node', 'neighbours', 'history', 'diff', 'list_proposals', 'read_discussion']
         const ofNode = [...reads, 'propose_change', 'connect', 'comment', 'suggest']

@@ -27,7 +27,11 @@ interface Bounds {
   readonly node_id?: string
 }
 
-export async function tokenOf(access: 'read' | 'write', bounds: Bounds = {}, person = ann): Promise<string> {
+export async function tokenOf(
+  access: 'read' | 'propose' | 'write',
+  bounds: Bounds = {},
+  person = ann,
+): Promise<string> {
   return (await made(person.post('/auth/tokens', { name: 'Model', access, ...bounds }))).token
 }
 

@@ -48,8 +48,12 @@ describe('the tools of /mcp', () => {
         blue = (await made(ann.post(`/orgs/${org_id}/nodes`, { title: 'Blue whale', parents: [whales] }))).id
       })
 
-      it('are eleven for a token that reads, five more for one that writes', async () => {
+      it('are eleven for a token that reads, two more for one that proposes, five for one that writes', async () => {
         const reader = await connect(await tokenOf('read'))
+        const agent = await connect(await tokenOf('propose'))
+        const proposing = writing.filter((name) => ['propose_change', 'connect'].includes(name))
+        expect((await agent.client.listTools()).tools.map(({ name }) => name)).to.deep.equal([...reading, ...proposing])
+        expect(agent.client.getInstructions()).to.include('can only read and propose').and.not.include('create_node')
         expect((await reader.client.listTools()).tools.map(({ name }) => name)).to.deep.equal(reading)
         expect(reader.client.getInstructions()).to.include('is read-only')
         const { tools } = await model.client.listTools()

@@ -20,6 +20,7 @@ import { normalizeLineEnds } from '../format/text-rules.ts'
 import { tryIndexNode } from '../indexing/index-node.ts'
 import { encodeNote } from '../indexing/recovered.ts'
 import { branchRef, graphRef, main, orgRepo } from '../layout.ts'
+import { locksOf, requireUnproposed } from './agent-moves.ts'
 import { findContentProblems, findGraphProblems, findLossProblems, newParents } from './content-rules.ts'
 import { readTree } from './revisions.ts'
 
@@ -39,7 +40,7 @@ export interface CommitRequest {
 /**
  * Commits to a branch by compare-and-swap under its lock. The index is up to date when this returns.
  *
- * @throws AppError head_moved, branch_not_found, no_changes, pull_request_required, forbidden
+ * @throws AppError head_moved, branch_not_found, no_changes, pull_request_required, forbidden, token_scope
  * @throws ValidationError the content breaks a rule, or the message is too long
  */
 export async function commitToBranch(
@@ -53,11 +54,12 @@ export async function commitToBranch(
   refuseLongText(['body', 'message'], request.message)
   await readAhead(repo, ref)
   return withGraphLockIf(deps, access, ref === main && request.addsParents, () =>
-    updateRefs(deps.store, [{ repo, ref }], async (current) => {
+    updateRefs(deps.store, locksOf(actor, repo, ref), async (current) => {
       const head = current({ repo, ref })
       requireHead(head, request.expectedHead, ref)
       await requireFreeBranch(deps, { orgId: org.id, nodeId: node.id }, ref, head)
       await recheckAccess(deps, actor, org.id, { ref })
+      await requireUnproposed(deps, actor, access, ref, current)
       const draft = newObjectBatch(repo)
       const before = head === null ? null : await readTree(repo, head)
       const tree = await request.build(draft, before)

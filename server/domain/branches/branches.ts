@@ -18,6 +18,7 @@ import { indexNode, readResult, tryIndexNode } from '../indexing/index-node.ts'
 import { branchName, branchRef, branchRefs, main } from '../layout.ts'
 import { type Page, pageOf, slice } from '../pagination.ts'
 import type { BranchAt, NodeAt } from '../targets.ts'
+import { locksOf, requireUnproposed } from './agent-moves.ts'
 import { problemsOf, refuseProblems } from './branch-commits.ts'
 import { shownMessage, withinPage } from './commit-views.ts'
 import { PushRejectedError, StaleRefError } from './push-context.ts'
@@ -73,9 +74,10 @@ export async function createBranch(
   const tree = await readTree(repo, from)
   // The node's own content is always accepted on another branch.
   refuseProblems(await problemsOf(deps, access, repo, ref, ref === main ? null : tree, tree), () => ['body', 'from'])
-  await updateRefs(deps.store, [{ repo, ref }], async (current) => {
+  await updateRefs(deps.store, locksOf(actor, repo, ref), async (current) => {
     if (current({ repo, ref })) throw new AppError('branch_exists', 'A branch with this name already exists')
     const { role } = await recheckAccess(deps, actor, at.orgId, { ref })
+    await requireUnproposed(deps, actor, access, ref, current)
     await requireMaker(deps, at, name, role)
     if (countRefRoom(repo, 'heads') <= 0)
       throw new AppError('too_many_branches', `The node ${tooManyRefsMessage('heads')}`)

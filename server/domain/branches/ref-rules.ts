@@ -14,6 +14,7 @@ import { requireRole } from '../access.ts'
 import { excerpt } from '../format/excerpt.ts'
 import type { ContentProblem } from '../format/path-problem.ts'
 import { branchRefs, main } from '../layout.ts'
+import { refuseProposed } from './agent-moves.ts'
 import { problemsOf } from './branch-commits.ts'
 import { findCollisions } from './content-rules.ts'
 import { type LockedPush, type PushContext, PushRejectedError, StaleRefError } from './push-context.ts'
@@ -31,7 +32,7 @@ export function findRefProblem(ref: string): string | undefined {
 /**
  * Checks the new value of a ref with a valid name, before any lock.
  *
- * @throws PushRejectedError, StaleRefError; AppError forbidden
+ * @throws PushRejectedError, StaleRefError; AppError forbidden, token_scope
  */
 export async function checkRef(context: PushContext, command: RefCommand): Promise<void> {
   const { ref, from, to } = command
@@ -45,13 +46,14 @@ export async function checkRef(context: PushContext, command: RefCommand): Promi
 /**
  * Checks, under the locks, everything that may have changed since `checkRef`.
  *
- * @throws PushRejectedError, StaleRefError; AppError forbidden
+ * @throws PushRejectedError, StaleRefError; AppError forbidden, token_scope
  */
 export async function checkLockedRef(context: LockedPush, command: RefCommand): Promise<void> {
-  const { access, rights, current } = context
-  const { ref, from } = command
+  const { person, access, rights, current, open } = context
+  const { ref, from, to } = command
   requireRole(rights, { ref })
   if (current({ repo: access.repo, ref }) !== from) throw new StaleRefError()
+  refuseProposed(person, open, { ref, isDeleted: to === null })
   await checkLockedRules(context, command)
 }
 

@@ -15,6 +15,7 @@ import { branchName, branchRef, branchRefs, ledgerRef, main, pinRef } from '../l
 import { pinMoves, reconcileMoves, writeEvents } from '../ledger/moved-branches.ts'
 import { openPullsAt } from '../ledger/pull-ledger.ts'
 import type { BranchMove, Reconciled } from '../ledger/reconcile.ts'
+import { refuseMerges } from './agent-moves.ts'
 import { addsParents, withGraphLockIf } from './branch-commits.ts'
 import { PushRejectedError } from './push-context.ts'
 import { checkLockedRef, checkRef, countRefRoom, tooManyRefsMessage } from './ref-rules.ts'
@@ -96,7 +97,10 @@ async function checkAll(
   }
 }
 
-/** Tries once. Returns `again` if a pull request was opened in the meantime whose head must be pinned. */
+/**
+ * Tries once. Returns `again` if a pull request was opened in the meantime whose head must be pinned. Also returns
+ * `again` if it has refused a ref because of the events that the ref would cause.
+ */
 async function attempt(
   deps: Deps,
   person: Person,
@@ -129,6 +133,7 @@ async function attempt(
     const headOf = (branch: string): Oid | null => current({ repo, ref: branchRef(branch) })
     const situation = { open, moves: branchMoves(left), headOf }
     const { events, pins } = await reconcileMoves(access, situation, authorOf(person), deps.now().toISOString())
+    if (refuseMerges(person, events, left, refused)) return { moves: [], value: 'again' }
     if (pins.some(({ number }) => !numbers.includes(number))) return { moves: [], value: 'again' }
     const to = await writeEvents({ repo, history }, before, events, person.id)
     const moves: Move[] = [...(await pinMoves(repo, pins)), ...left.map((command) => ({ repo, ...command }))]

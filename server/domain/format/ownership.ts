@@ -34,6 +34,14 @@ export function isOwnRef(userId: string, ref: string): boolean {
   return ref.startsWith(branchRef(ownPrefix(userId)))
 }
 
+/** The beginning of the names of branches for agents, also below a user's own prefix. It ends with a slash. */
+export const agentPrefix = 'agent/'
+
+/** True if a token of the user that may only propose may change the ref. `ref` is a full name, as in `isOwnRef`. */
+export function isAgentRef(userId: string, ref: string): boolean {
+  return [agentPrefix, ownPrefix(userId) + agentPrefix].some((prefix) => ref.startsWith(branchRef(prefix)))
+}
+
 /** True if the user opened the pull request. */
 export function isOpener({ id, email }: User, { author, author_id }: Opened): boolean {
   if (author_id !== undefined) return author_id === id

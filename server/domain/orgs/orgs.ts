@@ -13,13 +13,12 @@ import { unfinishedName } from '../../../gitstore/temporary-names.ts'
 import type { Role } from '../../../index/derived/schema.ts'
 import type { Deps } from '../../base/deps.ts'
 import { invalid } from '../../base/errors.ts'
-import { authorizeOrg, findOrg, type Rights, recheckAccess } from '../access.ts'
+import { authorizeOrg, branchPrefixOf, findOrg, type Rights, recheckAccess } from '../access.ts'
 import type { Actor, Person } from '../actor.ts'
 import { rulesForMain } from '../consent/branch-rules.ts'
 import { type Mover, noteIntents } from '../event-log/intents.ts'
 import { commitOrg, fitsOrgFile, type OrgRecord, readRecord } from '../format/org-format.ts'
 import { readRules } from '../format/org-rules.ts'
-import { ownPrefix } from '../format/ownership.ts'
 import type { Rule, StoredRule } from '../format/rule-format.ts'
 import { readResult, tryUpdateCard } from '../indexing/index-node.ts'
 import { withNodeIntent } from '../indexing/recovered.ts'
@@ -46,7 +45,7 @@ export interface Org {
   readonly updated_at: string
   /** The caller's role. Absent for anonymous callers. */
   readonly role?: Role
-  /** The beginning of the only branches that the caller may change. Absent for other roles than contributor. */
+  /** The beginning of the only branches that the caller may change. Absent if there is no such limit. */
   readonly branch_prefix?: string
 }
 
@@ -240,7 +239,9 @@ function requireFit(org: OrgRecord['org']): OrgRecord['org'] {
   throw invalid(['body', 'rules'], 'The rules are too long: with the other settings, they have at most 64 KiB as JSON')
 }
 
-function toOrg(row: OrgColumns, { role, person }: Rights): Org {
+function toOrg(row: OrgColumns, rights: Rights): Org {
+  const { role } = rights
+  const branch_prefix = branchPrefixOf(rights)
   const { id, name, description, vault_id, published, require_pull_requests, created_at, updated_at } = row
   return {
     id,
@@ -252,6 +253,6 @@ function toOrg(row: OrgColumns, { role, person }: Rights): Org {
     updated_at,
     ...(role && vault_id !== null ? { vault_id } : {}),
     ...(role ? { role } : {}),
-    ...(role === 'contributor' && person ? { branch_prefix: ownPrefix(person.id) } : {}),
+    ...(branch_prefix !== undefined && { branch_prefix }),
   }
 }

@@ -23,7 +23,7 @@ import { pushAnswerOf } from '../../base/error-mapping.ts'
 import { AppError } from '../../base/errors.ts'
 import { authorizeNode, authorizeOrg, type NodeAccess, requireRole } from '../access.ts'
 import { type Credential, isWithin } from '../accounts/access-tokens.ts'
-import { anonymous } from '../actor.ts'
+import { anonymous, includesAccess } from '../actor.ts'
 import { findRefProblem } from '../branches/ref-rules.ts'
 import { type Audience, audienceOf, listVisibleRefs, visiblePlaces } from '../branches/visible-refs.ts'
 import type { PullPage } from '../consent/wording.ts'
@@ -111,8 +111,8 @@ function requireScope(
 ): void {
   if (!isWithin(scope, orgId, name))
     throw new AppError('token_scope', 'This token is limited to another organisation or node')
-  if (service === 'git-receive-pack' && scope.access !== 'write')
-    throw new AppError('token_scope', 'This token cannot push')
+  if (service === 'git-receive-pack' && !includesAccess(scope.access, 'propose'))
+    throw new AppError('token_scope', 'This token is read-only')
 }
 
 function fetchService(repo: Repo, audience: Audience): SmartHttp {

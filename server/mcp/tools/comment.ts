@@ -45,7 +45,7 @@ export const comment = tool({
   title: 'Comment on a proposal',
   description:
     'Comments on a proposal (pull request), in the name of the owner of the token. Answers a thread, or starts one. A new thread is about the whole proposal, a file (`path`), words of it (`quote`) or lines of it (`first_line`). A repeated call returns the existing comment. A comment does not approve or change anything.',
-  writes: true,
+  access: 'write',
   isIdempotent: true,
   operations: ['createComment', 'getPull', 'getComment'],
   input,

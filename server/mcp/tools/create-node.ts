@@ -10,7 +10,7 @@ export const createNode = tool({
   title: 'Create a node',
   description:
     'Creates a node immediately. Existing nodes are not changed. If you pass an id, a repeated call is refused and does not create a second node.',
-  writes: true,
+  access: 'write',
   operations: ['createNode'],
   input: z.strictObject({
     org_id: orgId,

@@ -38,7 +38,7 @@ export const readDiscussion = tool({
   title: 'Read the discussion of a proposal',
   description:
     'Reads the discussion of a proposal (pull request): reviews with their verdicts and states, then threads of comments, oldest first. Each thread has its place in the proposed content. `outdated` says that the content is gone, and then the place is the old one. A comment with `suggestion` suggests this text for the quoted words, or for the lines. Long texts are shortened, and `entry` reads one of them whole.',
-  writes: false,
+  access: 'read',
   operations: ['getPull', 'listThreads', 'listReviews', 'getComment', 'getReview'],
   input: z.strictObject({
     org_id: orgId,

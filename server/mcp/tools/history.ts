@@ -20,7 +20,7 @@ export const history = tool({
   title: 'History of a node',
   description:
     'Lists the commits of a node, newest first: id, author, time, message, source. `path` limits the list to commits that changed this file.',
-  writes: false,
+  access: 'read',
   operations: ['listCommits'],
   input: z.strictObject({
     org_id: orgId,
@@ -53,7 +53,7 @@ export const diff = tool({
   title: 'Difference of two revisions',
   description:
     'Shows the changes of `head` since it diverged from `base`, file by file, with the changed lines. `base` and `head` are each a branch, tag or full commit id. To see what a proposal changes, pass its branch as `head`.',
-  writes: false,
+  access: 'read',
   operations: ['compareCommits'],
   input: z.strictObject({
     org_id: orgId,

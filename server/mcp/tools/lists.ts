@@ -20,7 +20,7 @@ export const listOrganisations = tool({
   title: 'List organisations',
   description:
     'Lists the organisations that you can read: id, name, description, role. Every other tool needs one of these ids.',
-  writes: false,
+  access: 'read',
   operations: ['listOrgs', 'getOrg'],
   input: z.strictObject({ offset, limit: pageOf(200), max_chars: maxChars }),
   run: async (session, { offset, limit, max_chars }) => {
@@ -54,7 +54,7 @@ export const listNodes = tool({
   title: 'List nodes',
   description:
     'Lists the nodes of an organisation, a page at a time: id, title, tags, source. `tag` and `parent_id` filter the list. Order `changed` lists the latest changes first.',
-  writes: false,
+  access: 'read',
   operations: ['listNodes'],
   input: z.strictObject({
     org_id: orgId,
@@ -87,7 +87,7 @@ export const listTrash = tool({
   title: 'List deleted nodes',
   description:
     'Lists the deleted nodes of an organisation, the last deleted first: id, title, who deleted it, and until when it is kept. Needs the role maintainer. A user restores a node on the page that the answer names.',
-  writes: false,
+  access: 'read',
   operations: ['listTrash'],
   input: z.strictObject({ org_id: orgId, offset, limit: pageOf(100), max_chars: maxChars }),
   run: async (session, { org_id, offset, limit, max_chars }) => {
@@ -112,7 +112,7 @@ export const neighbours = tool({
   title: 'Neighbours of a node',
   description:
     'Lists the edges of a node: parents, children, and typed connections from it or to it. read_node lists the links in its text.',
-  writes: false,
+  access: 'read',
   operations: ['getNode'],
   input: z.strictObject({ org_id: orgId, node_id: nodeId, max_chars: maxChars }),
   run: async ({ api, nodeId: only }, { org_id, node_id, max_chars }) => {

@@ -48,7 +48,7 @@ export const listProposals = tool({
   title: 'List proposals',
   description:
     'Lists the proposals (pull requests) of a node or, without `node_id`, of all nodes, newest first: number, title, author, status, branch, comments, open threads, page. For one node, also approvals, requests for changes, whether each can be merged, and what its rules still ask for (`missing`, `checks`, `who_may_merge`). For all nodes, also node_id and node_title. To see what one changes, call diff with its branch as `head`. To read its discussion, call read_discussion.',
-  writes: false,
+  access: 'read',
   operations: ['listPulls', 'listOrgPulls'],
   input: z.strictObject({
     org_id: orgId,
@@ -130,7 +130,7 @@ export const proposeChange = tool({
   title: 'Propose a change',
   description:
     'Proposes new contents for files of one node, or their removal. The node does not change until a user merges the proposal. The text is in content.md. Title, tags and properties are in node.json. Read a file before you change it, because its whole content is replaced. A repeated call returns the existing proposal, if main has not moved and the proposal is not closed.',
-  writes: true,
+  access: 'propose',
   isIdempotent: true,
   operations,
   input: z.strictObject({
@@ -165,7 +165,7 @@ export const connect = tool({
   title: 'Propose a connection',
   description:
     'Proposes a typed connection from one node to another. It takes effect when a user merges the proposal. Types are words such as is_a, part_of, feeds_on. A repeated call returns the existing proposal, if main has not moved and the proposal is not closed.',
-  writes: true,
+  access: 'propose',
   isIdempotent: true,
   operations,
   input: z.strictObject({
@@ -224,7 +224,7 @@ async function attempt(session: Session, proposal: Proposal): Promise<string> {
   if (expected_head !== undefined && expected_head !== head)
     throw new ToolError(409, 'head_moved', 'main has moved', [], head)
   const key = hashOf([head, title, description, changes])
-  const { name, made } = await createBranch(session, proposal, `agent/${key}`, head)
+  const { name, made } = await createBranch(session, proposal, key, head)
   if (made === undefined) await requireNotClosed(session, proposal, name)
   try {
     const message = description === '' ? title : `${title}\n\n${description}`
@@ -243,26 +243,28 @@ async function attempt(session: Session, proposal: Proposal): Promise<string> {
 }
 
 /**
- * Creates the branch. If the caller may change only their own branches, it becomes one of them.
+ * Creates a branch for agents. If the caller may change only their own branches, it is below their prefix.
  *
- * A token of one node cannot ask for the prefix of these branches, but the refusal names it.
+ * A token of one node cannot ask for that prefix, but the refusal names it.
  *
  * @returns `made`: undefined if the branch exists
  */
-async function createBranch(session: Session, proposal: Proposal, name: string, from: string) {
-  const { org_id, node_id } = proposal
-  const create = () => session.api.createBranch({ path: { org_id, node_id }, body: { name, from } })
+async function createBranch(session: Session, { org_id, node_id }: Proposal, key: string, from: string) {
+  const create = async (name: string) => {
+    const make = () => session.api.createBranch({ path: { org_id, node_id }, body: { name, from } })
+    return { name, made: await unless(session, 'branch_exists', make) }
+  }
   try {
-    return { name, made: await unless(session, 'branch_exists', create) }
+    return await create(`agent/${key}`)
   } catch (error) {
-    const { branchPrefix } = factsOf(session, error)
-    if (branchPrefix === undefined || !isPrefix.test(branchPrefix) || name.startsWith(branchPrefix)) throw error
-    return createBranch(session, proposal, `${branchPrefix}${name}`, from)
+    const [own] = ownPrefix.exec(factsOf(session, error).branchPrefix ?? '') ?? []
+    if (own === undefined) throw error
+    return create(`${own}agent/${key}`)
   }
 }
 
-/** The prefix of a user's own branches, as the spec describes it. */
-const isPrefix = /^users\/[\da-f]{12}\/$/
+/** The beginning of a user's own branches, as the spec describes it. With a token that proposes, `agent/` follows. */
+const ownPrefix = /^users\/[\da-f]{12}\/(?=(?:agent\/)?$)/
 
 function isGone({ code, problems }: RefusalFacts): boolean {
   return code === 'branch_not_found' || problems.some(({ loc }) => loc.at(-1) === 'source_branch')

@@ -27,7 +27,7 @@ export const readNode = tool({
   title: 'Read a node',
   description:
     'Reads a node: title, tags, properties, its text with unchanged line endings, the targets of its links, and its files. For a long text, headings come first, each with the value of `from` that starts reading there. Cite the node by its source, which names the commit. `path` reads another file of the node.',
-  writes: false,
+  access: 'read',
   operations: ['getNode', 'listLinks', 'listEntities', 'getFile'],
   input: z.strictObject({
     org_id: orgId,

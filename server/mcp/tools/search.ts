@@ -24,7 +24,7 @@ export const search = tool({
   title: 'Search',
   description:
     'Finds nodes of an organisation by words, best first, with the best passages. `expand` follows the graph from the matches. The query may contain "a phrase", -word, title:word and tag:word. Cite a node by its source.',
-  writes: false,
+  access: 'read',
   operations: ['searchNodes', 'suggestTitles'],
   input: z.strictObject({
     org_id: orgId,

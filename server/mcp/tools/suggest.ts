@@ -9,7 +9,7 @@ export const suggest = tool({
   title: 'Suggest a text in a proposal',
   description:
     'Suggests a text for words or lines of a proposal (pull request), in the name of the owner of the token. `replacement` replaces the words `quote` of the file `path` in the proposed content. Without `quote`, it replaces whole lines from `first_line`. With `thread`, it replaces what that thread is about. A user can apply the suggestion on the page. A repeated call returns the existing suggestion. The call itself changes nothing.',
-  writes: true,
+  access: 'write',
   isIdempotent: true,
   operations: ['createComment', 'getPull', 'getComment'],
   input: z.strictObject({

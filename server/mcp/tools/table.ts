@@ -1,7 +1,7 @@
 /** The table of all tools, and the tools of a token. */
 
 import { operations } from '../../../spec/client/operations.ts'
-import type { Session } from '../session.ts'
+import type { Access, Session } from '../session.ts'
 import type { Tool } from '../tool.ts'
 import { comment } from './comment.ts'
 import { createNode } from './create-node.ts'
@@ -33,9 +33,16 @@ export const tools: readonly Tool[] = [
   suggest,
 ]
 
+/** The levels that each access includes. */
+const included: Readonly<Record<Access, readonly Access[]>> = {
+  read: ['read'],
+  propose: ['read', 'propose'],
+  write: ['read', 'propose', 'write'],
+}
+
 /** Returns the tools that the token can use. It is refused by operations without the ids that limit it. */
-export function toolsFor({ canWrite, orgId, nodeId }: Pick<Session, 'canWrite' | 'orgId' | 'nodeId'>): readonly Tool[] {
+export function toolsFor({ access, orgId, nodeId }: Pick<Session, 'access' | 'orgId' | 'nodeId'>): readonly Tool[] {
   const bound = nodeId !== undefined ? '{node_id}' : orgId !== undefined ? '{org_id}' : ''
   const reaches = ({ operations: asked }: Tool) => asked.some((id) => operations[id].includes(bound))
-  return tools.filter((tool) => (canWrite || !tool.writes) && reaches(tool))
+  return tools.filter((tool) => included[access].includes(tool.access) && reaches(tool))
 }

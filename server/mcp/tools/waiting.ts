@@ -19,7 +19,7 @@ export const waiting = tool({
   title: 'List what waits for the user',
   description:
     'Lists the proposals (pull requests) that wait for the owner of the token, the last active first. The reasons are review_requested, mentioned, answered, changes_requested, open_threads and ready_to_merge. Without `org_id`, those of all organisations. To see one, call read_discussion.',
-  writes: false,
+  access: 'read',
   operations: ['listWaiting', 'listOrgWaiting'],
   input: z.strictObject({ org_id: orgId.optional(), offset, limit: pageOf(50), max_chars: maxChars }),
   run: async (session, { org_id, offset, limit, max_chars }) => {
