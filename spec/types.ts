@@ -866,6 +866,155 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/orgs/{org_id}/bots": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List bots
+         * @description Requires the `owner` role, and a session. Sorted by `created_at`, then `id`.
+         */
+        get: operations["listBots"];
+        put?: never;
+        /**
+         * Create a bot
+         * @description Requires the `owner` role, and a session. A bot is an account that the organisation owns, for programs. It has no
+         *     password and cannot sign in. It acts only with its own tokens, and stays when the owner who created it leaves.
+         *
+         *     A bot's name ends in `[bot]`, which is added if it is missing. Its e-mail address receives no mail. A bot is never
+         *     an owner, belongs to no other organisation, and cannot review.
+         */
+        post: operations["createBot"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/bots/{bot_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The bot's account id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a71-4e00-7c18-8d2f-4a6b8c0d2e1f
+                 */
+                bot_id: components["parameters"]["bot_id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete a bot
+         * @description Requires the `owner` role, and a session. The bot leaves the organisation, and all its tokens get 401 from the next
+         *     request. Its commits and pull requests stay.
+         */
+        delete: operations["deleteBot"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a bot
+         * @description Requires the `owner` role, and a session. Fields that are absent stay as they are. The change applies to the next
+         *     request with any of its tokens. Existing commits keep the former name.
+         */
+        patch: operations["updateBot"];
+        trace?: never;
+    };
+    "/orgs/{org_id}/bots/{bot_id}/tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The bot's account id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a71-4e00-7c18-8d2f-4a6b8c0d2e1f
+                 */
+                bot_id: components["parameters"]["bot_id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List the tokens of a bot
+         * @description Requires the `owner` role, and a session. Lists the tokens without their secrets, also those that other owners
+         *     created. Expired tokens are listed until they are revoked. `last_used_at` is up to a minute behind. Sorted by
+         *     `created_at`, then `id`.
+         */
+        get: operations["listBotTokens"];
+        put?: never;
+        /**
+         * Create a token of a bot
+         * @description Requires the `owner` role, and a session. `token` is shown only in this response. It is used like a personal access
+         *     token, and reaches only this organisation. With `node_id`, it reaches only that node. Without `expires_at`, it is
+         *     valid until it is revoked, also after the owner who created it has left.
+         *
+         *     A node that does not exist in this organisation is 404. An `expires_at` in the past is 422. `Location` is the URL to
+         *     revoke the token.
+         */
+        post: operations["createBotToken"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/bots/{bot_id}/tokens/{token_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The bot's account id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a71-4e00-7c18-8d2f-4a6b8c0d2e1f
+                 */
+                bot_id: components["parameters"]["bot_id"];
+                /**
+                 * @description The token's id, not its secret. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a6f-3d00-7e55-9a10-7b3c5d7e9f0a
+                 */
+                token_id: components["parameters"]["token_id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke a token of a bot
+         * @description Requires the `owner` role, and a session. The token gets 401 from the next request.
+         */
+        delete: operations["revokeBotToken"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/orgs/{org_id}/nodes": {
         parameters: {
             query?: never;
@@ -1502,9 +1651,6 @@ export interface paths {
          * @description Requires the `contributor` role if the new branch is the caller's own, else the `editor` role. It starts at
          *     `from`: a branch, a Git tag or a commit id of this node. A `from` that does not exist, or a name that Git does
          *     not allow, is 422.
-         *
-         *     A token with `access: propose` creates only branches for agents: others are 403 `token_scope` with
-         *     `branch_prefix`.
          */
         post: operations["createBranch"];
         delete?: never;
@@ -1551,9 +1697,6 @@ export interface paths {
          *     from the branch are closed and keep its head. Pull requests into the branch are retargeted to `main`. They are
          *     closed instead if source and target would be the same, or if an open pull request for that pair exists. `main`
          *     cannot be deleted.
-         *
-         *     A token with `access: propose` deletes only branches for agents, from which and into which no pull request is
-         *     open. Any other branch is 403 `token_scope`.
          */
         delete: operations["deleteBranch"];
         options?: never;
@@ -1899,9 +2042,6 @@ export interface paths {
          *     node's own files must be well-formed. On `main`, the rules of the graph also apply. Deleting a path that does
          *     not exist, or naming a path twice, is 422.
          *
-         *     A token with `access: propose` commits only to branches for agents, from which no other user has an open pull
-         *     request. Any other branch is 403 `token_scope`.
-         *
          *     `expected_head: null` makes the first commit of an empty repository.
          */
         post: operations["createCommit"];
@@ -2126,9 +2266,6 @@ export interface paths {
          * @description Requires the `contributor` role if the source is the caller's own branch, else the `editor` role. Proposes to
          *     move `target_branch` to the head of `source_branch`. Both must exist and differ, else 422. Numbers count up
          *     from 1 in each node. The pull request need not be mergeable yet: `merge_reason` says what is missing.
-         *
-         *     A token with `access: propose` proposes only branches for agents: others are 403 `token_scope` with
-         *     `branch_prefix`.
          */
         post: operations["openPull"];
         delete?: never;
@@ -4379,6 +4516,8 @@ export interface components {
             hide_email?: boolean;
             /** @description True for an administrator of the service, else absent. */
             is_admin?: boolean;
+            /** @description True for a bot, which an organisation owns, else absent. */
+            is_bot?: boolean;
         };
         /** @description A new or continued session, with its tokens. */
         Session: {
@@ -4573,6 +4712,8 @@ export interface components {
             disabled_reason?: string;
             /** @description When the account was last used, up to an hour behind. Absent before its first use. */
             last_seen_at?: components["schemas"]["UtcTime"];
+            /** @description The organisation that owns this account, which is a bot. Absent for a user. */
+            owner_org_id?: components["schemas"]["Uuid"];
         };
         /** @description A page of accounts. */
         AccountPage: {
@@ -4775,8 +4916,8 @@ export interface components {
             more: boolean;
         };
         /**
-         * @description `read` cannot change anything. `propose` can also change branches for agents, below `agent/`, and open pull
-         *     requests from them. It merges nothing. `write` has all permissions of the token's owner.
+         * @description `read` cannot change anything. `propose` can also change branches whose names begin with `agent/`, and open
+         *     pull requests. `write` has all permissions of the token's owner.
          * @enum {string}
          */
         TokenAccess: "read" | "propose" | "write";
@@ -4906,8 +5047,8 @@ export interface components {
             /** @description The caller's role. Absent if the caller is not a member. */
             role?: components["schemas"]["Role"];
             /**
-             * @description The beginning of the names of the only branches that the caller can change. It is present for contributors,
-             *     who have their own branches, and for tokens with `access: propose`, which have branches for agents.
+             * @description Only for contributors: the beginning of the names of the caller's own branches. The caller can change no
+             *     other branch. Absent for other roles.
              * @example users/9b8d7e6f5a06/
              */
             branch_prefix?: string;
@@ -5082,6 +5223,66 @@ export interface components {
             role: components["schemas"]["Role"];
             /** @description When the user became a member. */
             created_at: components["schemas"]["UtcTime"];
+            /** @description True for a bot of the organisation, else absent. */
+            is_bot?: boolean;
+        };
+        /** @description A bot to create. */
+        NewBot: {
+            name: components["schemas"]["BotName"];
+            role: components["schemas"]["BotRole"];
+        };
+        /** @description The name, with or without `[bot]` at its end. It must have a letter or a digit that Git keeps. */
+        BotName: string;
+        /**
+         * @description A bot's role. A bot is never an owner.
+         * @enum {string}
+         */
+        BotRole: "reader" | "contributor" | "editor" | "maintainer";
+        /** @description The fields to change. Other fields stay as they are. */
+        BotChange: {
+            name?: components["schemas"]["BotName"];
+            role?: components["schemas"]["BotRole"];
+        };
+        /** @description A bot, which the organisation owns. */
+        Bot: {
+            /** @description The id of its account. */
+            id: components["schemas"]["Uuid"];
+            /** @description Shown as the author in commits. Ends in `[bot]`. */
+            name: string;
+            /** @description Its address in Git. Receives no mail. */
+            email: string;
+            /** @description Absent if it is not a member, which only a fault can cause. A change of the role makes it one. */
+            role?: components["schemas"]["BotRole"];
+            created_at: components["schemas"]["UtcTime"];
+            /** @description The account that created it. Absent if it was restored from mirrors. */
+            created_by?: components["schemas"]["Uuid"];
+            /** @description The name of that account. Absent if the account is gone. */
+            created_by_name?: string;
+            /** @description When an administrator disabled it. Absent if it is not disabled. */
+            disabled_at?: components["schemas"]["UtcTime"];
+            /** @description When one of its tokens was last used, up to an hour behind. Absent before the first use. */
+            last_seen_at?: components["schemas"]["UtcTime"];
+        };
+        /** @description A page of bots. */
+        BotPage: {
+            /** @description The bots of this page. */
+            bots: components["schemas"]["Bot"][];
+            total: components["schemas"]["Total"];
+            limit: components["schemas"]["PageLimit"];
+            offset: components["schemas"]["PageOffset"];
+        };
+        /** @description A token of a bot to create. It reaches only the bot's organisation. */
+        NewBotToken: {
+            /** @description A note on where the token is used. */
+            name: components["schemas"]["DisplayName"];
+            access: components["schemas"]["TokenAccess"];
+            /** @description The only node of the organisation that the token can access. */
+            node_id?: components["schemas"]["AnyId"];
+            /**
+             * Format: date-time
+             * @description When the token expires, a time in the future. Default: it is valid until it is revoked.
+             */
+            expires_at?: string;
         };
         /** @description A page of members. */
         MemberPage: {
@@ -7791,7 +7992,7 @@ export interface components {
          * @description All codes of this version, by status. See the table of codes.
          * @enum {string}
          */
-        KnownErrorCode: "bad_request" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "comment_not_found" | "thread_not_found" | "review_not_found" | "entry_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "invitation_not_found" | "import_not_found" | "webhook_not_found" | "delivery_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "head_moved" | "no_changes" | "node_exists" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_follows" | "too_many_invitations" | "too_many_webhooks" | "secret_lost" | "too_many_branches" | "too_many_commits" | "too_many_members" | "import_running" | "import_ended" | "pull_request_exists" | "pull_request_required" | "comment_exists" | "comment_deleted" | "applied" | "suggestion_outdated" | "suggestions_overlap" | "too_many_comments" | "too_many_checks" | "own_pull_request" | "merged" | "not_merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "changes_requested" | "approvals_missing" | "checks_failed" | "checks_missing" | "threads_open" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "cursor_gone" | "rate_limited" | "too_many_streams" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable" | "moving" | "maintenance";
+        KnownErrorCode: "bad_request" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "comment_not_found" | "thread_not_found" | "review_not_found" | "entry_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "invitation_not_found" | "import_not_found" | "webhook_not_found" | "bot_not_found" | "delivery_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "head_moved" | "no_changes" | "node_exists" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_follows" | "too_many_invitations" | "too_many_webhooks" | "too_many_bots" | "secret_lost" | "too_many_branches" | "too_many_commits" | "too_many_members" | "import_running" | "import_ended" | "pull_request_exists" | "pull_request_required" | "comment_exists" | "comment_deleted" | "applied" | "suggestion_outdated" | "suggestions_overlap" | "too_many_comments" | "too_many_checks" | "own_pull_request" | "merged" | "not_merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "changes_requested" | "approvals_missing" | "checks_failed" | "checks_missing" | "threads_open" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "cursor_gone" | "rate_limited" | "too_many_streams" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable" | "moving";
         /**
          * @description The reason, for programs. Later versions can add codes. Treat an unknown code by its status.
          * @example node_not_found
@@ -7822,8 +8023,7 @@ export interface components {
             /** @description With `cursor_gone`, the cursor after the newest event. */
             now?: components["schemas"]["LogCursor"];
             /**
-             * @description With `forbidden`, if the caller is a contributor and the change is of a branch that is not their own. With
-             *     `token_scope`, if a token with `access: propose` changes another branch than one for agents. The change is
+             * @description With `forbidden`, if the caller is a contributor and the change is of a branch that is not their own. It is
              *     allowed on a branch whose name begins with this.
              * @example users/9b8d7e6f5a06/
              */
@@ -8205,6 +8405,11 @@ export interface components {
          * @example krill
          */
         connection_id: string;
+        /**
+         * @description The bot's account id. An unknown id is 404, even if it is not a UUID.
+         * @example 01980a71-4e00-7c18-8d2f-4a6b8c0d2e1f
+         */
+        bot_id: components["schemas"]["AnyId"];
         /**
          * @description The token's id, not its secret. An unknown id is 404, even if it is not a UUID.
          * @example 01980a6f-3d00-7e55-9a10-7b3c5d7e9f0a
@@ -10229,6 +10434,364 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             /** @description `org_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listBots: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of items. */
+                limit?: components["parameters"]["limit"];
+                /** @description Number of items to skip. */
+                offset?: components["parameters"]["offset"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of bots. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BotPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createBot: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "Site builder",
+                 *       "role": "reader"
+                 *     }
+                 */
+                "application/json": components["schemas"]["NewBot"];
+            };
+        };
+        responses: {
+            /** @description The bot. */
+            201: {
+                headers: {
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Bot"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description `too_many_bots`: the organisation has 50 bots; `too_many_members`: it has 10,000 members. */
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteBot: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The bot's account id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a71-4e00-7c18-8d2f-4a6b8c0d2e1f
+                 */
+                bot_id: components["parameters"]["bot_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. The response has no body. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found`, `bot_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateBot: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The bot's account id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a71-4e00-7c18-8d2f-4a6b8c0d2e1f
+                 */
+                bot_id: components["parameters"]["bot_id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "role": "editor"
+                 *     }
+                 */
+                "application/json": components["schemas"]["BotChange"];
+            };
+        };
+        responses: {
+            /** @description The bot. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Bot"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found`, `bot_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description `too_many_members`, only if the bot is not a member: the organisation has 10,000. */
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listBotTokens: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of items. */
+                limit?: components["parameters"]["limit"];
+                /** @description Number of items to skip. */
+                offset?: components["parameters"]["offset"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The bot's account id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a71-4e00-7c18-8d2f-4a6b8c0d2e1f
+                 */
+                bot_id: components["parameters"]["bot_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of tokens. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TokenPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found`, `bot_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createBotToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The bot's account id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a71-4e00-7c18-8d2f-4a6b8c0d2e1f
+                 */
+                bot_id: components["parameters"]["bot_id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "Build server",
+                 *       "access": "read"
+                 *     }
+                 */
+                "application/json": components["schemas"]["NewBotToken"];
+            };
+        };
+        responses: {
+            /** @description The token, with its secret. */
+            201: {
+                headers: {
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CreatedToken"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found`, `bot_not_found`, `node_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description `too_many_tokens`: the bot has 20 tokens; revoke one. */
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    revokeBotToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The bot's account id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a71-4e00-7c18-8d2f-4a6b8c0d2e1f
+                 */
+                bot_id: components["parameters"]["bot_id"];
+                /**
+                 * @description The token's id, not its secret. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a6f-3d00-7e55-9a10-7b3c5d7e9f0a
+                 */
+                token_id: components["parameters"]["token_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. The response has no body. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found`, `bot_not_found`, `token_not_found` */
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
@@ -16529,11 +17092,6 @@ export interface operations {
                          * @constant
                          */
                         status: "ok";
-                        /**
-                         * @description Present in maintenance mode, in which nothing can be changed.
-                         * @constant
-                         */
-                        maintenance?: true;
                     };
                 };
             };

@@ -39,7 +39,16 @@ export async function setPasswordHash(db: CredentialsDb, accountId: string, hash
 
 export type Profile = Pick<
   Account,
-  'id' | 'email' | 'name' | 'created_at' | 'org_id' | 'is_admin' | 'hide_email' | 'last_seen_at'
+  | 'id'
+  | 'email'
+  | 'name'
+  | 'created_at'
+  | 'org_id'
+  | 'is_admin'
+  | 'hide_email'
+  | 'last_seen_at'
+  | 'kind'
+  | 'owner_org_id'
 >
 
 const profileColumns = [
@@ -51,6 +60,8 @@ const profileColumns = [
   'account.is_admin',
   'account.hide_email',
   'account.last_seen_at',
+  'account.kind',
+  'account.owner_org_id',
 ] as const
 
 /**
@@ -67,7 +78,7 @@ const activeProfileById = compileOnce(1, (db: CredentialsDb, id: string) =>
 
 /**
  * Returns the account of a session, and when the session was last used. Undefined if the session has ended or belongs
- * to another account, or if the account is disabled. Every request with an access token runs this query.
+ * to another account, or if the account is disabled or a bot. Every request with an access token runs this query.
  */
 export async function findProfileOfSession(
   db: CredentialsDb,
@@ -85,7 +96,8 @@ const profileBySession = compileOnce(2, (db: CredentialsDb, sessionId: string, a
     .where('session.id', '=', sessionId)
     .where('session.account_id', '=', accountId)
     .where('session.revoked_at', 'is', null)
-    .where('account.disabled_at', 'is', null),
+    .where('account.disabled_at', 'is', null)
+    .where('account.kind', '=', 'person'),
 )
 
 /** Lists the names of accounts. Leaves out ids without an account. */

@@ -345,4 +345,18 @@ export const credentialsMigrations: Record<string, Migration> = {
       await sql`create index access_token_account on access_token (account_id, created_at, id)`.execute(db)
     },
   },
+  '017_bots': {
+    async up(db) {
+      const { text } = wordsOf(db)
+      for (const column of [
+        sql`kind ${text} not null default 'person' check (kind in ('person', 'bot'))`,
+        sql`owner_org_id ${text}`,
+        sql`created_by ${text}`,
+      ])
+        await sql`alter table account add column ${column}`.execute(db)
+      await sql`create index account_owner on account (owner_org_id, created_at, id) where owner_org_id is not null`.execute(
+        db,
+      )
+    },
+  },
 }

@@ -2,6 +2,8 @@
  * Cards: copies of organisations and their members, for the lists of a user's organisations. They follow org.git. Each
  * function runs one statement.
  */
+import { sql } from 'kysely'
+import { botEmailEnd } from '../derived/schema.ts'
 import { type Slice, totalOf } from '../slice.ts'
 import type { CredentialsDb, OrgCard, OrgMember } from './schema.ts'
 
@@ -145,7 +147,7 @@ export async function isMemberBehind(
   return behind !== undefined
 }
 
-/** Lists a member's organisations in other cells, and counts their other members and owners. */
+/** Lists a member's organisations in other cells, and counts their other members and owners. Bots are not counted. */
 export function listOrgsElsewhere(db: CredentialsDb, cell: string, userId: string) {
   return db
     .selectFrom('org_member')
@@ -159,6 +161,7 @@ export function listOrgsElsewhere(db: CredentialsDb, cell: string, userId: strin
         .selectFrom('org_member as other')
         .whereRef('other.org_id', '=', 'org_member.org_id')
         .where('other.user_id', '!=', userId)
+        .where(sql<boolean>`other.email <> other.user_id || ${botEmailEnd}`)
         .select(({ fn }) => fn.countAll<number>().as('count'))
       return [
         'org_card.org_id as id',

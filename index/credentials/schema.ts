@@ -53,6 +53,12 @@ interface AccountTable {
   members_behind: Generated<0 | 1>
   /** Accurate to about an hour. */
   last_seen_at: Generated<string | null>
+  /** A bot has no password and signs in nowhere. Only its tokens act for it. */
+  kind: Generated<'person' | 'bot'>
+  /** The organisation that owns a bot. Null for a user's own account. */
+  owner_org_id: Generated<string | null>
+  /** The account that created a bot. Null for a bot that was restored from mirrors, and for users. */
+  created_by: Generated<string | null>
 }
 
 export type Account = Selectable<AccountTable>

@@ -3,7 +3,7 @@ import { CompiledQuery, type ExpressionBuilder, type Selectable, sql, type Trans
 import { type Slice, totalOf } from '../slice.ts'
 import { compileOnce } from '../sqlite/compiled.ts'
 import { forgetMoves, ownRepository } from './change-log.ts'
-import type { IndexDb, IndexSchema, MemberTable, OrgTable, Role } from './schema.ts'
+import { botEmailEnd, type IndexDb, type IndexSchema, type MemberTable, type OrgTable, type Role } from './schema.ts'
 
 export type OrgRow = Selectable<OrgTable>
 export type MemberRow = Omit<MemberTable, 'org_id' | 'former_emails'>
@@ -92,10 +92,17 @@ export async function listOrgsOf(db: IndexDb, userId: string, { limit, offset }:
   return { rows, total: await totalOf(mine) }
 }
 
-/** Lists the organisations of a member, with the numbers of other members and other owners. */
+/**
+ * Lists the organisations of a member, with the numbers of other members and other owners. Bots are not counted: they
+ * do not keep an organisation.
+ */
 export function listOrgsWithOthers(db: IndexDb, userId: string) {
   const others = (eb: ExpressionBuilder<IndexSchema, 'org'>) =>
-    eb.selectFrom('member as other').whereRef('other.org_id', '=', 'org.id').where('other.user_id', '!=', userId)
+    eb
+      .selectFrom('member as other')
+      .whereRef('other.org_id', '=', 'org.id')
+      .where('other.user_id', '!=', userId)
+      .where(sql<boolean>`other.email <> other.user_id || ${botEmailEnd}`)
   return db
     .selectFrom('org')
     .innerJoin('member', 'member.org_id', 'org.id')

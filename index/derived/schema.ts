@@ -43,6 +43,9 @@ export interface MemberTable {
 export const roles = ['reader', 'contributor', 'editor', 'maintainer', 'owner'] as const
 export type Role = (typeof roles)[number]
 
+/** The end of a bot's e-mail address, after its id. */
+export const botEmailEnd = '@bots.invalid'
+
 export interface NodeTable {
   id: string
   org_id: string

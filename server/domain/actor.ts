@@ -28,6 +28,8 @@ export interface Person {
   readonly name: string
   /** May manage accounts. Gives no access to content. */
   readonly isAdmin: boolean
+  /** True for an account that an organisation owns. It has no session. */
+  readonly isBot?: true
   /** The session of the request. Absent with a personal access token. */
   readonly sessionId?: string
   /** The personal access token of the request. Absent with the access token of a session. */

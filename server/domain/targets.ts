@@ -12,6 +12,14 @@ export interface InvitationAt extends OrgAt {
   readonly invitationId: string
 }
 
+export interface BotAt extends OrgAt {
+  readonly botId: string
+}
+
+export interface BotTokenAt extends BotAt {
+  readonly tokenId: string
+}
+
 /** An upload of Markdown that is imported. */
 export interface ImportAt extends OrgAt {
   readonly importId: string

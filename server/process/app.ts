@@ -48,6 +48,7 @@ import { orgRoutes } from '../routes/orgs.ts'
 import { pullRoutes } from '../routes/pulls.ts'
 import { reviewRoutes } from '../routes/reviews.ts'
 import { searchRoutes } from '../routes/search.ts'
+import { botRoutes } from '../routes/bots.ts'
 import { webhookRoutes } from '../routes/webhooks.ts'
 import { httpPartsOf } from './cell-parts.ts'
 
@@ -65,6 +66,7 @@ const handlers: Handlers = {
   ...graphRoutes,
   ...searchRoutes,
   ...webhookRoutes,
+  ...botRoutes,
   ...adminRoutes,
   ...operationRoutes,
 }

@@ -1,6 +1,8 @@
 /** Converts path parameters to the names of the domain, with one function per noun. */
 import type {
   AccountAt,
+  BotAt,
+  BotTokenAt,
   BranchAt,
   CheckedAt,
   CommitAt,
@@ -49,6 +51,13 @@ export const invitationAt = (path: OrgPath & { readonly invitation_id: string })
 export const importAt = (path: OrgPath & { readonly import_id: string }): ImportAt => ({
   ...orgAt(path),
   importId: path.import_id,
+})
+
+export const botAt = (path: OrgPath & { readonly bot_id: string }): BotAt => ({ ...orgAt(path), botId: path.bot_id })
+
+export const botTokenAt = (path: OrgPath & { readonly bot_id: string; readonly token_id: string }): BotTokenAt => ({
+  ...botAt(path),
+  tokenId: path.token_id,
 })
 
 export const webhookAt = (path: OrgPath & { readonly webhook_id: string }): WebhookAt => ({

@@ -189,6 +189,8 @@ export interface components {
             readonly hide_email?: boolean;
             /** @description True for an administrator of the service, else absent. */
             readonly is_admin?: boolean;
+            /** @description True for a bot, which an organisation owns, else absent. */
+            readonly is_bot?: boolean;
         };
         /** @description A new or continued session, with its tokens. */
         readonly Session: {
@@ -383,6 +385,8 @@ export interface components {
             readonly disabled_reason?: string;
             /** @description When the account was last used, up to an hour behind. Absent before its first use. */
             readonly last_seen_at?: components["schemas"]["UtcTime"];
+            /** @description The organisation that owns this account, which is a bot. Absent for a user. */
+            readonly owner_org_id?: components["schemas"]["Uuid"];
         };
         /** @description A page of accounts. */
         readonly AccountPage: {
@@ -585,8 +589,8 @@ export interface components {
             readonly more: boolean;
         };
         /**
-         * @description `read` cannot change anything. `propose` can also change branches for agents, below `agent/`, and open pull
-         *     requests from them. It merges nothing. `write` has all permissions of the token's owner.
+         * @description `read` cannot change anything. `propose` can also change branches whose names begin with `agent/`, and open
+         *     pull requests. `write` has all permissions of the token's owner.
          * @enum {string}
          */
         readonly TokenAccess: "read" | "propose" | "write";
@@ -716,8 +720,8 @@ export interface components {
             /** @description The caller's role. Absent if the caller is not a member. */
             readonly role?: components["schemas"]["Role"];
             /**
-             * @description The beginning of the names of the only branches that the caller can change. It is present for contributors,
-             *     who have their own branches, and for tokens with `access: propose`, which have branches for agents.
+             * @description Only for contributors: the beginning of the names of the caller's own branches. The caller can change no
+             *     other branch. Absent for other roles.
              */
             readonly branch_prefix?: string;
         };
@@ -857,6 +861,66 @@ export interface components {
             readonly role: components["schemas"]["Role"];
             /** @description When the user became a member. */
             readonly created_at: components["schemas"]["UtcTime"];
+            /** @description True for a bot of the organisation, else absent. */
+            readonly is_bot?: boolean;
+        };
+        /** @description A bot to create. */
+        readonly NewBot: {
+            readonly name: components["schemas"]["BotName"];
+            readonly role: components["schemas"]["BotRole"];
+        };
+        /** @description The name, with or without `[bot]` at its end. It must have a letter or a digit that Git keeps. */
+        readonly BotName: string;
+        /**
+         * @description A bot's role. A bot is never an owner.
+         * @enum {string}
+         */
+        readonly BotRole: "reader" | "contributor" | "editor" | "maintainer";
+        /** @description The fields to change. Other fields stay as they are. */
+        readonly BotChange: {
+            readonly name?: components["schemas"]["BotName"];
+            readonly role?: components["schemas"]["BotRole"];
+        };
+        /** @description A bot, which the organisation owns. */
+        readonly Bot: {
+            /** @description The id of its account. */
+            readonly id: components["schemas"]["Uuid"];
+            /** @description Shown as the author in commits. Ends in `[bot]`. */
+            readonly name: string;
+            /** @description Its address in Git. Receives no mail. */
+            readonly email: string;
+            /** @description Absent if it is not a member, which only a fault can cause. A change of the role makes it one. */
+            readonly role?: components["schemas"]["BotRole"];
+            readonly created_at: components["schemas"]["UtcTime"];
+            /** @description The account that created it. Absent if it was restored from mirrors. */
+            readonly created_by?: components["schemas"]["Uuid"];
+            /** @description The name of that account. Absent if the account is gone. */
+            readonly created_by_name?: string;
+            /** @description When an administrator disabled it. Absent if it is not disabled. */
+            readonly disabled_at?: components["schemas"]["UtcTime"];
+            /** @description When one of its tokens was last used, up to an hour behind. Absent before the first use. */
+            readonly last_seen_at?: components["schemas"]["UtcTime"];
+        };
+        /** @description A page of bots. */
+        readonly BotPage: {
+            /** @description The bots of this page. */
+            readonly bots: readonly components["schemas"]["Bot"][];
+            readonly total: components["schemas"]["Total"];
+            readonly limit: components["schemas"]["PageLimit"];
+            readonly offset: components["schemas"]["PageOffset"];
+        };
+        /** @description A token of a bot to create. It reaches only the bot's organisation. */
+        readonly NewBotToken: {
+            /** @description A note on where the token is used. */
+            readonly name: components["schemas"]["DisplayName"];
+            readonly access: components["schemas"]["TokenAccess"];
+            /** @description The only node of the organisation that the token can access. */
+            readonly node_id?: components["schemas"]["AnyId"];
+            /**
+             * Format: date-time
+             * @description When the token expires, a time in the future. Default: it is valid until it is revoked.
+             */
+            readonly expires_at?: string;
         };
         /** @description A page of members. */
         readonly MemberPage: {
@@ -3545,7 +3609,7 @@ export interface components {
          * @description All codes of this version, by status. See the table of codes.
          * @enum {string}
          */
-        readonly KnownErrorCode: "bad_request" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "comment_not_found" | "thread_not_found" | "review_not_found" | "entry_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "invitation_not_found" | "import_not_found" | "webhook_not_found" | "delivery_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "head_moved" | "no_changes" | "node_exists" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_follows" | "too_many_invitations" | "too_many_webhooks" | "secret_lost" | "too_many_branches" | "too_many_commits" | "too_many_members" | "import_running" | "import_ended" | "pull_request_exists" | "pull_request_required" | "comment_exists" | "comment_deleted" | "applied" | "suggestion_outdated" | "suggestions_overlap" | "too_many_comments" | "too_many_checks" | "own_pull_request" | "merged" | "not_merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "changes_requested" | "approvals_missing" | "checks_failed" | "checks_missing" | "threads_open" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "cursor_gone" | "rate_limited" | "too_many_streams" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable" | "moving" | "maintenance";
+        readonly KnownErrorCode: "bad_request" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "comment_not_found" | "thread_not_found" | "review_not_found" | "entry_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "invitation_not_found" | "import_not_found" | "webhook_not_found" | "bot_not_found" | "delivery_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "head_moved" | "no_changes" | "node_exists" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_follows" | "too_many_invitations" | "too_many_webhooks" | "too_many_bots" | "secret_lost" | "too_many_branches" | "too_many_commits" | "too_many_members" | "import_running" | "import_ended" | "pull_request_exists" | "pull_request_required" | "comment_exists" | "comment_deleted" | "applied" | "suggestion_outdated" | "suggestions_overlap" | "too_many_comments" | "too_many_checks" | "own_pull_request" | "merged" | "not_merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "changes_requested" | "approvals_missing" | "checks_failed" | "checks_missing" | "threads_open" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "cursor_gone" | "rate_limited" | "too_many_streams" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable" | "moving";
         /** @description The reason, for programs. Later versions can add codes. Treat an unknown code by its status. */
         readonly ErrorCode: components["schemas"]["KnownErrorCode"] | string;
         /** @description The reason for a refusal or failure. */
@@ -3570,8 +3634,7 @@ export interface components {
             /** @description With `cursor_gone`, the cursor after the newest event. */
             readonly now?: components["schemas"]["LogCursor"];
             /**
-             * @description With `forbidden`, if the caller is a contributor and the change is of a branch that is not their own. With
-             *     `token_scope`, if a token with `access: propose` changes another branch than one for agents. The change is
+             * @description With `forbidden`, if the caller is a contributor and the change is of a branch that is not their own. It is
              *     allowed on a branch whose name begins with this.
              */
             readonly branch_prefix?: string;
@@ -3808,6 +3871,8 @@ export interface components {
         readonly parent_id: components["schemas"]["AnyId"];
         /** @description The connection's id. This node holds the connection. */
         readonly connection_id: string;
+        /** @description The bot's account id. An unknown id is 404, even if it is not a UUID. */
+        readonly bot_id: components["schemas"]["AnyId"];
         /** @description The token's id, not its secret. An unknown id is 404, even if it is not a UUID. */
         readonly token_id: components["schemas"]["AnyId"];
         /** @description The account's id. An unknown id is 404, even if it is not a UUID. */
@@ -4931,6 +4996,203 @@ export interface operations {
                 content: {
                     readonly "application/json": components["schemas"]["AuditPage"];
                 };
+            };
+        };
+    };
+    readonly listBots: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Maximum number of items. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description Number of items to skip. */
+                readonly offset?: components["parameters"]["offset"];
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of bots. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly Link: components["headers"]["Link"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["BotPage"];
+                };
+            };
+        };
+    };
+    readonly createBot: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["NewBot"];
+            };
+        };
+        readonly responses: {
+            /** @description The bot. */
+            readonly 201: {
+                headers: {
+                    readonly Location: components["headers"]["Location"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Bot"];
+                };
+            };
+        };
+    };
+    readonly deleteBot: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+                /** @description The bot's account id. An unknown id is 404, even if it is not a UUID. */
+                readonly bot_id: components["parameters"]["bot_id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done. The response has no body. */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    readonly updateBot: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+                /** @description The bot's account id. An unknown id is 404, even if it is not a UUID. */
+                readonly bot_id: components["parameters"]["bot_id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["BotChange"];
+            };
+        };
+        readonly responses: {
+            /** @description The bot. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Bot"];
+                };
+            };
+        };
+    };
+    readonly listBotTokens: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Maximum number of items. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description Number of items to skip. */
+                readonly offset?: components["parameters"]["offset"];
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+                /** @description The bot's account id. An unknown id is 404, even if it is not a UUID. */
+                readonly bot_id: components["parameters"]["bot_id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of tokens. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly Link: components["headers"]["Link"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["TokenPage"];
+                };
+            };
+        };
+    };
+    readonly createBotToken: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+                /** @description The bot's account id. An unknown id is 404, even if it is not a UUID. */
+                readonly bot_id: components["parameters"]["bot_id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["NewBotToken"];
+            };
+        };
+        readonly responses: {
+            /** @description The token, with its secret. */
+            readonly 201: {
+                headers: {
+                    readonly Location: components["headers"]["Location"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["CreatedToken"];
+                };
+            };
+        };
+    };
+    readonly revokeBotToken: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation's id, a UUID in either case. Anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+                /** @description The bot's account id. An unknown id is 404, even if it is not a UUID. */
+                readonly bot_id: components["parameters"]["bot_id"];
+                /** @description The token's id, not its secret. An unknown id is 404, even if it is not a UUID. */
+                readonly token_id: components["parameters"]["token_id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done. The response has no body. */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
             };
         };
     };
@@ -8276,11 +8538,6 @@ export interface operations {
                          * @constant
                          */
                         readonly status: "ok";
-                        /**
-                         * @description Present in maintenance mode, in which nothing can be changed.
-                         * @constant
-                         */
-                        readonly maintenance?: true;
                     };
                 };
             };

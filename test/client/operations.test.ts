@@ -4,7 +4,7 @@ import { type Grove as Client, grove as clientOf, type ListId, type OperationId 
 import { operations, streams } from '../../spec/client/operations.ts'
 import document from '../../spec/openapi.json' with { type: 'json' }
 import { table } from '../support/attempts.ts'
-import { castFor, makeWebhook, type World, worldOf } from '../support/cast.ts'
+import { castFor, makeBot, makeWebhook, type World, worldOf } from '../support/cast.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { type PersonClient, type Client as Plain, signUp } from '../support/people.ts'
 import { attemptOf } from '../support/permissions.ts'
@@ -66,7 +66,9 @@ describe('the client', () => {
       const owner = speakingFor(world.owner)
       const { head } = await owner.getNode({ path: { org_id: world.org, node_id: world.node } })
       const webhook_id = await makeWebhook(world)
-      const onNode = { org_id: world.org, node_id: world.node, branch: 'main', number: 1, commit_id: head, webhook_id }
+      const bot_id = await makeBot(world)
+      const others = { webhook_id, bot_id }
+      const onNode = { org_id: world.org, node_id: world.node, branch: 'main', number: 1, commit_id: head, ...others }
       const lists = ids.filter((id) => {
         const [method, path] = operations[id].split(' ')
         return method === 'GET' && path?.includes('admin') === false && /^list/.test(id)

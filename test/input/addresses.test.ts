@@ -138,6 +138,7 @@ describe('input', () => {
         connection_id: 'none',
         invitation_id: 'none',
         webhook_id: node,
+        bot_id: node,
         delivery_id: node,
         object_id: '0'.repeat(40),
         commit_id: '0'.repeat(40),

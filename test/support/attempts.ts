@@ -4,6 +4,8 @@ import { randomUUID } from 'node:crypto'
 import type { operations } from '../../spec/types.ts'
 import {
   made,
+  makeBot,
+  makeBotToken,
   makeConnected,
   makeDelivery,
   makeDraft,
@@ -125,6 +127,7 @@ async function onDiverged({ owner, org }: World, node_id: string): Promise<Attem
 const onPull = ({ node }: World): Attempt => ({ params: { node_id: node, number: '1' } })
 
 const onWebhook = async (world: World): Promise<Attempt> => ({ params: { webhook_id: await makeWebhook(world) } })
+const onBot = async (world: World): Promise<Attempt> => ({ params: { bot_id: await makeBot(world) } })
 const onDelivery = async (world: World): Promise<Attempt> => ({ params: await makeDelivery(world) })
 
 export const table: Readonly<Record<keyof operations, Row>> = {
@@ -211,6 +214,23 @@ export const table: Readonly<Record<keyof operations, Row>> = {
       return { params: { email: guest.user.email } }
     },
   },
+
+  createBot: {
+    need: 'owner',
+    attempt: async (world) => {
+      await makeBot(world)
+      return { body: { name: 'Builder', role: 'reader' } }
+    },
+  },
+  listBots: { need: 'owner', attempt: () => ({}) },
+  updateBot: { need: 'owner', attempt: async (world) => ({ ...(await onBot(world)), body: { role: 'editor' } }) },
+  deleteBot: { need: 'owner', attempt: onBot },
+  createBotToken: {
+    need: 'owner',
+    attempt: async (world) => ({ ...(await onBot(world)), body: { name: 'CI', access: 'read' } }),
+  },
+  listBotTokens: { need: 'owner', attempt: onBot },
+  revokeBotToken: { need: 'owner', attempt: async (world) => ({ params: await makeBotToken(world) }) },
 
   createInvitation: { need: 'owner', attempt: () => ({ body: { role: 'reader' } }) },
   listInvitations: { need: 'owner', attempt: () => ({}) },

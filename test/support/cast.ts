@@ -138,6 +138,20 @@ export async function makeDelivery(world: Makers): Promise<{ webhook_id: string;
   return { webhook_id, delivery_id: delivery?.id ?? '' }
 }
 
+/** Creates a bot. Deletes all bots first if there are many, because an organisation has at most 50. */
+export async function makeBot({ org, owner }: Makers): Promise<string> {
+  const { bots } = await made(owner.get(`/orgs/${org}/bots`))
+  if (bots.length > 40) for (const { id } of bots) await made(owner.delete(`/orgs/${org}/bots/${id}`))
+  return (await made(owner.post(`/orgs/${org}/bots`, { name: 'Builder', role: 'reader' }))).id
+}
+
+/** Creates a bot with a token, and returns both ids. */
+export async function makeBotToken(world: Makers): Promise<{ bot_id: string; token_id: string }> {
+  const bot_id = await makeBot(world)
+  const at = `/orgs/${world.org}/bots/${bot_id}/tokens`
+  return { bot_id, token_id: (await made(world.owner.post(at, { name: 'CI', access: 'read' }))).id }
+}
+
 /** Creates a node whose branch `draft` is one commit ahead of main. */
 export async function makeDraft(world: Makers, name = 'draft'): Promise<string> {
   const node = await makeNode(world)

@@ -166,8 +166,10 @@ async function accountOf(deps: Deps, named: string): Promise<AccountAt> {
   return { accountId: account.id }
 }
 
-function lineOf({ id, email, name, is_admin, disabled_at, disabled_reason, last_seen_at }: ManagedAccount): string {
+function lineOf(account: ManagedAccount): string {
+  const { id, email, name, is_admin, disabled_at, disabled_reason, last_seen_at, owner_org_id } = account
   const states = [
+    ...(owner_org_id === undefined ? [] : [`a bot of ${owner_org_id}`]),
     ...(is_admin ? ['administrator'] : []),
     ...(disabled_at === undefined
       ? []

@@ -10,7 +10,7 @@ import {
   setAccessTokenUsed,
 } from '../../../index/credentials/access-tokens.ts'
 import { findActiveProfile, lockAccount } from '../../../index/credentials/accounts.ts'
-import type { AccessToken as Row } from '../../../index/credentials/schema.ts'
+import type { Account, AccessToken as Row } from '../../../index/credentials/schema.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
 import { authorizeNode, authorizeOrg, requireSignedIn } from '../access.ts'
@@ -81,20 +81,7 @@ export async function createAccessToken(
     if (node_id === undefined) await authorizeOrg(deps, actor, { orgId: org_id }, 'public')
     else await authorizeNode(deps, actor, { orgId: org_id, nodeId: node_id }, 'public')
   }
-  const token = newAccessToken()
-  const row: Row = {
-    id: newId(),
-    hash: hashOf(token),
-    account_id: actor.id,
-    name,
-    access,
-    org_id: org_id ?? null,
-    node_id: node_id ?? null,
-    hint: token.slice(-4),
-    created_at: now.toISOString(),
-    expires_at: expiry,
-    last_used_at: null,
-  }
+  const { token, row } = newTokenRow(actor.id, { name, access, org_id, node_id, expiry, now })
   await deps.credentials.write(async (trx) => {
     await lockAccount(trx, actor.id)
     // A reset revokes every token, so a session that it has ended must not create another.
@@ -114,11 +101,46 @@ export async function createAccessToken(
   return { ...toAccessToken(row), token }
 }
 
+interface TokenFields {
+  readonly name: string
+  readonly access: Access
+  readonly org_id: string | undefined
+  readonly node_id: string | undefined
+  readonly expiry: string | null
+  readonly now: Date
+}
+
+/** Returns a new secret, and its row. */
+export function newTokenRow(
+  accountId: string,
+  { name, access, org_id, node_id, expiry, now }: TokenFields,
+): { readonly token: string; readonly row: Row } {
+  const token = newAccessToken()
+  const row = {
+    id: newId(),
+    hash: hashOf(token),
+    account_id: accountId,
+    name,
+    access,
+    org_id: org_id ?? null,
+    node_id: node_id ?? null,
+    hint: token.slice(-4),
+    created_at: now.toISOString(),
+    expires_at: expiry,
+    last_used_at: null,
+  }
+  return { token, row }
+}
+
 /** Lists the caller's tokens, oldest first. */
-export async function listMyAccessTokens(deps: Deps, actor: Person, page: Page) {
-  const { read } = deps.credentials
-  const rows = await listAccessTokens(read, actor.id, page)
-  return { tokens: rows.map(toAccessToken), ...pageOf(page, await countAccessTokens(read, actor.id)) }
+export function listMyAccessTokens(deps: Deps, actor: Person, page: Page) {
+  return listTokensOf(deps, actor.id, page)
+}
+
+/** Lists the tokens of an account, oldest first. */
+export async function listTokensOf({ credentials: { read } }: Deps, accountId: string, page: Page) {
+  const rows = await listAccessTokens(read, accountId, page)
+  return { tokens: rows.map(toAccessToken), ...pageOf(page, await countAccessTokens(read, accountId)) }
 }
 
 /**
@@ -142,7 +164,7 @@ export async function authenticateToken(deps: Deps, secret: string): Promise<Cre
   const now = deps.now()
   if (row === undefined || (row.expires_at !== null && Date.parse(row.expires_at) <= now.getTime())) return undefined
   const profile = await findActiveProfile(deps.credentials.read, row.account_id)
-  if (profile === undefined) return undefined
+  if (profile === undefined || !isTokenFor(profile, row)) return undefined
   recordLastUse(deps, profile, { id: row.id, usedAt: row.last_used_at, write: setAccessTokenUsed })
   const { access, org_id, node_id } = row
   const person = { ...personOf(profile), tokenId: row.id, access, ...(node_id === null ? {} : { onlyNode: node_id }) }
@@ -151,19 +173,25 @@ export async function authenticateToken(deps: Deps, secret: string): Promise<Cre
   return { person, scope: { access, ...bounds }, ...expiry }
 }
 
+/** True unless it is a bot's token for anything but its own organisation. */
+function isTokenFor({ kind, owner_org_id }: Pick<Account, 'kind' | 'owner_org_id'>, { org_id }: Row): boolean {
+  return kind === 'person' || (org_id !== null && org_id === owner_org_id)
+}
+
 /** True if the token covers the organisation and node of a request. Undefined: the request names none. */
 export function isWithin(scope: TokenScope, orgId: string | undefined, nodeId: string | undefined): boolean {
   if (scope.orgId !== undefined && scope.orgId !== orgId) return false
   return scope.nodeId === undefined || scope.nodeId === nodeId
 }
 
-function expiryOf(text: string, now: Date): string {
+/** Returns the time at which a token expires. @throws ValidationError if it has passed */
+export function expiryOf(text: string, now: Date): string {
   const time = new Date(text)
   if (!(time > now)) throw invalid(['body', 'expires_at'], 'A token must expire in the future', text)
   return time.toISOString()
 }
 
-function toAccessToken(row: Row): AccessToken {
+export function toAccessToken(row: Row): AccessToken {
   const { id, name, access, hint, created_at, org_id, node_id, expires_at, last_used_at } = row
   return {
     id,

@@ -40,6 +40,8 @@ export interface ManagedAccount {
   readonly disabled_reason?: string
   /** At most an hour before the last use. Absent until the first use. */
   readonly last_seen_at?: string
+  /** The organisation that owns a bot. Absent: it is not a bot. */
+  readonly owner_org_id?: string
 }
 
 export interface AccountChange {
@@ -117,6 +119,7 @@ export async function changeManagedAccount(
   requireAdministrator(actor)
   const account = await accountAt(deps, at)
   if (disabled === true || is_admin === false) requireOther(actor, account)
+  if (is_admin === true && account.kind === 'bot') throw new AppError('forbidden', 'A bot cannot be an administrator')
   if (disabled_reason !== undefined) requireLine('disabled_reason', disabled_reason, longestReason)
   const now = deps.now().toISOString()
   await deps.credentials.write(async (trx) => {
@@ -225,7 +228,18 @@ async function accountAt(deps: Deps, { accountId }: AccountAt): Promise<Account>
 }
 
 function toManaged(row: Account): ManagedAccount {
-  const { id, email, name, created_at, is_admin, hide_email, disabled_at, disabled_reason, last_seen_at } = row
+  const {
+    id,
+    email,
+    name,
+    created_at,
+    is_admin,
+    hide_email,
+    disabled_at,
+    disabled_reason,
+    last_seen_at,
+    owner_org_id,
+  } = row
   return {
     id,
     email,
@@ -236,5 +250,6 @@ function toManaged(row: Account): ManagedAccount {
     ...(disabled_at === null ? {} : { disabled_at }),
     ...(disabled_reason === null ? {} : { disabled_reason }),
     ...(last_seen_at === null ? {} : { last_seen_at }),
+    ...(owner_org_id === null ? {} : { owner_org_id }),
   }
 }

@@ -2,6 +2,7 @@
 
 import { cleanIdentity, withoutCrud } from '../../../gitstore/names.ts'
 import { invalid } from '../../base/errors.ts'
+import { botName, isBotEmail, looksLikeBot, withoutMark } from '../format/bots.ts'
 import { isHiddenEmail } from '../format/hidden-emails.ts'
 import { isOneLine } from '../format/text-rules.ts'
 
@@ -15,10 +16,10 @@ const label = '[a-z\\d](?:[a-z\\d-]{0,61}[a-z\\d])?'
 const address = new RegExp(`^(?=.{1,254}$)(?=[^@]{1,64}@)${atom}(?:\\.${atom})*@${label}(?:\\.${label})+$`, 'i')
 
 export function isEmail(email: string): boolean {
-  return address.test(email) && !isHiddenEmail(email)
+  return address.test(email) && !isHiddenEmail(email) && !isBotEmail(email)
 }
 
-/** @throws ValidationError, also for an address that hides another in Git */
+/** @throws ValidationError, also for addresses of bots and of hidden users in Git */
 export function requireEmail(email: string, field = 'email'): void {
   if (!isEmail(email)) throw invalid(['body', field], 'This is not a valid e-mail address', email)
 }
@@ -26,9 +27,24 @@ export function requireEmail(email: string, field = 'email'): void {
 /** Characters. org.json and member files do not hold longer names. */
 const longestName = 200
 
-/** @throws ValidationError: too long, has control characters, or git would strip all of it */
+/** Characters of a bot's name without `[bot]`. */
+const longestBotName = 80
+
+/** @throws ValidationError: too long, control characters, the end of a bot's name, or nothing that git keeps */
 export function requireAuthorName(name: string): void {
-  requireLine('name', name, longestName)
+  requireVisible(name, longestName)
+  if (!looksLikeBot(name)) return
+  throw invalid(['body', 'name'], 'Only the names of bots end in [bot]; choose another name', name)
+}
+
+/** Returns the name of a bot, with `[bot]` at its end. @throws ValidationError like `requireAuthorName` */
+export function requireBotName(name: string): string {
+  requireVisible(withoutMark(name), longestBotName)
+  return botName(name)
+}
+
+function requireVisible(name: string, longest: number): void {
+  requireLine('name', name, longest)
   if (isAuthorName(name)) return
   throw invalid(['body', 'name'], 'Git would remove all of this name from a commit; use letters or digits', name)
 }

@@ -266,7 +266,7 @@ export async function takeInvitation(
 export async function acceptInvitation(deps: Deps, actor: Person, { token }: { token: string }): Promise<JoinedOrg> {
   const { read, write } = deps.credentials
   const [invitation, account] = [await findInvitation(read, hashOf(token)), await findAccountById(read, actor.id)]
-  if (!invitation?.org_id || !invitation.role || !account || !isFor(invitation, account.email))
+  if (!invitation?.org_id || !invitation.role || account?.kind !== 'person' || !isFor(invitation, account.email))
     throw invitationNotFoundError()
   const { org_id: orgId, role, created_by } = invitation
   if ((await deps.placement.findElsewhere(orgId)) !== undefined)

@@ -54,10 +54,15 @@ export async function readAccount(deps: Deps, id: string): Promise<Account> {
 /** An account, and the hash of the password that its user has proved or set. */
 export type ProvedAccount = Pick<Account, 'id' | 'password_hash'>
 
-/** @throws AppError account_disabled, also if it has just been deleted */
+/**
+ * Locks an account that may sign in. Every session, password and reset passes here.
+ *
+ * @throws AppError account_disabled, also if it has just been deleted; invalid_credentials for a bot
+ */
 export async function lockActiveAccount(trx: CredentialsDb, id: string): Promise<Account> {
   const account = await lockAccount(trx, id)
   if (account === undefined || account.disabled_at !== null) throw disabled()
+  if (account.kind === 'bot') throw new AppError('invalid_credentials', 'A bot cannot sign in; use one of its tokens')
   return account
 }
 

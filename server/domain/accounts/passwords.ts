@@ -64,6 +64,9 @@ export function passwordsWaiting(): number {
 export const dummyHash =
   '$argon2id$v=19$m=19456,t=2,p=1$zcuF4NXXrcr6Dcz2AEzzOg$LtyOS6Gkq9mI3Royd4+elU6sp1LVAkUOSAh6TUmzUYM'
 
+/** The hash of an account without a password. No password matches it. */
+export const noPassword = '!'
+
 /** @throws AppError rate_limited */
 export function hashPassword(deps: Deps, purpose: Purpose, password: string): Promise<string> {
   const { memoryKib, passes } = deps.config.passwordCost ?? ownCost
@@ -77,7 +80,7 @@ export function hashRandomPassword(deps: Deps): Promise<string> {
 }
 
 /**
- * True if `password` matches `hashed`. Undefined, for an unknown account, never matches.
+ * True if `password` matches `hashed`. Undefined, for an unknown account, and `noPassword` never match.
  *
  * @throws AppError rate_limited
  */
@@ -87,8 +90,9 @@ export function isPassword(
   hashed: string | undefined,
   password: string,
 ): Promise<boolean> {
+  const known = hashed === noPassword ? undefined : hashed
   return semaphore.run(
     { purpose, waited: deps.waited },
-    async () => (await verify(hashed ?? dummyHash, password.normalize('NFC'))) && hashed !== undefined,
+    async () => (await verify(known ?? dummyHash, password.normalize('NFC'))) && known !== undefined,
   )
 }

@@ -28,7 +28,8 @@ export interface ProfileChange {
 
 /** @throws ValidationError name; AppError invalid_token (the account is gone) */
 export async function changeMe(deps: Deps, actor: Person, { name, hide_email }: ProfileChange): Promise<User> {
-  if (name !== undefined) requireAuthorName(name)
+  // A name that was allowed earlier stays.
+  if (name !== undefined && name !== actor.name) requireAuthorName(name)
   if (name === undefined && hide_email === undefined) return readMe(deps, actor)
   const change = {
     ...(name === undefined ? {} : { name }),

@@ -70,11 +70,11 @@ export async function findSessionPerson(deps: Deps, accountId: string, sessionId
 
 /**
  * Returns the user of an access token without a session. It ends after at most 15 minutes. Undefined: the account is
- * gone.
+ * gone, or a bot.
  */
 export async function findPerson(deps: Deps, accountId: string): Promise<Person | undefined> {
   const profile = await findActiveProfile(deps.credentials.read, accountId)
-  return profile && personOf(profile)
+  return profile?.kind === 'person' ? personOf(profile) : undefined
 }
 
 function toOpenSession(row: Row, currentId: string | undefined): OpenSession {

@@ -166,7 +166,7 @@ export async function refresh(
   })
   if (reused) await auditReuse(deps, reused)
   const account = next && (await findActiveProfile(deps.credentials.read, next.accountId))
-  if (next === undefined || account === undefined) {
+  if (next === undefined || account?.kind !== 'person') {
     throw new AppError('invalid_token', 'The refresh token is unknown, expired, used up or revoked')
   }
   return sessionAnswer(deps, account, next, 'The session continues')
@@ -203,12 +203,14 @@ export interface ResetToken {
   readonly expires_at: string
 }
 
-/** Issues a one-time token for `changePassword`. Earlier ones of the account end. */
+/** Issues a one-time token for `changePassword`. Earlier ones of the account end. @throws AppError forbidden: a bot */
 export async function issueResetToken(deps: Deps, accountId: string): Promise<ResetToken> {
   const token = newToken('reset')
   const expires_at = new Date(deps.now().getTime() + resetLifetimeMs).toISOString()
   await deps.credentials.write(async (trx) => {
-    await lockAccount(trx, accountId)
+    const account = await lockAccount(trx, accountId)
+    if (account?.kind === 'bot')
+      throw new AppError('forbidden', 'A bot has no password; its organisation gives it tokens')
     await deleteResetTokens(trx, accountId)
     await insertResetToken(trx, { hash: hashOf(token), account_id: accountId, expires_at, used_at: null })
   })

@@ -17,10 +17,12 @@ export interface User {
   readonly hide_email?: true
   /** Present if true. */
   readonly is_admin?: true
+  /** Present if true. */
+  readonly is_bot?: true
 }
 
 export async function userOf(deps: Deps, profile: Profile): Promise<User> {
-  const { id, email, name, created_at, org_id, hide_email, is_admin } = profile
+  const { id, email, name, created_at, org_id, hide_email, is_admin, kind } = profile
   const hasOrg =
     (await findOrg(deps, org_id)) !== undefined || (await deps.placement.findElsewhere(org_id)) !== undefined
   return {
@@ -31,10 +33,12 @@ export async function userOf(deps: Deps, profile: Profile): Promise<User> {
     ...(hasOrg ? { org_id } : {}),
     ...(hide_email === 1 ? { hide_email: true } : {}),
     ...(is_admin === 1 ? { is_admin: true } : {}),
+    ...(kind === 'bot' ? { is_bot: true } : {}),
   }
 }
 
 export function personOf(profile: Profile): Person {
-  const { id, name, is_admin } = profile
-  return { kind: 'person', id, email: emailInGit(profile), name, isAdmin: is_admin === 1 }
+  const { id, name, is_admin, kind } = profile
+  const bot = kind === 'bot' ? ({ isBot: true } as const) : {}
+  return { kind: 'person', id, email: emailInGit(profile), name, isAdmin: is_admin === 1, ...bot }
 }

@@ -11,6 +11,7 @@ import { readTree } from '../../../gitstore/objects/trees.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { type Role, roles } from '../../../index/derived/schema.ts'
 import { isId } from '../layout.ts'
+import { botEmail } from './bots.ts'
 import type { PathProblem } from './path-problem.ts'
 import { memberFile, membersFolder, orgFile } from './paths.ts'
 import { rulesSchema, type StoredRule } from './rule-format.ts'
@@ -40,6 +41,8 @@ export interface MemberFile {
   readonly created_at: string
   /** Hashes of earlier e-mail addresses (`hashOfEmail`), the last 20. Absent without any. */
   readonly former_emails?: readonly string[] | undefined
+  /** Absent: not a bot. A bot is never an owner, and has the address of a bot. */
+  readonly kind?: 'bot' | undefined
 }
 
 export interface OrgRecord {
@@ -73,6 +76,7 @@ const memberSchema = z.looseObject({
   role: z.enum(roles),
   created_at: z.iso.datetime(),
   former_emails: z.array(z.string().length(64)).max(100).optional(),
+  kind: z.literal('bot').optional(),
 })
 
 /** The most bytes of `org.json`, and of a member's file. */
@@ -187,7 +191,7 @@ export async function findRecord(repo: Repo, head: Oid): Promise<OrgRecord | und
     const id = /^(.+)\.json$/.exec(name)?.[1] ?? ''
     if (!isId(id) || mode === '040000') continue
     const before = known?.files.get(id)
-    const file = before?.oid === oid ? before : { oid, read: await readFileAs(repo, oid, memberSchema) }
+    const file = before?.oid === oid ? before : { oid, read: await readMember(repo, oid, id) }
     files.set(id, file)
     if ('reason' in file.read) damaged.push({ path: `${membersFolder}/${name}`, reason: file.read.reason })
     else members.set(id, file.read.value)
@@ -210,6 +214,16 @@ async function findEarlier(repo: Repo, head: Oid): Promise<OrgRecord | undefined
 }
 
 type Checked<T> = { readonly value: T } | { readonly reason: string }
+
+/** Reads a member file. Its kind must match its address. @throws GitError as readObject */
+async function readMember(repo: Repo, oid: Oid, id: string): Promise<Checked<MemberFile>> {
+  const read = await readFileAs(repo, oid, memberSchema)
+  if ('reason' in read) return read
+  const { kind, email, role } = read.value
+  if ((kind === 'bot') !== (email === botEmail(id)))
+    return { reason: `kind: it is "bot" exactly if the address is ${botEmail(id)}` }
+  return kind === 'bot' && role === 'owner' ? { reason: 'role: a bot cannot be an owner' } : read
+}
 
 /** The parsed file, or the reason why it is invalid. @throws GitError as readObject */
 async function readFileAs<T>(repo: Repo, oid: Oid, schema: z.ZodType<T>): Promise<Checked<T>> {

@@ -15,8 +15,10 @@ import { listMemberships } from '../../../index/derived/org-queries.ts'
 import { findDatabaseDamage } from '../../../index/sqlite/backup.ts'
 import { DatabaseError } from '../../../index/sqlite/database.ts'
 import type { Deps } from '../../base/deps.ts'
+import { botRow } from '../accounts/bots.ts'
 import { hashRandomPassword } from '../accounts/passwords.ts'
 import { issueResetToken } from '../accounts/sessions.ts'
+import { parseBotEmail } from '../format/bots.ts'
 import { parseHiddenEmail } from '../format/hidden-emails.ts'
 import type { PathProblem } from '../format/path-problem.ts'
 import { credentialsFile, eventsFile, isId, runFolder, stagingFolder } from '../layout.ts'
@@ -172,7 +174,8 @@ export interface NewAccount {
 
 /**
  * Creates an account for each member without one, unless their account was deleted. It has the same id and a random
- * password. The organisations are already indexed. Returns the accounts sorted by e-mail address.
+ * password. Bots get neither a password nor their former tokens. The organisations are already indexed. Returns the
+ * accounts of users, sorted by e-mail address.
  */
 export async function createAccounts(deps: Deps, problems: PathProblem[]): Promise<NewAccount[]> {
   const members = await listMemberships(deps.index.read)
@@ -189,6 +192,11 @@ export async function createAccounts(deps: Deps, problems: PathProblem[]): Promi
     if (!profile) continue
     const { email, name } = profile
     const [created_at = ''] = mine.map((member) => member.created_at).sort()
+    if (parseBotEmail(email) === id) {
+      const bot = botRow({ orgId: profile.org_id }, name, { id, created_at, created_by: null })
+      await deps.credentials.write((trx) => insertAccount(trx, bot))
+      continue
+    }
     const hide_email = parseHiddenEmail(email) === id ? (1 as const) : (0 as const)
     const account = { id, email, name, password_hash, created_at, org_id: first?.org_id ?? newId(), hide_email }
     if (await deps.credentials.write((trx) => insertAccount(trx, account)))

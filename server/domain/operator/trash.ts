@@ -11,6 +11,7 @@ import { deleteTombstones } from '../../../index/derived/nodes.ts'
 import { deleteGoneRepos } from '../../../index/log/gone-logs.ts'
 import type { Deps } from '../../base/deps.ts'
 import { AppError, ValidationError } from '../../base/errors.ts'
+import { deleteBotsOf } from '../accounts/bots.ts'
 import { operator } from '../actor.ts'
 import { audit } from '../audit/audit.ts'
 import { recordNodes } from '../event-log/record.ts'
@@ -96,10 +97,18 @@ export async function purge(
     if (await changing(deps, () => removeWhole(path))) {
       removed.push(one)
       await auditPurge(deps, one)
+      if (nodeId === undefined && (await isGone(deps, one, all))) await deleteBotsOf(deps, one)
     }
     onProgress(done + 1, due.length)
   }
   return { removed: removed.map(asTrashed), kept: all.filter((one) => !due.includes(one)).map(asTrashed) }
+}
+
+/** True if no copy of a purged organisation is left. One that was restored from the trash, or moved, keeps its bots. */
+async function isGone(deps: Deps, { orgId, deleted_at }: Trashed, all: readonly Trashed[]): Promise<boolean> {
+  const hasOther = all.some((one) => one.nodeId === undefined && one.orgId === orgId && one.deleted_at > deleted_at)
+  if (hasOther || repoExists(orgRepo(deps.store, orgId))) return false
+  return (await deps.placement.findElsewhere(orgId)) === undefined
 }
 
 async function auditPurge(deps: Deps, { orgId, nodeId, deleted_at }: Trashed): Promise<void> {

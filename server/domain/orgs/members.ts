@@ -10,6 +10,7 @@ import type { Deps } from '../../base/deps.ts'
 import { AppError } from '../../base/errors.ts'
 import { authorizeOrg, includesRole } from '../access.ts'
 import type { Operator, Person } from '../actor.ts'
+import { isBotMember } from '../format/bots.ts'
 import { emailInGit, hashOfEmail, isHiddenEmail, parseHiddenEmail } from '../format/hidden-emails.ts'
 import type { MemberFile, OrgRecord } from '../format/org-format.ts'
 import type { Author } from '../format/signatures.ts'
@@ -17,7 +18,10 @@ import { type Page, pageOf } from '../pagination.ts'
 import type { MemberAt, OrgAt } from '../targets.ts'
 import { changeOrg, isOwner, requireOwner } from './org-changes.ts'
 
-export type Member = MemberRow
+export interface Member extends MemberRow {
+  /** Present if true. */
+  readonly is_bot?: true
+}
 
 /** Per organisation. Each change rewrites the list of member files, 70 bytes per member. */
 const maxMembers = 10_000
@@ -26,14 +30,18 @@ const maxMembers = 10_000
 export async function listMembers(deps: Deps, actor: Person, at: OrgAt, page: Page) {
   await authorizeOrg(deps, actor, at, 'reader')
   const { rows, total } = await listMemberRows(deps.index.read, at.orgId, page)
-  return { members: rows, ...pageOf(page, total) }
+  return { members: rows.map(toMember), ...pageOf(page, total) }
+}
+
+function toMember(row: MemberRow): Member {
+  return isBotMember(row) ? { ...row, is_bot: true } : row
 }
 
 /**
  * Adds a user who has an account, or changes a member's role. The operator needs no role, and so can give an owner to
  * an organisation without one.
  *
- * @throws AppError account_not_found, last_owner, too_many_members
+ * @throws AppError account_not_found, forbidden (also for a bot), last_owner, too_many_members
  */
 export async function putMember(
   deps: Deps,
@@ -43,7 +51,9 @@ export async function putMember(
 ): Promise<Member> {
   if (actor.kind === 'person') await authorizeOrg(deps, actor, at, 'owner')
   const account = await findAccountAt(deps, at)
-  if (!account) throw new AppError('account_not_found', 'There is no account with this e-mail address')
+  if (!account || isForeignBot(account, at))
+    throw new AppError('account_not_found', 'There is no account with this e-mail address')
+  requirePerson(account)
   const { id: user_id, name } = account
   const email = emailInGit(account)
   const now = deps.now()
@@ -64,9 +74,9 @@ export async function putMember(
  *
  * @throws AppError last_owner, too_many_members
  */
-function withRole(
+export function withRole(
   record: OrgRecord,
-  { id, email, name }: { readonly id: string; readonly email: string; readonly name: string },
+  { id, email, name, isBot }: Pick<Person, 'id' | 'email' | 'name' | 'isBot'>,
   role: Role,
   now: Date,
 ): OrgRecord {
@@ -76,7 +86,8 @@ function withRole(
   if (!known && record.members.size >= maxMembers)
     throw new AppError('too_many_members', `An organisation has at most ${maxMembers} members; remove some first`)
   // Keeps fields of a later version.
-  const file = { ...known, email, name, role, created_at: known?.created_at ?? now.toISOString() }
+  const created_at = known?.created_at ?? now.toISOString()
+  const file = { ...known, email, name, role, created_at, ...(isBot && { kind: 'bot' as const }) }
   return { ...record, members: new Map([...record.members, [id, file]]) }
 }
 
@@ -85,6 +96,16 @@ async function findAccountAt(deps: Deps, { email }: MemberAt): Promise<Account |
   const id = parseHiddenEmail(email)
   const { read } = deps.credentials
   return id === undefined ? findAccountByEmail(read, email) : findAccountById(read, id)
+}
+
+/** True for the bot of another organisation, which cannot join this one. */
+function isForeignBot({ kind, owner_org_id }: Account, { orgId }: OrgAt): boolean {
+  return kind === 'bot' && owner_org_id !== orgId
+}
+
+/** @throws AppError forbidden: bots have their own operations */
+function requirePerson({ kind, id }: Account): void {
+  if (kind === 'bot') throw new AppError('forbidden', `This member is a bot; change or delete the bot ${id} instead`)
 }
 
 /**
@@ -98,6 +119,7 @@ export async function removeMember(deps: Deps, actor: Person, at: MemberAt): Pro
   const account = await findAccountAt(deps, at)
   const leaving = account === undefined ? emailKey(actor.email) === key : account.id === actor.id
   if (!leaving && role !== 'owner') throw new AppError('forbidden', 'Only an owner can remove other members')
+  if (account && !isForeignBot(account, at)) requirePerson(account)
   await changeOrg(deps, actor, at, leaving ? 'leave' : 'remove', async (record) => {
     const named = [...record.members].find(([, member]) => emailKey(member.email) === key)?.[0]
     const id = account !== undefined && record.members.has(account.id) ? account.id : named
@@ -134,9 +156,11 @@ export async function leaveOrg(
   return !isAlone
 }
 
-/** True if the account is the only member. */
+/** True if the account is the only member, apart from bots. */
 export function isAloneIn({ members }: OrgRecord, accountId: string): boolean {
-  return members.size === 1 && members.has(accountId)
+  const own = members.get(accountId)
+  if (own === undefined || own.kind === 'bot') return false
+  return [...members].every(([id, { kind }]) => id === accountId || kind === 'bot')
 }
 
 /** Updates the user's name and e-mail address in their member file, if it has others. */

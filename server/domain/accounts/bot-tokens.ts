@@ -1,0 +1,87 @@
+/** Tokens of bots. Owners create and revoke them. They outlive the session and the membership of their creator. */
+
+import { countAccessTokens, deleteAccessToken, insertAccessToken } from '../../../index/credentials/access-tokens.ts'
+import { lockBot } from '../../../index/credentials/bots.ts'
+import type { Deps } from '../../base/deps.ts'
+import { AppError } from '../../base/errors.ts'
+import { authorizeNode, authorizeOrg } from '../access.ts'
+import type { Person } from '../actor.ts'
+import { audit } from '../audit/audit.ts'
+import type { Page } from '../pagination.ts'
+import type { BotAt, BotTokenAt } from '../targets.ts'
+import {
+  type AccessToken,
+  expiryOf,
+  listTokensOf,
+  type NewAccessToken,
+  newTokenRow,
+  toAccessToken,
+} from './access-tokens.ts'
+import { botAt, botNotFoundError, requireOwnerStill } from './bots.ts'
+
+/** Per bot, expired tokens included. */
+const maxBotTokens = 20
+
+/** A token of a bot is always limited to its organisation. */
+export type NewBotToken = Omit<NewAccessToken, 'org_id'>
+
+/**
+ * Creates a token of a bot. Its secret, `token`, is shown only in this answer.
+ *
+ * @throws ValidationError expires_at in the past
+ * @throws AppError org_not_found, forbidden, bot_not_found, node_not_found, too_many_tokens, invalid_token
+ */
+export async function createBotToken(
+  deps: Deps,
+  actor: Person,
+  at: BotAt,
+  { name, access, node_id, expires_at }: NewBotToken,
+): Promise<AccessToken & { readonly token: string }> {
+  await authorizeOrg(deps, actor, at, 'owner')
+  const { id: botId } = await botAt(deps, at)
+  const now = deps.now()
+  const expiry = expires_at === undefined ? null : expiryOf(expires_at, now)
+  if (node_id !== undefined) await authorizeNode(deps, actor, { orgId: at.orgId, nodeId: node_id }, 'owner')
+  const { token, row } = newTokenRow(botId, { name, access, org_id: at.orgId, node_id, expiry, now })
+  await deps.credentials.write(async (trx) => {
+    // A deletion of the bot waits for this lock, and then deletes the token.
+    if ((await lockBot(trx, at.orgId, botId)) === undefined) throw botNotFoundError()
+    await requireOwnerStill(deps, trx, actor, at)
+    if ((await countAccessTokens(trx, botId)) >= maxBotTokens)
+      throw new AppError('too_many_tokens', `The bot has ${maxBotTokens} tokens; revoke one that it no longer uses`)
+    await insertAccessToken(trx, row)
+  })
+  await audit(deps, {
+    action: 'bot.token_created',
+    actor,
+    orgId: at.orgId,
+    target: { type: 'token', id: row.id },
+    detail: {
+      bot: botId,
+      access,
+      ...(node_id !== undefined && { node_id }),
+      ...(expiry !== null && { expires_at: expiry }),
+    },
+  })
+  return { ...toAccessToken(row), token }
+}
+
+/** Lists the tokens of a bot, oldest first. @throws AppError org_not_found, forbidden, bot_not_found */
+export async function listBotTokens(deps: Deps, actor: Person, at: BotAt, page: Page) {
+  await authorizeOrg(deps, actor, at, 'owner')
+  return listTokensOf(deps, (await botAt(deps, at)).id, page)
+}
+
+/**
+ * Revokes a token of a bot, from the next request in every process.
+ *
+ * @throws AppError org_not_found, forbidden, bot_not_found, token_not_found
+ */
+export async function revokeBotToken(deps: Deps, actor: Person, at: BotTokenAt): Promise<void> {
+  await authorizeOrg(deps, actor, at, 'owner')
+  const { id: botId } = await botAt(deps, at)
+  const deleted = await deps.credentials.write((trx) => deleteAccessToken(trx, botId, at.tokenId))
+  if (!deleted) throw new AppError('token_not_found', 'Token not found')
+  const target = { type: 'token', id: at.tokenId } as const
+  await audit(deps, { action: 'bot.token_revoked', actor, orgId: at.orgId, target, detail: { bot: botId } })
+}

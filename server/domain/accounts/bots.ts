@@ -1,0 +1,223 @@
+/**
+ * Bots: accounts without a password, which an organisation owns. Owners manage them, and a bot acts only with its tokens.
+ *
+ * An account comes before its membership. If a crash prevents the commit, the bot has no role, and an owner can give it
+ * one or delete it.
+ */
+
+import { v7 as newId } from 'uuid'
+import {
+  deleteAccount,
+  insertAccount,
+  insertDeletedAccount,
+  listAccountNames,
+  setAccount,
+} from '../../../index/credentials/accounts.ts'
+import { countBots, findBot, listBotRows, lockBotsOf } from '../../../index/credentials/bots.ts'
+import type { Account, CredentialsDb, NewAccountRow } from '../../../index/credentials/schema.ts'
+import { findRole, listMembersById } from '../../../index/derived/org-queries.ts'
+import type { Role } from '../../../index/derived/schema.ts'
+import type { Deps } from '../../base/deps.ts'
+import { AppError } from '../../base/errors.ts'
+import { authorizeOrg, requireSignedIn } from '../access.ts'
+import type { Person } from '../actor.ts'
+import { audit } from '../audit/audit.ts'
+import { botEmail } from '../format/bots.ts'
+import type { OrgRecord } from '../format/org-format.ts'
+import { withRole } from '../orgs/members.ts'
+import { changeOrg, requireOwner } from '../orgs/org-changes.ts'
+import { type Page, pageOf } from '../pagination.ts'
+import type { BotAt, OrgAt } from '../targets.ts'
+import { removeAccount } from './deletion.ts'
+import { requireBotName } from './identity.ts'
+import { noPassword } from './passwords.ts'
+import { personOf } from './user-view.ts'
+
+/** Per organisation. */
+const maxBots = 50
+
+/** A bot is never an owner: it could make others owners. */
+export type BotRole = Exclude<Role, 'owner'>
+
+export interface Bot {
+  readonly id: string
+  /** Ends in `[bot]`. */
+  readonly name: string
+  /** Receives no mail. */
+  readonly email: string
+  /** Absent: it is not a member. A change of its role makes it one. */
+  readonly role?: BotRole
+  readonly created_at: string
+  /** Absent: it was restored from mirrors. */
+  readonly created_by?: string
+  /** Absent: that account is gone. */
+  readonly created_by_name?: string
+  /** An administrator has disabled it. Absent: it is not disabled. */
+  readonly disabled_at?: string
+  /** At most an hour before the last use. Absent until the first use. */
+  readonly last_seen_at?: string
+}
+
+export interface NewBot {
+  /** With or without `[bot]` at its end. */
+  readonly name: string
+  readonly role: BotRole
+}
+
+/** @throws ValidationError name; AppError org_not_found, forbidden, too_many_bots, too_many_members, invalid_token */
+export async function createBot(deps: Deps, actor: Person, at: OrgAt, { name, role }: NewBot): Promise<Bot> {
+  await authorizeOrg(deps, actor, at, 'owner')
+  const row = botRow(at, requireBotName(name), { created_at: deps.now().toISOString(), created_by: actor.id })
+  await deps.credentials.write(async (trx) => {
+    await requireSignedIn(trx, actor)
+    await lockBotsOf(trx, at.orgId)
+    if ((await countBots(trx, at.orgId)) >= maxBots)
+      throw new AppError('too_many_bots', `The organisation has ${maxBots} bots; delete one that it no longer needs`)
+    await insertAccount(trx, row)
+  })
+  const bot = await botAt(deps, { ...at, botId: row.id })
+  const joining = changeOrg(deps, actor, at, 'join', (record) => {
+    requireOwner(record, actor)
+    return withRole(record, personOf(bot), role, deps.now())
+  })
+  await joining.catch(async (error: unknown) => {
+    // Any other error leaves it unknown whether the bot has joined.
+    const isRefused = error instanceof AppError && error.code !== 'outcome_unknown'
+    if (isRefused) await deps.credentials.write((trx) => deleteAccount(trx, row.id))
+    throw error
+  })
+  await auditBot(deps, actor, at, { action: 'bot.created', id: row.id, detail: { role } })
+  return viewOf(bot, { role, createdBy: actor.name })
+}
+
+/** Returns the row of a bot's account. It never gets a personal organisation. */
+export function botRow(
+  { orgId }: OrgAt,
+  name: string,
+  { id = newId(), created_at, created_by }: { readonly id?: string; created_at: string; created_by: string | null },
+): Omit<NewAccountRow, 'email_key'> {
+  const owned = { kind: 'bot' as const, owner_org_id: orgId, created_by }
+  return { id, email: botEmail(id), name, password_hash: noPassword, created_at, org_id: newId(), ...owned }
+}
+
+/** Lists bots, oldest first. @throws AppError org_not_found, forbidden */
+export async function listBots(deps: Deps, actor: Person, at: OrgAt, page: Page) {
+  await authorizeOrg(deps, actor, at, 'owner')
+  const { read } = deps.credentials
+  const rows = await listBotRows(read, at.orgId, page)
+  return { bots: await viewsOf(deps, at, rows), ...pageOf(page, await countBots(read, at.orgId)) }
+}
+
+export interface BotChange {
+  readonly name?: string
+  readonly role?: BotRole
+}
+
+/**
+ * Changes a bot's name or role, from the next request. Adds it to the members if it is not one.
+ *
+ * @throws ValidationError name; AppError org_not_found, forbidden, bot_not_found, too_many_members
+ */
+export async function updateBot(deps: Deps, actor: Person, at: BotAt, { name, role }: BotChange): Promise<Bot> {
+  await authorizeOrg(deps, actor, at, 'owner')
+  const before = await botAt(deps, at)
+  const newName = name === undefined ? undefined : requireBotName(name)
+  let was: Role | undefined
+  await changeOrg(deps, actor, at, 'member', async (record) => {
+    requireOwner(record, actor)
+    const bot = await botAt(deps, at)
+    if (newName !== undefined && newName !== bot.name)
+      await deps.credentials.write((trx) => setAccount(trx, bot.id, { name: newName, members_behind: 1 }))
+    was = record.members.get(bot.id)?.role
+    return withBot(record, { ...personOf(bot), name: newName ?? bot.name }, role, deps.now())
+  })
+  const detail = { ...(role !== undefined && role !== was && { role, role_before: was ?? null }) }
+  const isChanged = 'role' in detail || (newName !== undefined && newName !== before.name)
+  if (isChanged) await auditBot(deps, actor, at, { action: 'bot.changed', id: before.id, detail })
+  const [bot] = await viewsOf(deps, at, [await botAt(deps, at)])
+  if (bot === undefined) throw botNotFoundError()
+  return bot
+}
+
+/** Returns the record in which the bot has that name and role. Without a role, it keeps its own. */
+function withBot(record: OrgRecord, bot: Person, role: Role | undefined, now: Date): OrgRecord {
+  const wanted = role ?? record.members.get(bot.id)?.role
+  if (wanted === undefined) return record
+  const changed = withRole(record, bot, wanted, now)
+  const file = changed.members.get(bot.id)
+  if (file === undefined || file.name === bot.name) return changed
+  return { ...changed, members: new Map([...changed.members, [bot.id, { ...file, name: bot.name }]]) }
+}
+
+/**
+ * Deletes a bot: its membership, then its account with all tokens. After a crash, a repetition finishes the deletion.
+ *
+ * @throws AppError org_not_found, forbidden, bot_not_found, invalid_token
+ */
+export async function deleteBot(deps: Deps, actor: Person, at: BotAt): Promise<void> {
+  await authorizeOrg(deps, actor, at, 'owner')
+  const { id } = await botAt(deps, at)
+  await removeAccount(deps, actor, id, (trx) => requireOwnerStill(deps, trx, actor, at))
+  await auditBot(deps, actor, at, { action: 'bot.deleted', id, detail: {} })
+}
+
+/** Deletes the bots of an organisation that is gone for good. Their memberships went with it. */
+export async function deleteBotsOf(deps: Deps, at: OrgAt): Promise<void> {
+  for (const { id } of await listBotRows(deps.credentials.read, at.orgId, { limit: maxBots, offset: 0 }))
+    await deps.credentials.write(async (trx) => {
+      await insertDeletedAccount(trx, id, deps.now().toISOString())
+      await deleteAccount(trx, id)
+    })
+}
+
+/** Checks the session and the role again, in the transaction of a change. @throws AppError invalid_token, forbidden */
+export async function requireOwnerStill(deps: Deps, trx: CredentialsDb, actor: Person, { orgId }: OrgAt) {
+  await requireSignedIn(trx, actor)
+  if ((await findRole(deps.index.read, orgId, actor.id)) !== 'owner')
+    throw new AppError('forbidden', 'You need the owner role')
+}
+
+/** @throws AppError bot_not_found, also for the bot of another organisation */
+export async function botAt({ credentials }: Deps, { orgId, botId }: BotAt): Promise<Account> {
+  const bot = await findBot(credentials.read, orgId, botId)
+  if (bot === undefined) throw botNotFoundError()
+  return bot
+}
+
+export function botNotFoundError(): AppError {
+  return new AppError('bot_not_found', 'The organisation has no such bot')
+}
+
+interface BotEntry {
+  readonly action: 'bot.created' | 'bot.changed' | 'bot.deleted'
+  readonly id: string
+  readonly detail: Readonly<Record<string, unknown>>
+}
+
+async function auditBot(deps: Deps, actor: Person, { orgId }: OrgAt, { action, id, detail }: BotEntry): Promise<void> {
+  await audit(deps, { action, actor, orgId, target: { type: 'account', id }, detail })
+}
+
+async function viewsOf(deps: Deps, { orgId }: OrgAt, rows: readonly Account[]): Promise<Bot[]> {
+  const creators = rows.flatMap(({ created_by }) => (created_by === null ? [] : [created_by]))
+  const names = new Map((await listAccountNames(deps.credentials.read, creators)).map(({ id, name }) => [id, name]))
+  const ids = rows.map(({ id }) => id)
+  const members = await listMembersById(deps.index.read, orgId, ids)
+  // A member file of a bot that names it an owner is not valid.
+  const roles = new Map(members.flatMap(({ user_id, role }) => (role === 'owner' ? [] : [[user_id, role] as const])))
+  return rows.map((row) => viewOf(row, { role: roles.get(row.id), createdBy: names.get(row.created_by ?? '') }))
+}
+
+function viewOf(
+  { id, name, email, created_at, created_by, disabled_at, last_seen_at }: Account,
+  { role, createdBy }: { readonly role: BotRole | undefined; readonly createdBy: string | undefined },
+): Bot {
+  return {
+    ...{ id, name, email, created_at },
+    ...(role === undefined ? {} : { role }),
+    ...(created_by === null ? {} : { created_by }),
+    ...(createdBy === undefined ? {} : { created_by_name: createdBy }),
+    ...(disabled_at === null ? {} : { disabled_at }),
+    ...(last_seen_at === null ? {} : { last_seen_at }),
+  }
+}

@@ -1,0 +1,53 @@
+/** What a bot may do with each operation: as a member of its role, but nothing that needs a session. */
+
+import { expect } from 'chai'
+import { table } from '../support/attempts.ts'
+import { castFor, type World, worldOf } from '../support/cast.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
+import type { Client } from '../support/people.ts'
+import { attemptOf, expectedStatus, type Operation, send, specOperations } from '../support/permissions.ts'
+import { metricsToken } from '../support/scrapes.ts'
+import { newBot, speaking } from './scene.ts'
+
+const roles = ['reader', 'contributor', 'editor', 'maintainer'] as const
+const accesses = ['read', 'write'] as const
+
+describe('the permissions of a bot', () => {
+  let grove: Grove
+  let world: World
+  const bots = new Map<string, Client>()
+  before(async () => {
+    grove = await startGrove({ publicUrl: 'https://grove.example', metricsToken })
+    world = await worldOf(await castFor(grove), false)
+    for (const role of roles) {
+      const { id } = await newBot(world.owner, world.org, { role })
+      for (const access of accesses)
+        bots.set(`${role} ${access}`, (await speaking(grove, world.owner, world.org, id, { access })).as)
+    }
+  })
+  after(() => grove.close())
+
+  function expected({ id, path, token, security, success }: Operation, role: (typeof roles)[number], access: string) {
+    const { need } = table[id]
+    if (security === 'none' || security === 'metrics') return expectedStatus(need, role, false, success)
+    const isCovered = path.includes('{org_id}') && (token === access || token === 'read')
+    return isCovered ? expectedStatus(need, role, false, success) : 403
+  }
+
+  for (const operation of specOperations)
+    it(`${operation.id}`, async () => {
+      let attempt = await attemptOf(operation.id, world)
+      const answered: [string, number][] = []
+      const wanted: [string, number][] = []
+      for (const role of roles)
+        for (const access of accesses) {
+          const bot = bots.get(`${role} ${access}`)
+          if (bot === undefined) throw new Error(`There is no bot with ${role} and ${access}`)
+          const { status } = await send(bot, operation, attempt)
+          answered.push([`${role} ${access}`, status])
+          wanted.push([`${role} ${access}`, expected(operation, role, access)])
+          if (status === operation.success) attempt = await attemptOf(operation.id, world)
+        }
+      expect(answered).to.deep.equal(wanted)
+    })
+})
