@@ -27,6 +27,8 @@ import { leadToAdmin, showAccounts, showNewAccount, takeNewAccount } from './pag
 import { showHealth } from './pages/admin-health.tsx'
 import { showBacklinks } from './pages/backlinks.tsx'
 import { showBlame } from './pages/blame.tsx'
+import { showBot, takeBot } from './pages/bot.tsx'
+import { showBots, takeBots } from './pages/bots.tsx'
 import { showCompare } from './pages/compare.tsx'
 import { showDocs } from './pages/docs.tsx'
 import { showEdit, takeEdit } from './pages/edit.tsx'
@@ -119,6 +121,8 @@ const routes: readonly Route[] = [
   { at: '/o/{org}/new', show: showNew, take: takeNew, formBytes: mostTextBytes },
   { at: '/o/{org}/settings/general', show: showGeneral, take: takeGeneral },
   { at: '/o/{org}/settings/rules', show: showRules, take: takeRules },
+  { at: '/o/{org}/settings/bots', show: showBots, take: takeBots },
+  { at: '/o/{org}/settings/bots/{bot}', show: showBot, take: takeBot },
   { at: '/o/{org}/settings/webhooks', show: showWebhooks, take: takeWebhooks },
   { at: '/o/{org}/settings/webhooks/{webhook}', show: showWebhook, take: takeWebhook },
   { at: '/o/{org}/settings/webhooks/{webhook}/{delivery}', show: showDelivery, take: takeDelivery },

@@ -5,7 +5,7 @@ import { segmentOf } from '../base/page-segments.ts'
 const segment = encodeURIComponent
 
 /** The pages of an organisation's settings. */
-export type SettingsPage = 'general' | 'members' | 'rules' | 'webhooks' | 'audit'
+export type SettingsPage = 'general' | 'members' | 'rules' | 'webhooks' | 'bots' | 'audit'
 
 export class Urls {
   /** The prefix of every path; '' without a prefix. */
@@ -77,6 +77,7 @@ export class Urls {
   readonly import = (org: string) => `${this.org(org)}/import`
   readonly importRun = (org: string, id: string) => `${this.import(org)}/${segment(id)}`
   readonly settings = (org: string, page: SettingsPage) => `${this.org(org)}/settings/${page}`
+  readonly bot = (org: string, id: string) => `${this.settings(org, 'bots')}/${segment(id)}`
   readonly webhook = (org: string, id: string) => `${this.settings(org, 'webhooks')}/${segment(id)}`
   /** The delivery of one event to a webhook. */
   readonly delivery = (org: string, webhook: string, id: string) => `${this.webhook(org, webhook)}/${segment(id)}`

@@ -2,7 +2,7 @@
 
 import { changeManagedAccount } from '../../server/domain/accounts/administration.ts'
 import { operator } from '../../server/domain/actor.ts'
-import { made, makeDelivery } from '../support/cast.ts'
+import { made, makeBotToken, makeDelivery } from '../support/cast.ts'
 import type { Grove } from '../support/grove.ts'
 import { pageAt } from '../support/pages.ts'
 import type { PersonClient } from '../support/people.ts'
@@ -69,6 +69,8 @@ export async function listPages(grove: Pick<Grove, 'url' | 'deps'>, ann: PersonC
   await made(ann.patch(`/orgs/${org}`, { rules }))
   const { webhook_id, delivery_id } = await makeDelivery({ org, owner: ann })
   const hooks = `${pageAt(org)}/settings/webhooks`
+  const { bot_id } = await makeBotToken({ org, owner: ann })
+  const bots = `${pageAt(org)}/settings/bots`
   const proposed = (await made(ann.get(`${tree}/branches/open`))).head
   const checks = `${tree}/checks/${proposed}`
   const failed = { state: 'failure', description: 'A link in notes.md leads nowhere', url: 'https://ci.example.org/7' }
@@ -167,6 +169,8 @@ export async function listPages(grove: Pick<Grove, 'url' | 'deps'>, ann: PersonC
     { name: 'audit', path: `${pageAt(org)}/settings/audit` },
     { name: 'audit-filter', path: `${pageAt(org)}/settings/audit?action=invitation.created&actor=operator` },
     { name: 'rules-form', path: `${pageAt(org)}/settings/rules?rule=new` },
+    { name: 'bots', path: bots },
+    { name: 'bot', path: `${bots}/${bot_id}` },
     { name: 'webhooks', path: hooks },
     { name: 'webhook', path: `${hooks}/${webhook_id}` },
     { name: 'webhook-delivery', path: `${hooks}/${webhook_id}/${delivery_id}` },

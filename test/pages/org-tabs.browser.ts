@@ -40,7 +40,7 @@ describe('the tabs of an organisation', () => {
     await signIn(visitor)
     const tabs = page.getByRole('navigation', { name: 'Settings', exact: true })
     for (const width of [320, 390])
-      for (const name of ['general', 'members', 'rules', 'webhooks', 'audit']) {
+      for (const name of ['general', 'members', 'rules', 'bots', 'webhooks', 'audit']) {
         await page.setViewportSize({ width, height: 800 })
         await visitor.open(`${pageAt(org)}/settings/${name}`)
         const { x = -1, width: wide = 0 } = (await tabs.locator('[aria-current=page]').boundingBox()) ?? {}

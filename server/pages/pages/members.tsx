@@ -3,6 +3,7 @@
 import { AppError } from '../../base/errors.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import { type Page, type PageContext, type PageResult, param } from '../page-context.ts'
+import { BotMark } from '../parts/bots.tsx'
 import { plural, When } from '../parts/dates.tsx'
 import { EmailField, Field, field, showFormErrors, submitForm, type Trouble, TroubleOf } from '../parts/forms.tsx'
 import { countOpen, OrgTabs } from '../parts/org-tabs.tsx'
@@ -107,8 +108,8 @@ interface MemberListProps {
   readonly action: string
 }
 
-function MemberList({ visit: { person }, read, action }: MemberListProps) {
-  const { members, total, offset, isOwner } = read
+function MemberList({ visit: { person, urls }, read, action }: MemberListProps) {
+  const { org, members, total, offset, isOwner } = read
   return (
     <>
       <p class="why">{plural(total, 'member')}</p>
@@ -116,13 +117,18 @@ function MemberList({ visit: { person }, read, action }: MemberListProps) {
         {members.map((member) => (
           <li>
             <div>
-              <strong>{member.name}</strong>
+              <strong>{member.name}</strong> {member.is_bot && <BotMark />}
               <small>
                 {member.email} · since <When time={member.created_at} as="day" />
               </small>
             </div>
-            {isOwner ? <RoleForm member={member} action={action} /> : <span>{member.role}</span>}
-            {(isOwner || member.email === person?.email) && (
+            {isOwner && !member.is_bot ? <RoleForm member={member} action={action} /> : <span>{member.role}</span>}
+            {isOwner && member.is_bot && (
+              <a class="btn" href={urls.bot(org.id, member.user_id)}>
+                Manage
+              </a>
+            )}
+            {!member.is_bot && (isOwner || member.email === person?.email) && (
               <Removal member={member} action={action} isMe={member.email === person?.email} />
             )}
           </li>
