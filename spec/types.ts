@@ -1651,6 +1651,9 @@ export interface paths {
          * @description Requires the `contributor` role if the new branch is the caller's own, else the `editor` role. It starts at
          *     `from`: a branch, a Git tag or a commit id of this node. A `from` that does not exist, or a name that Git does
          *     not allow, is 422.
+         *
+         *     A token with `access: propose` creates only branches for agents: others are 403 `token_scope` with
+         *     `branch_prefix`.
          */
         post: operations["createBranch"];
         delete?: never;
@@ -1697,6 +1700,9 @@ export interface paths {
          *     from the branch are closed and keep its head. Pull requests into the branch are retargeted to `main`. They are
          *     closed instead if source and target would be the same, or if an open pull request for that pair exists. `main`
          *     cannot be deleted.
+         *
+         *     A token with `access: propose` deletes only branches for agents, from which and into which no pull request is
+         *     open. Any other branch is 403 `token_scope`.
          */
         delete: operations["deleteBranch"];
         options?: never;
@@ -2042,6 +2048,9 @@ export interface paths {
          *     node's own files must be well-formed. On `main`, the rules of the graph also apply. Deleting a path that does
          *     not exist, or naming a path twice, is 422.
          *
+         *     A token with `access: propose` commits only to branches for agents, from which no other user has an open pull
+         *     request. Any other branch is 403 `token_scope`.
+         *
          *     `expected_head: null` makes the first commit of an empty repository.
          */
         post: operations["createCommit"];
@@ -2266,6 +2275,9 @@ export interface paths {
          * @description Requires the `contributor` role if the source is the caller's own branch, else the `editor` role. Proposes to
          *     move `target_branch` to the head of `source_branch`. Both must exist and differ, else 422. Numbers count up
          *     from 1 in each node. The pull request need not be mergeable yet: `merge_reason` says what is missing.
+         *
+         *     A token with `access: propose` proposes only branches for agents: others are 403 `token_scope` with
+         *     `branch_prefix`.
          */
         post: operations["openPull"];
         delete?: never;
@@ -4916,8 +4928,8 @@ export interface components {
             more: boolean;
         };
         /**
-         * @description `read` cannot change anything. `propose` can also change branches whose names begin with `agent/`, and open
-         *     pull requests. `write` has all permissions of the token's owner.
+         * @description `read` cannot change anything. `propose` can also change branches for agents, below `agent/`, and open pull
+         *     requests from them. It merges nothing. `write` has all permissions of the token's owner.
          * @enum {string}
          */
         TokenAccess: "read" | "propose" | "write";
@@ -5047,8 +5059,8 @@ export interface components {
             /** @description The caller's role. Absent if the caller is not a member. */
             role?: components["schemas"]["Role"];
             /**
-             * @description Only for contributors: the beginning of the names of the caller's own branches. The caller can change no
-             *     other branch. Absent for other roles.
+             * @description The beginning of the names of the only branches that the caller can change. It is present for contributors,
+             *     who have their own branches, and for tokens with `access: propose`, which have branches for agents.
              * @example users/9b8d7e6f5a06/
              */
             branch_prefix?: string;
@@ -7992,7 +8004,7 @@ export interface components {
          * @description All codes of this version, by status. See the table of codes.
          * @enum {string}
          */
-        KnownErrorCode: "bad_request" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "comment_not_found" | "thread_not_found" | "review_not_found" | "entry_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "invitation_not_found" | "import_not_found" | "webhook_not_found" | "bot_not_found" | "delivery_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "head_moved" | "no_changes" | "node_exists" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_follows" | "too_many_invitations" | "too_many_webhooks" | "too_many_bots" | "secret_lost" | "too_many_branches" | "too_many_commits" | "too_many_members" | "import_running" | "import_ended" | "pull_request_exists" | "pull_request_required" | "comment_exists" | "comment_deleted" | "applied" | "suggestion_outdated" | "suggestions_overlap" | "too_many_comments" | "too_many_checks" | "own_pull_request" | "merged" | "not_merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "changes_requested" | "approvals_missing" | "checks_failed" | "checks_missing" | "threads_open" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "cursor_gone" | "rate_limited" | "too_many_streams" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable" | "moving";
+        KnownErrorCode: "bad_request" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "comment_not_found" | "thread_not_found" | "review_not_found" | "entry_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "invitation_not_found" | "import_not_found" | "webhook_not_found" | "bot_not_found" | "delivery_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "head_moved" | "no_changes" | "node_exists" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_follows" | "too_many_invitations" | "too_many_webhooks" | "too_many_bots" | "secret_lost" | "too_many_branches" | "too_many_commits" | "too_many_members" | "import_running" | "import_ended" | "pull_request_exists" | "pull_request_required" | "comment_exists" | "comment_deleted" | "applied" | "suggestion_outdated" | "suggestions_overlap" | "too_many_comments" | "too_many_checks" | "own_pull_request" | "merged" | "not_merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "changes_requested" | "approvals_missing" | "checks_failed" | "checks_missing" | "threads_open" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "cursor_gone" | "rate_limited" | "too_many_streams" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable" | "moving" | "maintenance";
         /**
          * @description The reason, for programs. Later versions can add codes. Treat an unknown code by its status.
          * @example node_not_found
@@ -8023,7 +8035,8 @@ export interface components {
             /** @description With `cursor_gone`, the cursor after the newest event. */
             now?: components["schemas"]["LogCursor"];
             /**
-             * @description With `forbidden`, if the caller is a contributor and the change is of a branch that is not their own. It is
+             * @description With `forbidden`, if the caller is a contributor and the change is of a branch that is not their own. With
+             *     `token_scope`, if a token with `access: propose` changes another branch than one for agents. The change is
              *     allowed on a branch whose name begins with this.
              * @example users/9b8d7e6f5a06/
              */
@@ -17092,6 +17105,11 @@ export interface operations {
                          * @constant
                          */
                         status: "ok";
+                        /**
+                         * @description Present in maintenance mode, in which nothing can be changed.
+                         * @constant
+                         */
+                        maintenance?: true;
                     };
                 };
             };

@@ -589,8 +589,8 @@ export interface components {
             readonly more: boolean;
         };
         /**
-         * @description `read` cannot change anything. `propose` can also change branches whose names begin with `agent/`, and open
-         *     pull requests. `write` has all permissions of the token's owner.
+         * @description `read` cannot change anything. `propose` can also change branches for agents, below `agent/`, and open pull
+         *     requests from them. It merges nothing. `write` has all permissions of the token's owner.
          * @enum {string}
          */
         readonly TokenAccess: "read" | "propose" | "write";
@@ -720,8 +720,8 @@ export interface components {
             /** @description The caller's role. Absent if the caller is not a member. */
             readonly role?: components["schemas"]["Role"];
             /**
-             * @description Only for contributors: the beginning of the names of the caller's own branches. The caller can change no
-             *     other branch. Absent for other roles.
+             * @description The beginning of the names of the only branches that the caller can change. It is present for contributors,
+             *     who have their own branches, and for tokens with `access: propose`, which have branches for agents.
              */
             readonly branch_prefix?: string;
         };
@@ -3609,7 +3609,7 @@ export interface components {
          * @description All codes of this version, by status. See the table of codes.
          * @enum {string}
          */
-        readonly KnownErrorCode: "bad_request" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "comment_not_found" | "thread_not_found" | "review_not_found" | "entry_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "invitation_not_found" | "import_not_found" | "webhook_not_found" | "bot_not_found" | "delivery_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "head_moved" | "no_changes" | "node_exists" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_follows" | "too_many_invitations" | "too_many_webhooks" | "too_many_bots" | "secret_lost" | "too_many_branches" | "too_many_commits" | "too_many_members" | "import_running" | "import_ended" | "pull_request_exists" | "pull_request_required" | "comment_exists" | "comment_deleted" | "applied" | "suggestion_outdated" | "suggestions_overlap" | "too_many_comments" | "too_many_checks" | "own_pull_request" | "merged" | "not_merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "changes_requested" | "approvals_missing" | "checks_failed" | "checks_missing" | "threads_open" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "cursor_gone" | "rate_limited" | "too_many_streams" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable" | "moving";
+        readonly KnownErrorCode: "bad_request" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "comment_not_found" | "thread_not_found" | "review_not_found" | "entry_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "invitation_not_found" | "import_not_found" | "webhook_not_found" | "bot_not_found" | "delivery_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "head_moved" | "no_changes" | "node_exists" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_follows" | "too_many_invitations" | "too_many_webhooks" | "too_many_bots" | "secret_lost" | "too_many_branches" | "too_many_commits" | "too_many_members" | "import_running" | "import_ended" | "pull_request_exists" | "pull_request_required" | "comment_exists" | "comment_deleted" | "applied" | "suggestion_outdated" | "suggestions_overlap" | "too_many_comments" | "too_many_checks" | "own_pull_request" | "merged" | "not_merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "changes_requested" | "approvals_missing" | "checks_failed" | "checks_missing" | "threads_open" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "cursor_gone" | "rate_limited" | "too_many_streams" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable" | "moving" | "maintenance";
         /** @description The reason, for programs. Later versions can add codes. Treat an unknown code by its status. */
         readonly ErrorCode: components["schemas"]["KnownErrorCode"] | string;
         /** @description The reason for a refusal or failure. */
@@ -3634,7 +3634,8 @@ export interface components {
             /** @description With `cursor_gone`, the cursor after the newest event. */
             readonly now?: components["schemas"]["LogCursor"];
             /**
-             * @description With `forbidden`, if the caller is a contributor and the change is of a branch that is not their own. It is
+             * @description With `forbidden`, if the caller is a contributor and the change is of a branch that is not their own. With
+             *     `token_scope`, if a token with `access: propose` changes another branch than one for agents. The change is
              *     allowed on a branch whose name begins with this.
              */
             readonly branch_prefix?: string;
@@ -8538,6 +8539,11 @@ export interface operations {
                          * @constant
                          */
                         readonly status: "ok";
+                        /**
+                         * @description Present in maintenance mode, in which nothing can be changed.
+                         * @constant
+                         */
+                        readonly maintenance?: true;
                     };
                 };
             };
