@@ -37,7 +37,7 @@ import { personOf } from './user-view.ts'
 const maxBots = 50
 
 /** A bot is never an owner: it could make others owners. */
-export type BotRole = Exclude<Role, 'owner'>
+type BotRole = Exclude<Role, 'owner'>
 
 export interface Bot {
   readonly id: string
