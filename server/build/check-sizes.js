@@ -17,7 +17,7 @@ const limits = kibibytes({
   times: 1,
   menu: 1,
   quick: 1.25,
-  switcher: 8.5,
+  switcher: 9,
   import: 3,
   review: 5,
   suggest: 4,
