@@ -32,6 +32,7 @@ const ladder = [
   ['nodes', 'pulls', 'orgs', 'graph'],
   ['review'],
   ['search', 'accounts'],
+  ['oauth'],
   ['webhooks'],
   ['inbox'],
   ['pushes'],
@@ -130,9 +131,9 @@ module.exports = {
     ),
     never(
       'domain-has-two-neighbours',
-      'From the server, the domain imports only dependencies, errors, counters, bounds, words of titles, observers and Markdown.',
+      'From the server, the domain imports only dependencies, errors, counters, bounds, loopback hosts, words of titles, observers and Markdown.',
       '^server/domain/',
-      '^server/(?!domain/|markdown/|base/(deps|errors|error-mapping|counters|json-bounds|page-segments)\\.ts$|metrics/observers\\.ts$)',
+      '^server/(?!domain/|markdown/|base/(deps|errors|error-mapping|counters|is-loopback|json-bounds|page-segments)\\.ts$|metrics/observers\\.ts$)',
     ),
     never(
       'domain-files-know-no-folder',

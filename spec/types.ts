@@ -254,6 +254,54 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/auth/connections": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the programs that you have connected
+         * @description Lists the programs that the current user has allowed to act for them, by OAuth. `last_used_at` is up to a minute
+         *     behind. Sorted by `created_at`, newest first, then `id`.
+         */
+        get: operations["listMyConnections"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/auth/connections/{grant_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The connection's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a72-5c00-7d10-9e41-6a7b8c9d0e1f
+                 */
+                grant_id: components["parameters"]["grant_id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * End the connection of a program
+         * @description Ends a connection of the current user. Its tokens get 401 from the next request, in every process of the
+         *     service. The program can ask for consent again. A connection of another user is 404.
+         */
+        delete: operations["endMyConnection"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/auth/feed-token": {
         parameters: {
             query?: never;
@@ -4289,6 +4337,67 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/.well-known/oauth-protected-resource": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Metadata of the API for OAuth
+         * @description Names the authorization server that issues tokens for the REST API and Git. Programs find it without
+         *     configuration. Source: RFC 9728.
+         */
+        get: operations["getProtectedResource"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/.well-known/oauth-protected-resource/mcp": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Metadata of `/mcp` for OAuth
+         * @description Names the authorization server that issues tokens for `/mcp`. A 401 of `/mcp` leads here. Source: RFC 9728.
+         */
+        get: operations["getMcpResource"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/.well-known/oauth-authorization-server": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Metadata of the authorization server
+         * @description The endpoints with which a program gets tokens after a user has allowed it. Source: RFC 8414.
+         */
+        get: operations["getAuthorizationServer"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/.well-known/openid-configuration": {
         parameters: {
             query?: never;
@@ -4298,8 +4407,9 @@ export interface paths {
         };
         /**
          * OpenID discovery document
-         * @description Only available if `PUBLIC_URL` is https, else 404 `not_found`. It contains what is needed to verify an
-         *     `idToken`. This service is not an OpenID provider and has no authorization endpoint.
+         * @description Only available if `PUBLIC_URL` is https or loopback, else 404 `not_found`. It contains what is needed to verify
+         *     an `idToken`, and the metadata of the authorization server, because some programs only read it here. This
+         *     service is not an OpenID provider: its token endpoint returns no `id_token`.
          */
         get: operations["getOpenidConfiguration"];
         put?: never;
@@ -4366,7 +4476,82 @@ export interface components {
                 use: "sig";
             }[];
         };
-        /** @description The supported fields of OpenID Connect Discovery. */
+        /** @description Metadata of a resource. Source: RFC 9728. */
+        ProtectedResource: {
+            /**
+             * Format: uri
+             * @description The resource that tokens are for.
+             */
+            resource: string;
+            /** @description The issuer of tokens. */
+            authorization_servers: string[];
+            /** @description The scopes that a program should ask for. */
+            scopes_supported: string[];
+            /** @description The places of a token in a request. */
+            bearer_methods_supported: string[];
+            /** @description The name for users. */
+            resource_name: string;
+            /**
+             * Format: uri
+             * @description The documentation.
+             */
+            resource_documentation: string;
+        };
+        /** @description Metadata of the authorization server. Source: RFC 8414. */
+        AuthorizationServer: {
+            /**
+             * Format: uri
+             * @description The URL of this service.
+             */
+            issuer: string;
+            /**
+             * Format: uri
+             * @description The page that asks the user.
+             */
+            authorization_endpoint: string;
+            /**
+             * Format: uri
+             * @description It exchanges codes and refresh tokens.
+             */
+            token_endpoint: string;
+            /**
+             * Format: uri
+             * @description It ends tokens.
+             */
+            revocation_endpoint: string;
+            /**
+             * Format: uri
+             * @description It returns the id of a program.
+             */
+            registration_endpoint: string;
+            /**
+             * Format: uri
+             * @description URL of the keys that sign tokens of sign-ins.
+             */
+            jwks_uri: string;
+            /** @description Only codes. */
+            response_types_supported: string[];
+            /** @description The answer is in the query. */
+            response_modes_supported: string[];
+            /** @description Codes and refresh tokens. */
+            grant_types_supported: string[];
+            /** @description PKCE is required. */
+            code_challenge_methods_supported: string[];
+            /** @description Programs have no secret. */
+            token_endpoint_auth_methods_supported: string[];
+            /** @description Programs have no secret. */
+            revocation_endpoint_auth_methods_supported: string[];
+            /** @description A larger scope includes the smaller ones. */
+            scopes_supported: string[];
+            /** @description The answer names the issuer. */
+            authorization_response_iss_parameter_supported: boolean;
+            /**
+             * Format: uri
+             * @description The documentation.
+             */
+            service_documentation: string;
+        };
+        /** @description The supported fields of OpenID Connect Discovery. The endpoints are absent if connections by OAuth are off. */
         OpenidConfiguration: {
             /**
              * Format: uri
@@ -4384,6 +4569,47 @@ export interface components {
             subject_types_supported: string[];
             /** @description The claims of an `idToken`. */
             claims_supported: string[];
+            /**
+             * Format: uri
+             * @description The page that asks the user.
+             */
+            authorization_endpoint?: string;
+            /**
+             * Format: uri
+             * @description It exchanges codes and refresh tokens.
+             */
+            token_endpoint?: string;
+            /**
+             * Format: uri
+             * @description It ends tokens.
+             */
+            revocation_endpoint?: string;
+            /**
+             * Format: uri
+             * @description It returns the id of a program.
+             */
+            registration_endpoint?: string;
+            /** @description Only codes. */
+            response_types_supported?: string[];
+            /** @description The answer is in the query. */
+            response_modes_supported?: string[];
+            /** @description Codes and refresh tokens. */
+            grant_types_supported?: string[];
+            /** @description PKCE is required. */
+            code_challenge_methods_supported?: string[];
+            /** @description Programs have no secret. */
+            token_endpoint_auth_methods_supported?: string[];
+            /** @description Programs have no secret. */
+            revocation_endpoint_auth_methods_supported?: string[];
+            /** @description A larger scope includes the smaller ones. */
+            scopes_supported?: string[];
+            /** @description The answer names the issuer. */
+            authorization_response_iss_parameter_supported?: boolean;
+            /**
+             * Format: uri
+             * @description The documentation.
+             */
+            service_documentation?: string;
         };
         /**
          * Format: uuid
@@ -4611,6 +4837,39 @@ export interface components {
             limit: components["schemas"]["PageLimit"];
             offset: components["schemas"]["PageOffset"];
         };
+        /** @description A program that a user has allowed to act for them. */
+        ConnectedProgram: {
+            id: components["schemas"]["Uuid"];
+            /** @description The id of the program: `dcr.` and what it said when it registered. */
+            client_id: string;
+            /** @description The name that the program gives itself. */
+            client_name: string;
+            /**
+             * @description What the user allowed.
+             * @enum {string}
+             */
+            access: "read" | "propose" | "write";
+            /**
+             * @description Its tokens are valid only for the API and Git, or only for `/mcp`.
+             * @enum {string}
+             */
+            resource: "api" | "mcp";
+            /** @description The only organisation that it reaches. */
+            org_id?: components["schemas"]["Uuid"];
+            /** @description The only node that it reaches. */
+            node_id?: components["schemas"]["Uuid"];
+            created_at: components["schemas"]["UtcTime"];
+            /** @description When it was last used, up to a minute behind. */
+            last_used_at?: components["schemas"]["UtcTime"];
+        };
+        /** @description A page of connections. */
+        ConnectedProgramPage: {
+            /** @description The connections of this page. */
+            connections: components["schemas"]["ConnectedProgram"][];
+            total: components["schemas"]["Total"];
+            limit: components["schemas"]["PageLimit"];
+            offset: components["schemas"]["PageOffset"];
+        };
         /** @description The user or program that acted. */
         AuditEntryActor: {
             /**
@@ -4627,7 +4886,7 @@ export interface components {
         };
         /** @description The object of the action. */
         AuditTarget: {
-            /** @description Such as `account`, `session`, `token`, `invitation`, `org`, `node`, `webhook` or `key`. */
+            /** @description Such as `account`, `session`, `token`, `connection`, `invitation`, `org`, `node`, `webhook` or `key`. */
             type: string;
             /** @description The id of the object. */
             id: string;
@@ -8485,6 +8744,11 @@ export interface components {
          */
         session_id: components["schemas"]["AnyId"];
         /**
+         * @description The connection's id. An unknown id is 404, even if it is not a UUID.
+         * @example 01980a72-5c00-7d10-9e41-6a7b8c9d0e1f
+         */
+        grant_id: components["schemas"]["AnyId"];
+        /**
          * @description The invitation's id, not its secret. An unknown id is 404, even if it is not a UUID.
          * @example 01980a70-4e00-7f66-8b21-8c4d6e8f0a1b
          */
@@ -9167,6 +9431,82 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             /** @description `session_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listMyConnections: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of items. */
+                limit?: components["parameters"]["limit"];
+                /** @description Number of items to skip. */
+                offset?: components["parameters"]["offset"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of connections. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConnectedProgramPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    endMyConnection: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The connection's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a72-5c00-7d10-9e41-6a7b8c9d0e1f
+                 */
+                grant_id: components["parameters"]["grant_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. The response has no body. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `connection_not_found` */
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
@@ -17307,6 +17647,187 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    getProtectedResource: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The document. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    /**
+                     * @description Any cache can keep the response for five minutes.
+                     * @example public, max-age=300
+                     */
+                    "Cache-Control"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "resource": "https://grove.example",
+                     *       "authorization_servers": [
+                     *         "https://grove.example"
+                     *       ],
+                     *       "scopes_supported": [
+                     *         "read",
+                     *         "propose"
+                     *       ],
+                     *       "bearer_methods_supported": [
+                     *         "header"
+                     *       ],
+                     *       "resource_name": "Grove",
+                     *       "resource_documentation": "https://grove.example/docs"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ProtectedResource"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            /** @description `not_found`: connections by OAuth are off. */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+        };
+    };
+    getMcpResource: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The document. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    /**
+                     * @description Any cache can keep the response for five minutes.
+                     * @example public, max-age=300
+                     */
+                    "Cache-Control"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "resource": "https://grove.example/mcp",
+                     *       "authorization_servers": [
+                     *         "https://grove.example"
+                     *       ],
+                     *       "scopes_supported": [
+                     *         "read",
+                     *         "propose"
+                     *       ],
+                     *       "bearer_methods_supported": [
+                     *         "header"
+                     *       ],
+                     *       "resource_name": "Grove",
+                     *       "resource_documentation": "https://grove.example/docs"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ProtectedResource"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            /** @description `not_found`: connections by OAuth are off. */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+        };
+    };
+    getAuthorizationServer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The document. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    /**
+                     * @description Any cache can keep the response for five minutes.
+                     * @example public, max-age=300
+                     */
+                    "Cache-Control"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "issuer": "https://grove.example",
+                     *       "authorization_endpoint": "https://grove.example/oauth/authorize",
+                     *       "token_endpoint": "https://grove.example/oauth/token",
+                     *       "revocation_endpoint": "https://grove.example/oauth/revoke",
+                     *       "registration_endpoint": "https://grove.example/oauth/register",
+                     *       "jwks_uri": "https://grove.example/.well-known/jwks.json",
+                     *       "response_types_supported": [
+                     *         "code"
+                     *       ],
+                     *       "response_modes_supported": [
+                     *         "query"
+                     *       ],
+                     *       "grant_types_supported": [
+                     *         "authorization_code",
+                     *         "refresh_token"
+                     *       ],
+                     *       "code_challenge_methods_supported": [
+                     *         "S256"
+                     *       ],
+                     *       "token_endpoint_auth_methods_supported": [
+                     *         "none"
+                     *       ],
+                     *       "revocation_endpoint_auth_methods_supported": [
+                     *         "none"
+                     *       ],
+                     *       "scopes_supported": [
+                     *         "read",
+                     *         "propose",
+                     *         "write"
+                     *       ],
+                     *       "authorization_response_iss_parameter_supported": true,
+                     *       "service_documentation": "https://grove.example/docs"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AuthorizationServer"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            /** @description `not_found`: connections by OAuth are off. */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+        };
+    };
     getOpenidConfiguration: {
         parameters: {
             query?: never;
@@ -17326,7 +17847,37 @@ export interface operations {
                     /**
                      * @example {
                      *       "issuer": "https://grove.example",
+                     *       "authorization_endpoint": "https://grove.example/oauth/authorize",
+                     *       "token_endpoint": "https://grove.example/oauth/token",
+                     *       "revocation_endpoint": "https://grove.example/oauth/revoke",
+                     *       "registration_endpoint": "https://grove.example/oauth/register",
                      *       "jwks_uri": "https://grove.example/.well-known/jwks.json",
+                     *       "response_types_supported": [
+                     *         "code"
+                     *       ],
+                     *       "response_modes_supported": [
+                     *         "query"
+                     *       ],
+                     *       "grant_types_supported": [
+                     *         "authorization_code",
+                     *         "refresh_token"
+                     *       ],
+                     *       "code_challenge_methods_supported": [
+                     *         "S256"
+                     *       ],
+                     *       "token_endpoint_auth_methods_supported": [
+                     *         "none"
+                     *       ],
+                     *       "revocation_endpoint_auth_methods_supported": [
+                     *         "none"
+                     *       ],
+                     *       "scopes_supported": [
+                     *         "read",
+                     *         "propose",
+                     *         "write"
+                     *       ],
+                     *       "authorization_response_iss_parameter_supported": true,
+                     *       "service_documentation": "https://grove.example/docs",
                      *       "id_token_signing_alg_values_supported": [
                      *         "ES256"
                      *       ],
@@ -17351,7 +17902,7 @@ export interface operations {
             };
             304: components["responses"]["NotModified"];
             400: components["responses"]["BadRequest"];
-            /** @description `not_found`: `PUBLIC_URL` is not https. */
+            /** @description `not_found`: `PUBLIC_URL` is neither https nor loopback. */
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];

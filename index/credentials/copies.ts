@@ -98,15 +98,17 @@ async function stateIn(trx: CredentialsDb): Promise<CredentialsState> {
 }
 
 /**
- * The key of each table. Every table comes after the tables that it references. Rate counts, which expire within a day,
- * are not copied.
+ * The key of each table. Every table comes after the tables that it references. Rate counts expire within a day, and
+ * codes of OAuth within a minute, so they are not copied.
  */
-const keys: Readonly<Record<Exclude<keyof CredentialsSchema, 'rate_count'>, readonly string[]>> = {
+const keys: Readonly<Record<Exclude<keyof CredentialsSchema, 'rate_count' | 'oauth_code'>, readonly string[]>> = {
   account: ['id'],
   session: ['id'],
   refresh_token: ['hash'],
   reset_token: ['hash'],
   access_token: ['id'],
+  oauth_grant: ['id'],
+  oauth_token: ['hash'],
   account_address: ['account_id', 'address'],
   signing_key: ['id'],
   token_key: ['kid'],

@@ -345,6 +345,49 @@ export const credentialsMigrations: Record<string, Migration> = {
       await sql`create index access_token_account on access_token (account_id, created_at, id)`.execute(db)
     },
   },
+  '015_connections': {
+    async up(db) {
+      const { text, keyed } = wordsOf(db)
+      await sql`
+        create table oauth_grant (
+          id ${text} primary key,
+          account_id ${text} not null references account (id) on delete cascade,
+          client_id ${text} not null,
+          client_name ${text} not null,
+          access ${text} not null check (access in ('read', 'propose', 'write')),
+          org_id ${text},
+          node_id ${text} check (node_id is null or org_id is not null),
+          resource ${text} not null check (resource in ('api', 'mcp')),
+          method ${text} not null check (method in ('none', 'private_key_jwt')),
+          created_at ${text} not null,
+          last_used_at ${text}
+        ) ${keyed}`.execute(db)
+      await sql`create index oauth_grant_account on oauth_grant (account_id, created_at, id)`.execute(db)
+      await sql`
+        create table oauth_code (
+          hash ${text} primary key,
+          grant_id ${text} not null references oauth_grant (id) on delete cascade,
+          redirect_uri ${text} not null,
+          challenge ${text} not null,
+          expires_at ${text} not null,
+          used_at ${text}
+        ) ${keyed}`.execute(db)
+      await sql`create index oauth_code_grant on oauth_code (grant_id)`.execute(db)
+      await sql`create index oauth_code_expiry on oauth_code (expires_at)`.execute(db)
+      await sql`
+        create table oauth_token (
+          hash ${text} primary key,
+          grant_id ${text} not null references oauth_grant (id) on delete cascade,
+          kind ${text} not null check (kind in ('access', 'refresh')),
+          created_at ${text} not null,
+          expires_at ${text} not null,
+          used_at ${text},
+          successor ${text}
+        ) ${keyed}`.execute(db)
+      await sql`create index oauth_token_grant on oauth_token (grant_id)`.execute(db)
+      await sql`create index oauth_token_expiry on oauth_token (expires_at)`.execute(db)
+    },
+  },
   '017_bots': {
     async up(db) {
       const { text } = wordsOf(db)

@@ -11,6 +11,9 @@ export interface CredentialsSchema {
   refresh_token: RefreshToken
   reset_token: ResetToken
   access_token: AccessToken
+  oauth_grant: OauthGrant
+  oauth_code: OauthCode
+  oauth_token: OauthToken
   account_address: AccountAddress
   signing_key: SigningKey
   token_key: TokenKey
@@ -117,6 +120,51 @@ export interface AccessToken {
   expires_at: string | null
   /** Accurate to about a minute. */
   last_used_at: string | null
+}
+
+/** A connection: what a user has allowed a program to do, by OAuth. Ending it deletes the row. */
+export interface OauthGrant {
+  /** UUID v7. */
+  id: string
+  account_id: string
+  client_id: string
+  client_name: string
+  access: 'read' | 'propose' | 'write'
+  /** Null for all organisations of the user. */
+  org_id: string | null
+  /** Never without `org_id`. */
+  node_id: string | null
+  /** Its tokens are valid only for the API and Git, or only for `/mcp`. */
+  resource: 'api' | 'mcp'
+  /** How the program proves that it is the client. */
+  method: 'none' | 'private_key_jwt'
+  created_at: string
+  /** Accurate to about a minute. */
+  last_used_at: string | null
+}
+
+/** The code that a program exchanges for its first tokens. */
+export interface OauthCode {
+  hash: string
+  grant_id: string
+  redirect_uri: string
+  /** SHA-256 of the verifier, in base64url. */
+  challenge: string
+  expires_at: string
+  used_at: string | null
+}
+
+/** A token of a connection. */
+export interface OauthToken {
+  hash: string
+  grant_id: string
+  kind: 'access' | 'refresh'
+  created_at: string
+  expires_at: string
+  /** Null for an access token. */
+  used_at: string | null
+  /** The next refresh token, encrypted with the one that it replaces. */
+  successor: string | null
 }
 
 /** An IP address from which a user signed in or continued a session. */

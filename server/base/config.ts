@@ -6,6 +6,7 @@ import { z } from 'zod'
 import type { PostgresAddress } from '../../index/postgres/pool.ts'
 import { excerpt } from '../domain/format/excerpt.ts'
 import { isAllowEntry, parseNetwork } from '../domain/net/allow-list.ts'
+import { defaultRedirects, isRedirectEntry } from '../domain/oauth/redirects.ts'
 
 export interface Config {
   /** 0: any free port. */
@@ -54,6 +55,12 @@ export interface Config {
   readonly fetchAllow?: readonly string[]
   /** True if webhooks may have http URLs. */
   readonly webhookHttp?: boolean
+  /** False: programs cannot connect by OAuth. Absent: they can. */
+  readonly oauth?: boolean
+  /** Hosts and schemes to which programs that registered may redirect. Absent: `defaultRedirects`. */
+  readonly oauthRedirects?: readonly string[]
+  /** Hosts whose programs may connect, and `dcr` for programs that registered. Absent: all. */
+  readonly oauthClients?: readonly string[]
   /** This service among several on one database. Absent: it is the only one. */
   readonly cell?: CellConfig
   /** The cost of new password hashes, for tests. No environment variable sets it. */
@@ -145,6 +152,17 @@ const environment = z.object({
     })
     .optional(),
   WEBHOOK_HTTP: oneOf(['on', 'off']).default('off'),
+  OAUTH: oneOf(['on', 'off']).default('on'),
+  OAUTH_REDIRECTS: z
+    .string()
+    .transform(splitList)
+    .refine((list) => list.every(isRedirectEntry), 'must be a list of host names, and of schemes such as cursor:')
+    .default([...defaultRedirects]),
+  OAUTH_CLIENTS: z
+    .string()
+    .transform(splitList)
+    .refine((list) => list.every(isClientEntry), 'must be a list of host names, perhaps with dcr')
+    .optional(),
   CELL: z
     .string()
     .regex(/^[a-z0-9][a-z0-9-]{0,62}$/, 'must have 1 to 63 of a-z, 0-9 and -, and must not begin with -')
@@ -207,6 +225,11 @@ function splitList(text: string): string[] {
   return text.split(',').map((one) => one.trim())
 }
 
+/** True for a host name, or for the word `dcr`. */
+function isClientEntry(entry: string): boolean {
+  return !entry.endsWith(':') && isRedirectEntry(entry)
+}
+
 function areNetworks(list: readonly string[]): boolean {
   return list.every((one) => namedNetworks.includes(one) || parseNetwork(one) !== undefined)
 }
@@ -259,6 +282,9 @@ export function readConfig(variables: NodeJS.ProcessEnv = process.env): Config {
     databasePool: data.DATABASE_POOL,
     ...(data.FETCH_ALLOW === undefined ? {} : { fetchAllow: data.FETCH_ALLOW }),
     webhookHttp: data.WEBHOOK_HTTP === 'on',
+    oauth: data.OAUTH === 'on',
+    oauthRedirects: data.OAUTH_REDIRECTS,
+    ...(data.OAUTH_CLIENTS === undefined ? {} : { oauthClients: data.OAUTH_CLIENTS }),
     ...cellOf(data),
   }
 }

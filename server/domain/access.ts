@@ -11,6 +11,7 @@ import type { Repo } from '../../gitstore/repo.ts'
 import { repoExists } from '../../gitstore/repo-folders.ts'
 import { hasAccessToken } from '../../index/credentials/access-tokens.ts'
 import { findActiveProfile, findProfileOfSession } from '../../index/credentials/accounts.ts'
+import { hasGrant } from '../../index/credentials/oauth.ts'
 import type { CredentialsDb } from '../../index/credentials/schema.ts'
 import { findNode, type NodeRow } from '../../index/derived/node-queries.ts'
 import { findOrgRow, findOrgWithRole, findRole, type OrgRow } from '../../index/derived/org-queries.ts'
@@ -103,13 +104,17 @@ export function reloadNode(deps: Deps, access: NodeAccess, need: Need): Promise<
 }
 
 /**
- * Checks that the caller is still signed in. While a long body arrived, the session or the token may have ended, or the
- * account may have been disabled or deleted.
+ * Checks that the caller is still signed in. While a long body arrived, the session, the token or the connection may
+ * have ended, or the account may have been disabled or deleted.
  *
  * @throws AppError invalid_token
  */
-export async function requireSignedIn(db: CredentialsDb, { id, sessionId, tokenId }: Person): Promise<void> {
+export async function requireSignedIn(
+  db: CredentialsDb,
+  { id, sessionId, tokenId, connection }: Person,
+): Promise<void> {
   if (tokenId !== undefined && !(await hasAccessToken(db, tokenId))) throw invalidTokenError()
+  if (connection !== undefined && !(await hasGrant(db, connection.id))) throw invalidTokenError()
   const profile = sessionId === undefined ? findActiveProfile(db, id) : findProfileOfSession(db, sessionId, id)
   if ((await profile) === undefined) throw invalidTokenError()
 }

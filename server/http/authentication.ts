@@ -19,10 +19,13 @@ import { findPerson, findSessionPerson } from '../domain/accounts/session-list.t
 import { isAccessToken, tokenTypes } from '../domain/accounts/tokens.ts'
 import { includesAccess, type Person } from '../domain/actor.ts'
 import { auditFirstUse, auditTokenRefusal } from '../domain/audit/token-use.ts'
+import { authenticateConnection, isConnectionToken } from '../domain/oauth/connection-tokens.ts'
+import type { Resource } from '../domain/oauth/scopes.ts'
 import { contextOf, setCredential } from './context.ts'
 import { normalizeInput } from './contract/normalize-input.ts'
 import type { OperationId } from './contract/spec.ts'
 import { originOf } from './origin.ts'
+import { stateOf } from './request-state.ts'
 
 /** Tokens with a verified signature, issuer and audience. Each has its claims and the key that signed it. */
 type Verified = LRUCache<string, Claims & { readonly kid: string }>
@@ -43,9 +46,10 @@ const signInHint = 'Authentication required: send `Authorization: Bearer <token>
 const clockLeewayMs = 60_000
 
 /**
- * Finds the credential of an access token, a personal access token or a browser's cookie. Undefined if it is invalid.
+ * Finds the credential of a token or a browser's cookie. Undefined if it is invalid. The token of a connection is valid
+ * for one resource. Default: `api`.
  */
-export type FindCredential = (text: string) => Promise<Credential | undefined>
+export type FindCredential = (text: string, resource?: Resource) => Promise<Credential | undefined>
 
 /** Creates the finder of credentials. Call it once, because the finder caches verified signatures. */
 export function createCredentialFinder(deps: Deps): FindCredential {
@@ -61,8 +65,9 @@ export function createCredentialFinder(deps: Deps): FindCredential {
       const response = {} as Response // with a callback it does not use the response
       passport.authenticate('bearer', { session: false }, done)(request, response, reject)
     })
-  return async (text) => {
+  return async (text, resource = 'api') => {
     if (isAccessToken(text)) return authenticateToken(deps, text)
+    if (isConnectionToken(text)) return authenticateConnection(deps, text, resource)
     if (isBrowserSecret(text)) return asCredential(await findPersonOfBrowser(deps, text))
     const claims = verified.get(text)
     const kid = claims?.kid ?? keyIdOf(text)
@@ -120,13 +125,14 @@ export function authenticateAgain(findCredential: FindCredential): RequestHandle
 /** The credential in the Authorization header. @throws AppError invalid_token */
 export async function credentialOf(req: Request, findCredential: FindCredential): Promise<Credential> {
   const text = bearerToken(req)
-  const credential = text === null ? undefined : await findCredential(text)
+  const resource = stateOf(req).door === 'mcp' ? 'mcp' : 'api'
+  const credential = text === null ? undefined : await findCredential(text, resource)
   if (credential === undefined) throw invalidTokenError()
   return credential
 }
 
 /**
- * Enforces the scope of a personal access token. This happens before the request is read further, so that a refusal
+ * Enforces the scope of a token. This happens before the request is read further, so that a refusal
  * says nothing about what exists.
  */
 export function limitTokens(deps: Deps): RequestHandler {
@@ -147,10 +153,12 @@ export function limitTokens(deps: Deps): RequestHandler {
 
 /** Returns why the scope does not cover the operation. */
 function findExcess(req: Request, scope: TokenScope): string | undefined {
-  const { operation, match } = contextOf(req)
+  const { operation, match, actor } = contextOf(req)
+  const isConnection = actor.kind === 'person' && actor.connection !== undefined
   const { org_id, node_id = nodeOfQuery(req, scope) } = match.parameters
   const { token } = operation
-  if (token === 'none') return 'Personal access tokens cannot do this; sign in and use the access token'
+  if (token === 'none')
+    return `${isConnection ? 'Connected programs' : 'Personal access tokens'} cannot do this; sign in and use the access token`
   if (!includesAccess(scope.access, token))
     return scope.access === 'read' ? 'This token is read-only' : 'This token can only read and propose changes'
   const isCovered = isWithin(scope, org_id, node_id)

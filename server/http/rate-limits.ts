@@ -45,7 +45,7 @@ export function requestCounter(newCounter: NewCounter | undefined): CountRequest
     if (state.isCounted) return
     state.isCounted = true
     const key = person === undefined ? `address ${networkOf(req)}` : `person ${person}`
-    await take(counter, key, res)
+    await takeFrom(counter, key, res)
   }
 }
 
@@ -80,7 +80,7 @@ export function countRefused(count: CountRequest): ErrorRequestHandler {
 export function limitSignUps(newCounter: NewCounter | undefined): RequestHandler {
   const counter = newCounter?.('signup', signUps)
   return async (req, res, next) => {
-    if (counter !== undefined && contextOf(req).operation.id === 'signUp') await take(counter, networkOf(req), res)
+    if (counter !== undefined && contextOf(req).operation.id === 'signUp') await takeFrom(counter, networkOf(req), res)
     next()
   }
 }
@@ -92,12 +92,13 @@ export function limitTalk(newCounter: NewCounter | undefined): RequestHandler {
   return async (req, res, next) => {
     const { actor, operation } = contextOf(req)
     const counter = operation.id === 'putCheck' ? reportCounter : talks.has(operation.id) ? talkCounter : undefined
-    if (counter !== undefined && actor.kind === 'person') await take(counter, actor.id, res)
+    if (counter !== undefined && actor.kind === 'person') await takeFrom(counter, actor.id, res)
     next()
   }
 }
 
-async function take(counter: Counter, key: string, res: Response): Promise<void> {
+/** Counts one, and shows what is left. @throws RateLimitedError */
+export async function takeFrom(counter: Counter, key: string, res: Response): Promise<void> {
   const { limit, taken, waitMs } = await counter.take(key)
   const seconds = Math.ceil(waitMs / 1000)
   if (taken > limit.quota) throw new RateLimitedError('requests', limit, seconds)

@@ -29,7 +29,7 @@ export interface Context {
   readonly operation: Operation
   readonly match: PathMatch
   readonly actor: Actor
-  /** The scope of a personal access token. */
+  /** The scope of a personal access token or a connection. */
   readonly scope?: TokenScope
   /** When the token expires, in milliseconds since 1970. Absent: only its session ends. */
   readonly expiresAt?: number
@@ -39,7 +39,8 @@ export interface Context {
 export interface RequestNotes {
   /**
    * The operation of the spec, or another name. The names are `info-refs`, `git-upload-pack`, `git-receive-pack`,
-   * `git-lfs`, `page`, `asset`, `mcp`, `mcp-` and a tool, `events-stream`, and `forwarded` to another cell.
+   * `git-lfs`, `page`, `asset`, `mcp`, `mcp-` and a tool, `oauth-token`, `oauth-revoke`, `oauth-register`, `events-stream`, and
+   * `forwarded` to another cell.
    */
   readonly op?: string
   /** Ids of the organisation and the node in the path. */
@@ -51,6 +52,8 @@ export interface RequestNotes {
   readonly actor?: string
   /** The id of the personal access token. It is not called `token`, which the log hides. */
   readonly token_id?: string
+  /** The id of the connection. */
+  readonly grant_id?: string
   /** Milliseconds of waiting for a Git process or the password queue. */
   readonly wait_ms?: number
   /** The code of a refusal. */

@@ -2,8 +2,10 @@
 
 import type { Response as Answering, Request as Asked, RequestHandler } from 'express'
 import { AppError, ValidationError } from '../base/errors.ts'
+import { includesAccess } from '../domain/actor.ts'
 import { isTooDeep } from '../domain/format/limits.ts'
 import { credentialOf, type FindCredential } from '../http/authentication.ts'
+import { challengeForAccess, challengeForToken } from '../http/challenges.ts'
 import { baseUrl } from '../http/connection/base-url.ts'
 import { disconnectSignal } from '../http/connection/disconnect.ts'
 import { reserveBody } from '../http/connection/memory-budget.ts'
@@ -13,6 +15,7 @@ import { readJson } from '../http/contract/json.ts'
 import { type Credential, createInProcessApi, type Answering as Parts } from '../http/in-process.ts'
 import { note, noteCaller, noteIds } from '../http/log/request-notes.ts'
 import type { CountRequest } from '../http/rate-limits.ts'
+import { stateOf } from '../http/request-state.ts'
 import type { Session } from './session.ts'
 
 /** Limits of a message. A proposal is the largest one. */
@@ -34,18 +37,21 @@ export function mcpOverHttp(parts: McpParts): RequestHandler {
       return
     }
     note(req, { op: 'mcp' })
+    stateOf(req).door = 'mcp'
     res.set('Cache-Control', 'no-store')
     requireOrigin(req, parts.deps.config.publicUrl)
     if (req.method !== 'POST') {
       res.set('Allow', 'POST')
       throw new AppError('method_not_allowed', `${req.method} is not allowed here; use POST`)
     }
-    const { person } = await caller(parts, req)
+    const { person } = await caller(parts, req, res)
     await parts.countRequest(req, res, person.id)
     const message = await readMessage(req, res, person.id)
     if (message === undefined) return
     // Authenticate again: the token may have been revoked while the body arrived.
-    const session = sessionOf(parts, req, res, await caller(parts, req))
+    const credential = await caller(parts, req, res)
+    await requireAccess(parts, req, res, { credential, message: message.value })
+    const session = sessionOf(parts, req, res, credential)
     const { answerMessage } = await import('./server.ts')
     await send(await answerMessage(session, webRequest(req, res, session.base), message.value), res)
   }
@@ -67,12 +73,51 @@ function requireOrigin(req: Asked, publicUrl: string | undefined): void {
 }
 
 /** @throws AppError unauthenticated, invalid_token */
-async function caller({ findCredential }: McpParts, req: Asked): Promise<NonNullable<Credential>> {
-  if (req.headers.authorization === undefined)
-    throw new AppError('unauthenticated', 'Send a personal access token: Authorization: Bearer grv_…')
-  const credential = await credentialOf(req, findCredential)
-  noteCaller(req, credential)
-  return credential
+async function caller(
+  { deps, findCredential }: McpParts,
+  req: Asked,
+  res: Answering,
+): Promise<NonNullable<Credential>> {
+  try {
+    if (req.headers.authorization === undefined)
+      throw new AppError(
+        'unauthenticated',
+        'Connect by OAuth, or send a personal access token: Authorization: Bearer grv_…',
+      )
+    const credential = await credentialOf(req, findCredential)
+    noteCaller(req, credential)
+    return credential
+  } catch (error) {
+    if (error instanceof AppError) challengeForToken(deps, req, res)
+    throw error
+  }
+}
+
+interface CalledBy {
+  readonly credential: NonNullable<Credential>
+  readonly message: unknown
+}
+
+/**
+ * Refuses a connected program that calls a tool beyond its access. It then asks the user for more. A token cannot ask,
+ * so it does not find the tool.
+ *
+ * @throws AppError token_scope
+ */
+async function requireAccess(
+  { deps }: McpParts,
+  req: Asked,
+  res: Answering,
+  { credential: { person, scope }, message }: CalledBy,
+): Promise<void> {
+  if (person.connection === undefined || scope === undefined) return
+  const { accessOfCall } = await import('./tools/table.ts')
+  const needed = accessOfCall(message)
+  if (needed === undefined || includesAccess(scope.access, needed)) return
+  challengeForAccess(deps, req, res, needed)
+  throw new AppError('token_scope', `The user has not allowed this program to ${needed}`, {
+    token_access: scope.access,
+  })
 }
 
 /**

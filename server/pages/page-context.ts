@@ -3,6 +3,7 @@
 import type { Readable } from 'node:stream'
 import type { VNode } from 'preact'
 import type { Api } from '../../spec/client/api.ts'
+import type { Consents } from '../http/consents.ts'
 import type { SentFile } from '../http/contract/multipart.ts'
 import type { Credential } from '../http/in-process.ts'
 import type { Urls } from './urls.ts'
@@ -26,6 +27,8 @@ export interface PageContext {
   /** Signs the browser in with the access token of a login. Returns the API for that user. */
   signIn(accessToken: string): Promise<{ readonly api: Api }>
   signOut(): Promise<void>
+  /** Consents of the user to programs. */
+  readonly consents: Consents
   /** True if a browser would keep the cookie. */
   readonly canSignIn: boolean
   /** Set in maintenance mode, in which nothing can be changed. */
@@ -55,6 +58,10 @@ export interface Head {
   readonly script?: string
   /** Seconds after which a browser without script loads the page again. */
   readonly refresh?: number
+  /** Every browser moves on to this URL. */
+  readonly movesTo?: string
+  /** True if the page loads no script, and none may run. */
+  readonly hasNoScript?: boolean
 }
 
 /** The position of the page, which the bar at the top shows. */

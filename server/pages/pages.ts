@@ -8,6 +8,7 @@ import { decodePercent } from '../base/percent-encoding.ts'
 import { bearerToken, type FindCredential } from '../http/authentication.ts'
 import type { BrowserCookies } from '../http/browser-cookies.ts'
 import { baseUrl, publicPath } from '../http/connection/base-url.ts'
+import type { Consents } from '../http/consents.ts'
 import { readForm } from '../http/contract/bodies.ts'
 import { showErrorsBy } from '../http/contract/error-responses.ts'
 import { hasUploads, readUploads } from '../http/contract/multipart.ts'
@@ -30,6 +31,8 @@ import { showBlame } from './pages/blame.tsx'
 import { showBot, takeBot } from './pages/bot.tsx'
 import { showBots, takeBots } from './pages/bots.tsx'
 import { showCompare } from './pages/compare.tsx'
+import { showConnections, takeConnections } from './pages/connections.tsx'
+import { showConsent, takeConsent } from './pages/consent.tsx'
 import { showDocs } from './pages/docs.tsx'
 import { showEdit, takeEdit } from './pages/edit.tsx'
 import { showExport } from './pages/export.tsx'
@@ -102,6 +105,8 @@ const routes: readonly Route[] = [
   { at: '/robots.txt', show: showRobots },
   { at: '/new', show: showNewOrg, take: takeNewOrg },
   { at: '/me/tokens', show: showTokens, take: takeTokens },
+  { at: '/me/connections', show: showConnections, take: takeConnections },
+  { at: '/oauth/authorize', show: showConsent, take: takeConsent, formBytes: 16_384 },
   { at: '/docs', show: showDocs },
   { at: '/join', show: showJoin, take: takeJoin },
   { at: '/me/invitation', show: leadToJoin },
@@ -165,6 +170,7 @@ interface Parts extends Answering {
   readonly findCredential: FindCredential
   readonly cookies: BrowserCookies
   readonly countRequest: CountRequest
+  consentsOf(req: Request, res: Response, person: NonNullable<Credential>['person'] | undefined): Consents
 }
 
 /** Answers requests for pages and their assets, and passes on all other requests. */
@@ -343,6 +349,7 @@ function visitOf(
       return { api: createInProcessApi(parts, { req, res, credential: signedIn, door: 'page' }) }
     },
     signOut: () => parts.cookies.end(req, res),
+    consents: parts.consentsOf(req, res, credential?.person),
     canSignIn: parts.cookies.isPossible(req),
     maintenance: parts.deps.maintenance.current(),
   }

@@ -39,6 +39,8 @@ export async function sendResult(req: Request, res: Response, visit: PageContext
 
 async function sendPage(req: Request, res: Response, visit: PageContext, page: Page): Promise<void> {
   const { status = 200 } = page
+  if (page.head.hasNoScript)
+    res.set('Content-Security-Policy', policy.replace("script-src 'self'", "script-src 'none'"))
   if (page.policy !== undefined) res.set('Content-Security-Policy', page.policy)
   if (status === 200) {
     res.set('ETag', tagOf(visit, page))

@@ -8,6 +8,7 @@ import { authenticate, authenticateAgain, createCredentialFinder, limitTokens } 
 import { browserCookies } from '../http/browser-cookies.ts'
 import { publicPathOf } from '../http/connection/base-url.ts'
 import { requireHttp } from '../http/connection/request-line.ts'
+import { consentsFor } from '../http/consents.ts'
 import { readBody } from '../http/contract/bodies.ts'
 import { answerErrors, findOperation } from '../http/contract/error-responses.ts'
 import { requireExact } from '../http/contract/exact-json.ts'
@@ -19,6 +20,7 @@ import { requestLog } from '../http/log/requests.ts'
 import { refuseChangesInMaintenance } from '../http/maintenance.ts'
 import { requireMetricsToken } from '../http/metrics-token.ts'
 import { chain } from '../http/middleware-chain.ts'
+import { oauthEndpoints } from '../http/oauth-door.ts'
 import {
   countRefused,
   limitOptions,
@@ -97,7 +99,8 @@ export function createApp(
     handlers,
     checks: [refuseChanges, validate({ answersToo: false }), countSignUps, countTalk],
   }
-  const shown = { ...inProcess, findCredential, cookies, countRequest }
+  const consentsOf = consentsFor(deps, newSharedCounter)
+  const shown = { ...inProcess, findCredential, cookies, countRequest, consentsOf }
   app.disable('x-powered-by')
   app.set('query parser', 'simple')
   app.enable('case sensitive routing')
@@ -112,6 +115,7 @@ export function createApp(
       ...cell.steps,
       gitOverHttp(deps, { findCredential, count: countRequest, proposalUrl }),
       mcpOverHttp({ ...inProcess, findCredential, countRequest }),
+      oauthEndpoints(deps, { countRequest, newSharedCounter }),
       cookieToBearer(cookies, deps.config.publicUrl),
       pages(shown),
       crossOrigin(),

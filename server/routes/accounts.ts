@@ -8,6 +8,7 @@ import * as openSessions from '../domain/accounts/session-list.ts'
 import * as sessions from '../domain/accounts/sessions.ts'
 import { listMyAudit } from '../domain/audit/listing.ts'
 import { createFeedToken, endFeedToken } from '../domain/inbox/feed.ts'
+import { endMyConnection, listMyConnections } from '../domain/oauth/connections.ts'
 import type { HandlersOf } from '../http/contract/operations.ts'
 import { noStore, withHeaders } from '../http/responses/responses.ts'
 import { sessionAt, tokenAt } from './path-params.ts'
@@ -31,6 +32,8 @@ export const accountRoutes: HandlersOf<
   | 'listSessions'
   | 'endOtherSessions'
   | 'endSession'
+  | 'listMyConnections'
+  | 'endMyConnection'
   | 'listMyAudit'
 > = {
   signUp: async (deps, _actor, { body, client }) =>
@@ -58,5 +61,7 @@ export const accountRoutes: HandlersOf<
   listSessions: (deps, actor, { query }) => openSessions.listMySessions(deps, actor, query),
   endOtherSessions: (deps, actor) => openSessions.endOtherSessions(deps, actor),
   endSession: (deps, actor, { path }) => openSessions.endSession(deps, actor, sessionAt(path)),
+  listMyConnections: (deps, actor, { query }) => listMyConnections(deps, actor, query),
+  endMyConnection: (deps, actor, { path }) => endMyConnection(deps, actor, path.grant_id),
   listMyAudit: (deps, actor, { query }) => listMyAudit(deps, actor, query),
 }

@@ -14,6 +14,8 @@ export const operations = {
   listSessions: 'GET /auth/sessions',
   endOtherSessions: 'DELETE /auth/sessions',
   endSession: 'DELETE /auth/sessions/{session_id}',
+  listMyConnections: 'GET /auth/connections',
+  endMyConnection: 'DELETE /auth/connections/{grant_id}',
   createFeedToken: 'POST /auth/feed-token',
   endFeedToken: 'DELETE /auth/feed-token',
   listMyAudit: 'GET /auth/audit',
@@ -161,6 +163,9 @@ export const operations = {
   getMetrics: 'GET /metrics',
   getSpec: 'GET /openapi.json',
   getJwks: 'GET /.well-known/jwks.json',
+  getProtectedResource: 'GET /.well-known/oauth-protected-resource',
+  getMcpResource: 'GET /.well-known/oauth-protected-resource/mcp',
+  getAuthorizationServer: 'GET /.well-known/oauth-authorization-server',
   getOpenidConfiguration: 'GET /.well-known/openid-configuration',
   getDocs: 'GET /docs',
 } as const

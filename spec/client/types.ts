@@ -38,7 +38,82 @@ export interface components {
                 readonly use: "sig";
             }[];
         };
-        /** @description The supported fields of OpenID Connect Discovery. */
+        /** @description Metadata of a resource. Source: RFC 9728. */
+        readonly ProtectedResource: {
+            /**
+             * Format: uri
+             * @description The resource that tokens are for.
+             */
+            readonly resource: string;
+            /** @description The issuer of tokens. */
+            readonly authorization_servers: readonly string[];
+            /** @description The scopes that a program should ask for. */
+            readonly scopes_supported: readonly string[];
+            /** @description The places of a token in a request. */
+            readonly bearer_methods_supported: readonly string[];
+            /** @description The name for users. */
+            readonly resource_name: string;
+            /**
+             * Format: uri
+             * @description The documentation.
+             */
+            readonly resource_documentation: string;
+        };
+        /** @description Metadata of the authorization server. Source: RFC 8414. */
+        readonly AuthorizationServer: {
+            /**
+             * Format: uri
+             * @description The URL of this service.
+             */
+            readonly issuer: string;
+            /**
+             * Format: uri
+             * @description The page that asks the user.
+             */
+            readonly authorization_endpoint: string;
+            /**
+             * Format: uri
+             * @description It exchanges codes and refresh tokens.
+             */
+            readonly token_endpoint: string;
+            /**
+             * Format: uri
+             * @description It ends tokens.
+             */
+            readonly revocation_endpoint: string;
+            /**
+             * Format: uri
+             * @description It returns the id of a program.
+             */
+            readonly registration_endpoint: string;
+            /**
+             * Format: uri
+             * @description URL of the keys that sign tokens of sign-ins.
+             */
+            readonly jwks_uri: string;
+            /** @description Only codes. */
+            readonly response_types_supported: readonly string[];
+            /** @description The answer is in the query. */
+            readonly response_modes_supported: readonly string[];
+            /** @description Codes and refresh tokens. */
+            readonly grant_types_supported: readonly string[];
+            /** @description PKCE is required. */
+            readonly code_challenge_methods_supported: readonly string[];
+            /** @description Programs have no secret. */
+            readonly token_endpoint_auth_methods_supported: readonly string[];
+            /** @description Programs have no secret. */
+            readonly revocation_endpoint_auth_methods_supported: readonly string[];
+            /** @description A larger scope includes the smaller ones. */
+            readonly scopes_supported: readonly string[];
+            /** @description The answer names the issuer. */
+            readonly authorization_response_iss_parameter_supported: boolean;
+            /**
+             * Format: uri
+             * @description The documentation.
+             */
+            readonly service_documentation: string;
+        };
+        /** @description The supported fields of OpenID Connect Discovery. The endpoints are absent if connections by OAuth are off. */
         readonly OpenidConfiguration: {
             /**
              * Format: uri
@@ -56,6 +131,47 @@ export interface components {
             readonly subject_types_supported: readonly string[];
             /** @description The claims of an `idToken`. */
             readonly claims_supported: readonly string[];
+            /**
+             * Format: uri
+             * @description The page that asks the user.
+             */
+            readonly authorization_endpoint?: string;
+            /**
+             * Format: uri
+             * @description It exchanges codes and refresh tokens.
+             */
+            readonly token_endpoint?: string;
+            /**
+             * Format: uri
+             * @description It ends tokens.
+             */
+            readonly revocation_endpoint?: string;
+            /**
+             * Format: uri
+             * @description It returns the id of a program.
+             */
+            readonly registration_endpoint?: string;
+            /** @description Only codes. */
+            readonly response_types_supported?: readonly string[];
+            /** @description The answer is in the query. */
+            readonly response_modes_supported?: readonly string[];
+            /** @description Codes and refresh tokens. */
+            readonly grant_types_supported?: readonly string[];
+            /** @description PKCE is required. */
+            readonly code_challenge_methods_supported?: readonly string[];
+            /** @description Programs have no secret. */
+            readonly token_endpoint_auth_methods_supported?: readonly string[];
+            /** @description Programs have no secret. */
+            readonly revocation_endpoint_auth_methods_supported?: readonly string[];
+            /** @description A larger scope includes the smaller ones. */
+            readonly scopes_supported?: readonly string[];
+            /** @description The answer names the issuer. */
+            readonly authorization_response_iss_parameter_supported?: boolean;
+            /**
+             * Format: uri
+             * @description The documentation.
+             */
+            readonly service_documentation?: string;
         };
         /**
          * Format: uuid
@@ -272,6 +388,39 @@ export interface components {
             readonly limit: components["schemas"]["PageLimit"];
             readonly offset: components["schemas"]["PageOffset"];
         };
+        /** @description A program that a user has allowed to act for them. */
+        readonly ConnectedProgram: {
+            readonly id: components["schemas"]["Uuid"];
+            /** @description The id of the program: `dcr.` and what it said when it registered. */
+            readonly client_id: string;
+            /** @description The name that the program gives itself. */
+            readonly client_name: string;
+            /**
+             * @description What the user allowed.
+             * @enum {string}
+             */
+            readonly access: "read" | "propose" | "write";
+            /**
+             * @description Its tokens are valid only for the API and Git, or only for `/mcp`.
+             * @enum {string}
+             */
+            readonly resource: "api" | "mcp";
+            /** @description The only organisation that it reaches. */
+            readonly org_id?: components["schemas"]["Uuid"];
+            /** @description The only node that it reaches. */
+            readonly node_id?: components["schemas"]["Uuid"];
+            readonly created_at: components["schemas"]["UtcTime"];
+            /** @description When it was last used, up to a minute behind. */
+            readonly last_used_at?: components["schemas"]["UtcTime"];
+        };
+        /** @description A page of connections. */
+        readonly ConnectedProgramPage: {
+            /** @description The connections of this page. */
+            readonly connections: readonly components["schemas"]["ConnectedProgram"][];
+            readonly total: components["schemas"]["Total"];
+            readonly limit: components["schemas"]["PageLimit"];
+            readonly offset: components["schemas"]["PageOffset"];
+        };
         /** @description The user or program that acted. */
         readonly AuditEntryActor: {
             /**
@@ -288,7 +437,7 @@ export interface components {
         };
         /** @description The object of the action. */
         readonly AuditTarget: {
-            /** @description Such as `account`, `session`, `token`, `invitation`, `org`, `node`, `webhook` or `key`. */
+            /** @description Such as `account`, `session`, `token`, `connection`, `invitation`, `org`, `node`, `webhook` or `key`. */
             readonly type: string;
             /** @description The id of the object. */
             readonly id: string;
@@ -3902,6 +4051,8 @@ export interface components {
         readonly audit_until: string;
         /** @description The session's id. An unknown id is 404, even if it is not a UUID. */
         readonly session_id: components["schemas"]["AnyId"];
+        /** @description The connection's id. An unknown id is 404, even if it is not a UUID. */
+        readonly grant_id: components["schemas"]["AnyId"];
         /** @description The invitation's id, not its secret. An unknown id is 404, even if it is not a UUID. */
         readonly invitation_id: components["schemas"]["AnyId"];
         /** @description The webhook's id. An unknown id is 404, even if it is not a UUID. */
@@ -4268,6 +4419,54 @@ export interface operations {
             readonly path: {
                 /** @description The session's id. An unknown id is 404, even if it is not a UUID. */
                 readonly session_id: components["parameters"]["session_id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done. The response has no body. */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    readonly listMyConnections: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Maximum number of items. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description Number of items to skip. */
+                readonly offset?: components["parameters"]["offset"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of connections. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly Link: components["headers"]["Link"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ConnectedProgramPage"];
+                };
+            };
+        };
+    };
+    readonly endMyConnection: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The connection's id. An unknown id is 404, even if it is not a UUID. */
+                readonly grant_id: components["parameters"]["grant_id"];
             };
             readonly cookie?: never;
         };
@@ -8651,6 +8850,75 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["JsonWebKeySet"];
+                };
+            };
+        };
+    };
+    readonly getProtectedResource: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The document. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    /** @description Any cache can keep the response for five minutes. */
+                    readonly "Cache-Control"?: string;
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ProtectedResource"];
+                };
+            };
+        };
+    };
+    readonly getMcpResource: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The document. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    /** @description Any cache can keep the response for five minutes. */
+                    readonly "Cache-Control"?: string;
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ProtectedResource"];
+                };
+            };
+        };
+    };
+    readonly getAuthorizationServer: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The document. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    /** @description Any cache can keep the response for five minutes. */
+                    readonly "Cache-Control"?: string;
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["AuthorizationServer"];
                 };
             };
         };

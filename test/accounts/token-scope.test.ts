@@ -51,6 +51,8 @@ describe('what a personal access token may do', () => {
     listAllOrgs: 'none',
     listPlaces: 'none',
     getServiceStatus: 'none',
+    listMyConnections: 'none',
+    endMyConnection: 'none',
     listSessions: 'none',
     listMyAudit: 'none',
     listServiceAudit: 'none',

@@ -22,6 +22,7 @@ import {
   type World,
   writing,
 } from './cast.ts'
+import { connectProgram } from './connector.ts'
 import { type Client, password, signUp } from './people.ts'
 import { makeHalfSentImport, makeImport, untilImportsEnd, zipOf } from './uploads.ts'
 
@@ -162,6 +163,11 @@ export const table: Readonly<Record<keyof operations, Row>> = {
     attempt: async ({ owner }) => ({
       params: { token_id: (await made(owner.post('/auth/tokens', { name: 'Laptop', access: 'read' }))).id },
     }),
+  },
+  listMyConnections: { need: 'person', attempt: () => ({}) },
+  endMyConnection: {
+    need: 'own',
+    attempt: async ({ grove, owner }) => ({ params: { grant_id: (await connectProgram(grove, owner)).id } }),
   },
   listSessions: { need: 'person', attempt: () => ({}) },
   endOtherSessions: { need: 'person', attempt: () => ({}) },
@@ -546,6 +552,9 @@ export const table: Readonly<Record<keyof operations, Row>> = {
   getSpec: { need: 'anyone', attempt: () => ({}) },
   getJwks: { need: 'anyone', attempt: () => ({}) },
   getOpenidConfiguration: { need: 'anyone', attempt: () => ({}) },
+  getProtectedResource: { need: 'anyone', attempt: () => ({}) },
+  getMcpResource: { need: 'anyone', attempt: () => ({}) },
+  getAuthorizationServer: { need: 'anyone', attempt: () => ({}) },
   getJoinPage: { need: 'anyone', attempt: () => ({}) },
   getDocs: { need: 'anyone', attempt: () => ({}) },
 }

@@ -37,7 +37,7 @@ export interface TokenScope {
 /** The user of a request, and the scope of their token. */
 export interface Credential {
   readonly person: Person
-  /** Absent for the access token of a login, which has all rights of its user. */
+  /** Absent for a session, which has all rights of its user. */
   readonly scope?: TokenScope
   /** When the token expires, in milliseconds since 1970. Absent: it does not, or only with its session. */
   readonly expiresAt?: number

@@ -4,6 +4,7 @@ import { v7 as newId } from 'uuid'
 import { deleteAccessTokens } from '../../../index/credentials/access-tokens.ts'
 import { findAccountByEmail, insertAccount, setPasswordHash } from '../../../index/credentials/accounts.ts'
 import { deleteFeedToken } from '../../../index/credentials/feed-tokens.ts'
+import { deleteGrants } from '../../../index/credentials/oauth.ts'
 import type { Account, CredentialsDb, Invitation, PendingMembership } from '../../../index/credentials/schema.ts'
 import {
   deleteResetTokens,
@@ -240,6 +241,7 @@ async function changeBy(deps: Deps, client: SignInFrom, password: string, proof:
     await setSessionsRevoked(trx, id, now)
     if (proof.method === 'reset') {
       await deleteAccessTokens(trx, id)
+      await deleteGrants(trx, id)
       await deleteFeedToken(trx, id)
     }
     return id

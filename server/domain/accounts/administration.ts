@@ -8,6 +8,7 @@ import {
   lockAccount,
   setAccount,
 } from '../../../index/credentials/accounts.ts'
+import { deleteGrants } from '../../../index/credentials/oauth.ts'
 import type { Account, CredentialsDb } from '../../../index/credentials/schema.ts'
 import { deleteResetTokens, setSessionsRevoked } from '../../../index/credentials/sessions.ts'
 import type { Deps } from '../../base/deps.ts'
@@ -131,6 +132,7 @@ export async function changeManagedAccount(
     await setAccount(trx, account.id, { disabled_at: account.disabled_at ?? now, disabled_reason: reason })
     await setSessionsRevoked(trx, account.id, now)
     await deleteResetTokens(trx, account.id)
+    await deleteGrants(trx, account.id)
   })
   for (const action of actionsOf(account, { is_admin, disabled }))
     await audit(deps, { action, actor, accountId: account.id, target: { type: 'account', id: account.id } })

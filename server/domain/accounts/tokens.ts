@@ -4,7 +4,6 @@ import { SignJWT } from 'jose'
 import { v4 as randomUuid } from 'uuid'
 import type { Profile } from '../../../index/credentials/accounts.ts'
 import type { Deps } from '../../base/deps.ts'
-import { AppError } from '../../base/errors.ts'
 import type { Person } from '../actor.ts'
 import { accessSeconds, algorithm, type Keys } from './keys.ts'
 
@@ -59,7 +58,9 @@ async function sign(
 }
 
 /** Creates a token: 256 random bits after a prefix that people and secret scanners recognise. */
-export function newToken(kind: 'refresh' | 'reset' | 'invite' | 'browser' | 'feed'): string {
+export function newToken(
+  kind: 'refresh' | 'reset' | 'invite' | 'browser' | 'feed' | 'oauth' | 'renew' | 'code',
+): string {
   return `${beginnings.random}${kind}_${randomBytes(32).toString('base64url')}`
 }
 
@@ -107,16 +108,11 @@ export async function readJwks({ keys, now }: Deps) {
   return { keys: await keys.published(now().getTime()) }
 }
 
-/**
- * Returns the OpenID discovery document. Source: OpenID Connect Discovery 1.0 §3.
- *
- * @throws AppError not_found: PUBLIC_URL is not an https URL that can be the issuer
- */
-export function readOpenidConfiguration({ config: { publicUrl } }: Deps) {
-  if (!publicUrl?.startsWith('https:')) throw new AppError('not_found', 'PUBLIC_URL is not https')
+/** Returns what other services need to verify id tokens. Source: OpenID Connect Discovery 1.0 §3. */
+export function idTokenMembers(issuer: string) {
   return {
-    issuer: publicUrl,
-    jwks_uri: `${publicUrl}/.well-known/jwks.json`,
+    issuer,
+    jwks_uri: `${issuer}/.well-known/jwks.json`,
     id_token_signing_alg_values_supported: [algorithm],
     subject_types_supported: ['public'],
     claims_supported: ['iss', 'aud', 'sub', 'iat', 'exp', 'jti', 'token_use', 'email', 'name'],

@@ -1,15 +1,23 @@
-/** Uses of personal access tokens in the audit. */
+/** Uses of personal access tokens and connections in the audit. */
 import type { Person } from '../actor.ts'
 import { type AuditDeps, auditRepeat } from './audit.ts'
 
-/** Records the first use of a token in a day from an IP address. Further ones cost a look into memory. */
+/** The token or the connection of the request. Undefined: it is a session. */
+function usedBy({ tokenId, connection }: Person) {
+  if (connection !== undefined) return { type: 'connection', id: connection.id } as const
+  return tokenId === undefined ? undefined : ({ type: 'token', id: tokenId } as const)
+}
+
+/**
+ * Records the first use of a credential in a day from an IP address. Further ones cost a look into memory.
+ */
 export async function auditFirstUse(deps: AuditDeps, actor: Person): Promise<void> {
-  const { tokenId } = actor
-  if (tokenId === undefined) return
+  const target = usedBy(actor)
+  if (target === undefined) return
   await auditRepeat(
     deps,
-    { action: 'token.first_used', actor, target: { type: 'token', id: tokenId } },
-    { per: 'day', key: `${tokenId} ${deps.origin?.address ?? ''}`, isOnce: true },
+    { action: `${target.type}.first_used`, actor, target },
+    { per: 'day', key: `${target.id} ${deps.origin?.address ?? ''}`, isOnce: true },
   )
 }
 
@@ -20,20 +28,20 @@ interface Excess {
   readonly orgId: string | undefined
 }
 
-/** Counts refusals of a token outside its scope. */
+/** Counts refusals of a token or a connection outside its scope. */
 export async function auditTokenRefusal(deps: AuditDeps, actor: Person, { operation, orgId }: Excess): Promise<void> {
-  const { tokenId } = actor
-  if (tokenId === undefined) return
+  const target = usedBy(actor)
+  if (target === undefined) return
   await auditRepeat(
     deps,
     {
-      action: 'token.refused',
+      action: `${target.type}.refused`,
       actor,
       outcome: 'refused',
-      target: { type: 'token', id: tokenId },
+      target,
       // The organisation may not exist, or not be the user's: it is a fact of the request, and not listed there.
       detail: { operation, code: 'token_scope', ...(orgId !== undefined && { path_org_id: orgId.slice(0, 36) }) },
     },
-    { per: 'hour', key: `${tokenId} ${operation} ${deps.origin?.address ?? ''}` },
+    { per: 'hour', key: `${target.id} ${operation} ${deps.origin?.address ?? ''}` },
   )
 }

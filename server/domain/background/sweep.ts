@@ -28,6 +28,7 @@ import {
   type UnreadableRepository,
 } from '../indexing/reindex.ts'
 import { isId, orgFolder, searchFolder } from '../layout.ts'
+import { forgetDeadConnections } from '../oauth/connections.ts'
 import { forgetReadMarks } from '../review/read-marks.ts'
 import { removeUnusedSegments } from '../search/segment-files.ts'
 import { forgetDeliveries } from '../webhooks/deliveries.ts'
@@ -173,6 +174,12 @@ const memberJobs: readonly Job[] = [
     everyMs: 60 * minuteMs,
     work: forgetInvitations,
     failed: 'expired invitations could not be removed',
+  },
+  {
+    chore: 'connections',
+    everyMs: 10 * minuteMs,
+    work: forgetDeadConnections,
+    failed: 'connections that no program can use could not be removed',
   },
   {
     chore: 'read marks',

@@ -36,19 +36,26 @@ interface Ending {
   readonly exp: number
 }
 
+interface ExpectedClaims<Claim, Optional> {
+  readonly what: string
+  readonly claims: readonly Claim[]
+  /** Claims that may be missing. */
+  readonly optional?: readonly Optional[]
+}
+
 /**
  * Verifies a token and returns its claims, which are strings, and its expiry. `what` names the token in a refusal.
  *
  * @param name of this cell
  * @throws AppError forbidden: it is not from a cell, not for this one, for another use, or too old
  */
-export async function verifyFromCell<Claim extends string>(
+export async function verifyFromCell<Claim extends string, Optional extends string = never>(
   { keys, now }: Directory,
   name: string,
   use: Use,
   token: string,
-  { what, claims }: { readonly what: string; readonly claims: readonly Claim[] },
-): Promise<Record<Claim, string> & Ending> {
+  { what, claims, optional = [] }: ExpectedClaims<Claim, Optional>,
+): Promise<Record<Claim, string> & Partial<Record<Optional, string>> & Ending> {
   const at = now()
   try {
     const { payload } = await jwtVerify(
@@ -69,7 +76,9 @@ export async function verifyFromCell<Claim extends string>(
     )
     const { exp } = payload
     if (exp === undefined) throw new errors.JWTInvalid()
-    return { ...textsOf(payload, claims), exp }
+    const given = optional.filter((claim) => payload[claim] !== undefined)
+    const more: Partial<Record<Optional, string>> = textsOf(payload, given)
+    return { ...textsOf(payload, claims), ...more, exp }
   } catch (error) {
     if (!(error instanceof errors.JOSEError)) throw error
     throw new AppError('forbidden', `${what} is not from a cell of this service, or has expired`)

@@ -78,8 +78,10 @@ interface Attempt extends MergeInput {
  */
 function requireOverridable(actor: Person, access: NodeAccess, { override }: MergeInput): void {
   if (!override) return
-  if (actor.tokenId !== undefined)
-    throw new AppError('token_scope', 'A personal access token cannot override rules; sign in with your password')
+  if (actor.access !== undefined) {
+    const what = actor.connection === undefined ? 'A personal access token' : 'A connected program'
+    throw new AppError('token_scope', `${what} cannot override rules; sign in with your password`)
+  }
   requireRole(access, 'owner')
   if (override.reason.trim() === '') throw invalid(['body', 'override', 'reason'], 'Say why the rules are overridden')
 }

@@ -7,6 +7,7 @@ import type { CellDeps } from '../../domain/cells/cell.ts'
 import { signForCell, verifyFromCell } from '../../domain/cells/tokens.ts'
 import { baseUrl, setBaseUrl } from '../connection/base-url.ts'
 import { exemptFromShare } from '../connection/connection-shares.ts'
+import { stateOf } from '../request-state.ts'
 
 export const forwardedHeader = 'grove-forwarded'
 
@@ -33,6 +34,8 @@ const signedBy = new WeakMap<Deps['keys'], LRUCache<string, Signed>>()
 interface Claims {
   readonly ip: string
   readonly base: string
+  /** `mcp`: a tool asks. Its token is then valid, although the request is one of REST. */
+  readonly door?: string
   /** Seconds since 1970. */
   readonly exp: number
 }
@@ -45,14 +48,15 @@ export function isForwarded(req: Request): boolean {
 }
 
 /**
- * Signs a JWT for the cell `name`. It has the client's IP address, and the base URL under which the client reaches the
- * service.
+ * Signs a JWT for the cell `name`. It has the client's IP address, the base URL under which the client reaches the
+ * service, and whether a tool asks.
  */
 export async function signForwarded(deps: Directory, name: string, req: Request): Promise<string> {
   const at = deps.now().getTime()
   const signed = signedBy.get(deps.keys) ?? new LRUCache<string, Signed>({ max: remembered })
   signedBy.set(deps.keys, signed)
-  const said = { ip: req.ip ?? '', base: baseUrl(deps.config.publicUrl, req) }
+  const isTool = stateOf(req).door === 'mcp'
+  const said = { ip: req.ip ?? '', base: baseUrl(deps.config.publicUrl, req), ...(isTool && { door: 'mcp' }) }
   const key = JSON.stringify([name, said])
   const known = signed.get(key)
   if (known !== undefined && known.at <= at && at < known.at + reuseMs) return known.token
@@ -71,11 +75,12 @@ export function acceptForwarded(deps: CellDeps): RequestHandler {
   return async (req, _res, next) => {
     const token = req.headers[forwardedHeader]
     if (token === undefined) return next()
-    const { ip, base } = await verifiedClaims(deps, verified, String(token))
+    const { ip, base, door } = await verifiedClaims(deps, verified, String(token))
     accepted.add(req)
     // Its connections carry the requests of many clients.
     exemptFromShare(req.socket)
     setBaseUrl(req, base)
+    if (door === 'mcp') stateOf(req).door = door
     Object.defineProperty(req, 'ip', { value: ip })
     next()
   }
@@ -88,6 +93,8 @@ async function verifiedClaims(deps: CellDeps, verified: LRUCache<string, Claims>
   const claims = await verifyFromCell(deps, deps.placement.name, 'forwarded+jwt', token, {
     what: `The header ${forwardedHeader}`,
     claims: ['ip', 'base'],
+    // Cells of the release before do not send it.
+    optional: ['door'],
   })
   verified.set(token, claims)
   return claims

@@ -201,10 +201,11 @@ function setRetryAfter(res: Response, { code, facts }: AppError): void {
 function answerRefusal(res: Response, refusal: AppError, request_id: string): void {
   const { code, message, facts } = refusal
   const status = statusOf[code]
-  if (status === 401) res.set('WWW-Authenticate', code === 'invalid_token' ? 'Bearer error="invalid_token"' : 'Bearer')
   setRetryAfter(res, refusal)
-  // RFC 6750 §3.1.
-  if (code === 'token_scope') res.set('WWW-Authenticate', 'Bearer error="insufficient_scope"')
+  // RFC 6750 §3.1. MCP has set a challenge that also names its metadata.
+  const error = code === 'token_scope' ? 'insufficient_scope' : code === 'invalid_token' ? code : undefined
+  if ((status === 401 || error !== undefined) && !res.hasHeader('WWW-Authenticate'))
+    res.set('WWW-Authenticate', error === undefined ? 'Bearer' : `Bearer error="${error}"`)
   const { location, retry_after: _, ...members } = facts
   if (typeof location === 'string') res.set('Location', publicPath(res, location))
   res.status(status).json({ ...members, detail: message, ...codeFields(res, code, request_id) })

@@ -22,8 +22,12 @@ export function noteIds(req: Request, org: string | undefined, node: string | un
   note(req, ids)
 }
 
-export function noteCaller(req: Request, { person: { id, tokenId } }: Credential): void {
-  note(req, { actor: id, ...(tokenId === undefined ? {} : { token_id: tokenId }) })
+export function noteCaller(req: Request, { person: { id, tokenId, connection } }: Credential): void {
+  note(req, {
+    actor: id,
+    ...(tokenId === undefined ? {} : { token_id: tokenId }),
+    ...(connection === undefined ? {} : { grant_id: connection.id }),
+  })
 }
 
 /** Adds to the time that the request has waited. */

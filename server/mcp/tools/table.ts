@@ -46,3 +46,10 @@ export function toolsFor({ access, orgId, nodeId }: Pick<Session, 'access' | 'or
   const reaches = ({ operations: asked }: Tool) => asked.some((id) => operations[id].includes(bound))
   return tools.filter((tool) => included[access].includes(tool.access) && reaches(tool))
 }
+
+/** Returns the access that a message needs. Undefined: it calls no tool. */
+export function accessOfCall(message: unknown): 'read' | 'write' | undefined {
+  const { method, params }: { method?: unknown; params?: { name?: unknown } | null } = Object(message)
+  const called = method === 'tools/call' ? tools.find(({ name }) => name === params?.name) : undefined
+  return called && (called.writes ? 'write' : 'read')
+}

@@ -51,6 +51,7 @@ const refusals: Readonly<Partial<Record<AppError['code'], { readonly status: num
   org_not_found: { status: 404, field: 'org_id' },
   node_not_found: { status: 404, field: 'node_id' },
   token_not_found: { status: 404 },
+  connection_not_found: { status: 404 },
   session_not_found: { status: 404 },
   own_account: { status: 409 },
   invalid_credentials: { status: 403 },

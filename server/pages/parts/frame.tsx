@@ -70,7 +70,8 @@ function HeadOf({
   /** True if the page loads the switcher on demand. */
   readonly hasQuick: boolean
 }) {
-  const { title, description, canonical, kind, data, alternates = [], noIndex, script, refresh } = head
+  const { title, description, canonical, kind, data, alternates = [], noIndex, script, refresh, movesTo } = head
+  const { hasNoScript = false } = head
   const asset = (name: string) => urls.asset(assetName(name))
   return (
     <head>
@@ -92,10 +93,11 @@ function HeadOf({
         <link rel="preload" href={asset(font)} as="font" type="font/woff2" crossorigin="anonymous" />
       ))}
       <link rel="stylesheet" href={asset('style.css')} />
-      <script src={asset('theme.js')} />
-      <script type="module" src={asset('page.js')} />
-      <script type="module" src={asset('times.js')} {...beforePaint} />
-      {hasQuick && <script type="module" src={asset('quick.js')} />}
+      {movesTo && <meta http-equiv="refresh" content={`0; url=${movesTo}`} />}
+      {!hasNoScript && <script src={asset('theme.js')} />}
+      {!hasNoScript && <script type="module" src={asset('page.js')} />}
+      {!hasNoScript && <script type="module" src={asset('times.js')} {...beforePaint} />}
+      {hasQuick && !hasNoScript && <script type="module" src={asset('quick.js')} />}
       {script && <script type="module" src={asset(script)} />}
       {hasSide && <script type="module" src={asset('tree.js')} {...beforePaint} />}
       {refresh && (

@@ -3,10 +3,16 @@
 import type { Urls } from '../urls.ts'
 import { Tabs } from './forms.tsx'
 
-export type MePage = 'profile' | 'password' | 'tokens' | 'sessions'
+export type MePage = 'profile' | 'password' | 'tokens' | 'connections' | 'sessions'
 
 export function MeTabs({ urls, here }: { readonly urls: Urls; readonly here: MePage }) {
-  const pages = { profile: 'Profile', password: 'Password', tokens: 'Tokens', sessions: 'Sessions' } as const
+  const pages = {
+    profile: 'Profile',
+    password: 'Password',
+    tokens: 'Tokens',
+    connections: 'Connections',
+    sessions: 'Sessions',
+  } as const
   const tabs = Object.entries(pages).map(([page, title]) => ({
     ...{ title, isHere: page === here },
     href: urls.me(page as MePage), // the keys are the pages

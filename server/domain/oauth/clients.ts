@@ -1,0 +1,113 @@
+/** The programs that users connect. */
+
+import type { Deps } from '../../base/deps.ts'
+import type { Person } from '../actor.ts'
+import { OAuthError, UnknownProgramError } from './errors.ts'
+import { defaultRedirects, mayRegister } from './redirects.ts'
+import {
+  isRedirectList,
+  plainName,
+  readSelfDescribed,
+  type SelfDescribed,
+  selfDescribedId,
+} from './self-described-clients.ts'
+
+/** A program, as its metadata describes it. */
+export interface Client {
+  readonly id: string
+  /** `document`: a host vouches for it. `dynamic`: nobody does. */
+  readonly kind: 'document' | 'dynamic'
+  readonly name: string
+  /** The host that vouches for it. */
+  readonly host?: string
+  readonly redirectUris: readonly string[]
+}
+
+type OAuthConfig = Pick<Deps['config'], 'oauthRedirects' | 'oauthClients'>
+
+/**
+ * Finds the program for a user who is signed in. Anonymous callers must not make the service fetch metadata.
+ *
+ * @throws UnknownProgramError
+ */
+export async function findClient({ config }: Pick<Deps, 'config'>, _person: Person, clientId: string): Promise<Client> {
+  if (clientId.startsWith('https:'))
+    throw new UnknownProgramError('This service does not read metadata of programs at a URL. The program must register')
+  const client = judgeDynamicClient(config, clientId)
+  if (client === undefined)
+    throw new UnknownProgramError('This service does not know the program, or its operator does not allow it')
+  return client
+}
+
+/**
+ * Checks the client of a request for tokens, which has no user.
+ *
+ * @throws OAuthError invalid_client: programs then register again
+ */
+export function requireTokenClient({ config }: Pick<Deps, 'config'>, clientId: string): void {
+  if (judgeDynamicClient(config, clientId) === undefined)
+    throw new OAuthError('invalid_client', 'The client is not known; register it again')
+}
+
+/** Judges a client that described itself by what the operator allows now. Undefined: it is not allowed. */
+function judgeDynamicClient(config: OAuthConfig, clientId: string): Client | undefined {
+  const described = readSelfDescribed(clientId)
+  if (described === undefined || !allowsDynamic(config)) return undefined
+  const { oauthRedirects = defaultRedirects } = config
+  if (!described.redirectUris.every((uri) => mayRegister(uri, oauthRedirects))) return undefined
+  return { id: clientId, kind: 'dynamic', ...described }
+}
+
+function allowsDynamic({ oauthClients }: OAuthConfig): boolean {
+  return oauthClients === undefined || oauthClients.includes('dcr')
+}
+
+/** The answer to a registration. Source: RFC 7591 §3.2.1. */
+export interface Registration {
+  readonly client_id: string
+  readonly client_id_issued_at: number
+  readonly client_name: string
+  readonly redirect_uris: readonly string[]
+  readonly grant_types: readonly string[]
+  readonly response_types: readonly string[]
+  readonly token_endpoint_auth_method: 'none'
+}
+
+/**
+ * Registers a program: returns the id that describes it. Nothing is stored, and the same metadata has the same id.
+ *
+ * @throws OAuthError invalid_client_metadata, invalid_redirect_uri
+ */
+export function registerClient({ config, now }: Pick<Deps, 'config' | 'now'>, metadata: unknown): Registration {
+  if (!allowsDynamic(config))
+    throw new OAuthError('invalid_client_metadata', 'The operator of this service does not allow programs to register')
+  const described = describedBy(metadata)
+  const { oauthRedirects = defaultRedirects } = config
+  const wrong = described.redirectUris.find((uri) => !mayRegister(uri, oauthRedirects))
+  if (wrong !== undefined)
+    throw new OAuthError(
+      'invalid_redirect_uri',
+      'A redirect URI must be loopback over http, or of a host or scheme that the operator allows in OAUTH_REDIRECTS',
+    )
+  return {
+    client_id: selfDescribedId(described),
+    client_id_issued_at: Math.floor(now().getTime() / 1000),
+    client_name: described.name,
+    redirect_uris: described.redirectUris,
+    grant_types: ['authorization_code', 'refresh_token'],
+    response_types: ['code'],
+    token_endpoint_auth_method: 'none',
+  }
+}
+
+/** @throws OAuthError invalid_client_metadata, invalid_redirect_uri */
+function describedBy(metadata: unknown): SelfDescribed {
+  if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata))
+    throw new OAuthError('invalid_client_metadata', 'The body must be a JSON object')
+  const { client_name: name = null, redirect_uris: uris }: Readonly<Record<string, unknown>> = { ...metadata }
+  if (name !== null && typeof name !== 'string')
+    throw new OAuthError('invalid_client_metadata', 'client_name must be a string')
+  if (!isRedirectList(uris))
+    throw new OAuthError('invalid_redirect_uri', 'redirect_uris must have 1 to 10 URIs, each a string')
+  return { name: plainName(name ?? ''), redirectUris: uris }
+}

@@ -1,0 +1,188 @@
+/** Connections: what users have allowed programs to do. Each is a row, and ends when the row is deleted. */
+
+import { v7 as newId } from 'uuid'
+import { lockAccount } from '../../../index/credentials/accounts.ts'
+import {
+  countGrants,
+  deleteDeadGrants,
+  deleteDeadGrantsOf,
+  deleteExpiredCodes,
+  deleteExpiredOauthTokens,
+  deleteGrant,
+  findIdlestGrant,
+  findLastConnected,
+  insertCode,
+  insertGrant,
+  listGrants,
+} from '../../../index/credentials/oauth.ts'
+import type { OauthGrant } from '../../../index/credentials/schema.ts'
+import type { Deps } from '../../base/deps.ts'
+import { AppError, invalid } from '../../base/errors.ts'
+import { authorizeNode, authorizeOrg, requireSignedIn } from '../access.ts'
+import { hashOf, newToken } from '../accounts/tokens.ts'
+import { type Access, includesAccess, type Person } from '../actor.ts'
+import { audit } from '../audit/audit.ts'
+import { type Page, pageOf } from '../pagination.ts'
+import type { AuthorizeRequest } from './authorize-requests.ts'
+import type { Client } from './clients.ts'
+
+/** Connections of a user. */
+const mostConnections = 50
+/** Milliseconds after which an unused connection makes room for a new one. */
+const idleMs = 7 * 24 * 3_600_000
+/** Milliseconds that a code is valid. */
+const codeLifetimeMs = 60_000
+/** Milliseconds for which a code is known, so that its second use is noticed. */
+const codeKnownMs = 24 * 3_600_000
+
+/** What a user allows. */
+export interface Consent {
+  /** At most what the program asks for. */
+  readonly access: Access
+  /** Absent: all organisations of the user, also later ones. */
+  readonly org_id?: string
+  /** Only with `org_id`. */
+  readonly node_id?: string
+}
+
+/** A connection, as its user sees it. */
+interface MyConnection {
+  readonly id: string
+  readonly client_id: string
+  readonly client_name: string
+  readonly access: Access
+  readonly resource: 'api' | 'mcp'
+  readonly org_id?: string
+  readonly node_id?: string
+  readonly created_at: string
+  /** At most a minute before the last use. Absent until the first use. */
+  readonly last_used_at?: string
+}
+
+/**
+ * Creates a connection. Returns the code that its program exchanges for tokens.
+ *
+ * @throws ValidationError node_id without org_id, access beyond the request
+ * @throws AppError forbidden (the caller is not a session), org_not_found, node_not_found, too_many_tokens,
+ *   invalid_token (the session has just ended)
+ */
+export async function connect(deps: Deps, actor: Person, request: AuthorizeRequest, consent: Consent): Promise<string> {
+  requireSession(actor)
+  const { access, org_id, node_id } = consent
+  if (!includesAccess(request.access, access)) throw invalid(['body', 'access'], 'The program has not asked for this')
+  await requireReach(deps, actor, consent)
+  const now = deps.now()
+  const grant: OauthGrant = {
+    id: newId(),
+    account_id: actor.id,
+    client_id: request.client.id,
+    client_name: request.client.name,
+    access,
+    org_id: org_id ?? null,
+    node_id: node_id ?? null,
+    resource: request.resource,
+    method: 'none',
+    created_at: now.toISOString(),
+    last_used_at: null,
+  }
+  const code = newToken('code')
+  await deps.credentials.write(async (trx) => {
+    await lockAccount(trx, actor.id)
+    await requireSignedIn(trx, actor)
+    await deleteDeadGrantsOf(trx, actor.id, grant.created_at)
+    if ((await countGrants(trx, actor.id, grant.created_at)) >= mostConnections) {
+      const idlest = await findIdlestGrant(trx, actor.id)
+      if (idlest === undefined || Date.parse(idlest.last_used_at ?? idlest.created_at) > now.getTime() - idleMs)
+        throw new AppError('too_many_tokens', `You have ${mostConnections} connections; end one that you no longer use`)
+      await deleteGrant(trx, idlest.id)
+    }
+    await insertGrant(trx, grant)
+    const expires_at = new Date(now.getTime() + codeLifetimeMs).toISOString()
+    const { redirectUri: redirect_uri, challenge } = request
+    await insertCode(trx, {
+      hash: hashOf(code),
+      grant_id: grant.id,
+      redirect_uri,
+      challenge,
+      expires_at,
+      used_at: null,
+    })
+  })
+  await connected(deps, actor, grant)
+  return code
+}
+
+/** Runs once for each connection that a user has made. */
+async function connected(deps: Deps, actor: Person, { id, client_id, access, org_id, node_id }: OauthGrant) {
+  await audit(deps, {
+    action: 'connection.created',
+    actor,
+    ...(org_id !== null && { orgId: org_id }),
+    target: { type: 'connection', id },
+    detail: { client_id: client_id.slice(0, 200), access, ...(node_id !== null && { node_id }) },
+  })
+}
+
+/** Returns when the user last connected the program. Undefined: it is not connected. */
+export function lastConnected(deps: Deps, actor: Person, client: Client): Promise<string | undefined> {
+  return findLastConnected(deps.credentials.read, actor.id, client.id)
+}
+
+/** Lists the caller's connections, newest first. */
+export async function listMyConnections(deps: Deps, actor: Person, page: Page) {
+  const { read } = deps.credentials
+  const now = deps.now().toISOString()
+  const rows = await listGrants(read, actor.id, now, page)
+  return { connections: rows.map(toConnection), ...pageOf(page, await countGrants(read, actor.id, now)) }
+}
+
+/**
+ * Ends a connection. Its tokens are refused from the next request, in every process.
+ *
+ * @throws AppError connection_not_found, also for another user's
+ */
+export async function endMyConnection(deps: Deps, actor: Person, connectionId: string): Promise<void> {
+  const ended = await deps.credentials.write((trx) => deleteGrant(trx, connectionId, actor.id))
+  if (!ended) throw new AppError('connection_not_found', 'Connection not found')
+  await audit(deps, { action: 'connection.ended', actor, target: { type: 'connection', id: connectionId } })
+}
+
+/** Deletes expired tokens and codes, and connections that no program can use. */
+export async function forgetDeadConnections({ credentials, now }: Deps): Promise<void> {
+  const at = now()
+  const codesUntil = new Date(at.getTime() - codeKnownMs).toISOString()
+  await credentials.write(async (trx) => {
+    await deleteDeadGrants(trx, at.toISOString())
+    await deleteExpiredOauthTokens(trx, at.toISOString())
+    await deleteExpiredCodes(trx, codesUntil)
+  })
+}
+
+/** @throws AppError forbidden: a token or another connection must not allow anything */
+function requireSession({ sessionId }: Person): void {
+  if (sessionId === undefined) throw new AppError('forbidden', 'Only a user who is signed in can connect a program')
+}
+
+/** @throws ValidationError; AppError org_not_found, node_not_found */
+async function requireReach(deps: Deps, actor: Person, { org_id, node_id }: Consent): Promise<void> {
+  if (org_id === undefined && node_id !== undefined)
+    throw invalid(['body', 'node_id'], 'A connection for a node also needs its organisation')
+  if (org_id === undefined) return
+  if (node_id === undefined) await authorizeOrg(deps, actor, { orgId: org_id }, 'public')
+  else await authorizeNode(deps, actor, { orgId: org_id, nodeId: node_id }, 'public')
+}
+
+function toConnection(row: OauthGrant): MyConnection {
+  const { id, client_id, client_name, access, resource, org_id, node_id, created_at, last_used_at } = row
+  return {
+    id,
+    client_id,
+    client_name,
+    access,
+    resource,
+    ...(org_id === null ? {} : { org_id }),
+    ...(node_id === null ? {} : { node_id }),
+    created_at,
+    ...(last_used_at === null ? {} : { last_used_at }),
+  }
+}

@@ -1,0 +1,65 @@
+/** Documents by which programs find the authorization server. Sources: RFC 9728 and RFC 8414. */
+
+import type { Deps } from '../../base/deps.ts'
+import { AppError } from '../../base/errors.ts'
+import { idTokenMembers } from '../accounts/tokens.ts'
+import { issuerOf } from './issuer.ts'
+import { allScopes, type Resource, resourceUrl, usualScopes } from './scopes.ts'
+
+/** @throws AppError not_found: connections are off */
+function requireIssuer(deps: Deps, base: string): string {
+  const issuer = issuerOf(deps, base)
+  if (issuer === undefined) throw new AppError('not_found', 'Connections by OAuth are off')
+  return issuer
+}
+
+/** Returns the document of a resource. @throws AppError not_found */
+export function readProtectedResource(deps: Deps, base: string, resource: Resource) {
+  const issuer = requireIssuer(deps, base)
+  return {
+    resource: resourceUrl(issuer, resource),
+    authorization_servers: [issuer],
+    scopes_supported: [...usualScopes],
+    bearer_methods_supported: ['header'],
+    resource_name: 'Grove',
+    resource_documentation: `${issuer}/docs`,
+  }
+}
+
+/** Returns the document of the authorization server. @throws AppError not_found */
+export function readAuthorizationServer(deps: Deps, base: string) {
+  return serverMembers(requireIssuer(deps, base))
+}
+
+/**
+ * Returns what verifies id tokens, and the members of the authorization server.
+ *
+ * @throws AppError not_found: PUBLIC_URL is neither https nor loopback, so it cannot be the issuer
+ */
+export function readOpenidConfiguration(deps: Deps, base: string) {
+  const { publicUrl } = deps.config
+  const issuer = issuerOf(deps, base)
+  if (publicUrl === undefined || (issuer === undefined && !publicUrl.startsWith('https:')))
+    throw new AppError('not_found', 'PUBLIC_URL is not https')
+  return { ...(issuer === undefined ? {} : serverMembers(issuer)), ...idTokenMembers(publicUrl) }
+}
+
+function serverMembers(issuer: string) {
+  return {
+    issuer,
+    authorization_endpoint: `${issuer}/oauth/authorize`,
+    token_endpoint: `${issuer}/oauth/token`,
+    revocation_endpoint: `${issuer}/oauth/revoke`,
+    registration_endpoint: `${issuer}/oauth/register`,
+    jwks_uri: `${issuer}/.well-known/jwks.json`,
+    response_types_supported: ['code'],
+    response_modes_supported: ['query'],
+    grant_types_supported: ['authorization_code', 'refresh_token'],
+    code_challenge_methods_supported: ['S256'],
+    token_endpoint_auth_methods_supported: ['none'],
+    revocation_endpoint_auth_methods_supported: ['none'],
+    scopes_supported: [...allScopes],
+    authorization_response_iss_parameter_supported: true,
+    service_documentation: `${issuer}/docs`,
+  }
+}

@@ -1,0 +1,77 @@
+/** Redirect URIs: the addresses to which the answer of a consent may go. */
+
+/**
+ * The hosts and schemes of `OAUTH_REDIRECTS` by default. Anyone can register a program under any name, so every further
+ * host could receive the codes of users that it has deceived.
+ */
+export const defaultRedirects: readonly string[] = [
+  'claude.ai',
+  'claude.com',
+  'chatgpt.com',
+  'vscode.dev',
+  'insiders.vscode.dev',
+  'cursor:',
+]
+
+/** Characters of a redirect URI. */
+const longest = 512
+
+/** Schemes that run code, read files, or are not private to one program. */
+const refusedSchemes = new Set(
+  'about blob chrome data file filesystem ftp http https intent javascript mailto sms tel vbscript view-source ws wss'
+    .split(' ')
+    .map((name) => `${name}:`),
+)
+
+/** True for an entry of `OAUTH_REDIRECTS`: a host, or a private scheme with its colon. */
+export function isRedirectEntry(entry: string): boolean {
+  if (entry.endsWith(':')) return /^[a-z][a-z\d+.-]*:$/.test(entry) && !refusedSchemes.has(entry)
+  return /^[a-z\d-]+(\.[a-z\d-]+)*$/.test(entry)
+}
+
+/** A URI that is ASCII and names neither a user nor a fragment. Undefined: it is not one. */
+function parsed(uri: string): URL | undefined {
+  if (uri.length > longest || !/^[a-z][\x21-\x7e]*$/.test(uri) || /["#\\^`{|}<>]/.test(uri)) return undefined
+  if (!URL.canParse(uri)) return undefined
+  const url = new URL(uri)
+  return url.username === '' && url.password === '' ? url : undefined
+}
+
+const loopback = /^http:\/\/(127\.0\.0\.1|\[::1\]|localhost)(?::\d{1,5})?(?=[/?]|$)/
+
+/** True if the URI leads to a program on the user's computer. Source: RFC 8252 §7.3. */
+function isLoopbackRedirect(uri: string): boolean {
+  return loopback.test(uri) && parsed(uri) !== undefined
+}
+
+/** True if a program that registered itself may name the URI. @param allowed the entries of `OAUTH_REDIRECTS` */
+export function mayRegister(uri: string, allowed: readonly string[]): boolean {
+  const url = parsed(uri)
+  if (url === undefined) return false
+  if (isLoopbackRedirect(uri)) return true
+  if (url.protocol === 'https:') return url.port === '' && allowed.includes(url.hostname)
+  return !refusedSchemes.has(url.protocol) && allowed.includes(url.protocol)
+}
+
+/** True if a registered URI is the one of a request. It is the same text, but the port of loopback may differ. */
+export function isSameRedirect(registered: string, sent: string): boolean {
+  if (registered === sent) return true
+  if (!isLoopbackRedirect(registered) || !isLoopbackRedirect(sent)) return false
+  return withoutPort(registered) === withoutPort(sent)
+}
+
+function withoutPort(uri: string): string {
+  return uri.replace(loopback, (_, host) => `http://${host}`)
+}
+
+/** Appends parameters to a redirect URI, which otherwise stays as it is. */
+export function redirectTo(uri: string, parameters: Readonly<Record<string, string | undefined>>): string {
+  const given = Object.entries(parameters).filter((one): one is [string, string] => one[1] !== undefined)
+  return `${uri}${uri.includes('?') ? '&' : '?'}${new URLSearchParams(given)}`
+}
+
+/** The destination of an answer: the user's computer, a host, or a private scheme. */
+export function destinationOf(redirectUri: string): { readonly isLoopback: boolean; readonly host: string } {
+  const { host, protocol } = new URL(redirectUri)
+  return { isLoopback: isLoopbackRedirect(redirectUri), host: protocol === 'https:' ? host : protocol }
+}
