@@ -48,8 +48,8 @@ export function toolsFor({ access, orgId, nodeId }: Pick<Session, 'access' | 'or
 }
 
 /** Returns the access that a message needs. Undefined: it calls no tool. */
-export function accessOfCall(message: unknown): 'read' | 'write' | undefined {
+export function accessOfCall(message: unknown): Access | undefined {
   const { method, params }: { method?: unknown; params?: { name?: unknown } | null } = Object(message)
   const called = method === 'tools/call' ? tools.find(({ name }) => name === params?.name) : undefined
-  return called && (called.writes ? 'write' : 'read')
+  return called?.access
 }
