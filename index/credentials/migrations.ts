@@ -345,6 +345,7 @@ export const credentialsMigrations: Record<string, Migration> = {
       await sql`create index access_token_account on access_token (account_id, created_at, id)`.execute(db)
     },
   },
+<<<<<<< HEAD
   '015_connections': {
     async up(db) {
       const { text, keyed } = wordsOf(db)
@@ -400,6 +401,12 @@ export const credentialsMigrations: Record<string, Migration> = {
       await sql`create index account_owner on account (owner_org_id, created_at, id) where owner_org_id is not null`.execute(
         db,
       )
+=======
+  '016_identities': {
+    async up(db) {
+      const { text } = wordsOf(db)
+      await sql`alter table account add column email_verified_at ${text}`.execute(db)
+>>>>>>> 95125b16 (Add the time at which an address was verified)
     },
   },
 }

@@ -62,6 +62,8 @@ interface AccountTable {
   owner_org_id: Generated<string | null>
   /** The account that created a bot. Null for a bot that was restored from mirrors, and for users. */
   created_by: Generated<string | null>
+  /** When the e-mail address was verified; null if it was not, or has changed since. */
+  email_verified_at: Generated<string | null>
 }
 
 export type Account = Selectable<AccountTable>
