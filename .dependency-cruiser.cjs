@@ -24,6 +24,7 @@ const ladder = [
   ['event-log'],
   ['indexing'],
   ['access.ts'],
+  ['mail'],
   ['events'],
   ['audit'],
   ['consent'],

@@ -140,6 +140,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/auth/password/forgot": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask for a mail to set a new password
+         * @description Sends a mail with a link that works once, within an hour, if an account has this address. `POST /auth/password`
+         *     takes the token of the link as `reset_token`. The response is the same for every address, and also if the
+         *     service sends no mail. `password_reset` of `GET /auth/config` says whether it does. `Authorization` is ignored.
+         */
+        post: operations["requestPasswordReset"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/auth/me": {
         parameters: {
             query?: never;
@@ -4787,10 +4809,10 @@ export interface components {
             /** @description True if users can sign in with a password. */
             password_login: boolean;
             /**
-             * @description The way to reset a forgotten password: the operator does it.
+             * @description The way to reset a forgotten password: the operator does it, or users ask for a mail.
              * @enum {string}
              */
-            password_reset: "operator";
+            password_reset: "operator" | "mail";
             /** @description Other services through which users can sign in. */
             oidc: {
                 /** @description Identifies the service in requests. */
@@ -4938,6 +4960,15 @@ export interface components {
             name?: components["schemas"]["DisplayName"];
             /** @description True if Git should get another address instead of the e-mail address. */
             hide_email?: boolean;
+        };
+        /** @description The address of an account whose password is lost. */
+        PasswordResetRequest: {
+            email: components["schemas"]["Email"];
+        };
+        /** @description A mail was asked for. */
+        MailRequested: {
+            /** @description A sentence for the user. */
+            message: string;
         };
         /** @description A new e-mail address, and the password as proof. */
         EmailChange: {
@@ -9149,6 +9180,46 @@ export interface operations {
              */
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    requestPasswordReset: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "email": "ann@example.org"
+                 *     }
+                 */
+                "application/json": components["schemas"]["PasswordResetRequest"];
+            };
+        };
+        responses: {
+            /** @description Accepted. The same for every address. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MailRequested"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             413: components["responses"]["TooLarge"];

@@ -66,6 +66,7 @@ const violations = [
   ['ladder-search', 'server/domain/search/search.ts', "import type {} from '../accounts/user-view.ts'"],
   ['ladder-accounts', 'server/domain/accounts/user-view.ts', "import type {} from '../pushes/receive-push.ts'"],
   ['ladder-oauth', 'server/domain/oauth/scopes.ts', "import type {} from '../webhooks/plan.ts'"],
+  ['ladder-mail', 'server/domain/mail/outbox.ts', "import type {} from '../accounts/tokens.ts'"],
   ['ladder-webhooks', 'server/domain/webhooks/plan.ts', "import type {} from '../pushes/receive-push.ts'"],
   ['ladder-inbox', 'server/domain/inbox/marks.ts', "import type {} from '../pushes/receive-push.ts'"],
   ['ladder-pushes', 'server/domain/pushes/receive-push.ts', "import type {} from '../background/repair.ts'"],

@@ -33,6 +33,19 @@ export async function copyFromPostgres(address: PostgresAddress, file: string): 
   }
 }
 
+/** Deletes the mails in a copy of `credentials.sqlite`, which a restored service would send again. */
+export function removeMails(file: string): void {
+  const handle = openHandle(file)
+  try {
+    handle.pragma('journal_mode = memory')
+    handle.pragma('secure_delete = on')
+    const exists = handle.prepare("select 1 from sqlite_schema where name = 'mail'").get() !== undefined
+    if (exists) handle.exec('delete from mail')
+  } finally {
+    handle.close()
+  }
+}
+
 /** The result of `copyToPostgres`. `same`: the database already has exactly these rows. */
 export type Filled = 'copied' | 'same' | 'has accounts'
 
@@ -99,9 +112,11 @@ async function stateIn(trx: CredentialsDb): Promise<CredentialsState> {
 
 /**
  * The key of each table. Every table comes after the tables that it references. Rate counts expire within a day, and
- * codes of OAuth within a minute, so they are not copied.
+ * codes of OAuth within a minute, so they are not copied. A restored service would send mails again.
  */
-const keys: Readonly<Record<Exclude<keyof CredentialsSchema, 'rate_count' | 'oauth_code'>, readonly string[]>> = {
+const keys: Readonly<
+  Record<Exclude<keyof CredentialsSchema, 'rate_count' | 'oauth_code' | 'mail'>, readonly string[]>
+> = {
   account: ['id'],
   session: ['id'],
   refresh_token: ['hash'],

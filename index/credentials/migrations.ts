@@ -345,7 +345,6 @@ export const credentialsMigrations: Record<string, Migration> = {
       await sql`create index access_token_account on access_token (account_id, created_at, id)`.execute(db)
     },
   },
-<<<<<<< HEAD
   '015_connections': {
     async up(db) {
       const { text, keyed } = wordsOf(db)
@@ -389,6 +388,12 @@ export const credentialsMigrations: Record<string, Migration> = {
       await sql`create index oauth_token_expiry on oauth_token (expires_at)`.execute(db)
     },
   },
+  '016_identities': {
+    async up(db) {
+      const { text } = wordsOf(db)
+      await sql`alter table account add column email_verified_at ${text}`.execute(db)
+    },
+  },
   '017_bots': {
     async up(db) {
       const { text } = wordsOf(db)
@@ -402,11 +407,28 @@ export const credentialsMigrations: Record<string, Migration> = {
         db,
       )
 =======
-  '016_identities': {
+  // The address of a mail need not have an account: who asks for a new password gives any.
+  '018_mail': {
     async up(db) {
-      const { text } = wordsOf(db)
-      await sql`alter table account add column email_verified_at ${text}`.execute(db)
->>>>>>> 95125b16 (Add the time at which an address was verified)
+      const { text, keyed, milliseconds } = wordsOf(db)
+      await sql`
+        create table mail (
+          id ${text} primary key,
+          kind ${text} not null,
+          account_id ${text} references account (id) on delete cascade,
+          address ${text} not null,
+          fields ${text} not null,
+          cell ${text},
+          created_at ${text} not null,
+          next_at ${milliseconds} not null,
+          attempts integer not null,
+          claimed_by ${text},
+          claimed_until ${milliseconds} not null,
+          failed_at ${text},
+          error ${text}
+        ) ${keyed}`.execute(db)
+      await sql`create index mail_due on mail (next_at) where failed_at is null`.execute(db)
+      await sql`create index mail_account on mail (account_id)`.execute(db)
     },
   },
 }

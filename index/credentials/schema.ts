@@ -31,6 +31,7 @@ export interface CredentialsSchema {
   inbox_mark: InboxMark
   feed_token: FeedToken
   rate_count: RateCount
+  mail: Mail
 }
 
 interface AccountTable {
@@ -312,6 +313,32 @@ export interface FeedToken {
   /** The hash of the secret, unique. */
   hash: string
   created_at: string
+}
+
+/** A mail that was not sent yet, or could not be. It holds no secret: tokens are made at sending. */
+export interface Mail {
+  /** UUID v7. */
+  id: string
+  kind: string
+  /** Null if the account is found at sending, or if there is none. */
+  account_id: string | null
+  address: string
+  /** JSON of what its text needs. */
+  fields: string
+  /** The only cell that may send it; null if any may. */
+  cell: string | null
+  created_at: string
+  /** When to try it, in milliseconds since 1970. PostgreSQL compares it with its own clock, and `claimed_until`. */
+  next_at: number
+  attempts: number
+  /** The process that sends it. */
+  claimed_by: string | null
+  /** Until then no other process sends it. */
+  claimed_until: number
+  /** When it was given up. */
+  failed_at: string | null
+  /** The last failure, without addresses. */
+  error: string | null
 }
 
 /** A service with its own data folder, one of several that share a database. */

@@ -194,8 +194,18 @@ export async function deleteResetTokens(db: CredentialsDb, accountId: string): P
   await db.deleteFrom('reset_token').where('account_id', '=', accountId).execute()
 }
 
+/** Deletes the account's tokens, except the one of this hash. */
+export async function deleteOtherResetTokens(db: CredentialsDb, accountId: string, hash: string): Promise<void> {
+  await db.deleteFrom('reset_token').where('account_id', '=', accountId).where('hash', '!=', hash).execute()
+}
+
+/** Inserts a token. Does nothing if a mail that is sent again made it before. */
 export async function insertResetToken(db: CredentialsDb, token: ResetToken): Promise<void> {
-  await db.insertInto('reset_token').values(token).execute()
+  await db
+    .insertInto('reset_token')
+    .values(token)
+    .onConflict((conflict) => conflict.column('hash').doNothing())
+    .execute()
 }
 
 /** True if the token is valid at `now`. */

@@ -7,6 +7,7 @@ import type { PostgresAddress } from '../../index/postgres/pool.ts'
 import { excerpt } from '../domain/format/excerpt.ts'
 import { isAllowEntry, parseNetwork } from '../domain/net/allow-list.ts'
 import { defaultRedirects, isRedirectEntry } from '../domain/oauth/redirects.ts'
+import { isLoopback } from './is-loopback.ts'
 
 export interface Config {
   /** 0: any free port. */
@@ -61,10 +62,21 @@ export interface Config {
   readonly oauthRedirects?: readonly string[]
   /** Hosts whose programs may connect, and `dcr` for programs that registered. Absent: all. */
   readonly oauthClients?: readonly string[]
+  /** How mail is sent. Absent: the service sends none. */
+  readonly mail?: MailConfig
   /** This service among several on one database. Absent: it is the only one. */
   readonly cell?: CellConfig
   /** The cost of new password hashes, for tests. No environment variable sets it. */
   readonly passwordCost?: PasswordCost
+}
+
+interface MailConfig {
+  /** `smtps://…`, or `smtp://…` with STARTTLS, perhaps with a user and a password. */
+  readonly smtpUrl: string
+  /** True if the server is on this machine. It then needs no TLS. */
+  readonly isLocal: boolean
+  /** `Name <address>`, or only the address. */
+  readonly from: string
 }
 
 interface CellConfig {
@@ -163,6 +175,14 @@ const environment = z.object({
     .transform(splitList)
     .refine((list) => list.every(isClientEntry), 'must be a list of host names, perhaps with dcr')
     .optional(),
+  SMTP_URL: z
+    .string()
+    .refine(isSmtp, 'must be the URL of a mail server, such as smtps://user:password@mail.example.org')
+    .optional(),
+  MAIL_FROM: z
+    .string()
+    .refine(isSender, 'must be an e-mail address, or a name with one, such as Grove <grove@example.org>')
+    .optional(),
   CELL: z
     .string()
     .regex(/^[a-z0-9][a-z0-9-]{0,62}$/, 'must have 1 to 63 of a-z, 0-9 and -, and must not begin with -')
@@ -219,6 +239,17 @@ function isPostgres(address: string): boolean {
 
 function hasKnownMode(address: string): boolean {
   return !URL.canParse(address) || tlsModes.includes(new URL(address).searchParams.get('sslmode'))
+}
+
+/** True for a mail server. A path or a query would be ignored, so it is a mistake. */
+function isSmtp(address: string): boolean {
+  if (!URL.canParse(address)) return false
+  const { protocol, hostname, pathname, search, hash } = new URL(address)
+  return /^smtps?:$/.test(protocol) && hostname !== '' && /^\/?$/.test(pathname) && search === '' && hash === ''
+}
+
+function isSender(text: string): boolean {
+  return /^(?:[^\p{Cc}<>@"]+ <[^\s<>@"]+@[^\s<>@"]+>|[^\s<>@"]+@[^\s<>@"]+)$/u.test(text)
 }
 
 function splitList(text: string): string[] {
@@ -285,8 +316,21 @@ export function readConfig(variables: NodeJS.ProcessEnv = process.env): Config {
     oauth: data.OAUTH === 'on',
     oauthRedirects: data.OAUTH_REDIRECTS,
     ...(data.OAUTH_CLIENTS === undefined ? {} : { oauthClients: data.OAUTH_CLIENTS }),
+    ...mailOf(data),
     ...cellOf(data),
   }
+}
+
+/** @throws ConfigError */
+function mailOf(data: ReturnType<typeof parse>) {
+  const { SMTP_URL: smtpUrl, MAIL_FROM: from, PUBLIC_URL: publicUrl } = data
+  if (smtpUrl === undefined) {
+    if (from !== undefined) throw new ConfigError('MAIL_FROM: needs SMTP_URL, the mail server')
+    return {}
+  }
+  if (from === undefined) throw new ConfigError('SMTP_URL: needs MAIL_FROM, the sender of mails')
+  if (publicUrl === undefined) throw new ConfigError('SMTP_URL: needs PUBLIC_URL, to which links in mails lead')
+  return { mail: { smtpUrl, from, isLocal: isLoopback(new URL(smtpUrl).hostname) } }
 }
 
 /** @throws ConfigError */
@@ -304,7 +348,7 @@ export function postgresOf({ databaseUrl, databasePool = defaultPool }: Config):
 }
 
 /** Variables that hold secrets. `<NAME>_FILE` may name a file with the secret instead. */
-const secretVariables = ['METRICS_TOKEN', 'DATABASE_URL', 'SECRET_KEY'] as const
+const secretVariables = ['METRICS_TOKEN', 'DATABASE_URL', 'SECRET_KEY', 'SMTP_URL'] as const
 
 /** Every variable that the service reads. */
 export const variableNames: readonly string[] = [

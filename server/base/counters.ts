@@ -122,3 +122,9 @@ export interface Attempt {
  * @throws AppError rate_limited; errors of `work`
  */
 export type LimitSignIn = <T>(attempt: Attempt, work: () => Promise<T>) => Promise<T>
+
+/**
+ * Counts mails. Resolves to false if there are too many for the key, and the mail must not be written or sent. `all` has
+ * one key.
+ */
+export type LimitMail = (purpose: 'reset' | 'invitation' | 'all', key?: string) => Promise<boolean>

@@ -15,7 +15,7 @@ import type { SearchThread } from '../domain/search/search-thread.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { ImportQueue } from '../vault/uploads/order.ts'
 import type { Config } from './config.ts'
-import type { LimitSignIn } from './counters.ts'
+import type { LimitMail, LimitSignIn } from './counters.ts'
 
 export interface Deps {
   readonly config: Config
@@ -44,6 +44,8 @@ export interface Deps {
   readonly maintenance: MaintenanceWatch
   /** Limits failed sign-ins. */
   readonly limitSignIn: LimitSignIn
+  /** Limits mails. */
+  readonly limitMail: LimitMail
   /** Aborted when the service stops accepting requests. */
   readonly draining: AbortSignal
   /** Imports of uploaded archives. Absent in a command. */

@@ -14,6 +14,8 @@ export const everything: Limit = { name: 'default', quota: 6_000, windowSeconds:
 const talk: Limit = { name: 'talk', quota: 120, windowSeconds: 60 }
 /** The limit of a user's reports of checks, each of which may be a commit. */
 const reports: Limit = { name: 'checks', quota: 600, windowSeconds: 60 }
+/** The limit of requests for a new password, by IP address. */
+const resets: Limit = { name: 'reset', quota: 20, windowSeconds: 3_600 }
 const signUps: Limit = { name: 'signup', quota: 100, windowSeconds: 3_600 }
 
 const talks: ReadonlySet<OperationId> = new Set([
@@ -75,12 +77,16 @@ export function countRefused(count: CountRequest): ErrorRequestHandler {
 }
 
 /**
- * Limits sign-ups, each of which costs a password hash. Runs after validation, so that invalid requests do not count.
+ * Limits what anyone may ask for, and what costs much: sign-ups a password hash, new passwords a mail. Runs after
+ * validation, so that invalid requests do not count.
  */
 export function limitSignUps(newCounter: NewCounter | undefined): RequestHandler {
-  const counter = newCounter?.('signup', signUps)
+  const counters: Partial<Record<OperationId, Counter>> = newCounter
+    ? { signUp: newCounter('signup', signUps), requestPasswordReset: newCounter('reset', resets) }
+    : {}
   return async (req, res, next) => {
-    if (counter !== undefined && contextOf(req).operation.id === 'signUp') await takeFrom(counter, networkOf(req), res)
+    const counter = counters[contextOf(req).operation.id]
+    if (counter !== undefined) await takeFrom(counter, networkOf(req), res)
     next()
   }
 }

@@ -22,6 +22,7 @@ export const folderMetrics = [
   'grove_storage_free_bytes',
   'grove_storage_used_bytes',
   'grove_webhook_deliveries_pending',
+  'grove_mail_pending',
 ] as const
 
 /** Metrics of one service, each series labelled with `worker`. */
@@ -44,6 +45,7 @@ export function newMetrics(worker = 1) {
     ...cellMetrics(make),
     ...storageMetrics(make),
     ...webhookMetrics(make),
+    ...mailMetrics(make),
   }
 }
 
@@ -185,6 +187,13 @@ function webhookMetrics({ counter, gauge }: Make) {
     webhookAttempts: counter('webhook_attempts_total', 'Requests to webhooks: delivered, failed, aborted or ping', [
       'outcome',
     ]),
+  }
+}
+
+function mailMetrics({ counter, gauge }: Make) {
+  return {
+    mailPending: gauge('mail_pending', 'Mails that wait to be sent'),
+    mailFailed: counter('mail_failed_total', 'Mails that were given up'),
   }
 }
 

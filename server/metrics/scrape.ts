@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { ignoreMissing } from '../../gitstore/fs-exists.ts'
 import { runningGits } from '../../gitstore/native.ts'
 import { countReadOnly } from '../../gitstore/refs/read-only.ts'
+import { countPendingMails } from '../../index/credentials/mail.ts'
 import { countUnrevokedSessions } from '../../index/credentials/sessions.ts'
 import { countAllPending } from '../../index/log/deliveries.ts'
 import type { Deps } from '../base/deps.ts'
@@ -55,6 +56,7 @@ async function setFolderGauges({ metrics, credentials, events, log, store }: Dep
       metrics.databaseBytes.set({ database, file: 'wal' }, await sizeOf(join(store.root, `${name}-wal`)))
     }
     metrics.webhooksPending.set(await countAllPending(events.read))
+    metrics.mailPending.set(await countPendingMails(credentials.read))
     metrics.sessionsActive.set(await countUnrevokedSessions(credentials.read))
   } catch (error) {
     log.warn({ err: error }, 'some metrics could not be read')

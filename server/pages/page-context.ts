@@ -40,6 +40,8 @@ export interface MaintenanceNotice {
   readonly message?: string
   /** ISO 8601: the expected end. */
   readonly until?: string
+  /** True if the service sends mail. */
+  readonly sendsMail: boolean
 }
 
 /** The metadata of a page. */

@@ -38,6 +38,7 @@ import { showEdit, takeEdit } from './pages/edit.tsx'
 import { showExport } from './pages/export.tsx'
 import { showFeed, showInboxFeed, showRobots, showSitemap } from './pages/feeds.ts'
 import { showFind } from './pages/find.tsx'
+import { showForgot, takeForgot } from './pages/forgot.tsx'
 import { showGraph } from './pages/graph.tsx'
 import { showCommit, showHistory } from './pages/history.tsx'
 import { showHome } from './pages/home.tsx'
@@ -101,6 +102,7 @@ const routes: readonly Route[] = [
   { at: '/sign-in', show: showSignIn, take: takeSignIn },
   { at: '/sign-up', show: showSignUp, take: takeSignUp },
   { at: '/reset', show: showReset, take: takeReset },
+  { at: '/forgot', show: showForgot, take: takeForgot },
   { at: '/sign-out', take: takeSignOut },
   { at: '/robots.txt', show: showRobots },
   { at: '/new', show: showNewOrg, take: takeNewOrg },
@@ -352,6 +354,7 @@ function visitOf(
     consents: parts.consentsOf(req, res, credential?.person),
     canSignIn: parts.cookies.isPossible(req),
     maintenance: parts.deps.maintenance.current(),
+    sendsMail: parts.deps.config.mail !== undefined,
   }
 }
 

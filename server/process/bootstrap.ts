@@ -23,6 +23,7 @@ import { openLease } from '../domain/cells/lease.ts'
 import { recoverNoted, recoverRepository } from '../domain/indexing/recovered.ts'
 import { eventsFile, indexFile, runFolder, searchFolder } from '../domain/layout.ts'
 import { refuseInMaintenance, watchMaintenanceMode } from '../domain/maintenance-mode.ts'
+import { unlimitedMail } from '../domain/mail/limits.ts'
 import { type Placement, singleService } from '../domain/placement.ts'
 import { openSearchThread } from '../domain/search/search-thread.ts'
 import { newMetrics } from '../metrics/metrics.ts'
@@ -102,6 +103,7 @@ async function open(config: Config, options: OpenOptions, closing: Closing): Pro
     search,
     metrics,
     limitSignIn: unlimitedSignIns,
+    limitMail: unlimitedMail,
     placement,
     maintenance: watchMaintenanceMode(config.dataDir),
     draining,

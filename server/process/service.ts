@@ -16,6 +16,8 @@ import { maintainRepositories } from '../domain/background/maintenance.ts'
 import { fillIndex, type Job, sweep } from '../domain/background/sweep.ts'
 import { createReporter } from '../domain/background/unreadable.ts'
 import { partialIndex } from '../domain/indexing/partial-index.ts'
+import { limitedMail, unlimitedMail } from '../domain/mail/limits.ts'
+import { sendMails } from '../domain/mail/sender.ts'
 import { sendWebhooks } from '../domain/webhooks/sender.ts'
 import { createHttpServer } from '../http/connection/connections.ts'
 import { createLog } from '../http/log/log.ts'
@@ -29,6 +31,7 @@ import { createApp } from './app.ts'
 import { openDeps } from './bootstrap.ts'
 import { servicePartsOf } from './cell-parts.ts'
 import { importProcess } from './import-child.ts'
+import { letters } from './letters.ts'
 
 /** Milliseconds that running requests have to end when the service stops. */
 const closeTimeoutMs = 8_000
@@ -83,6 +86,7 @@ export async function startService(config: Config, overrides: Overrides = {}): P
     index: index.whole,
     partialIndex: partialIndex(deps.store, index),
     limitSignIn,
+    limitMail: newSharedCounter === undefined ? unlimitedMail : limitedMail(newSharedCounter),
     scrape,
   }
   if (sweeps)
@@ -112,7 +116,7 @@ export async function startService(config: Config, overrides: Overrides = {}): P
   const sweeping = sweeps
     ? whole.then(() => Promise.all([sweep(deps, report, [...jobs, uploadsJob]), maintainRepositories(deps)]))
     : undefined
-  const sending = sweeps ? sendWebhooks(deps) : undefined
+  const sending = sweeps ? Promise.all([sendWebhooks(deps), sendMails(served, letters)]) : undefined
   const close = async () => {
     draining.abort()
     await Promise.all([drain(server), imports.close()])

@@ -3,6 +3,7 @@ import * as tokens from '../domain/accounts/access-tokens.ts'
 import * as accounts from '../domain/accounts/accounts.ts'
 import * as deletion from '../domain/accounts/deletion.ts'
 import { readAuthConfig } from '../domain/accounts/invitations.ts'
+import { askForReset } from '../domain/accounts/password-resets.ts'
 import * as profile from '../domain/accounts/profile.ts'
 import * as openSessions from '../domain/accounts/session-list.ts'
 import * as sessions from '../domain/accounts/sessions.ts'
@@ -19,6 +20,7 @@ export const accountRoutes: HandlersOf<
   | 'refreshSession'
   | 'logOut'
   | 'changePassword'
+  | 'requestPasswordReset'
   | 'getMe'
   | 'updateMe'
   | 'deleteMe'
@@ -45,6 +47,7 @@ export const accountRoutes: HandlersOf<
   logOut: (deps, _actor, { body }) => sessions.logout(deps, body),
   changePassword: async (deps, actor, { body, client }) =>
     withHeaders(await accounts.changePassword(deps, actor, { ...body, ...client }), noStore),
+  requestPasswordReset: (deps, _actor, { body }) => askForReset(deps, body),
   getMe: (deps, actor) => accounts.readMe(deps, actor),
   updateMe: (deps, actor, { body }) => profile.changeMe(deps, actor, body),
   changeEmail: (deps, actor, { body, client }) => profile.changeEmail(deps, actor, { ...body, ...client }),

@@ -7,6 +7,7 @@ export const operations = {
   refreshSession: 'POST /auth/refresh',
   logOut: 'POST /auth/logout',
   changePassword: 'POST /auth/password',
+  requestPasswordReset: 'POST /auth/password/forgot',
   getMe: 'GET /auth/me',
   deleteMe: 'DELETE /auth/me',
   updateMe: 'PATCH /auth/me',

@@ -338,10 +338,10 @@ export interface components {
             /** @description True if users can sign in with a password. */
             readonly password_login: boolean;
             /**
-             * @description The way to reset a forgotten password: the operator does it.
+             * @description The way to reset a forgotten password: the operator does it, or users ask for a mail.
              * @enum {string}
              */
-            readonly password_reset: "operator";
+            readonly password_reset: "operator" | "mail";
             /** @description Other services through which users can sign in. */
             readonly oidc: readonly {
                 /** @description Identifies the service in requests. */
@@ -489,6 +489,15 @@ export interface components {
             readonly name?: components["schemas"]["DisplayName"];
             /** @description True if Git should get another address instead of the e-mail address. */
             readonly hide_email?: boolean;
+        };
+        /** @description The address of an account whose password is lost. */
+        readonly PasswordResetRequest: {
+            readonly email: components["schemas"]["Email"];
+        };
+        /** @description A mail was asked for. */
+        readonly MailRequested: {
+            /** @description A sentence for the user. */
+            readonly message: string;
         };
         /** @description A new e-mail address, and the password as proof. */
         readonly EmailChange: {
@@ -4270,6 +4279,30 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Session"];
+                };
+            };
+        };
+    };
+    readonly requestPasswordReset: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["PasswordResetRequest"];
+            };
+        };
+        readonly responses: {
+            /** @description Accepted. The same for every address. */
+            readonly 202: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["MailRequested"];
                 };
             };
         };

@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { expect } from 'chai'
 import type { Limit } from '../../server/base/counters.ts'
 import { limitedSignIns } from '../../server/domain/accounts/sign-ins.ts'
+import { limitedMail } from '../../server/domain/mail/limits.ts'
 import document from '../../spec/openapi.json' with { type: 'json' }
 import { type Grove, startGrove } from '../support/grove.ts'
 import { client, type PersonClient, signUp } from '../support/people.ts'
@@ -364,6 +365,17 @@ describe('spec/limits.md', () => {
     const somebody = { email: 'somebody@example.org', password: 'not a password' }
     const anonymous = `default: ${rates('everything else without a valid token')[0]}`
     expect(`signup: ${rates('sign-up')[0]}`).to.equal(`${await announced('/auth/signup', somebody)} by address`)
+    const forgotten = await announced('/auth/password/forgot', { email: 'somebody@example.org' })
+    expect(`reset: ${rates('asking for a new password by mail')[0]}`).to.equal(`${forgotten} by address`)
+    const mailed: Limit[] = []
+    limitedMail((_, limit) => {
+      mailed.push(limit)
+      return { take: neverCounted, giveBack: neverCounted, close: neverCounted }
+    })
+    const [hour, day, invitations, all] = mailed.map(({ quota, windowSeconds }) => perTime(quota, windowSeconds))
+    expect(rates('mails with a link for a new password')).to.deep.equal([`${hour}, ${day} by mailbox`])
+    expect(rates('mails with an invitation')).to.deep.equal([`${invitations} by user`])
+    expect(rates('mails of all kinds')).to.deep.equal([`${all} by service`])
     expect(anonymous).to.equal(`${await announced('/auth/login', somebody)} by address`)
     expect(anonymous).to.equal(`${await announced('/public/orgs/nobody/graph')} by address`)
     const { headers } = await ann.get('/auth/me')

@@ -68,6 +68,8 @@ describe('the documents', () => {
         webhookHttp ? 'on' : 'off',
         '',
         '',
+        '',
+        '',
       ]
       expect(rows(configuration, 'Configuration').map(([name, value]) => [name, value])).to.deep.equal(
         variables.map((name, at) => [`\`${name}\``, defaults[at]]),

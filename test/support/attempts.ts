@@ -140,6 +140,7 @@ export const table: Readonly<Record<keyof operations, Row>> = {
   },
   logOut: { need: 'anyone', attempt: async (world) => ({ body: { refreshToken: await newRefreshToken(world) } }) },
   changePassword: { need: 'person', attempt: () => ({ body: { old_password: password, new_password: password } }) },
+  requestPasswordReset: { need: 'anyone', attempt: () => ({ body: { email: 'nobody@example.org' } }) },
   getMe: { need: 'person', attempt: () => ({}) },
   updateMe: { need: 'person', attempt: () => ({ body: { hide_email: false } }) },
   changeEmail: {

@@ -49,10 +49,15 @@ export interface GroveOptions {
   /** Default: webhooks may have http URLs. */
   readonly webhookHttp?: boolean
   readonly secretKey?: string
+  /** The URL of a mail server. Default: the service sends no mail. `publicUrl` has a default with it. */
+  readonly smtpUrl?: string
 }
 
 /** The minimum that argon2 accepts. */
 export const passwordCost = { memoryKib: 1024, passes: 2 }
+
+/** The sender of mails. */
+const mailFrom = 'Grove <grove@grove.example>'
 
 /** Starts a service in 20 ms. A child process would take a second. Answers are checked against the spec. */
 export async function startGrove(options: GroveOptions = {}): Promise<Grove> {
@@ -60,7 +65,6 @@ export async function startGrove(options: GroveOptions = {}): Promise<Grove> {
   const {
     rateLimit = false,
     now,
-    publicUrl,
     metricsToken,
     logLevel,
     logRequests = 'all',
@@ -75,6 +79,8 @@ export async function startGrove(options: GroveOptions = {}): Promise<Grove> {
     fetchAllow = ['127.0.0.1'],
     webhookHttp = true,
     secretKey,
+    smtpUrl,
+    publicUrl = smtpUrl === undefined ? undefined : 'https://grove.example',
   } = options
   const databaseUrl = postgres === true ? await databaseFor(dataDir) : postgres
   const level = logLevel ?? 'error'
@@ -111,6 +117,7 @@ export async function startGrove(options: GroveOptions = {}): Promise<Grove> {
       ...(databaseUrl === false ? {} : { databaseUrl }),
       ...(cell === undefined ? {} : { cell }),
       ...(secretKey === undefined ? {} : { secretKey }),
+      ...(smtpUrl === undefined ? {} : { mail: { smtpUrl, from: mailFrom, isLocal: true } }),
     },
     {
       log: pino({ level }, logLevel === undefined ? pino.destination({ dest: 2, sync: true }) : memory),

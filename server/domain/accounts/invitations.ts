@@ -377,6 +377,6 @@ export function signUpRefusedError({ config: { signup } }: Deps): AppError {
 }
 
 /** Returns the ways to sign up and sign in, for clients without a session. */
-export function readAuthConfig({ config: { signup } }: Deps) {
-  return { signup, password_login: true, password_reset: 'operator', oidc: [] } as const
+export function readAuthConfig({ config: { signup, mail } }: Deps) {
+  return { signup, password_login: true, password_reset: mail ? 'mail' : 'operator', oidc: [] } as const
 }

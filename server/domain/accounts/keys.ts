@@ -4,7 +4,7 @@
  * A new key is announced before it signs. An old one verifies until its last token has expired.
  */
 
-import { createPublicKey, type KeyObject } from 'node:crypto'
+import { createHash, createHmac, createPublicKey, type KeyObject } from 'node:crypto'
 import { exportJWK, generateKeyPair, importJWK, type JWK } from 'jose'
 import { v4 as randomUuid } from 'uuid'
 import type { CredentialsSchema, TokenKey } from '../../../index/credentials/schema.ts'
@@ -45,6 +45,8 @@ interface LoadedKey {
   /** Infinity until it is replaced. */
   readonly retiredAt: number
   readonly privateKey: PrivateKey
+  /** The key from which secrets are derived. */
+  readonly derivation: Buffer
   readonly publicKey: KeyObject
   readonly publicJwk: PublicJwk
 }
@@ -55,6 +57,8 @@ export interface Keys {
   readonly issuer: string
   /** Returns the key that signs at that time. */
   signing(at: number): Promise<Pick<LoadedKey, 'kid' | 'privateKey'>>
+  /** Derives a secret from `text` and the key that signs. It is the same until the keys are rotated. */
+  derive(text: string, at: number): Promise<string>
   /** Returns the key that verifies. Undefined: it is unknown, or retired at that time. */
   verifying(kid: string, at: number): Promise<KeyObject | undefined>
   /** Returns the public keys that sign, are announced, or may have tokens in use. Source: RFC 7517 §5. */
@@ -91,13 +95,18 @@ export async function openKeys(
     readAt = at
     keys = await load()
   }
+  const signing = async (at: number): Promise<LoadedKey> => {
+    await reread(at, rereadMs)
+    const key = keys.findLast(({ activeFrom, retiredAt }) => activeFrom <= at && at < retiredAt) ?? keys[0]
+    if (key === undefined) throw new Error('The credentials have no key to sign tokens with')
+    return key
+  }
   return {
     issuer: publicUrl ?? own,
-    signing: async (at) => {
-      await reread(at, rereadMs)
-      const key = keys.findLast(({ activeFrom, retiredAt }) => activeFrom <= at && at < retiredAt) ?? keys[0]
-      if (key === undefined) throw new Error('The credentials have no key to sign tokens with')
-      return key
+    signing,
+    derive: async (text, at) => {
+      const { derivation } = await signing(at)
+      return createHmac('sha256', derivation).update(text).digest('base64url')
     },
     verifying: async (kid, at) => {
       await reread(at, rereadMs)
@@ -148,6 +157,7 @@ async function importKey({ kid, jwk, active_from }: TokenKey): Promise<Omit<Load
     kid,
     activeFrom: Date.parse(active_from),
     privateKey,
+    derivation: createHash('sha256').update('derivation ').update(jwk).digest(),
     publicKey: createPublicKey({ key: point, format: 'jwk' }),
     publicJwk: { ...point, kid, alg: algorithm, use: 'sig' },
   }

@@ -64,6 +64,20 @@ export function newToken(
   return `${beginnings.random}${kind}_${randomBytes(32).toString('base64url')}`
 }
 
+/**
+ * Returns the token that a mail carries. It is derived from the mail, so that one that is sent twice has the same, and no
+ * row holds it.
+ *
+ * @param mailId names the mail
+ */
+export async function mailedToken(
+  { keys, now }: Deps,
+  kind: 'reset' | 'verify' | 'invite' | 'digest',
+  mailId: string,
+): Promise<string> {
+  return `${beginnings.random}${kind}_${await keys.derive(`${kind} ${mailId}`, now().getTime())}`
+}
+
 /** Has only letters and digits, so `grv_refresh_…`, `grv_reset_…`, `grv_invite_…` and `grv_browser_…` do not match. */
 const accessTokenForm = /^grv_[0-9A-Za-z]{43}$/
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'

@@ -5,6 +5,7 @@ export const auditActions = [
   'auth.failed',
   'auth.sign_out',
   'auth.password_changed',
+  'auth.reset_asked',
   'auth.reset_issued',
   'auth.reset_used',
   'auth.refresh_reused',

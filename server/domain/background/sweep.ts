@@ -29,6 +29,7 @@ import {
 } from '../indexing/reindex.ts'
 import { isId, orgFolder, searchFolder } from '../layout.ts'
 import { forgetDeadConnections } from '../oauth/connections.ts'
+import { forgetMails } from '../mail/outbox.ts'
 import { forgetReadMarks } from '../review/read-marks.ts'
 import { removeUnusedSegments } from '../search/segment-files.ts'
 import { forgetDeliveries } from '../webhooks/deliveries.ts'
@@ -186,6 +187,12 @@ const memberJobs: readonly Job[] = [
     everyMs: 60 * minuteMs,
     work: forgetReadMarks,
     failed: 'old read marks could not be removed',
+  },
+  {
+    chore: 'mails',
+    everyMs: 60 * minuteMs,
+    work: forgetMails,
+    failed: 'old mails could not be removed',
   },
   {
     chore: 'audit',

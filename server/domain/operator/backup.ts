@@ -14,7 +14,7 @@ import { isUnfinished, unfinishedName } from '../../../gitstore/temporary-names.
 import { createMirror, fetchMirror } from '../../../gitstore/transfer/mirror.ts'
 import { findHazard, findOddEntry, hasOwnConfig } from '../../../gitstore/upkeep/hazards.ts'
 import { stateOf } from '../../../gitstore/upkeep/state.ts'
-import { copyFromPostgres } from '../../../index/credentials/copies.ts'
+import { copyFromPostgres, removeMails } from '../../../index/credentials/copies.ts'
 import type { PostgresAddress } from '../../../index/postgres/pool.ts'
 import { copyDatabase, findDatabaseDamage } from '../../../index/sqlite/backup.ts'
 import type { PathProblem } from '../format/path-problem.ts'
@@ -227,6 +227,7 @@ async function copyCredentials({ root, postgres }: Source, dir: string): Promise
   await placeCopy(dir, credentialsFile, async (making) => {
     if (postgres) await copyFromPostgres(postgres, making)
     else copyDatabase(join(root, credentialsFile), making)
+    removeMails(making)
   })
 }
 

@@ -6,6 +6,7 @@ import { AppError, ValidationError } from '../../base/errors.ts'
 import { type Page, type PageContext, type PageResult, redirect } from '../page-context.ts'
 import { EmailField, Field, field, showFormErrors, type Trouble, TroubleOf } from '../parts/forms.tsx'
 import { ownPath, type Urls } from '../urls.ts'
+import { Forgot } from './forgot.tsx'
 import { invitationIn, mostInvitation } from './invitations.tsx'
 import { Password } from './password.tsx'
 
@@ -120,7 +121,7 @@ interface SignInProps {
   readonly trouble?: Trouble | undefined
 }
 
-export function SignInForm({ visit: { urls, form }, next, trouble }: SignInProps) {
+export function SignInForm({ visit: { urls, form, sendsMail }, next, trouble }: SignInProps) {
   const invitation = invitationIn(form)
   return (
     <Sheet title="Sign in" trouble={trouble} fields={['email', 'password']}>
@@ -140,7 +141,7 @@ export function SignInForm({ visit: { urls, form }, next, trouble }: SignInProps
             No account yet? <a href={urls.signUp(next)}>Sign up</a>.{' '}
           </>
         )}
-        Forgot your password? Ask an administrator for a link to <a href={urls.reset()}>set a new one</a>.
+        <Forgot urls={urls} sendsMail={sendsMail} />
       </p>
       {invitation !== '' && (
         <OtherWay urls={urls} invitation={invitation} act="sign-up" says="No account yet?" label="Create one" />

@@ -5,6 +5,7 @@ const words: Readonly<Record<string, string>> = {
   'auth.failed': 'Failed to sign in',
   'auth.sign_out': 'Signed out',
   'auth.password_changed': 'Changed the password',
+  'auth.reset_asked': 'Asked for a mail to set a new password',
   'auth.reset_issued': 'Issued a link to reset the password',
   'auth.reset_used': 'Reset the password',
   'auth.refresh_reused': 'Used a session token again, which may be stolen',

@@ -1,0 +1,62 @@
+/** New passwords for users who have lost theirs, by a link in a mail. */
+import { createHash } from 'node:crypto'
+import { emailKey, findAccountByEmail, lockAccount } from '../../../index/credentials/accounts.ts'
+import type { Mail } from '../../../index/credentials/schema.ts'
+import { deleteOtherResetTokens, insertResetToken } from '../../../index/credentials/sessions.ts'
+import type { Deps } from '../../base/deps.ts'
+import { anonymous } from '../actor.ts'
+import { audit } from '../audit/audit.ts'
+import type { Letter } from '../mail/letter.ts'
+import { hasMail, queueMail } from '../mail/outbox.ts'
+import { resetLetter, tokenLink } from '../mail/texts.ts'
+import type { Origin } from '../origin.ts'
+import { requireEmail } from './identity.ts'
+import { hashOf, mailedToken } from './tokens.ts'
+
+/** Milliseconds that a link for a new password works. */
+const lifetimeMs = 3_600_000
+
+/** The same for every address. */
+const requested = { message: 'If an account has this e-mail address, a mail with a link is on its way' }
+
+/**
+ * Asks for a mail with a link that sets a new password. The account is found when the mail is sent, so the request does
+ * the same for every address. Over the limit of the address nothing is sent, and the answer is the same.
+ *
+ * @throws ValidationError email
+ */
+export async function askForReset(deps: Deps, { email }: { readonly email: string }): Promise<typeof requested> {
+  requireEmail(email)
+  if (!hasMail(deps)) return requested
+  const key = createHash('sha256').update(emailKey(email)).digest('hex').slice(0, 32)
+  if (await deps.limitMail('reset', key))
+    await deps.credentials.write((trx) =>
+      queueMail(deps, trx, { kind: 'reset', address: email, fields: { origin: JSON.stringify(deps.origin ?? null) } }),
+    )
+  return requested
+}
+
+/** Makes the token of the mail. Earlier tokens of the account end. Undefined: no account has the address. */
+export async function writeReset(deps: Deps, { id, address, fields }: Mail): Promise<Letter | undefined> {
+  const { credentials, config, now } = deps
+  const account = await findAccountByEmail(credentials.read, address)
+  if (account === undefined || account.disabled_at !== null || config.publicUrl === undefined) return undefined
+  const token = await mailedToken(deps, 'reset', id)
+  const hash = hashOf(token)
+  const expires_at = new Date(now().getTime() + lifetimeMs).toISOString()
+  await credentials.write(async (trx) => {
+    await lockAccount(trx, account.id)
+    await deleteOtherResetTokens(trx, account.id, hash)
+    await insertResetToken(trx, { hash, account_id: account.id, expires_at, used_at: null })
+  })
+  const target = { type: 'account', id: account.id } as const
+  await audit(asked(deps, fields), { action: 'auth.reset_asked', actor: anonymous, accountId: account.id, target })
+  return resetLetter(tokenLink(config.publicUrl, 'reset', token))
+}
+
+/** The audit says how it was asked for, not how the mail was sent. */
+function asked(deps: Deps, fields: string): Deps {
+  const { origin }: { origin?: string } = JSON.parse(fields)
+  const found: Origin | null = JSON.parse(origin ?? 'null')
+  return found === null ? deps : { ...deps, origin: found }
+}

@@ -1,0 +1,7 @@
+/** The writers of all mails. Each is in the folder of its noun. */
+import { writeReset } from '../domain/accounts/password-resets.ts'
+import type { Letters } from '../domain/mail/sender.ts'
+
+export const letters: Letters = {
+  reset: writeReset,
+}
