@@ -119,3 +119,18 @@ export async function deleteFailedMailsBefore(trx: CredentialsDb, time: string):
 export function countPendingMails(db: CredentialsDb): Promise<number> {
   return totalOf(db.selectFrom('mail').where('failed_at', 'is', null))
 }
+
+/** Lists the oldest mails that wait or failed. */
+export function listMails(db: CredentialsDb, limit: number): Promise<Mail[]> {
+  return db.selectFrom('mail').selectAll().orderBy('created_at').orderBy('id').limit(limit).execute()
+}
+
+/** Makes mails that failed or wait due at once, with all attempts. Returns their number. @param id only this one */
+export async function retryMails(trx: CredentialsDb, now: Date, id?: string): Promise<number> {
+  let update = trx
+    .updateTable('mail')
+    .set({ next_at: timeIn(trx, now), attempts: 0, failed_at: null, error: null })
+    .where('claimed_by', 'is', null)
+  if (id !== undefined) update = update.where('id', '=', id)
+  return Number((await update.executeTakeFirstOrThrow()).numUpdatedRows)
+}

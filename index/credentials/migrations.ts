@@ -406,7 +406,8 @@ export const credentialsMigrations: Record<string, Migration> = {
       await sql`create index account_owner on account (owner_org_id, created_at, id) where owner_org_id is not null`.execute(
         db,
       )
-=======
+    },
+  },
   // The address of a mail need not have an account: who asks for a new password gives any.
   '018_mail': {
     async up(db) {

@@ -18,6 +18,7 @@ import { type ImportOptions, importFolder } from './commands/import.ts'
 import { type InviteOptions, invite } from './commands/invite.ts'
 import { rotate } from './commands/keys.ts'
 import { addMaintenanceCommands } from './commands/maintenance.ts'
+import { addMailCommands } from './commands/mail.ts'
 import { type McpOptions, serveMcp } from './commands/mcp.ts'
 import { addMember } from './commands/member.ts'
 import { moveOrgTo } from './commands/move-org.ts'
@@ -53,8 +54,9 @@ export function programOf(run: Run): Command {
     .description('Inspect the configuration')
     .command('check')
     .description('Show the effective settings and warn about problems')
-    .action(async () => {
-      run.ends(await checkConfiguration(readConfig()))
+    .option('--online', 'Also connect to the mail server and sign in there')
+    .action(async (options: { readonly online?: boolean }) => {
+      run.ends(await checkConfiguration(readConfig(), options))
     })
 
   addTrashCommands(program, run)
@@ -227,6 +229,7 @@ function addPlaceCommands(program: Command, run: Run): void {
 function addPeopleCommands(program: Command, run: Run): void {
   program.commandsGroup('Users:')
   addAccountCommands(program, run)
+  addMailCommands(program, run)
 
   program
     .command('keys')

@@ -51,6 +51,8 @@ export interface GroveOptions {
   readonly secretKey?: string
   /** The URL of a mail server. Default: the service sends no mail. `publicUrl` has a default with it. */
   readonly smtpUrl?: string
+  /** Default: the mail server needs no TLS. */
+  readonly isMailLocal?: boolean
 }
 
 /** The minimum that argon2 accepts. */
@@ -80,6 +82,7 @@ export async function startGrove(options: GroveOptions = {}): Promise<Grove> {
     webhookHttp = true,
     secretKey,
     smtpUrl,
+    isMailLocal = true,
     publicUrl = smtpUrl === undefined ? undefined : 'https://grove.example',
   } = options
   const databaseUrl = postgres === true ? await databaseFor(dataDir) : postgres
@@ -117,7 +120,7 @@ export async function startGrove(options: GroveOptions = {}): Promise<Grove> {
       ...(databaseUrl === false ? {} : { databaseUrl }),
       ...(cell === undefined ? {} : { cell }),
       ...(secretKey === undefined ? {} : { secretKey }),
-      ...(smtpUrl === undefined ? {} : { mail: { smtpUrl, from: mailFrom, isLocal: true } }),
+      ...(smtpUrl === undefined ? {} : { mail: { smtpUrl, from: mailFrom, isLocal: isMailLocal } }),
     },
     {
       log: pino({ level }, logLevel === undefined ? pino.destination({ dest: 2, sync: true }) : memory),

@@ -37,7 +37,7 @@ after(async () => {
 })
 
 /** Starts a server that accepts every mail, without TLS. */
-export async function startMailServer(options: SMTPServerOptions = {}): Promise<MailServer> {
+export async function startMailServer(options: SMTPServerOptions = {}, host = '127.0.0.1'): Promise<MailServer> {
   const smtp = new SMTPServer({
     authOptional: true,
     disabledCommands: ['STARTTLS'],
@@ -57,7 +57,7 @@ export async function startMailServer(options: SMTPServerOptions = {}): Promise<
   })
   // A client that is killed resets its connection.
   smtp.on('error', () => {})
-  await new Promise<void>((resolve) => smtp.listen(0, '127.0.0.1', resolve))
+  await new Promise<void>((resolve) => smtp.listen(0, host, resolve))
   const address = smtp.server.address()
   const port = typeof address === 'object' && address !== null ? address.port : 0
   const server: MailServer = {

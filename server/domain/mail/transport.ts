@@ -2,7 +2,7 @@
 import type { MailContent } from './letter.ts'
 
 export interface Envelope extends MailContent {
-  /** Names the mail: the same for each attempt, so that a mailbox shows a repeated one once. */
+  /** The name of the mail, the same for each attempt. A mailbox then shows a repeated one once. */
   readonly id: string
   readonly to: string
 }
@@ -52,6 +52,18 @@ export async function sendMail(server: MailServer, { id, to, subject, text, html
   }
 }
 
+/** Connects, signs in, and sends nothing. @throws MailError */
+export async function tryMailServer(server: MailServer): Promise<void> {
+  const transport = await transportOf(server)
+  try {
+    await transport.verify()
+  } catch (error) {
+    throw mailError(error)
+  } finally {
+    transport.close()
+  }
+}
+
 /** Loads the library when the first mail is sent, because that takes 150 ms. */
 async function transportOf({ smtpUrl, isLocal }: MailServer) {
   const { createTransport } = await import('nodemailer')
@@ -73,13 +85,20 @@ async function transportOf({ smtpUrl, isLocal }: MailServer) {
   })
 }
 
+/** Only a refusal of the mail itself is for good. Refusals of TLS or of the password end when the operator mends them. */
+const ofMail: readonly unknown[] = ['MAIL FROM', 'RCPT TO', 'DATA', 'BDAT']
+
 /** The answer of a server may contain the address, so only its code is kept. */
 function mailError(cause: unknown): MailError {
   const { responseCode, code, command }: { responseCode?: unknown; code?: unknown; command?: unknown } =
     typeof cause === 'object' && cause !== null ? cause : {}
   const at = typeof command === 'string' && command !== '' ? ` to ${command}` : ''
   if (typeof responseCode === 'number')
-    return new MailError(`The mail server answered ${responseCode}${at}`, responseCode < 500, { cause })
+    return new MailError(
+      `The mail server answered ${responseCode}${at}`,
+      responseCode < 500 || !ofMail.includes(command),
+      { cause },
+    )
   return new MailError(
     `The mail server could not be used: ${typeof code === 'string' ? code : 'unknown error'}`,
     true,
