@@ -31,6 +31,8 @@ export interface PageContext {
   readonly consents: Consents
   /** True if a browser would keep the cookie. */
   readonly canSignIn: boolean
+  /** True if the service sends mail. */
+  readonly sendsMail: boolean
   /** Set in maintenance mode, in which nothing can be changed. */
   readonly maintenance: MaintenanceNotice | undefined
 }
@@ -40,8 +42,6 @@ export interface MaintenanceNotice {
   readonly message?: string
   /** ISO 8601: the expected end. */
   readonly until?: string
-  /** True if the service sends mail. */
-  readonly sendsMail: boolean
 }
 
 /** The metadata of a page. */
