@@ -85,6 +85,11 @@ const requests: Partial<Record<AuditAction, () => Promise<Made>>> = {
   'auth.reset_asked': async () => {
     const user = await someone()
     await made(client(grove).post('/auth/password/forgot', { email: user.user.email }, agent))
+    // The sender writes the row, then finds no mail server.
+    await until(async () => {
+      const rows = await grove.deps.credentials.read.selectFrom('mail').select('error').execute()
+      return rows.some(({ error }) => error !== null)
+    })
     return { has: account(user.user.id) }
   },
   'auth.reset_issued': async () => {
