@@ -149,6 +149,29 @@ describe('pages of settings', () => {
     }
   })
 
+  it('create a token that proposes, for an agent', async () => {
+    const { page, open } = visitor
+    await open('/me/tokens')
+    await page.getByLabel('Name').fill('Agent')
+    const access = page.getByLabel(/^Access /)
+    expect(await access.inputValue()).to.equal('read')
+    expect(await page.locator('label', { hasText: 'Access' }).textContent()).to.include('for an agent')
+    await access.selectOption({ label: 'read and propose changes' })
+    await page.getByRole('button', { name: 'Create' }).click()
+    const agent = client(grove, (await page.locator('[data-token]').textContent()) ?? '')
+    expect(await page.locator('li', { hasText: 'Agent' }).textContent()).to.include(
+      'can read, and propose changes to, all',
+    )
+    const { id } = await made(ann.post(`/orgs/${org}/nodes`, { title: 'Plankton' }))
+    const branches = `/orgs/${org}/nodes/${id}/branches`
+    await made(agent.post(branches, { name: 'agent/drift' }))
+    expect((await agent.post(branches, { name: 'drift' })).body).to.include({
+      code: 'token_scope',
+      token_access: 'propose',
+      branch_prefix: 'agent/',
+    })
+  })
+
   it('set a new password and end the other sessions', async () => {
     const cleo = await signUp(grove, 'Cleo')
     const [here, there] = [await newVisitor({ javaScriptEnabled: false }), await newVisitor()]

@@ -13,6 +13,12 @@ type Orgs = AnswerOf<'listOrgs'>['orgs']
 /** Maximum tokens and organisations listed. A user has at most 100 tokens. */
 const most = 100
 const dayMs = 86_400_000
+/** The accesses of a token, in the form and in the list. The first one is the default. */
+const accesses: readonly { readonly access: Token['access']; readonly label: string; readonly may: string }[] = [
+  { access: 'read', label: 'read', may: 'can read' },
+  { access: 'propose', label: 'read and propose changes', may: 'can read, and propose changes to,' },
+  { access: 'write', label: 'read and change', may: 'can read and change' },
+]
 /** Lifetimes of a token in days. */
 const lifetimes = [30, 90, 365] as const
 
@@ -46,7 +52,7 @@ function wanted(form: URLSearchParams) {
   const [org, node] = [field(form, 'org_id').trim(), field(form, 'node_id').trim()]
   return {
     name: field(form, 'name').trim(),
-    access: form.get('access') === 'write' ? ('write' as const) : ('read' as const),
+    access: accesses.find(({ access }) => access === form.get('access'))?.access ?? 'read',
     ...(org && { org_id: org }),
     ...(node && { node_id: node }),
     ...(days && { expires_at: new Date(Date.now() + days * dayMs).toISOString() }),
@@ -133,7 +139,7 @@ function TokenList({ tokens, orgs, action }: { tokens: readonly Token[]; orgs: O
           <div>
             <strong>{token.name}</strong> <span class="ref">…{token.hint}</span>
             <small>
-              {token.access === 'write' ? 'can read and change' : 'can read'} {reach(token)} ·{' '}
+              {accesses.find(({ access }) => access === token.access)?.may} {reach(token)} ·{' '}
               {token.expires_at ? (
                 <>
                   {Date.parse(token.expires_at) < Date.now() ? 'expired' : 'expires'} <When time={token.expires_at} />
@@ -183,13 +189,18 @@ function TokenForm({ typed, orgs, action, trouble }: TokenFormProps) {
       <Field label="Name" hint="the device or program that uses it" name="name" trouble={trouble}>
         {(tied) => <input {...tied} required maxLength={200} value={field(typed, 'name')} autocomplete="off" />}
       </Field>
-      <Field label="Access" name="access">
+      <Field
+        label="Access"
+        hint="for an agent: read and propose changes. It changes only branches below agent/, and users merge its proposals"
+        name="access"
+      >
         {(tied) => (
           <select {...tied}>
-            <option value="read">read</option>
-            <option value="write" selected={typed.get('access') === 'write'}>
-              read and change
-            </option>
+            {accesses.map(({ access, label }) => (
+              <option value={access} selected={access === typed.get('access')}>
+                {label}
+              </option>
+            ))}
           </select>
         )}
       </Field>
