@@ -10,6 +10,7 @@ import { issueResetToken } from '../../server/domain/accounts/sessions.ts'
 import { type AuditAction, auditActions } from '../../server/domain/audit/actions.ts'
 import { cli, folder, useDesk } from '../operator/desk.ts'
 import { made, unheard } from '../support/cast.ts'
+import { type Choice, connectProgram, renew } from '../support/connector.ts'
 import { remoteUrl } from '../support/desk.ts'
 import { newNode } from '../support/node.ts'
 import { client, type PersonClient, password, signUp } from '../support/people.ts'
@@ -32,6 +33,14 @@ async function someone(): Promise<PersonClient> {
   const who = await signUp(grove, `user${++count}`)
   for (const token of [who.session.accessToken, who.session.refreshToken, who.session.idToken]) secrets.add(token)
   return who
+}
+
+/** A program that a new user has connected. */
+async function connection(choice: Choice = {}) {
+  const user = await someone()
+  const connected = await connectProgram(grove, user, { ...choice, headers: agent })
+  for (const token of [connected.token, connected.refreshToken]) secrets.add(token)
+  return { ...connected, user }
 }
 
 async function newSecret(answer: Promise<{ body: Record<string, string> }>, field: string): Promise<string> {
@@ -149,6 +158,34 @@ const requests: Partial<Record<AuditAction, () => Promise<Made>>> = {
     await client(grove, token).post(`/orgs/${ann.org}/nodes`, { title: 'Whales' }, agent)
     const detail = { operation: 'createNode', code: 'token_scope', path_org_id: ann.org }
     return { user: ann, has: { outcome: 'refused', target: { type: 'token', id }, detail } }
+  },
+  'connection.created': async () => {
+    const { id, user } = await connection({ access: 'read' })
+    return { user, has: { target: { type: 'connection', id } } }
+  },
+  'connection.ended': async () => {
+    const { id, user } = await connection()
+    await user.delete(`/auth/connections/${id}`, agent)
+    return { user, has: { target: { type: 'connection', id } } }
+  },
+  'connection.first_used': async () => {
+    const { id, user, token } = await connection()
+    await made(client(grove, token).get('/orgs', agent))
+    return { user, has: { target: { type: 'connection', id } } }
+  },
+  'connection.refused': async () => {
+    const { id, user, token } = await connection({ access: 'read' })
+    await client(grove, token).post(`/orgs/${user.org}/nodes`, { title: 'Whales' }, agent)
+    const detail = { operation: 'createNode', code: 'token_scope', path_org_id: user.org }
+    return { user, has: { outcome: 'refused', target: { type: 'connection', id }, detail } }
+  },
+  'connection.reused': async () => {
+    const { id, program, refreshToken } = await connection()
+    await renew(program, refreshToken)
+    pass(121_000)
+    await renew(program, refreshToken, {}, agent)
+    pass(-121_000)
+    return { has: { actor: { kind: 'anonymous' }, outcome: 'refused', target: { type: 'connection', id } } }
   },
   'account.created': async () => {
     const email = `${randomUUID()}@example.org`
@@ -331,7 +368,7 @@ describe('the audit', () => {
         expect(entry.origin.address).to.equal('127.0.0.1')
         const isGit = action.startsWith('git.') || action === 'org.cloned'
         expect(entry.origin.user_agent).to.match(isGit ? /^git\// : /^audit-test/)
-        expect(entry.origin.via).to.equal(isGit ? 'fetch' : 'rest')
+        expect(entry.origin.via).to.equal(isGit ? 'fetch' : action === 'connection.created' ? 'page' : 'rest')
       }
     })
 

@@ -3,6 +3,7 @@
 import { changeManagedAccount } from '../../server/domain/accounts/administration.ts'
 import { operator } from '../../server/domain/actor.ts'
 import { made, makeBotToken, makeDelivery } from '../support/cast.ts'
+import { connectProgram, register } from '../support/connector.ts'
 import type { Grove } from '../support/grove.ts'
 import { pageAt } from '../support/pages.ts'
 import type { PersonClient } from '../support/people.ts'
@@ -99,6 +100,8 @@ export async function listPages(grove: Pick<Grove, 'url' | 'deps'>, ann: PersonC
   const notes = { 'Field notes/seals.md': 'They eat [[Fish]].\n', 'Field notes/sea.canvas': '[]' }
   const report = (await imported(ann, org, await zipOf(notes))).id
   const { id: other } = await made(ann.post('/orgs', { name: 'Bays' }))
+  await connectProgram(grove, ann)
+  const consent = `/oauth/authorize?${new URLSearchParams((await register(grove)).request)}`
   const running = await makeHalfSentImport(grove, ann, other)
   return [
     { name: 'welcome', path: '/', isAnonymous: true },
@@ -190,6 +193,8 @@ export async function listPages(grove: Pick<Grove, 'url' | 'deps'>, ann: PersonC
     { name: 'password', path: '/me/password' },
     { name: 'tokens', path: '/me/tokens' },
     { name: 'inbox', path: '/me/inbox' },
+    { name: 'connections', path: '/me/connections' },
+    { name: 'consent', path: consent },
     { name: 'sessions', path: '/me/sessions' },
     { name: 'goodbye', path: '/goodbye', isAnonymous: true },
     { name: 'admin-accounts', path: '/admin/accounts' },

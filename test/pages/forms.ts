@@ -39,13 +39,17 @@ export interface Visit {
 }
 
 /** Opens pages and sends forms in a new session of the person. */
-export async function visitOf(grove: { readonly url: string }, person: PersonClient): Promise<Visit> {
+export async function visitOf(
+  grove: { readonly url: string },
+  person: PersonClient,
+  always: Fields = {},
+): Promise<Visit> {
   const { headers: got } = await sendForm(grove, '/sign-in', { email: person.user.email, password })
   const cookie = got['set-cookie']?.split(';')[0] ?? ''
   return {
     open: (path, more = {}) =>
       client(grove).get(path, { ...headers, cookie, 'content-type': '', 'sec-fetch-site': 'none', ...more }),
-    send: (path, fields) => sendForm(grove, path, fields, { cookie }),
+    send: (path, fields) => sendForm(grove, path, fields, { cookie, ...always }),
   }
 }
 

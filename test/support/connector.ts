@@ -58,8 +58,8 @@ export async function allow(program: Program, user: Visit, choice: Choice = {}, 
   return code
 }
 
-export function askToken({ grove, id }: Program, fields: Fields): Promise<Answer> {
-  return sendForm(grove, '/oauth/token', { client_id: id, ...fields })
+export function askToken({ grove, id }: Program, fields: Fields, headers: Fields = {}): Promise<Answer> {
+  return sendForm(grove, '/oauth/token', { client_id: id, ...fields }, headers)
 }
 
 export function exchange(program: Program, code: string, more: Fields = {}): Promise<Answer> {
@@ -68,8 +68,13 @@ export function exchange(program: Program, code: string, more: Fields = {}): Pro
   return askToken(program, { ...fields, redirect_uri: request.redirect_uri ?? '', ...more })
 }
 
-export function renew(program: Program, refresh_token: string, more: Fields = {}): Promise<Answer> {
-  return askToken(program, { grant_type: 'refresh_token', refresh_token, ...more })
+export function renew(
+  program: Program,
+  refresh_token: string,
+  more: Fields = {},
+  headers: Fields = {},
+): Promise<Answer> {
+  return askToken(program, { grant_type: 'refresh_token', refresh_token, ...more }, headers)
 }
 
 export interface Connected extends Client {
@@ -81,15 +86,22 @@ export interface Connected extends Client {
   readonly scope: string
 }
 
+interface Connecting {
+  readonly resource?: 'api' | 'mcp'
+  readonly name?: string
+  /** Of the user's browser. */
+  readonly headers?: Fields
+}
+
 /** Connects a program for a user, by default to the API. */
 export async function connectProgram(
   grove: { readonly url: string },
   person: PersonClient,
-  { resource = 'api', name = 'Robin', ...choice }: Choice & { resource?: 'api' | 'mcp'; name?: string } = {},
+  { resource = 'api', name = 'Robin', headers = {}, ...choice }: Choice & Connecting = {},
 ): Promise<Connected> {
   const program = await register(grove, { name })
   const more = { scope: 'write', resource: resource === 'mcp' ? `${grove.url}/mcp` : grove.url }
-  const code = await allow(program, await visitOf(grove, person), choice, more)
+  const code = await allow(program, await visitOf(grove, person, headers), choice, more)
   const { status, body } = await exchange(program, code)
   if (status !== 200) throw new Error(`The exchange answered ${status} ${JSON.stringify(body)}`)
   const [newest] = (await person.get('/auth/connections?limit=1')).body.connections
