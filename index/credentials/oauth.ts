@@ -157,6 +157,27 @@ export async function deleteGrant(db: CredentialsDb, id: string, accountId?: str
   return numDeletedRows === 1n
 }
 
+/** Lists the programs that are connected, with the number of their connections. */
+export function listConnectedClients(
+  db: CredentialsDb,
+): Promise<{ client_id: string; client_name: string; connections: number }[]> {
+  return db
+    .selectFrom('oauth_grant')
+    .select(({ fn }) => ['client_id', 'client_name', fn.countAll<number>().as('connections')])
+    .groupBy(['client_id', 'client_name'])
+    .orderBy('client_name')
+    .orderBy('client_id')
+    .execute()
+}
+
+/** Ends all connections of a program. Returns them. */
+export function deleteGrantsOfClient(
+  db: CredentialsDb,
+  clientId: string,
+): Promise<Pick<OauthGrant, 'id' | 'account_id'>[]> {
+  return db.deleteFrom('oauth_grant').where('client_id', '=', clientId).returning(['id', 'account_id']).execute()
+}
+
 /** Ends all connections of the account. */
 export async function deleteGrants(db: CredentialsDb, accountId: string): Promise<void> {
   await db.deleteFrom('oauth_grant').where('account_id', '=', accountId).execute()

@@ -4,6 +4,7 @@ import { Command } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
 import { readConfig, readRemote } from '../base/config.ts'
 import { addAccountCommands } from './commands/account.ts'
+import { addConnectionCommands } from './commands/connections.ts'
 import { addAuditCommands } from './commands/audit.ts'
 import { backup } from './commands/backup.ts'
 import { type CellOptions, cells } from './commands/cells.ts'
@@ -230,6 +231,7 @@ function addPeopleCommands(program: Command, run: Run): void {
   program.commandsGroup('Users:')
   addAccountCommands(program, run)
   addMailCommands(program, run)
+  addConnectionCommands(program, run)
 
   program
     .command('keys')

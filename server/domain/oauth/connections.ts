@@ -9,6 +9,7 @@ import {
   deleteExpiredCodes,
   deleteExpiredOauthTokens,
   deleteGrant,
+  deleteGrantsOfClient,
   findIdlestGrant,
   findLastConnected,
   insertCode,
@@ -20,7 +21,7 @@ import type { Deps } from '../../base/deps.ts'
 import { AppError, invalid } from '../../base/errors.ts'
 import { authorizeNode, authorizeOrg, requireSignedIn } from '../access.ts'
 import { hashOf, newToken } from '../accounts/tokens.ts'
-import { type Access, includesAccess, type Person } from '../actor.ts'
+import { type Access, includesAccess, operator, type Person } from '../actor.ts'
 import { audit } from '../audit/audit.ts'
 import { type Page, pageOf } from '../pagination.ts'
 import type { AuthorizeRequest } from './authorize-requests.ts'
@@ -145,6 +146,14 @@ export async function endMyConnection(deps: Deps, actor: Person, connectionId: s
   const ended = await deps.credentials.write((trx) => deleteGrant(trx, connectionId, actor.id))
   if (!ended) throw new AppError('connection_not_found', 'Connection not found')
   await audit(deps, { action: 'connection.ended', actor, target: { type: 'connection', id: connectionId } })
+}
+
+/** Ends all connections of a program, for the operator. Returns their number. */
+export async function endConnectionsOf(deps: Deps, clientId: string): Promise<number> {
+  const ended = await deps.credentials.write((trx) => deleteGrantsOfClient(trx, clientId))
+  for (const { id, account_id: accountId } of ended)
+    await audit(deps, { action: 'connection.ended', actor: operator, accountId, target: { type: 'connection', id } })
+  return ended.length
 }
 
 /** Deletes expired tokens and codes, and connections that no program can use. */
