@@ -39,6 +39,8 @@ describe('the documents', () => {
         eventRetentionDays,
         databasePool,
         webhookHttp,
+        oauth,
+        oauthRedirects,
         ...rest
       } = readConfig({})
       expect([dataDir, rest]).to.deep.equal([resolve('./repos'), {}])
@@ -66,6 +68,9 @@ describe('the documents', () => {
         String(databasePool),
         '',
         webhookHttp ? 'on' : 'off',
+        oauth ? 'on' : 'off',
+        oauthRedirects?.join(','),
+        '',
         '',
         '',
         '',

@@ -89,7 +89,7 @@ export interface Connected extends Client {
 interface Connecting {
   readonly resource?: 'api' | 'mcp'
   readonly name?: string
-  /** Of the user's browser. */
+  /** The headers of the user's browser. */
   readonly headers?: Fields
 }
 

@@ -1,4 +1,4 @@
-/** The official client of MCP, which knows nothing but the URL, and the browser of its user. */
+/** The official client of MCP, which knows only the URL, and its user's browser. */
 
 import {
   Client,
@@ -10,7 +10,7 @@ import type { Visit } from '../pages/forms.ts'
 import { type Choice, callback, movesTo } from './connector.ts'
 import { closeAfterFile } from './processes.ts'
 
-/** What the library keeps, in memory. */
+/** The state of the library, in memory. */
 class Kept implements OAuthClientProvider {
   readonly redirectUrl = callback
   readonly clientMetadata = { client_name: 'Robin', redirect_uris: [callback] }
@@ -45,7 +45,7 @@ export interface McpProgram {
   readonly client: Client
   /** The URLs that the program has opened in the browser. */
   readonly visited: readonly URL[]
-  /** Answers the last of them as the user, and lets the program go on. */
+  /** Answers the last of them as the user, and lets the program continue. */
   consent(user: Visit, choice?: Choice): Promise<void>
 }
 
@@ -58,7 +58,7 @@ async function allowAt(url: URL, user: Visit, choice: Choice): Promise<URLSearch
   return to.searchParams
 }
 
-/** Connects by the URL alone. @param fetch leads the public URL to the service, as a proxy does */
+/** Connects with only the URL. @param fetch leads the public URL to the service, as a proxy does */
 export async function connectMcp(
   url: string,
   user: Visit,
