@@ -15,6 +15,8 @@ export const rights = {
   listSessions: { authorization: 'required', token: 'none', maintenance: 'served' },
   endOtherSessions: { authorization: 'required', token: 'none', maintenance: 'served' },
   endSession: { authorization: 'required', token: 'none', maintenance: 'served' },
+  listIdentities: { authorization: 'required', token: 'none', maintenance: 'served' },
+  removeIdentity: { authorization: 'required', token: 'none', maintenance: 'served' },
   listMyConnections: { authorization: 'required', token: 'none', maintenance: 'served' },
   endMyConnection: { authorization: 'required', token: 'none', maintenance: 'served' },
   createFeedToken: { authorization: 'required', token: 'none', maintenance: 'served' },

@@ -128,7 +128,9 @@ export interface paths {
         /**
          * Set a new password
          * @description Needs exactly one of two proofs: `old_password`, sent with `Authorization`, or the one-time `reset_token` from
-         *     the operator, sent without. Sending neither or both is 422.
+         *     the operator, sent without. Sending neither or both is 422. An account without a password gets its first one
+         *     without a proof, in a session that its user has confirmed within 10 minutes. Otherwise it gets 403
+         *     `confirmation_required`.
          *
          *     All other sessions end, and the response is a new session. Personal access tokens stay valid after a change
          *     with `old_password`. A reset revokes all of them, because nobody can know who created them.
@@ -271,6 +273,54 @@ export interface paths {
          *     The session of this request can also be ended. A session of another user, or one that has ended, is 404.
          */
         delete: operations["endSession"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/auth/identities": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the current user's identities at other services
+         * @description Lists the services through which the user can sign in. The operator configures them. Sorted by `created_at`, then
+         *     `id`. Identities are linked on the page `/me/identities`, because only a browser can pass another service.
+         */
+        get: operations["listIdentities"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/auth/identities/{identity_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The identity's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a5e-7c48-7c3d-8b21-9d0e1f2a3b4c
+                 */
+                identity_id: components["parameters"]["identity_id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Remove an identity
+         * @description The user can no longer sign in with it, and the sessions that it has opened end. Needs the password. An account
+         *     without one needs a session that its user has confirmed within 10 minutes, on the page `/me/identities`.
+         */
+        delete: operations["removeIdentity"];
         options?: never;
         head?: never;
         patch?: never;
@@ -4754,7 +4804,7 @@ export interface components {
             /** @description The session's newest refresh token. */
             refreshToken: string;
         };
-        /** @description Exactly one of `old_password` and `reset_token`. */
+        /** @description Exactly one of `old_password` and `reset_token`. Neither to give an account its first password. */
         PasswordChange: {
             /** @description The current password. Requires `Authorization`. */
             old_password?: string;
@@ -4778,6 +4828,8 @@ export interface components {
             is_admin?: boolean;
             /** @description True for a bot, which an organisation owns, else absent. */
             is_bot?: boolean;
+            /** @description False if the account has no password, else absent. */
+            has_password?: boolean;
         };
         /** @description A new or continued session, with its tokens. */
         Session: {
@@ -4819,6 +4871,8 @@ export interface components {
                 id: string;
                 /** @description The service's display name. */
                 name: string;
+                /** @description The page that leads a browser to the service. */
+                url: string;
             }[];
         };
         /** @description A user who has just signed up. */
@@ -4846,10 +4900,33 @@ export interface components {
             /** @description The network from which it was opened: the IPv4 /24 or the IPv6 /48. */
             address?: string;
             /**
-             * @description How the user signed in. `reset` is a reset token.
+             * @description How the user signed in. `reset` is a reset token, `oidc` another service.
              * @enum {string}
              */
-            method?: "password" | "reset";
+            method?: "password" | "reset" | "oidc";
+            /** @description The id of that service, with `oidc`. */
+            provider?: string;
+        };
+        /** @description The user's account at another service, with which they sign in. */
+        Identity: {
+            id: components["schemas"]["Uuid"];
+            /** @description The id of the service. */
+            provider: string;
+            /** @description The service's display name. */
+            provider_name: string;
+            /** @description The e-mail address that the service last named. */
+            email?: string;
+            created_at: components["schemas"]["UtcTime"];
+            /** @description When the user last signed in there. */
+            confirmed_at: components["schemas"]["UtcTime"];
+        };
+        /** @description A page of identities. */
+        IdentityPage: {
+            /** @description The identities of this page. */
+            identities: components["schemas"]["Identity"][];
+            total: components["schemas"]["Total"];
+            limit: components["schemas"]["PageLimit"];
+            offset: components["schemas"]["PageOffset"];
         };
         /** @description A page of sessions. */
         SessionPage: {
@@ -4973,13 +5050,13 @@ export interface components {
         /** @description A new e-mail address, and the password as proof. */
         EmailChange: {
             new_email: components["schemas"]["Email"];
-            /** @description Your password. */
-            password: string;
+            /** @description Your password. Required if the account has one. */
+            password?: string;
         };
         /** @description The password, as proof of identity. */
         PasswordOnly: {
-            /** @description Your password. */
-            password: string;
+            /** @description Your password. Required if the account has one. */
+            password?: string;
         };
         /** @description An organisation's id and name. */
         NamedOrg: {
@@ -8294,7 +8371,7 @@ export interface components {
          * @description All codes of this version, by status. See the table of codes.
          * @enum {string}
          */
-        KnownErrorCode: "bad_request" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "comment_not_found" | "thread_not_found" | "review_not_found" | "entry_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "invitation_not_found" | "import_not_found" | "webhook_not_found" | "bot_not_found" | "delivery_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "head_moved" | "no_changes" | "node_exists" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_follows" | "too_many_invitations" | "too_many_webhooks" | "too_many_bots" | "secret_lost" | "too_many_branches" | "too_many_commits" | "too_many_members" | "import_running" | "import_ended" | "pull_request_exists" | "pull_request_required" | "comment_exists" | "comment_deleted" | "applied" | "suggestion_outdated" | "suggestions_overlap" | "too_many_comments" | "too_many_checks" | "own_pull_request" | "merged" | "not_merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "changes_requested" | "approvals_missing" | "checks_failed" | "checks_missing" | "threads_open" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "cursor_gone" | "rate_limited" | "too_many_streams" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable" | "moving" | "maintenance";
+        KnownErrorCode: "bad_request" | "sign_in_failed" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "sign_in_required" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "password_login_off" | "provider_refused" | "email_unverified" | "confirmation_required" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "comment_not_found" | "thread_not_found" | "review_not_found" | "entry_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "identity_not_found" | "invitation_not_found" | "import_not_found" | "webhook_not_found" | "bot_not_found" | "delivery_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "account_exists" | "identity_taken" | "too_many_identities" | "last_way_in" | "head_moved" | "no_changes" | "node_exists" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_follows" | "too_many_invitations" | "too_many_webhooks" | "too_many_bots" | "secret_lost" | "too_many_branches" | "too_many_commits" | "too_many_members" | "import_running" | "import_ended" | "pull_request_exists" | "pull_request_required" | "comment_exists" | "comment_deleted" | "applied" | "suggestion_outdated" | "suggestions_overlap" | "too_many_comments" | "too_many_checks" | "own_pull_request" | "merged" | "not_merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "changes_requested" | "approvals_missing" | "checks_failed" | "checks_missing" | "threads_open" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "cursor_gone" | "rate_limited" | "too_many_streams" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable" | "moving" | "maintenance" | "provider_unavailable";
         /**
          * @description The reason, for programs. Later versions can add codes. Treat an unknown code by its status.
          * @example node_not_found
@@ -8769,6 +8846,11 @@ export interface components {
          * @example 2025-07-16T00:00:00Z
          */
         audit_until: string;
+        /**
+         * @description The identity's id. An unknown id is 404, even if it is not a UUID.
+         * @example 01980a5e-7c48-7c3d-8b21-9d0e1f2a3b4c
+         */
+        identity_id: components["schemas"]["AnyId"];
         /**
          * @description The session's id. An unknown id is 404, even if it is not a UUID.
          * @example 01980a5e-7c44-7c3d-8b21-9d0e1f2a3b4c
@@ -9505,6 +9587,100 @@ export interface operations {
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listIdentities: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of items. */
+                limit?: components["parameters"]["limit"];
+                /** @description Number of items to skip. */
+                offset?: components["parameters"]["offset"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of identities. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IdentityPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    removeIdentity: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The identity's id. An unknown id is 404, even if it is not a UUID.
+                 * @example 01980a5e-7c48-7c3d-8b21-9d0e1f2a3b4c
+                 */
+                identity_id: components["parameters"]["identity_id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "password": "correct horse battery"
+                 *     }
+                 */
+                "application/json": components["schemas"]["PasswordOnly"];
+            };
+        };
+        responses: {
+            /** @description Done. The response has no body. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            /**
+             * @description `invalid_credentials`: the password is wrong. `unauthenticated` or `invalid_token`: the access token is
+             *     missing or not valid.
+             */
+            401: components["responses"]["Unauthenticated"];
+            /** @description `confirmation_required`: the account has no password, and the session is not confirmed. */
+            403: components["responses"]["Forbidden"];
+            /** @description `identity_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description `last_way_in`: the account has no password and no other identity. */
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             417: components["responses"]["ExpectationFailed"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];

@@ -34,7 +34,12 @@ export async function insertAccount(db: CredentialsDb, account: Omit<NewAccountR
 }
 
 export async function setPasswordHash(db: CredentialsDb, accountId: string, hash: string): Promise<void> {
-  await db.updateTable('account').set({ password_hash: hash }).where('id', '=', accountId).execute()
+  await db.updateTable('account').set({ password_hash: hash, has_password: 1 }).where('id', '=', accountId).execute()
+}
+
+/** Sets a hash of which nobody knows the password. */
+export async function removePassword(db: CredentialsDb, accountId: string, hash: string): Promise<void> {
+  await db.updateTable('account').set({ password_hash: hash, has_password: 0 }).where('id', '=', accountId).execute()
 }
 
 export type Profile = Pick<
@@ -49,6 +54,8 @@ export type Profile = Pick<
   | 'last_seen_at'
   | 'kind'
   | 'owner_org_id'
+  | 'has_password'
+  | 'has_identity'
 >
 
 const profileColumns = [
@@ -62,6 +69,8 @@ const profileColumns = [
   'account.last_seen_at',
   'account.kind',
   'account.owner_org_id',
+  'account.has_password',
+  'account.has_identity',
 ] as const
 
 /**
@@ -76,6 +85,13 @@ const activeProfileById = compileOnce(1, (db: CredentialsDb, id: string) =>
   db.selectFrom('account').select(profileColumns).where('id', '=', id).where('disabled_at', 'is', null),
 )
 
+/** An account, and the session through which it is used. */
+export interface SessionProfile extends Profile, Pick<Session, 'last_used_at' | 'confirmed_at'> {
+  readonly session_created_at: string
+  /** The provider that opened the session; null for other methods. */
+  readonly provider: string | null
+}
+
 /**
  * Returns the account of a session, and when the session was last used. Undefined if the session has ended or belongs
  * to another account, or if the account is disabled or a bot. Every request with an access token runs this query.
@@ -84,7 +100,7 @@ export async function findProfileOfSession(
   db: CredentialsDb,
   sessionId: string,
   accountId: string,
-): Promise<(Profile & Pick<Session, 'last_used_at'>) | undefined> {
+): Promise<SessionProfile | undefined> {
   return (await profileBySession(db, sessionId, accountId))[0]
 }
 
@@ -92,7 +108,9 @@ const profileBySession = compileOnce(2, (db: CredentialsDb, sessionId: string, a
   db
     .selectFrom('session')
     .innerJoin('account', 'account.id', 'session.account_id')
-    .select([...profileColumns, 'session.last_used_at'])
+    .leftJoin('identity', 'identity.id', 'session.identity_id')
+    .select([...profileColumns, 'session.last_used_at', 'session.confirmed_at', 'identity.provider'])
+    .select('session.created_at as session_created_at')
     .where('session.id', '=', sessionId)
     .where('session.account_id', '=', accountId)
     .where('session.revoked_at', 'is', null)
@@ -167,17 +185,27 @@ export async function setAccount(
   db: CredentialsDb,
   id: string,
   change: Partial<
-    Pick<Account, 'disabled_at' | 'disabled_reason' | 'is_admin' | 'hide_email' | 'name' | 'members_behind'>
+    Pick<
+      Account,
+      | 'disabled_at'
+      | 'disabled_reason'
+      | 'is_admin'
+      | 'hide_email'
+      | 'name'
+      | 'members_behind'
+      | 'has_identity'
+      | 'email_verified_at'
+    >
   >,
 ): Promise<void> {
   await db.updateTable('account').set(change).where('id', '=', id).execute()
 }
 
-/** Changes the e-mail address. Member files in Git still have the former one afterwards. */
+/** Changes the e-mail address, which is not confirmed then. Member files in Git still have the former one afterwards. */
 export async function setEmail(db: CredentialsDb, id: string, email: string): Promise<void> {
   await db
     .updateTable('account')
-    .set({ email, email_key: emailKey(email), members_behind: 1 })
+    .set({ email, email_key: emailKey(email), members_behind: 1, email_verified_at: null })
     .where('id', '=', id)
     .execute()
 }

@@ -115,9 +115,10 @@ async function stateIn(trx: CredentialsDb): Promise<CredentialsState> {
  * codes of OAuth within a minute, so they are not copied. A restored service would send mails again.
  */
 const keys: Readonly<
-  Record<Exclude<keyof CredentialsSchema, 'rate_count' | 'oauth_code' | 'mail'>, readonly string[]>
+  Record<Exclude<keyof CredentialsSchema, 'rate_count' | 'oauth_code' | 'logout_token' | 'mail'>, readonly string[]>
 > = {
   account: ['id'],
+  identity: ['id'],
   session: ['id'],
   refresh_token: ['hash'],
   reset_token: ['hash'],

@@ -390,8 +390,30 @@ export const credentialsMigrations: Record<string, Migration> = {
   },
   '016_identities': {
     async up(db) {
-      const { text } = wordsOf(db)
-      await sql`alter table account add column email_verified_at ${text}`.execute(db)
+      const { text, keyed } = wordsOf(db)
+      await sql`
+        create table identity (
+          id ${text} primary key,
+          provider ${text} not null,
+          issuer ${text} not null,
+          subject ${text} not null,
+          account_id ${text} not null references account (id) on delete cascade,
+          email ${text},
+          created_at ${text} not null,
+          confirmed_at ${text} not null,
+          unique (issuer, subject)
+        ) ${keyed}`.execute(db)
+      await sql`create index identity_account on identity (account_id, created_at, id)`.execute(db)
+      await sql`create table logout_token (hash ${text} primary key, used_at ${text} not null) ${keyed}`.execute(db)
+      for (const column of [
+        sql`account add column has_password integer not null default 1 check (has_password in (0, 1))`,
+        sql`account add column email_verified_at ${text}`,
+        sql`account add column has_identity integer not null default 0 check (has_identity in (0, 1))`,
+        sql`session add column identity_id ${text} references identity (id) on delete set null`,
+        sql`session add column confirmed_at ${text}`,
+      ])
+        await sql`alter table ${column}`.execute(db)
+      await sql`create index session_identity on session (identity_id) where identity_id is not null`.execute(db)
     },
   },
   '017_bots': {

@@ -30,6 +30,8 @@ export interface CredentialsSchema {
   follow: Follow
   inbox_mark: InboxMark
   feed_token: FeedToken
+  identity: Identity
+  logout_token: LogoutToken
   rate_count: RateCount
   mail: Mail
 }
@@ -63,8 +65,12 @@ interface AccountTable {
   owner_org_id: Generated<string | null>
   /** The account that created a bot. Null for a bot that was restored from mirrors, and for users. */
   created_by: Generated<string | null>
+  /** 0: nobody knows the password. Its user signs in through a provider, or sets one. */
+  has_password: Generated<0 | 1>
   /** When the e-mail address was verified; null if it was not, or has changed since. */
   email_verified_at: Generated<string | null>
+  /** 1: has rows in `identity`. */
+  has_identity: Generated<0 | 1>
 }
 
 export type Account = Selectable<AccountTable>
@@ -82,9 +88,13 @@ export interface Session {
   user_agent: string | null
   /** The network that opened the session. It has 24 bits of an IPv4 address, or 48 of an IPv6 address. */
   address: string | null
-  method: 'password' | 'reset' | null
+  method: 'password' | 'reset' | 'oidc' | null
   /** The hash of the secret in a browser's cookie, unique. Null if the session uses refresh tokens. */
   cookie_hash: string | null
+  /** The identity through which it was opened. Null for other methods. */
+  identity_id: string | null
+  /** When its user last proved again who they are. */
+  confirmed_at: string | null
 }
 
 export interface RefreshToken {
@@ -392,6 +402,29 @@ export interface OrgMember {
   /** From the member file, which may be older than the account. */
   email: string
   name: string
+}
+
+/** A user of another service who signs in to an account. `issuer` and `subject` together are unique. */
+export interface Identity {
+  /** UUID v7. */
+  id: string
+  /** The id of the provider in the configuration, when the user last passed it. */
+  provider: string
+  issuer: string
+  subject: string
+  account_id: string
+  /** The address that the provider last named. */
+  email: string | null
+  created_at: string
+  /** When the user last passed the provider. */
+  confirmed_at: string
+}
+
+/** A logout token that was used, so that it works once. */
+interface LogoutToken {
+  /** The hash of its issuer and id. */
+  hash: string
+  used_at: string
 }
 
 /** The count for one key of a rate limit that all cells share. */

@@ -93,17 +93,40 @@ export async function setSessionsRevoked(
     .execute()
 }
 
-/** Lists the account's sessions that have not ended, newest first. */
+/** Notes that the session's user has just proved who they are. */
+export async function setSessionConfirmed(db: CredentialsDb, id: string, confirmed_at: string): Promise<void> {
+  await db.updateTable('session').set({ confirmed_at }).where('id', '=', id).execute()
+}
+
+/** Revokes the sessions that an identity has opened. Returns their ids. */
+export async function setSessionsOfIdentityRevoked(
+  db: CredentialsDb,
+  identityId: string,
+  revoked_at: string,
+): Promise<string[]> {
+  const rows = await db
+    .updateTable('session')
+    .set({ revoked_at })
+    .where('identity_id', '=', identityId)
+    .where('revoked_at', 'is', null)
+    .returning('id')
+    .execute()
+  return rows.map(({ id }) => id)
+}
+
+/** Lists the account's sessions that have not ended, newest first. `provider`: opened it. */
 export function listOpenSessions(
   db: CredentialsDb,
   accountId: string,
   now: string,
   { limit, offset }: Slice,
-): Promise<Session[]> {
+): Promise<(Session & { readonly provider: string | null })[]> {
   return openSessionsOf(db, accountId, now)
+    .leftJoin('identity', 'identity.id', 'session.identity_id')
     .selectAll('session')
-    .orderBy('created_at', 'desc')
-    .orderBy('id', 'desc')
+    .select('identity.provider')
+    .orderBy('session.created_at', 'desc')
+    .orderBy('session.id', 'desc')
     .limit(limit)
     .offset(offset)
     .execute()
@@ -148,8 +171,8 @@ export function findSessionOfCookie(
 function openSessionsOf(db: CredentialsDb, accountId: string, now: string) {
   return db
     .selectFrom('session')
-    .where('account_id', '=', accountId)
-    .where('revoked_at', 'is', null)
+    .where('session.account_id', '=', accountId)
+    .where('session.revoked_at', 'is', null)
     .where((eb) => goesOn(eb, now))
 }
 

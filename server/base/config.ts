@@ -8,6 +8,7 @@ import { excerpt } from '../domain/format/excerpt.ts'
 import { isAllowEntry, parseNetwork } from '../domain/net/allow-list.ts'
 import { defaultRedirects, isRedirectEntry } from '../domain/oauth/redirects.ts'
 import { isLoopback } from './is-loopback.ts'
+import { type OidcProvider, oidcSecrets, oidcVariables, readProviders } from './oidc-config.ts'
 
 export interface Config {
   /** 0: any free port. */
@@ -64,6 +65,10 @@ export interface Config {
   readonly oauthClients?: readonly string[]
   /** How mail is sent. Absent: the service sends none. */
   readonly mail?: MailConfig
+  /** False: users sign in and sign up only through providers. Absent: also with a password. */
+  readonly passwordLogin?: boolean
+  /** The services through which users sign in. Absent: there are none. */
+  readonly oidc?: readonly OidcProvider[]
   /** This service among several on one database. Absent: it is the only one. */
   readonly cell?: CellConfig
   /** The cost of new password hashes, for tests. No environment variable sets it. */
@@ -183,6 +188,7 @@ const environment = z.object({
     .string()
     .refine(isSender, 'must be an e-mail address, or a name with one, such as Grove <grove@example.org>')
     .optional(),
+  PASSWORD_LOGIN: oneOf(['on', 'off']).default('on'),
   CELL: z
     .string()
     .regex(/^[a-z0-9][a-z0-9-]{0,62}$/, 'must have 1 to 63 of a-z, 0-9 and -, and must not begin with -')
@@ -288,7 +294,11 @@ function parse(given: Readonly<Record<string, string | undefined>>) {
 
 /** @throws ConfigError */
 export function readConfig(variables: NodeJS.ProcessEnv = process.env): Config {
-  const data = parse(withSecrets(givenOf(variables)))
+  const given = withSecrets(givenOf(variables))
+  const data = parse(given)
+  const oidc = providersOf(given)
+  if (data.PASSWORD_LOGIN === 'off' && oidc.length === 0)
+    throw new ConfigError('PASSWORD_LOGIN: off needs a provider (OIDC_<ID>_ISSUER), or nobody can sign in')
   return {
     port: data.PORT,
     host: data.HOST,
@@ -317,6 +327,8 @@ export function readConfig(variables: NodeJS.ProcessEnv = process.env): Config {
     oauthRedirects: data.OAUTH_REDIRECTS,
     ...(data.OAUTH_CLIENTS === undefined ? {} : { oauthClients: data.OAUTH_CLIENTS }),
     ...mailOf(data),
+    passwordLogin: data.PASSWORD_LOGIN === 'on',
+    ...(oidc.length === 0 ? {} : { oidc }),
     ...cellOf(data),
   }
 }
@@ -331,6 +343,13 @@ function mailOf(data: ReturnType<typeof parse>) {
   if (from === undefined) throw new ConfigError('SMTP_URL: needs MAIL_FROM, the sender of mails')
   if (publicUrl === undefined) throw new ConfigError('SMTP_URL: needs PUBLIC_URL, to which links in mails lead')
   return { mail: { smtpUrl, from, isLocal: isLoopback(new URL(smtpUrl).hostname) } }
+}
+
+/** @throws ConfigError */
+function providersOf(given: Readonly<Record<string, string | undefined>>): readonly OidcProvider[] {
+  const { providers, problems } = readProviders(given)
+  if (problems.length === 0) return providers
+  throw new ConfigError(problems.map(({ variable, message }) => `${variable}: ${message}`).join('; '))
 }
 
 /** @throws ConfigError */
@@ -367,12 +386,18 @@ export interface EffectiveVariable {
 export function effectiveVariables(variables: NodeJS.ProcessEnv = process.env): EffectiveVariable[] {
   const given = withSecrets(givenOf(variables))
   const parsed: Readonly<Record<string, unknown>> = parse(given)
-  return Object.keys(environment.shape).map((name) => {
+  providersOf(given)
+  const own = Object.keys(environment.shape).map((name) => {
     const isSecret = secretVariables.some((secret) => secret === name)
     const value = name === 'DATA_DIR' ? resolve(String(parsed[name])) : String(parsed[name] ?? '')
     const isDefault = given[name] === undefined
     return { name, value: isSecret && !isDefault ? shown(name, value) : value, isDefault }
   })
+  const ofProviders = oidcVariables(given).flatMap((name) => {
+    const value = name.endsWith('_FILE') ? undefined : given[name]
+    return value === undefined ? [] : [{ name, value: name.endsWith('_SECRET') ? 'set' : value, isDefault: false }]
+  })
+  return [...own, ...ofProviders]
 }
 
 /** Hides a secret. The query of a database URL may also hold a password. */
@@ -390,7 +415,7 @@ function givenOf(variables: NodeJS.ProcessEnv): Record<string, string | undefine
 /** Returns the variables with the secrets that their files hold. @throws ConfigError */
 function withSecrets(given: Readonly<Record<string, string | undefined>>): Record<string, string | undefined> {
   const all = { ...given }
-  for (const name of secretVariables) {
+  for (const name of [...secretVariables, ...oidcSecrets(given)]) {
     const file = given[`${name}_FILE`]
     if (file === undefined) continue
     if (given[name] !== undefined) throw new ConfigError(`${name} and ${name}_FILE: only one of them may be set`)

@@ -23,13 +23,19 @@ const mergeRefusals = {
 /** The HTTP status of each code. `KnownErrorCode` in spec/openapi.yaml lists the same codes. */
 export const statusOf = {
   bad_request: 400,
+  sign_in_failed: 400,
   unauthenticated: 401,
   invalid_token: 401,
   invalid_credentials: 401,
+  sign_in_required: 401,
   forbidden: 403,
   token_scope: 403,
   account_disabled: 403,
   signup_closed: 403,
+  password_login_off: 403,
+  provider_refused: 403,
+  email_unverified: 403,
+  confirmation_required: 403,
   org_not_found: 404,
   node_not_found: 404,
   branch_not_found: 404,
@@ -47,6 +53,7 @@ export const statusOf = {
   connection_not_found: 404,
   token_not_found: 404,
   session_not_found: 404,
+  identity_not_found: 404,
   invitation_not_found: 404,
   import_not_found: 404,
   webhook_not_found: 404,
@@ -56,6 +63,10 @@ export const statusOf = {
   method_not_allowed: 405,
   request_timeout: 408,
   email_taken: 409,
+  account_exists: 409,
+  identity_taken: 409,
+  too_many_identities: 409,
+  last_way_in: 409,
   head_moved: 409,
   no_changes: 409,
   node_exists: 409,
@@ -109,6 +120,7 @@ export const statusOf = {
   search_unavailable: 503,
   moving: 503,
   maintenance: 503,
+  provider_unavailable: 503,
 } as const
 
 export type ErrorCode = keyof typeof statusOf

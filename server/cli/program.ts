@@ -18,8 +18,8 @@ import { exportTo } from './commands/export.ts'
 import { type ImportOptions, importFolder } from './commands/import.ts'
 import { type InviteOptions, invite } from './commands/invite.ts'
 import { rotate } from './commands/keys.ts'
-import { addMaintenanceCommands } from './commands/maintenance.ts'
 import { addMailCommands } from './commands/mail.ts'
+import { addMaintenanceCommands } from './commands/maintenance.ts'
 import { type McpOptions, serveMcp } from './commands/mcp.ts'
 import { addMember } from './commands/member.ts'
 import { moveOrgTo } from './commands/move-org.ts'
@@ -55,7 +55,7 @@ export function programOf(run: Run): Command {
     .description('Inspect the configuration')
     .command('check')
     .description('Show the effective settings and warn about problems')
-    .option('--online', 'Also connect to the mail server and sign in there')
+    .option('--online', 'Also ask the mail server and the providers for sign-in')
     .action(async (options: { readonly online?: boolean }) => {
       run.ends(await checkConfiguration(readConfig(), options))
     })

@@ -100,6 +100,10 @@ export interface AccountAt {
   readonly accountId: string
 }
 
+export interface IdentityAt {
+  readonly identityId: string
+}
+
 export interface SessionAt {
   readonly sessionId: string
 }

@@ -6,6 +6,7 @@ import type { Api } from '../../spec/client/api.ts'
 import type { Consents } from '../http/consents.ts'
 import type { SentFile } from '../http/contract/multipart.ts'
 import type { Credential } from '../http/in-process.ts'
+import type { OidcVisit } from '../http/oidc/visit.ts'
 import type { Urls } from './urls.ts'
 
 export interface PageContext {
@@ -31,6 +32,8 @@ export interface PageContext {
   readonly consents: Consents
   /** True if a browser would keep the cookie. */
   readonly canSignIn: boolean
+  /** Signing in through another service. */
+  readonly oidc: OidcVisit
   /** True if the service sends mail. */
   readonly sendsMail: boolean
   /** Set in maintenance mode, in which nothing can be changed. */

@@ -16,6 +16,7 @@ import { findPath } from '../http/contract/spec.ts'
 import { openUpload } from '../http/contract/uploads.ts'
 import { type Answering, type Credential, createInProcessApi } from '../http/in-process.ts'
 import { note } from '../http/log/request-notes.ts'
+import { oidcVisit } from '../http/oidc/visit.ts'
 import { matchPath, parseTemplate, segmentsOf } from '../http/path-templates.ts'
 import type { CountRequest } from '../http/rate-limits.ts'
 import { sendAsset } from './assets.ts'
@@ -42,6 +43,7 @@ import { showForgot, takeForgot } from './pages/forgot.tsx'
 import { showGraph } from './pages/graph.tsx'
 import { showCommit, showHistory } from './pages/history.tsx'
 import { showHome } from './pages/home.tsx'
+import { showIdentities, takeIdentities } from './pages/identities.tsx'
 import { showImport, takeImport } from './pages/import.tsx'
 import { showImportRun, takeImportRun } from './pages/import-run.tsx'
 import { showInbox, takeInbox } from './pages/inbox.tsx'
@@ -51,6 +53,7 @@ import { errorPage } from './pages/missing.tsx'
 import { showNew, takeNew } from './pages/new-node.tsx'
 import { showNode } from './pages/node.tsx'
 import { showNodeSettings, takeNodeSettings } from './pages/node-settings.tsx'
+import { showOidc, showOidcCallback } from './pages/oidc.tsx'
 import { showOrg, takeExample } from './pages/org.tsx'
 import { showAudit } from './pages/org-audit.tsx'
 import { showOrgChanges } from './pages/org-changes.tsx'
@@ -100,6 +103,8 @@ const mostTextBytes = 2_621_440
 const routes: readonly Route[] = [
   { at: '/', show: showHome },
   { at: '/sign-in', show: showSignIn, take: takeSignIn },
+  { at: '/sign-in/oidc/{provider}', show: showOidc },
+  { at: '/sign-in/oidc/{provider}/callback', show: showOidcCallback },
   { at: '/sign-up', show: showSignUp, take: takeSignUp },
   { at: '/reset', show: showReset, take: takeReset },
   { at: '/forgot', show: showForgot, take: takeForgot },
@@ -116,6 +121,7 @@ const routes: readonly Route[] = [
   { at: '/me/profile', show: showProfile, take: takeProfile },
   { at: '/me/inbox', show: showInbox, take: takeInbox },
   { at: '/me/inbox.atom', show: showInboxFeed },
+  { at: '/me/identities', show: showIdentities, take: takeIdentities },
   { at: '/me/sessions', show: showSessions, take: takeSessions },
   { at: '/goodbye', show: showGoodbye },
   { at: '/admin', show: leadToAdmin },
@@ -200,7 +206,7 @@ function isShared(path: string): boolean {
 }
 
 function isPage(req: Request, path: string): boolean {
-  if (!isShared(path)) return /^\/(o|me)\//.test(path) || routes.some(({ at }) => at === path)
+  if (!isShared(path)) return /^\/(o|me|sign-in)\//.test(path) || routes.some(({ at }) => at === path)
   req.res?.vary('Accept')
   return req.accepts(['json', 'html']) === 'html'
 }
@@ -355,6 +361,12 @@ function visitOf(
     canSignIn: parts.cookies.isPossible(req),
     maintenance: parts.deps.maintenance.current(),
     sendsMail: parts.deps.config.mail !== undefined,
+    oidc: oidcVisit(parts.deps, {
+      req,
+      res,
+      person: credential?.person,
+      isFromPage: isFromPage(req, parts.deps.config.publicUrl),
+    }),
   }
 }
 

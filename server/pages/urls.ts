@@ -41,8 +41,9 @@ export class Urls {
   /** The page for joining with an invitation. */
   readonly join = () => `${this.root}/join`
   readonly newOrg = () => `${this.root}/new`
-  readonly me = (page: 'profile' | 'password' | 'tokens' | 'connections' | 'sessions' | 'inbox' | 'inbox.atom') =>
-    `${this.root}/me/${page}`
+  readonly me = (
+    page: 'profile' | 'password' | 'identities' | 'tokens' | 'connections' | 'sessions' | 'inbox' | 'inbox.atom',
+  ) => `${this.root}/me/${page}`
   /** The page after an account was deleted. */
   readonly goodbye = () => `${this.root}/goodbye`
   /** The pages for administrators of the service. */

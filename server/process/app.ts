@@ -21,6 +21,7 @@ import { refuseChangesInMaintenance } from '../http/maintenance.ts'
 import { requireMetricsToken } from '../http/metrics-token.ts'
 import { chain } from '../http/middleware-chain.ts'
 import { oauthEndpoints } from '../http/oauth-door.ts'
+import { backchannelLogout } from '../http/oidc/backchannel.ts'
 import {
   countRefused,
   limitOptions,
@@ -38,6 +39,7 @@ import { missingPages, pages } from '../pages/pages.ts'
 import { Urls } from '../pages/urls.ts'
 import { accountRoutes } from '../routes/accounts.ts'
 import { adminRoutes } from '../routes/admin.ts'
+import { botRoutes } from '../routes/bots.ts'
 import { branchRoutes } from '../routes/branches.ts'
 import { contentRoutes } from '../routes/contents.ts'
 import { eventRoutes } from '../routes/events.ts'
@@ -50,7 +52,6 @@ import { orgRoutes } from '../routes/orgs.ts'
 import { pullRoutes } from '../routes/pulls.ts'
 import { reviewRoutes } from '../routes/reviews.ts'
 import { searchRoutes } from '../routes/search.ts'
-import { botRoutes } from '../routes/bots.ts'
 import { webhookRoutes } from '../routes/webhooks.ts'
 import { httpPartsOf } from './cell-parts.ts'
 
@@ -116,6 +117,7 @@ export function createApp(
       gitOverHttp(deps, { findCredential, count: countRequest, proposalUrl }),
       mcpOverHttp({ ...inProcess, findCredential, countRequest }),
       oauthEndpoints(deps, { countRequest, newSharedCounter }),
+      backchannelLogout(deps, countRequest),
       cookieToBearer(cookies, deps.config.publicUrl),
       pages(shown),
       crossOrigin(),

@@ -40,10 +40,11 @@ const clockToleranceMs = 60_000
 /** Returns the problems found. Writes and removes one file in the data folder, if that exists. */
 export async function checkConfig(config: Config, variables: NodeJS.ProcessEnv = process.env): Promise<string[]> {
   const checks = [
-    checkNames(variables),
+    checkNames(variables, config),
     checkPublicUrl(config),
     checkProxy(config),
     checkCell(config),
+    checkProviders(config),
     checkFiles(),
     await checkGit(),
     await lookedAt(async () => [...checkDatabase(config), ...(await checkFolder(config.dataDir))]),
@@ -60,9 +61,10 @@ async function lookedAt(check: () => Promise<string[]>): Promise<string[]> {
   }
 }
 
-function checkNames(variables: NodeJS.ProcessEnv): string[] {
+function checkNames(variables: NodeJS.ProcessEnv, { oidc = [] }: Config): string[] {
   return Object.keys(variables).flatMap((name) => {
-    if (variableNames.includes(name)) return []
+    // The settings of providers were checked when they were read.
+    if (variableNames.includes(name) || (oidc.length > 0 && name.startsWith('OIDC_'))) return []
     const meant = variableNames.find((known) => isMisspelt(name, known))
     return meant === undefined ? [] : [`${name} is not a variable of Grove; did you mean ${meant}?`]
   })
@@ -112,6 +114,23 @@ function checkDatabase({ databaseUrl, dataDir }: Config): string[] {
 function checkCell({ cell, host }: Config): string[] {
   if (cell === undefined || isLoopback(new URL(cell.url).hostname) || !isLoopback(host)) return []
   return ['CELL_URL: HOST listens only on this machine, so other cells cannot reach it']
+}
+
+/** Issuers with which anyone can get an account. */
+const publicIssuers = ['https://accounts.google.com', 'https://gitlab.com', 'https://appleid.apple.com']
+
+function checkProviders({ oidc = [], signup, publicUrl, host }: Config): string[] {
+  return oidc.flatMap(({ id, issuer, require: demand, signup: own }) => {
+    const begins = `OIDC_${id.toUpperCase()}`
+    const isOpen = own === 'on' || (own === undefined && signup === 'open')
+    const isPublic = publicIssuers.includes(issuer.replace(/\/$/, ''))
+    const found: string[] = []
+    if (isPublic && isOpen && demand === undefined)
+      found.push(`${begins}_REQUIRE is unset: everybody with an account at ${issuer} gets one here`)
+    if (publicUrl === undefined && !isLoopback(host))
+      found.push(`${begins}_ISSUER needs PUBLIC_URL, to which the provider sends users back`)
+    return found
+  })
 }
 
 function checkFiles(): string[] {

@@ -2,17 +2,18 @@
 import * as tokens from '../domain/accounts/access-tokens.ts'
 import * as accounts from '../domain/accounts/accounts.ts'
 import * as deletion from '../domain/accounts/deletion.ts'
-import { readAuthConfig } from '../domain/accounts/invitations.ts'
+import { listMyIdentities, removeIdentity } from '../domain/accounts/oidc/identities.ts'
 import { askForReset } from '../domain/accounts/password-resets.ts'
 import * as profile from '../domain/accounts/profile.ts'
 import * as openSessions from '../domain/accounts/session-list.ts'
 import * as sessions from '../domain/accounts/sessions.ts'
+import { readAuthConfig } from '../domain/accounts/ways-in.ts'
 import { listMyAudit } from '../domain/audit/listing.ts'
 import { createFeedToken, endFeedToken } from '../domain/inbox/feed.ts'
 import { endMyConnection, listMyConnections } from '../domain/oauth/connections.ts'
 import type { HandlersOf } from '../http/contract/operations.ts'
 import { noStore, withHeaders } from '../http/responses/responses.ts'
-import { sessionAt, tokenAt } from './path-params.ts'
+import { identityAt, sessionAt, tokenAt } from './path-params.ts'
 
 export const accountRoutes: HandlersOf<
   | 'signUp'
@@ -26,6 +27,8 @@ export const accountRoutes: HandlersOf<
   | 'deleteMe'
   | 'changeEmail'
   | 'getAuthConfig'
+  | 'listIdentities'
+  | 'removeIdentity'
   | 'createFeedToken'
   | 'endFeedToken'
   | 'createToken'
@@ -52,7 +55,10 @@ export const accountRoutes: HandlersOf<
   updateMe: (deps, actor, { body }) => profile.changeMe(deps, actor, body),
   changeEmail: (deps, actor, { body, client }) => profile.changeEmail(deps, actor, { ...body, ...client }),
   deleteMe: (deps, actor, { body, client }) => deletion.deleteMe(deps, actor, { ...body, ...client }),
-  getAuthConfig: readAuthConfig,
+  getAuthConfig: (deps, _actor, { base }) => readAuthConfig(deps, base),
+  listIdentities: (deps, actor, { query }) => listMyIdentities(deps, actor, query),
+  removeIdentity: (deps, actor, { path, body, client }) =>
+    removeIdentity(deps, actor, identityAt(path), { ...body, ...client }),
   createFeedToken: async (deps, actor, { base }) => withHeaders(await createFeedToken(deps, actor, base), noStore),
   endFeedToken: (deps, actor) => endFeedToken(deps, actor),
   createToken: async (deps, actor, { body }) => {

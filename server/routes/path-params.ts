@@ -10,6 +10,7 @@ import type {
   DeliveryAt,
   EntryAt,
   FileAt,
+  IdentityAt,
   ImportAt,
   InvitationAt,
   MemberAt,
@@ -119,6 +120,8 @@ export const checkedAt = (path: NodePath & { readonly commit_id: string }): Chec
 })
 
 export const accountAt = (path: { readonly account_id: string }): AccountAt => ({ accountId: path.account_id })
+
+export const identityAt = (path: { readonly identity_id: string }): IdentityAt => ({ identityId: path.identity_id })
 
 export const sessionAt = (path: { readonly session_id: string }): SessionAt => ({ sessionId: path.session_id })
 

@@ -15,6 +15,8 @@ export const operations = {
   listSessions: 'GET /auth/sessions',
   endOtherSessions: 'DELETE /auth/sessions',
   endSession: 'DELETE /auth/sessions/{session_id}',
+  listIdentities: 'GET /auth/identities',
+  removeIdentity: 'DELETE /auth/identities/{identity_id}',
   listMyConnections: 'GET /auth/connections',
   endMyConnection: 'DELETE /auth/connections/{grant_id}',
   createFeedToken: 'POST /auth/feed-token',

@@ -283,7 +283,7 @@ export interface components {
             /** @description The session's newest refresh token. */
             readonly refreshToken: string;
         };
-        /** @description Exactly one of `old_password` and `reset_token`. */
+        /** @description Exactly one of `old_password` and `reset_token`. Neither to give an account its first password. */
         readonly PasswordChange: {
             /** @description The current password. Requires `Authorization`. */
             readonly old_password?: string;
@@ -307,6 +307,8 @@ export interface components {
             readonly is_admin?: boolean;
             /** @description True for a bot, which an organisation owns, else absent. */
             readonly is_bot?: boolean;
+            /** @description False if the account has no password, else absent. */
+            readonly has_password?: boolean;
         };
         /** @description A new or continued session, with its tokens. */
         readonly Session: {
@@ -348,6 +350,8 @@ export interface components {
                 readonly id: string;
                 /** @description The service's display name. */
                 readonly name: string;
+                /** @description The page that leads a browser to the service. */
+                readonly url: string;
             }[];
         };
         /** @description A user who has just signed up. */
@@ -375,10 +379,33 @@ export interface components {
             /** @description The network from which it was opened: the IPv4 /24 or the IPv6 /48. */
             readonly address?: string;
             /**
-             * @description How the user signed in. `reset` is a reset token.
+             * @description How the user signed in. `reset` is a reset token, `oidc` another service.
              * @enum {string}
              */
-            readonly method?: "password" | "reset";
+            readonly method?: "password" | "reset" | "oidc";
+            /** @description The id of that service, with `oidc`. */
+            readonly provider?: string;
+        };
+        /** @description The user's account at another service, with which they sign in. */
+        readonly Identity: {
+            readonly id: components["schemas"]["Uuid"];
+            /** @description The id of the service. */
+            readonly provider: string;
+            /** @description The service's display name. */
+            readonly provider_name: string;
+            /** @description The e-mail address that the service last named. */
+            readonly email?: string;
+            readonly created_at: components["schemas"]["UtcTime"];
+            /** @description When the user last signed in there. */
+            readonly confirmed_at: components["schemas"]["UtcTime"];
+        };
+        /** @description A page of identities. */
+        readonly IdentityPage: {
+            /** @description The identities of this page. */
+            readonly identities: readonly components["schemas"]["Identity"][];
+            readonly total: components["schemas"]["Total"];
+            readonly limit: components["schemas"]["PageLimit"];
+            readonly offset: components["schemas"]["PageOffset"];
         };
         /** @description A page of sessions. */
         readonly SessionPage: {
@@ -502,13 +529,13 @@ export interface components {
         /** @description A new e-mail address, and the password as proof. */
         readonly EmailChange: {
             readonly new_email: components["schemas"]["Email"];
-            /** @description Your password. */
-            readonly password: string;
+            /** @description Your password. Required if the account has one. */
+            readonly password?: string;
         };
         /** @description The password, as proof of identity. */
         readonly PasswordOnly: {
-            /** @description Your password. */
-            readonly password: string;
+            /** @description Your password. Required if the account has one. */
+            readonly password?: string;
         };
         /** @description An organisation's id and name. */
         readonly NamedOrg: {
@@ -3767,7 +3794,7 @@ export interface components {
          * @description All codes of this version, by status. See the table of codes.
          * @enum {string}
          */
-        readonly KnownErrorCode: "bad_request" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "comment_not_found" | "thread_not_found" | "review_not_found" | "entry_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "invitation_not_found" | "import_not_found" | "webhook_not_found" | "bot_not_found" | "delivery_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "head_moved" | "no_changes" | "node_exists" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_follows" | "too_many_invitations" | "too_many_webhooks" | "too_many_bots" | "secret_lost" | "too_many_branches" | "too_many_commits" | "too_many_members" | "import_running" | "import_ended" | "pull_request_exists" | "pull_request_required" | "comment_exists" | "comment_deleted" | "applied" | "suggestion_outdated" | "suggestions_overlap" | "too_many_comments" | "too_many_checks" | "own_pull_request" | "merged" | "not_merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "changes_requested" | "approvals_missing" | "checks_failed" | "checks_missing" | "threads_open" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "cursor_gone" | "rate_limited" | "too_many_streams" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable" | "moving" | "maintenance";
+        readonly KnownErrorCode: "bad_request" | "sign_in_failed" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "sign_in_required" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "password_login_off" | "provider_refused" | "email_unverified" | "confirmation_required" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "comment_not_found" | "thread_not_found" | "review_not_found" | "entry_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "identity_not_found" | "invitation_not_found" | "import_not_found" | "webhook_not_found" | "bot_not_found" | "delivery_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "account_exists" | "identity_taken" | "too_many_identities" | "last_way_in" | "head_moved" | "no_changes" | "node_exists" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_follows" | "too_many_invitations" | "too_many_webhooks" | "too_many_bots" | "secret_lost" | "too_many_branches" | "too_many_commits" | "too_many_members" | "import_running" | "import_ended" | "pull_request_exists" | "pull_request_required" | "comment_exists" | "comment_deleted" | "applied" | "suggestion_outdated" | "suggestions_overlap" | "too_many_comments" | "too_many_checks" | "own_pull_request" | "merged" | "not_merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "changes_requested" | "approvals_missing" | "checks_failed" | "checks_missing" | "threads_open" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "cursor_gone" | "rate_limited" | "too_many_streams" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable" | "moving" | "maintenance" | "provider_unavailable";
         /** @description The reason, for programs. Later versions can add codes. Treat an unknown code by its status. */
         readonly ErrorCode: components["schemas"]["KnownErrorCode"] | string;
         /** @description The reason for a refusal or failure. */
@@ -4058,6 +4085,8 @@ export interface components {
         readonly audit_since: string;
         /** @description Only entries before this time. */
         readonly audit_until: string;
+        /** @description The identity's id. An unknown id is 404, even if it is not a UUID. */
+        readonly identity_id: components["schemas"]["AnyId"];
         /** @description The session's id. An unknown id is 404, even if it is not a UUID. */
         readonly session_id: components["schemas"]["AnyId"];
         /** @description The connection's id. An unknown id is 404, even if it is not a UUID. */
@@ -4456,6 +4485,58 @@ export interface operations {
             readonly cookie?: never;
         };
         readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done. The response has no body. */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    readonly listIdentities: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Maximum number of items. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description Number of items to skip. */
+                readonly offset?: components["parameters"]["offset"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of identities. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly Link: components["headers"]["Link"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["IdentityPage"];
+                };
+            };
+        };
+    };
+    readonly removeIdentity: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The identity's id. An unknown id is 404, even if it is not a UUID. */
+                readonly identity_id: components["parameters"]["identity_id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["PasswordOnly"];
+            };
+        };
         readonly responses: {
             /** @description Done. The response has no body. */
             readonly 204: {

@@ -58,6 +58,8 @@ describe('what a personal access token may do', () => {
     listServiceAudit: 'none',
     endOtherSessions: 'none',
     endSession: 'none',
+    listIdentities: 'none',
+    removeIdentity: 'none',
     createOrg: 'none',
     updateOrg: 'none',
     deleteOrg: 'none',

@@ -37,7 +37,14 @@ describe('a bot', () => {
   after(() => grove.close())
 
   const sessionRow = (id: string) => {
-    const unknown = { user_agent: null, address: null, method: null, cookie_hash: null }
+    const unknown = {
+      user_agent: null,
+      address: null,
+      method: null,
+      cookie_hash: null,
+      identity_id: null,
+      confirmed_at: null,
+    }
     return {
       id,
       account_id: bot.id,

@@ -91,6 +91,8 @@ async function fill(trx: CredentialsDb, ids: readonly string[], times: readonly 
       id,
       account_id: owner,
       created_at,
+      identity_id: null,
+      confirmed_at: null,
       cookie_hash: id,
       last_used_at: '2999-01-01',
     })

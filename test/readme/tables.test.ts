@@ -41,6 +41,7 @@ describe('the documents', () => {
         webhookHttp,
         oauth,
         oauthRedirects,
+        passwordLogin,
         ...rest
       } = readConfig({})
       expect([dataDir, rest]).to.deep.equal([resolve('./repos'), {}])
@@ -73,6 +74,7 @@ describe('the documents', () => {
         '',
         '',
         '',
+        passwordLogin ? 'on' : 'off',
         '',
         '',
       ]

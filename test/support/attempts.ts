@@ -1,6 +1,7 @@
 /** A row for each operation: a call that succeeds, and who may make it. */
 
 import { randomUUID } from 'node:crypto'
+import { insertIdentity } from '../../index/credentials/identities.ts'
 import type { operations } from '../../spec/types.ts'
 import {
   made,
@@ -120,6 +121,15 @@ async function reviewing(world: World, node: string) {
 
 const pullPath = ({ org }: World, node: string) => `/orgs/${org}/nodes/${node}/pull-requests/1`
 
+/** Links an identity to the owner, as a pass of a provider does. */
+async function makeIdentity({ grove, owner }: World): Promise<string> {
+  const now = new Date().toISOString()
+  const row = { id: randomUUID(), subject: randomUUID(), account_id: owner.user.id, email: null, created_at: now }
+  const identity = { ...row, provider: 'acme', issuer: 'https://acme.example', confirmed_at: now }
+  await grove.deps.credentials.write((trx) => insertIdentity(trx, identity))
+  return row.id
+}
+
 /** Moves main, so that the branch of pull request 1 can be updated. */
 async function onDiverged({ owner, org }: World, node_id: string): Promise<Attempt> {
   await made(owner.post(`/orgs/${org}/nodes/${node_id}/tree/main/commits`, writing('song.md')))
@@ -169,6 +179,11 @@ export const table: Readonly<Record<keyof operations, Row>> = {
   endMyConnection: {
     need: 'own',
     attempt: async ({ grove, owner }) => ({ params: { grant_id: (await connectProgram(grove, owner)).id } }),
+  },
+  listIdentities: { need: 'person', attempt: () => ({}) },
+  removeIdentity: {
+    need: 'own',
+    attempt: async (world) => ({ params: { identity_id: await makeIdentity(world) }, body: { password } }),
   },
   listSessions: { need: 'person', attempt: () => ({}) },
   endOtherSessions: { need: 'person', attempt: () => ({}) },

@@ -22,7 +22,7 @@ export type Caller = (typeof callers)[number]
 
 /** The users of a test, by name. */
 export interface Cast {
-  readonly grove: Pick<Grove, 'url'>
+  readonly grove: Pick<Grove, 'url' | 'deps'>
   readonly people: Readonly<Record<Caller, Client>>
   readonly owner: PersonClient
   readonly members: Readonly<Record<'reader' | 'contributor' | 'editor' | 'maintainer', PersonClient>>

@@ -53,6 +53,9 @@ export interface GroveOptions {
   readonly smtpUrl?: string
   /** Default: the mail server needs no TLS. */
   readonly isMailLocal?: boolean
+  readonly oidc?: Config['oidc']
+  /** False: users sign in only through providers. */
+  readonly passwordLogin?: boolean
 }
 
 /** The minimum that argon2 accepts. */
@@ -84,6 +87,8 @@ export async function startGrove(options: GroveOptions = {}): Promise<Grove> {
     smtpUrl,
     isMailLocal = true,
     publicUrl = smtpUrl === undefined ? undefined : 'https://grove.example',
+    oidc,
+    passwordLogin = true,
   } = options
   const databaseUrl = postgres === true ? await databaseFor(dataDir) : postgres
   const level = logLevel ?? 'error'
@@ -104,6 +109,7 @@ export async function startGrove(options: GroveOptions = {}): Promise<Grove> {
     auditFetches,
     fetchAllow,
     webhookHttp,
+    passwordLogin,
   }
   let logged = ''
   const memory = {
@@ -121,6 +127,7 @@ export async function startGrove(options: GroveOptions = {}): Promise<Grove> {
       ...(cell === undefined ? {} : { cell }),
       ...(secretKey === undefined ? {} : { secretKey }),
       ...(smtpUrl === undefined ? {} : { mail: { smtpUrl, from: mailFrom, isLocal: isMailLocal } }),
+      ...(oidc === undefined ? {} : { oidc }),
     },
     {
       log: pino({ level }, logLevel === undefined ? pino.destination({ dest: 2, sync: true }) : memory),

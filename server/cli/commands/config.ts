@@ -1,12 +1,13 @@
 /** `grove config`: shows the configuration and its problems. */
 import { type Config, effectiveVariables } from '../../base/config.ts'
-import { MailError, tryMailServer } from '../../domain/mail/transport.ts'
 import { checkConfig } from '../../process/config-check.ts'
+import { checkOnline } from '../../process/online-check.ts'
 import { printLine, problemsFound } from './command.ts'
 
 /**
  * Prints the value of each variable and each problem. The value of a secret is printed as `set`.
  *
+ * @param isOnline true: also asks the services that it names
  * @returns the exit code: 1 if there are problems
  */
 export async function checkConfiguration(
@@ -15,19 +16,8 @@ export async function checkConfiguration(
 ): Promise<number> {
   for (const { name, value, isDefault } of effectiveVariables())
     printLine(`${name}=${value}${isDefault ? ' (default)' : ''}`)
-  const found = [...(await checkConfig(config)), ...(online ? await checkMail(config) : [])]
+  const found = [...(await checkConfig(config)), ...(online ? await checkOnline(config) : [])]
   printLine(problemsFound(found.length))
   for (const sentence of found) printLine(`  ${sentence}`)
   return found.length === 0 ? 0 : 1
-}
-
-async function checkMail({ mail }: Config): Promise<string[]> {
-  if (mail === undefined) return []
-  try {
-    await tryMailServer(mail)
-    return []
-  } catch (error) {
-    if (!(error instanceof MailError)) throw error
-    return [`SMTP_URL: ${error.message}`]
-  }
 }

@@ -19,6 +19,7 @@ import { audit } from '../audit/audit.ts'
 import { type Page, pageOf } from '../pagination.ts'
 import type { TokenAt } from '../targets.ts'
 import { recordLastUse } from './last-used.ts'
+import { requireFresh } from './oidc/freshness.ts'
 import { hashOf, isAccessToken, newAccessToken } from './tokens.ts'
 import { personOf } from './user-view.ts'
 
@@ -157,6 +158,8 @@ export async function revokeAccessToken(deps: Deps, actor: Person, { tokenId }: 
 /**
  * Returns the token's user and scope. Undefined: it is unknown, revoked, expired, or not a personal access token. Reads
  * the database each time, two rows by key, so that a revocation takes effect at once.
+ *
+ * @throws AppError sign_in_required
  */
 export async function authenticateToken(deps: Deps, secret: string): Promise<Credential | undefined> {
   if (!isAccessToken(secret)) return undefined
@@ -165,6 +168,7 @@ export async function authenticateToken(deps: Deps, secret: string): Promise<Cre
   if (row === undefined || (row.expires_at !== null && Date.parse(row.expires_at) <= now.getTime())) return undefined
   const profile = await findActiveProfile(deps.credentials.read, row.account_id)
   if (profile === undefined || !isTokenFor(profile, row)) return undefined
+  await requireFresh(deps, profile)
   recordLastUse(deps, profile, { id: row.id, usedAt: row.last_used_at, write: setAccessTokenUsed })
   const { access, org_id, node_id } = row
   const person = { ...personOf(profile), tokenId: row.id, access, ...(node_id === null ? {} : { onlyNode: node_id }) }

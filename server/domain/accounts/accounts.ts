@@ -17,14 +17,23 @@ import { AppError, ValidationError } from '../../base/errors.ts'
 import type { Actor, Operator, Person } from '../actor.ts'
 import { audit } from '../audit/audit.ts'
 import { ensurePersonalOrg } from '../orgs/orgs.ts'
+import { requireConfirmed } from './confirmation.ts'
 import { auditFailure } from './failed-sign-ins.ts'
 import { anonymousName, defaultName, requireAuthorName, requireEmail } from './identity.ts'
 import { invitationUse, requireSignUpAllowed, signUpRefusedError, takeInvitation } from './invitations.ts'
 import { completeMembership, completeMembershipsOf, isFinal, type JoinedOrg } from './memberships.ts'
-import { lockActiveAccount, lockProvedAccount, type ProvedAccount, readAccount } from './password-proof.ts'
+import {
+  lockActiveAccount,
+  lockProvedAccount,
+  type ProvedAccount,
+  readAccount,
+  requireStillProved,
+} from './password-proof.ts'
 import { hashPassword, hashRandomPassword, isPassword, requireUncommon } from './passwords.ts'
 import {
+  byPassword,
   issueResetToken,
+  type Opening,
   openSession,
   type ResetToken,
   type Session,
@@ -70,6 +79,7 @@ export async function signup(
   deps: Deps,
   { email, password, name, hide_email, invitation: token, ...client }: NewAccount,
 ): Promise<FirstSession> {
+  requirePasswordLogin(deps)
   requireEmail(email)
   if (name !== undefined) requireAuthorName(name)
   await requireUncommon('password', password)
@@ -83,7 +93,7 @@ export async function signup(
   const pending = await deps.credentials.write(async (trx) => {
     if (!(await insertAccount(trx, account))) throw emailTakenError()
     const { id, created_at } = account
-    return invitation && takeInvitation(trx, invitation, id, created_at, () => signUpRefusedError(deps))
+    return invitation && takeInvitation(trx, invitation, id, created_at, () => signUpRefusedError(deps.config.signup))
   })
   const inserted = await readAccount(deps, account.id)
   await auditSignUp(deps, personOf(inserted), invitation)
@@ -92,13 +102,17 @@ export async function signup(
   return { ...session, user: { ...session.user, org_id: account.org_id, ...(joined ? { orgs: [joined] } : {}) } }
 }
 
-async function auditSignUp(deps: Deps, actor: Person, invitation: Invitation | undefined): Promise<void> {
+export async function auditSignUp(deps: Deps, actor: Person, invitation: Invitation | undefined): Promise<void> {
   const created = { action: 'account.created', actor, target: { type: 'account', id: actor.id } } as const
   await audit(deps, created, ...(invitation ? [invitationUse(actor, invitation)] : []))
 }
 
 /** Undefined: the invitation's organisation or owner has gone since it was taken. @throws AppError outcome_unknown */
-async function joinFirst(deps: Deps, person: Person, pending: PendingMembership): Promise<JoinedOrg | undefined> {
+export async function joinFirst(
+  deps: Deps,
+  person: Person,
+  pending: PendingMembership,
+): Promise<JoinedOrg | undefined> {
   return completeMembership(deps, person, pending).catch((cause: unknown) => {
     if (isFinal(cause)) return undefined
     const detail = 'The account was created, but is not a member yet; sign in to try again'
@@ -131,7 +145,7 @@ export async function addAccount(
 ): Promise<ResetToken & { readonly id: string }> {
   const { email, name, isAdmin, isHidden = deps.config.hideEmail ?? false, by } = added
   const account = newAccount(deps, { email, name, isHidden }, await hashRandomPassword(deps))
-  const row = { ...account, is_admin: isAdmin ? (1 as const) : (0 as const) }
+  const row = { ...account, has_password: 0 as const, is_admin: isAdmin ? (1 as const) : (0 as const) }
   const inserted = await deps.credentials.write(async (trx) => {
     await check?.(trx)
     return insertAccount(trx, row)
@@ -150,7 +164,7 @@ interface Identity {
 }
 
 /** @throws ValidationError email, name */
-function newAccount(deps: Deps, { email, name, isHidden }: Identity, password_hash: string) {
+export function newAccount(deps: Deps, { email, name, isHidden }: Identity, password_hash: string) {
   requireEmail(email)
   if (name !== undefined) requireAuthorName(name)
   const id = newId()
@@ -169,11 +183,21 @@ export function emailTakenError(): AppError {
   return new AppError('email_taken', 'There is an account with this e-mail address')
 }
 
-/** @throws AppError account_disabled, rate_limited, invalid_credentials (the same for an unknown e-mail address) */
+/** @throws AppError password_login_off */
+function requirePasswordLogin({ config: { passwordLogin = true } }: Deps): void {
+  if (passwordLogin) return
+  throw new AppError('password_login_off', 'Passwords are not used here; sign in at the page /sign-in')
+}
+
+/**
+ * @throws AppError account_disabled, rate_limited, password_login_off, invalid_credentials (the same for an unknown
+ *   e-mail address)
+ */
 export async function login(
   deps: Deps,
   { email, password, ...client }: { email: string; password: string } & SignInFrom,
 ): Promise<Session> {
+  requirePasswordLogin(deps)
   const account = await findAccountByEmail(deps.credentials.read, email)
   const attempt = await attemptOn(deps, client.from, account, email)
   return deps.limitSignIn(attempt, async () => {
@@ -195,16 +219,22 @@ export interface PasswordChange extends SignInFrom {
 
 /**
  * Changes the password and opens a new session. All other sessions and reset tokens end. A reset, which
- * follows a loss, also revokes the personal access tokens. A wrong proof counts as a failed sign-in.
+ * follows a loss, also revokes the personal access tokens. A wrong proof counts as a failed sign-in. An account without
+ * a password gets its first one if the session is confirmed.
  *
  * @throws ValidationError new_password; there is not exactly one proof
- * @throws AppError unauthenticated, invalid_credentials, invalid_token, rate_limited
+ * @throws AppError unauthenticated, invalid_credentials, invalid_token, confirmation_required, rate_limited
  */
 export async function changePassword(deps: Deps, actor: Actor, input: PasswordChange): Promise<Session> {
   const { old_password, reset_token, new_password, ...client } = input
   const { from } = client
-  if ((old_password === undefined) === (reset_token === undefined)) throw eitherProof()
+  const isFirst = old_password === undefined && reset_token === undefined && (await hasNoPassword(deps, actor))
+  if (!isFirst && (old_password === undefined) === (reset_token === undefined)) throw eitherProof()
   await requireUncommon('new_password', new_password)
+  if (isFirst && actor.kind === 'person') {
+    await requireConfirmed(deps, actor)
+    return changeBy(deps, client, new_password, byConfirmation(await readAccount(deps, actor.id), actor))
+  }
   if (old_password === undefined) {
     return deps.limitSignIn({ from }, () =>
       changeBy(deps, client, new_password, byResetToken(deps, reset_token ?? '', from)),
@@ -269,6 +299,22 @@ function byOldPassword(deps: Deps, account: Account, password: string, from: str
   }
 }
 
+async function hasNoPassword(deps: Deps, actor: Actor): Promise<boolean> {
+  return actor.kind === 'person' && (await readAccount(deps, actor.id)).has_password === 0
+}
+
+/** The first password of an account, set in a confirmed session. */
+function byConfirmation(account: Account, actor: Person): Proof {
+  return {
+    method: 'password',
+    check: async () => {},
+    use: async (trx) => {
+      await requireStillProved(trx, actor, account)
+      return account.id
+    },
+  }
+}
+
 function byResetToken(deps: Deps, token: string, from: string): Proof {
   const hash = hashOf(token)
   const now = () => deps.now().toISOString()
@@ -294,7 +340,7 @@ export async function readMe(deps: Deps, actor: Person): Promise<User> {
 }
 
 /** @throws errors of `openSession` */
-async function signIn(
+function signIn(
   deps: Deps,
   account: Account,
   proved: ProvedAccount,
@@ -302,13 +348,25 @@ async function signIn(
   message: string,
   method: 'password' | 'reset' = 'password',
 ): Promise<Session> {
-  const session = await openSession(deps, proved, client, method)
+  return openAndAnswer(deps, account, client, message, byPassword(proved, method))
+}
+
+/** Opens a session, and finishes what earlier sign-ins have left. @throws errors of `openSession` */
+export async function openAndAnswer(
+  deps: Deps,
+  account: Account,
+  client: SignInFrom,
+  message: string,
+  opening: Opening,
+): Promise<Session> {
+  const { method, provider } = opening
+  const session = await openSession(deps, account.id, client, opening)
   const person = personOf(account)
   await audit(deps, {
     action: 'auth.sign_in',
     actor: person,
     target: { type: 'session', id: session.id },
-    detail: { method },
+    detail: { method, ...(provider !== undefined && { provider }) },
   })
   await ensurePersonalOrg(deps, person, account.org_id)
   await completeMembershipsOf(deps, person)

@@ -37,12 +37,12 @@ const whatRemains =
   'The account was deleted. Git history keeps the name and e-mail address in commits, pull requests and earlier versions of member files'
 
 /**
- * Deletes the caller's own account, proved by its password.
+ * Deletes the caller's own account, proved by its password or a confirmed session.
  *
- * @throws AppError invalid_credentials, rate_limited; errors of `removeAccount`
+ * @throws AppError invalid_credentials, confirmation_required, rate_limited; errors of `removeAccount`
  */
-export async function deleteMe(deps: Deps, actor: Person, { password, from }: PasswordProof): Promise<Deletion> {
-  const account = await provePassword(deps, actor, { password, from })
+export async function deleteMe(deps: Deps, actor: Person, proof: PasswordProof): Promise<Deletion> {
+  const account = await provePassword(deps, actor, proof)
   await deps.credentials.write((trx) => requireStillProved(trx, actor, account))
   return removeAccount(deps, actor, actor.id)
 }

@@ -70,6 +70,11 @@ export function defaultName(email: string): string {
   return isAuthorName(before) ? before : email.slice(0, 200)
 }
 
+/** True for a name that an author of commits can have. */
+export function isGitName(name: string): boolean {
+  return isOneLine(name) && [...name].length <= longestName && isAuthorName(name)
+}
+
 function isAuthorName(name: string): boolean {
   return withoutCrud(cleanIdentity(name)) !== ''
 }

@@ -351,32 +351,30 @@ async function isGood(deps: Deps, { uses_left, expires_at, org_id, created_by }:
   return isActive && (await findRole(deps.index.read, org_id, created_by)) === 'owner'
 }
 
+type SignupMode = Deps['config']['signup']
+
 /**
  * Returns the invitation of a sign-up, if one was sent. Takes only a few reads, so it runs before the password is
  * hashed.
  *
+ * @param signup the rule for sign-up, if it is not the one of the service
  * @throws AppError signup_closed; invitation_not_found if sign-up is open but the invitation is not valid
  */
 export async function requireSignUpAllowed(
   deps: Deps,
   email: string,
   token: string | undefined,
+  signup: SignupMode = deps.config.signup,
 ): Promise<Row | undefined> {
-  if (deps.config.signup === 'closed') throw signUpRefusedError(deps)
+  if (signup === 'closed') throw signUpRefusedError(signup)
   const invitation = token === undefined ? undefined : await findGoodInvitation(deps, token, email)
-  if (invitation === undefined && (token !== undefined || deps.config.signup === 'invite'))
-    throw signUpRefusedError(deps)
+  if (invitation === undefined && (token !== undefined || signup === 'invite')) throw signUpRefusedError(signup)
   return invitation
 }
 
 /** Returns the error for a missing or invalid invitation. */
-export function signUpRefusedError({ config: { signup } }: Deps): AppError {
+export function signUpRefusedError(signup: SignupMode): AppError {
   if (signup === 'open') return invitationNotFoundError()
   const reason = signup === 'closed' ? 'Sign-up is closed; ask the operator' : 'Sign-up needs a valid invitation'
   return new AppError('signup_closed', reason)
-}
-
-/** Returns the ways to sign up and sign in, for clients without a session. */
-export function readAuthConfig({ config: { signup, mail } }: Deps) {
-  return { signup, password_login: true, password_reset: mail ? 'mail' : 'operator', oidc: [] } as const
 }

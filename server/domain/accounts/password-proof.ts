@@ -2,26 +2,35 @@
 import { findAccountById, lockAccount } from '../../../index/credentials/accounts.ts'
 import type { Account, CredentialsDb } from '../../../index/credentials/schema.ts'
 import type { Deps } from '../../base/deps.ts'
-import { AppError } from '../../base/errors.ts'
+import { AppError, ValidationError } from '../../base/errors.ts'
 import { requireSignedIn } from '../access.ts'
 import type { Person } from '../actor.ts'
+import { requireConfirmed } from './confirmation.ts'
 import { auditFailure } from './failed-sign-ins.ts'
 import { isPassword } from './passwords.ts'
 import { attemptOn } from './sign-ins.ts'
 
 export interface PasswordProof {
-  readonly password: string
+  /** Absent for an account without a password. */
+  readonly password?: string
   /** The caller's IP address, or its network. */
   readonly from: string
 }
 
 /**
- * Checks the caller's password. A wrong one counts as a failed sign-in.
+ * Checks the caller's password. A wrong one counts as a failed sign-in. Without a password, the session must be confirmed.
  *
- * @throws AppError invalid_credentials, invalid_token (the account is gone), rate_limited
+ * @throws ValidationError the password is missing
+ * @throws AppError invalid_credentials, invalid_token (the account is gone), confirmation_required, rate_limited
  */
 export async function provePassword(deps: Deps, actor: Person, { password, from }: PasswordProof): Promise<Account> {
   const account = await readAccount(deps, actor.id)
+  if (account.has_password === 0) {
+    await requireConfirmed(deps, actor)
+    return account
+  }
+  if (password === undefined)
+    throw new ValidationError([{ loc: ['body', 'password'], msg: 'Field required', type: 'missing' }])
   return deps.limitSignIn(await attemptOn(deps, from, account), async () => {
     if (await isPassword(deps, 'change', account.password_hash, password)) return account
     await auditFailure(deps, { account, from, proof: 'password', actor })

@@ -16,6 +16,7 @@ import { audit } from '../audit/audit.ts'
 import { type Page, pageOf } from '../pagination.ts'
 import type { SessionAt } from '../targets.ts'
 import { recordLastUse } from './last-used.ts'
+import { isSessionStale } from './oidc/freshness.ts'
 import { personOf } from './user-view.ts'
 
 export interface OpenSession {
@@ -28,7 +29,9 @@ export interface OpenSession {
   readonly user_agent?: string
   /** The network from which it was opened. */
   readonly address?: string
-  readonly method?: 'password' | 'reset'
+  readonly method?: 'password' | 'reset' | 'oidc'
+  /** The provider through which it was opened. */
+  readonly provider?: string
 }
 
 /** Lists the caller's open sessions, newest first. */
@@ -60,10 +63,13 @@ export async function endOtherSessions(deps: Deps, actor: Person): Promise<void>
   await audit(deps, { action: 'auth.session_revoked', actor, target, detail: { sessions: 'all others' } })
 }
 
-/** Returns the user of an access token. Undefined: its session has ended, or its account is disabled or gone. */
+/**
+ * Returns the user of a session. Undefined: it has ended or must pass its provider again, or its account is disabled or
+ * gone.
+ */
 export async function findSessionPerson(deps: Deps, accountId: string, sessionId: string): Promise<Person | undefined> {
   const profile = await findProfileOfSession(deps.credentials.read, sessionId, accountId)
-  if (profile === undefined) return undefined
+  if (profile === undefined || (await isSessionStale(deps, profile))) return undefined
   recordLastUse(deps, profile, { id: sessionId, usedAt: profile.last_used_at, write: setSessionUsed })
   return { ...personOf(profile), sessionId }
 }
@@ -77,8 +83,8 @@ export async function findPerson(deps: Deps, accountId: string): Promise<Person 
   return profile?.kind === 'person' ? personOf(profile) : undefined
 }
 
-function toOpenSession(row: Row, currentId: string | undefined): OpenSession {
-  const { id, created_at, last_used_at, user_agent, address, method } = row
+function toOpenSession(row: Row & { readonly provider: string | null }, currentId: string | undefined): OpenSession {
+  const { id, created_at, last_used_at, user_agent, address, method, provider } = row
   return {
     id,
     current: id === currentId,
@@ -87,5 +93,6 @@ function toOpenSession(row: Row, currentId: string | undefined): OpenSession {
     ...(user_agent === null ? {} : { user_agent }),
     ...(address === null ? {} : { address }),
     ...(method === null ? {} : { method }),
+    ...(provider === null ? {} : { provider }),
   }
 }

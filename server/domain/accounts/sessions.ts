@@ -3,6 +3,7 @@
 import { v7 as newId } from 'uuid'
 import { findActiveProfile, lockAccount, type Profile, setAccountSeen } from '../../../index/credentials/accounts.ts'
 import { deleteAddressesUntil, setAddressSeen } from '../../../index/credentials/addresses.ts'
+import type { CredentialsDb } from '../../../index/credentials/schema.ts'
 import {
   deleteEndedSessions,
   deleteResetTokens,
@@ -64,19 +65,32 @@ interface OpenSession {
   readonly refreshToken: string
 }
 
+/** How a user has proved who they are. */
+export interface Opening {
+  readonly method: 'password' | 'reset' | 'oidc'
+  /** The identity through which it is opened, and its provider. */
+  readonly identityId?: string
+  readonly provider?: string
+  /** Locks the account, and checks that the proof still holds. Runs in the transaction of the session. */
+  prove(trx: CredentialsDb): Promise<void>
+}
+
+/** The password must not have changed since. A change ends all earlier sessions, so the old one must open none. */
+export function byPassword(proved: ProvedAccount, method: 'password' | 'reset'): Opening {
+  return { method, prove: (trx) => lockProvedAccount(trx, proved, passwordChanged) }
+}
+
 /**
- * Opens a session of the account, if it still has the password that was proved. A change of the password ends all
- * earlier sessions, so the old password must not open another.
+ * Opens a session of the account.
  *
- * @throws AppError invalid_credentials, account_disabled (also if it has just been deleted)
+ * @throws AppError invalid_credentials, account_disabled (also if it has just been deleted); errors of `prove`
  */
 export async function openSession(
   deps: Deps,
-  proved: ProvedAccount,
+  accountId: string,
   { from, userAgent }: SignInFrom,
-  method: 'password' | 'reset',
+  { method, identityId, prove }: Opening,
 ): Promise<OpenSession> {
-  const accountId = proved.id
   const token = newToken('refresh')
   const now = deps.now().toISOString()
   const forgotten = new Date(deps.now().getTime() - addressLifetimeMs).toISOString()
@@ -90,9 +104,11 @@ export async function openSession(
     address: coarse(from),
     method,
     cookie_hash: null,
+    identity_id: identityId ?? null,
+    confirmed_at: null,
   }
   await deps.credentials.write(async (trx) => {
-    await lockProvedAccount(trx, proved, passwordChanged)
+    await prove(trx)
     await deleteEndedSessions(trx, accountId, session.created_at)
     await insertSession(trx, session)
     await insertRefreshToken(trx, refreshRow(token, session.id, deps.now()))

@@ -17,7 +17,17 @@ import { type AuditAction, isUrgent } from './actions.ts'
 export type AuditDeps = Pick<Deps, 'events' | 'now' | 'log' | 'origin' | 'config'>
 
 interface AuditTarget {
-  readonly type: 'account' | 'session' | 'token' | 'connection' | 'invitation' | 'org' | 'node' | 'webhook' | 'key'
+  readonly type:
+    | 'account'
+    | 'session'
+    | 'identity'
+    | 'token'
+    | 'connection'
+    | 'invitation'
+    | 'org'
+    | 'node'
+    | 'webhook'
+    | 'key'
   readonly id: string
 }
 

@@ -28,8 +28,8 @@ import {
   type UnreadableRepository,
 } from '../indexing/reindex.ts'
 import { isId, orgFolder, searchFolder } from '../layout.ts'
-import { forgetDeadConnections } from '../oauth/connections.ts'
 import { forgetMails } from '../mail/outbox.ts'
+import { forgetDeadConnections } from '../oauth/connections.ts'
 import { forgetReadMarks } from '../review/read-marks.ts'
 import { removeUnusedSegments } from '../search/segment-files.ts'
 import { forgetDeliveries } from '../webhooks/deliveries.ts'

@@ -24,6 +24,7 @@ import type { CredentialsDb, OauthGrant } from '../../../index/credentials/schem
 import type { Deps } from '../../base/deps.ts'
 import type { Credential } from '../accounts/access-tokens.ts'
 import { recordLastUse } from '../accounts/last-used.ts'
+import { requireFresh } from '../accounts/oidc/freshness.ts'
 import { hashOf, newToken, seal, unseal } from '../accounts/tokens.ts'
 import { personOf } from '../accounts/user-view.ts'
 import { anonymous, includesAccess } from '../actor.ts'
@@ -168,6 +169,8 @@ export async function revoke(deps: Deps, token: string, clientId: string): Promi
 /**
  * Returns the user and the scope of an access token. Undefined: it is unknown, expired, or for another resource. Reads
  * the database each time, two rows by key, so that the end of a connection takes effect at once.
+ *
+ * @throws AppError sign_in_required: the user must pass a provider again
  */
 export async function authenticateConnection(
   deps: Deps,
@@ -180,6 +183,7 @@ export async function authenticateConnection(
   if (expiresAt <= deps.now().getTime()) return undefined
   const profile = await findActiveProfile(deps.credentials.read, grant.account_id)
   if (profile === undefined) return undefined
+  await requireFresh(deps, profile)
   const { id, access, org_id, node_id, last_used_at: usedAt } = grant
   recordLastUse(deps, profile, { id, usedAt, write: setGrantUsed })
   const connection = { id, clientId: grant.client_id, clientName: grant.client_name }

@@ -198,7 +198,16 @@ export async function createAccounts(deps: Deps, problems: PathProblem[]): Promi
       continue
     }
     const hide_email = parseHiddenEmail(email) === id ? (1 as const) : (0 as const)
-    const account = { id, email, name, password_hash, created_at, org_id: first?.org_id ?? newId(), hide_email }
+    const account = {
+      id,
+      email,
+      name,
+      password_hash,
+      created_at,
+      org_id: first?.org_id ?? newId(),
+      hide_email,
+      has_password: 0 as const,
+    }
     if (await deps.credentials.write((trx) => insertAccount(trx, account)))
       accounts.push({ email, resetToken: (await issueResetToken(deps, id)).reset_token })
     else problems.push({ path: email, reason: `two users have this e-mail address; ${id} gets no account` })

@@ -35,7 +35,7 @@ export async function takeConnections(visit: PageContext): Promise<PageResult> {
   )
 }
 
-async function connectionsPage({ api, urls, query }: PageContext, trouble?: Trouble): Promise<Page> {
+async function connectionsPage({ api, urls, query, oidc }: PageContext, trouble?: Trouble): Promise<Page> {
   const [{ connections, total }, { orgs }] = await Promise.all([
     api.listMyConnections({ query: { limit: most } }),
     api.listOrgs({ query: { limit: most } }),
@@ -47,7 +47,7 @@ async function connectionsPage({ api, urls, query }: PageContext, trouble?: Trou
     body: () => (
       <main id="main" class="page settings">
         <h1>Connections</h1>
-        <MeTabs urls={urls} here="connections" />
+        <MeTabs urls={urls} here="connections" hasServices={oidc.services.length > 0} />
         {isSaved && (
           <p class="notice" role="status">
             The connection has ended.

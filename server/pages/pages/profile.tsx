@@ -3,6 +3,7 @@
 import { AppError, ValidationError } from '../../base/errors.ts'
 import type { AnswerOf } from '../../http/in-process.ts'
 import { type Page, type PageContext, type PageResult, redirect } from '../page-context.ts'
+import { ConfirmLinks } from '../parts/confirm-links.tsx'
 import { EmailField, Field, field, showFormErrors, submitForm, type Trouble, TroubleOf } from '../parts/forms.tsx'
 import { MeTabs } from '../parts/me-tabs.tsx'
 import { Password } from './password.tsx'
@@ -34,13 +35,13 @@ export async function takeProfile(visit: PageContext): Promise<PageResult> {
       })
     case 'email':
       return submitForm(again, async () => {
-        const body = { new_email: field(form, 'new_email').trim(), password: field(form, 'password') }
+        const body = { new_email: field(form, 'new_email').trim(), ...passwordIn(form, 'password') }
         await withPassword('password', () => api.changeEmail({ body }))
         return `${urls.me('profile')}?saved=${act}`
       })
     case 'delete':
       try {
-        const body = { password: field(form, 'delete_password') }
+        const body = passwordIn(form, 'delete_password')
         await withPassword('delete_password', () => api.deleteMe({ body }))
       } catch (error) {
         return showFormErrors(error, again)
@@ -50,6 +51,11 @@ export async function takeProfile(visit: PageContext): Promise<PageResult> {
     default:
       throw new AppError('bad_request', 'The form does not name a known action')
   }
+}
+
+/** Empty if the form has no such field, because the account has no password. */
+function passwordIn(form: URLSearchParams, name: string): { password?: string } {
+  return form.has(name) ? { password: field(form, name) } : {}
 }
 
 /** Runs `act`. @throws ValidationError at the field if its password is wrong, or the new address is taken */
@@ -69,7 +75,7 @@ function invalidAt(name: string, msg: string): ValidationError {
 }
 
 async function profilePage(visit: PageContext, trouble?: Trouble): Promise<Page> {
-  const { api, urls, query, form } = visit
+  const { api, urls, query, form, oidc } = visit
   const me = await api.getMe({})
   const saved = trouble === undefined ? query.get('saved') : null
   const notice = saved === null ? undefined : notices[saved]
@@ -79,13 +85,14 @@ async function profilePage(visit: PageContext, trouble?: Trouble): Promise<Page>
     body: () => (
       <main id="main" class="page settings">
         <h1>Profile</h1>
-        <MeTabs urls={urls} here="profile" />
+        <MeTabs urls={urls} here="profile" hasServices={oidc.services.length > 0} />
         {notice !== undefined && (
           <p class="notice" role="status">
             {notice}
           </p>
         )}
         <TroubleOf trouble={trouble} fields={['name', 'new_email', 'password', 'delete_password']} />
+        {me.has_password === false && <ConfirmLinks visit={visit} next={urls.me('profile')} />}
         <NameForm {...{ me, form, trouble }} action={urls.me('profile')} />
         <section>
           <h2>E-mail</h2>
@@ -148,7 +155,9 @@ function EmailForm({ me, form, trouble, action }: FormProps) {
           value={field(form, 'new_email')}
           trouble={trouble}
         />
-        <Password label="Current password" name="password" autocomplete="current-password" trouble={trouble} />
+        {me.has_password !== false && (
+          <Password label="Current password" name="password" autocomplete="current-password" trouble={trouble} />
+        )}
         <button class="btn" type="submit" name="act" value="email">
           Change e-mail
         </button>
@@ -157,7 +166,7 @@ function EmailForm({ me, form, trouble, action }: FormProps) {
   )
 }
 
-function DeleteForm({ form, trouble, action }: FormProps) {
+function DeleteForm({ me, form, trouble, action }: FormProps) {
   return (
     <details open={form.get('act') === 'delete'}>
       <summary class="btn stop">Delete your account…</summary>
@@ -167,12 +176,14 @@ function DeleteForm({ form, trouble, action }: FormProps) {
         proposals and earlier versions of member files. This cannot be undone.
       </p>
       <form method="post" action={action} class="fields">
-        <Password
-          label="Your password, to confirm"
-          name="delete_password"
-          autocomplete="current-password"
-          trouble={trouble}
-        />
+        {me.has_password !== false && (
+          <Password
+            label="Your password, to confirm"
+            name="delete_password"
+            autocomplete="current-password"
+            trouble={trouble}
+          />
+        )}
         <button class="btn stop" type="submit" name="act" value="delete">
           Delete account
         </button>

@@ -46,7 +46,8 @@ export async function takeSessions(visit: PageContext): Promise<PageResult> {
   )
 }
 
-async function sessionsPage({ api, urls, query, person }: PageContext, trouble?: Trouble): Promise<Page> {
+async function sessionsPage(visit: PageContext, trouble?: Trouble): Promise<Page> {
+  const { api, urls, query, person } = visit
   const offset = pageOffset(query.get('from'))
   const { sessions, total } = await api.listSessions({ query: { limit: size, offset } })
   const { entries } = await api.listMyAudit({ query: { limit: mostEntries } })
@@ -59,7 +60,7 @@ async function sessionsPage({ api, urls, query, person }: PageContext, trouble?:
     body: () => (
       <main id="main" class="page settings">
         <h1>Sessions</h1>
-        <MeTabs urls={urls} here="sessions" />
+        <MeTabs urls={urls} here="sessions" hasServices={visit.oidc.services.length > 0} />
         {notice !== undefined && (
           <p class="notice" role="status">
             {notice}
@@ -72,7 +73,7 @@ async function sessionsPage({ api, urls, query, person }: PageContext, trouble?:
         </p>
         <ul class="rows">
           {sessions.map((session) => (
-            <SessionRow session={session} action={action} />
+            <SessionRow session={session} action={action} providerName={visit.oidc.nameOf} />
           ))}
         </ul>
         <Pages base={action} {...{ offset, size, total }} />
@@ -94,8 +95,14 @@ async function sessionsPage({ api, urls, query, person }: PageContext, trouble?:
   }
 }
 
-function SessionRow({ session, action }: { readonly session: Session; readonly action: string }) {
-  const { id, current, created_at, last_used_at, user_agent, address, method } = session
+interface SessionRowProps {
+  readonly session: Session
+  readonly action: string
+  readonly providerName: (id: string) => string
+}
+
+function SessionRow({ session, action, providerName }: SessionRowProps) {
+  const { id, current, created_at, last_used_at, user_agent, address, method, provider } = session
   const name = clientName(user_agent)
   return (
     <li>
@@ -111,6 +118,7 @@ function SessionRow({ session, action }: { readonly session: Session; readonly a
           )}
           {address !== undefined && ` · ${address}`}
           {method === 'reset' && ' · opened with a reset link'}
+          {provider !== undefined && ` · signed in through ${providerName(provider)}`}
         </small>
       </div>
       {!current && (

@@ -5,6 +5,7 @@ import type { Api } from '../../../spec/client/api.ts'
 import { AppError, ValidationError } from '../../base/errors.ts'
 import { type Page, type PageContext, type PageResult, redirect } from '../page-context.ts'
 import { EmailField, Field, field, showFormErrors, type Trouble, TroubleOf } from '../parts/forms.tsx'
+import { oidcPath } from '../parts/oidc-path.ts'
 import { ownPath, type Urls } from '../urls.ts'
 import { Forgot } from './forgot.tsx'
 import { invitationIn, mostInvitation } from './invitations.tsx'
@@ -57,7 +58,7 @@ export async function takeSignUp(visit: PageContext): Promise<PageResult> {
 }
 
 /** Accepts the invitation and returns the URL of its organisation. If it is refused, returns the join page's URL. */
-async function joined({ urls }: PageContext, signedIn: Api, token: string): Promise<string> {
+export async function joined({ urls }: Pick<PageContext, 'urls'>, signedIn: Api, token: string): Promise<string> {
   try {
     const { id, name } = await signedIn.acceptInvitation({ body: { token } })
     return urls.welcome(id, name)
@@ -92,8 +93,33 @@ function resetTokenIn(form: URLSearchParams): string {
 }
 
 export async function takeSignOut(visit: PageContext): Promise<PageResult> {
+  const farewell = await visit.oidc.farewell()
   await visit.signOut()
-  return redirect(303, visit.urls.home())
+  return farewell === undefined ? redirect(303, visit.urls.home()) : signedOutPage(visit, farewell)
+}
+
+interface Farewell {
+  readonly name: string
+  readonly url: string
+}
+
+/** Otherwise the next user of this computer signs in there without a password. */
+function signedOutPage({ urls }: PageContext, { name, url }: Farewell): Page {
+  return {
+    ...page('Signed out', { name, url }, () => (
+      <Sheet title="You are signed out" fields={[]}>
+        <p>You are signed out here, but perhaps not of {name}.</p>
+        <p class="acts">
+          <a class="btn go" href={url}>
+            Also sign out of {name}
+          </a>{' '}
+          <a class="btn" href={urls.home()}>
+            Home
+          </a>
+        </p>
+      </Sheet>
+    )),
+  }
 }
 
 /** Runs `act` and redirects to its result, or shows the form again with the error. */
@@ -112,7 +138,9 @@ async function opened(
 
 export function signInPage(visit: PageContext, trouble?: Trouble): Page {
   const next = ownPath(visit.urls, visit.form.get('next') ?? visit.query.get('next'))
-  return page('Sign in', { next, trouble }, () => <SignInForm visit={visit} next={next} trouble={trouble} />)
+  return page('Sign in', { next, trouble, services: visit.oidc.services }, () => (
+    <SignInForm visit={visit} next={next} trouble={trouble} />
+  ))
 }
 
 interface SignInProps {
@@ -121,10 +149,18 @@ interface SignInProps {
   readonly trouble?: Trouble | undefined
 }
 
-export function SignInForm({ visit: { urls, form, sendsMail }, next, trouble }: SignInProps) {
+export function SignInForm({ visit, next, trouble }: SignInProps) {
+  const { urls, form, oidc, sendsMail } = visit
   const invitation = invitationIn(form)
+  if (!oidc.hasPasswords)
+    return (
+      <Sheet title="Sign in" trouble={trouble} fields={[]}>
+        <ServiceLinks visit={visit} next={next} invitation={invitation} />
+      </Sheet>
+    )
   return (
     <Sheet title="Sign in" trouble={trouble} fields={['email', 'password']}>
+      <ServiceLinks visit={visit} next={next} invitation={invitation} />
       <form method="post" action={urls.signIn()} class="fields">
         <input type="hidden" name="next" value={next} />
         {invitation !== '' && <input type="hidden" name="invitation" value={invitation} />}
@@ -150,18 +186,38 @@ export function SignInForm({ visit: { urls, form, sendsMail }, next, trouble }: 
   )
 }
 
+interface ServiceLinksProps {
+  readonly visit: Pick<PageContext, 'urls' | 'oidc'>
+  readonly next: string
+  readonly invitation: string
+}
+
+/** Links, because the policy of the page lets no form lead to another host. */
+function ServiceLinks({ visit: { urls, oidc }, next, invitation }: ServiceLinksProps) {
+  const fields = { next, ...(invitation === '' ? {} : { invitation }) }
+  return oidc.services.map(({ id, name }) => (
+    <p class="acts">
+      <a class="btn go" href={oidcPath(urls, id, fields)}>
+        Sign in with {name}
+      </a>
+    </p>
+  ))
+}
+
 const goesAlong = 'Your invitation will be used when you continue.'
 const signUpFields = ['email', 'name', 'password', 'invitation']
 
 type Signup = 'open' | 'invite' | 'closed'
 
-export function signUpPage({ urls, form, query }: PageContext, signup: Signup, trouble?: Trouble): Page {
+export function signUpPage(visit: PageContext, signup: Signup, trouble?: Trouble): Page {
+  const { urls, form, query, oidc } = visit
   const next = ownPath(urls, form.get('next') ?? query.get('next'))
   const invitation = invitationIn(form)
   const isGiven = invitation !== '' && trouble?.field !== 'invitation'
-  return page('Sign up', { next, trouble, signup }, () => (
-    <Sheet title="Sign up" trouble={trouble} fields={signup === 'closed' ? [] : signUpFields}>
-      {signup === 'closed' ? (
+  return page('Sign up', { next, trouble, signup, services: oidc.services }, () => (
+    <Sheet title="Sign up" trouble={trouble} fields={signup === 'closed' || !oidc.hasPasswords ? [] : signUpFields}>
+      <ServiceLinks visit={visit} next={next} invitation={invitation} />
+      {!oidc.hasPasswords ? null : signup === 'closed' ? (
         <p>Sign-up is closed. Ask the operator for an account.</p>
       ) : (
         <form method="post" action={urls.signUp()} class="fields">

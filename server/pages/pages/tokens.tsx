@@ -97,7 +97,7 @@ async function tokensPage(visit: PageContext, { trouble, made, lines = [] }: Mor
     body: () => (
       <main id="main" class="page settings">
         <h1>Tokens</h1>
-        <MeTabs urls={urls} here="tokens" />
+        <MeTabs urls={urls} here="tokens" hasServices={visit.oidc.services.length > 0} />
         <p class="why">Use a token instead of your password with Git and other programs.</p>
         {made && (
           <section class="made" aria-label="New token">

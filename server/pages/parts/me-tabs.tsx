@@ -3,12 +3,21 @@
 import type { Urls } from '../urls.ts'
 import { Tabs } from './forms.tsx'
 
-export type MePage = 'profile' | 'password' | 'tokens' | 'connections' | 'sessions'
+type MePage = 'profile' | 'password' | 'identities' | 'tokens' | 'connections' | 'sessions'
 
-export function MeTabs({ urls, here }: { readonly urls: Urls; readonly here: MePage }) {
+interface MeTabsProps {
+  readonly urls: Urls
+  readonly here: MePage
+  /** True if users can sign in through other services. */
+  readonly hasServices: boolean
+}
+
+export function MeTabs({ urls, here, hasServices }: MeTabsProps) {
+  const identities = hasServices ? ({ identities: 'Ways to sign in' } as const) : {}
   const pages = {
     profile: 'Profile',
     password: 'Password',
+    ...identities,
     tokens: 'Tokens',
     connections: 'Connections',
     sessions: 'Sessions',

@@ -1,0 +1,31 @@
+/** Sessions whose user has just proved who they are, instead of by a password. */
+
+import { findProfileOfSession } from '../../../index/credentials/accounts.ts'
+import { setSessionConfirmed } from '../../../index/credentials/sessions.ts'
+import type { Deps } from '../../base/deps.ts'
+import { AppError } from '../../base/errors.ts'
+import type { Person } from '../actor.ts'
+
+/** Milliseconds for which a proof holds. */
+const confirmedMs = 10 * 60_000
+
+/** True if the session of the request was confirmed within the last minutes. */
+async function isConfirmed(deps: Deps, { id, sessionId }: Person): Promise<boolean> {
+  if (sessionId === undefined) return false
+  const session = await findProfileOfSession(deps.credentials.read, sessionId, id)
+  if (session === undefined || session.confirmed_at === null) return false
+  return Math.abs(deps.now().getTime() - Date.parse(session.confirmed_at)) < confirmedMs
+}
+
+/** @throws AppError confirmation_required */
+export async function requireConfirmed(deps: Deps, actor: Person): Promise<void> {
+  if (await isConfirmed(deps, actor)) return
+  const detail =
+    'Confirm first that it is you: sign in again at the service with which you sign in, on your profile page'
+  throw new AppError('confirmation_required', detail)
+}
+
+export async function confirmSession(deps: Deps, { sessionId }: Person): Promise<void> {
+  if (sessionId === undefined) return
+  await deps.credentials.write((trx) => setSessionConfirmed(trx, sessionId, deps.now().toISOString()))
+}

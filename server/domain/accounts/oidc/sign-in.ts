@@ -1,0 +1,227 @@
+/** The end of a pass through a provider: a session, a link, or a confirmation. */
+
+import {
+  findAccountByEmail,
+  findAccountById,
+  insertAccount,
+  lockAccount,
+  setAccount,
+} from '../../../../index/credentials/accounts.ts'
+import { findIdentity, setIdentityPassed } from '../../../../index/credentials/identities.ts'
+import type { Account, CredentialsDb, Identity } from '../../../../index/credentials/schema.ts'
+import { setSessionConfirmed } from '../../../../index/credentials/sessions.ts'
+import type { Deps } from '../../../base/deps.ts'
+import { AppError } from '../../../base/errors.ts'
+import { requireSignedIn } from '../../access.ts'
+import { anonymous, type Person } from '../../actor.ts'
+import { auditRepeat } from '../../audit/audit.ts'
+import { auditSignUp, joinFirst, newAccount, openAndAnswer } from '../accounts.ts'
+import { requireConfirmed } from '../confirmation.ts'
+import { anonymousName, isEmail, isGitName } from '../identity.ts'
+import { requireSignUpAllowed, signUpRefusedError, takeInvitation } from '../invitations.ts'
+import { lockActiveAccount, readAccount } from '../password-proof.ts'
+import { dummyHash } from '../passwords.ts'
+import type { Session, SignInFrom } from '../sessions.ts'
+import { personOf } from '../user-view.ts'
+import { endEveryWayIn, JustLinkedError, link, newIdentity, recordLink } from './identities.ts'
+import { membershipFor, takeMembership } from './joining.ts'
+import { type Decision, decide, type Passed, type Purpose } from './mapping.ts'
+import type { Provider } from './providers.ts'
+
+/** A user who came back from a provider. */
+export interface Return {
+  readonly provider: Provider
+  readonly passed: Passed
+  readonly purpose: Purpose
+  /** The user of the session that began it. Absent for a sign-in. */
+  readonly actor?: Person
+  /** The secret of an invitation. */
+  readonly invitation?: string
+  readonly client: SignInFrom
+}
+
+export type Arrival =
+  /** `org`: the organisation that an invitation gave to a new account. */
+  | { readonly act: 'signed-in'; readonly session: Session; readonly isNew: boolean; readonly org?: string }
+  | { readonly act: 'linked' | 'confirmed' }
+
+/** The most decisions for one return. Another request may link the subject or take the address at the same time. */
+const mostTries = 3
+
+/**
+ * Signs a user in, links an identity, or confirms a session.
+ *
+ * @throws AppError provider_refused, account_disabled, email_unverified, account_exists, identity_taken, signup_closed,
+ *   invitation_not_found, confirmation_required, sign_in_failed, too_many_identities
+ */
+export async function arrive(deps: Deps, returned: Return): Promise<Arrival> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await carryOut(deps, returned, await decisionFor(deps, returned))
+    } catch (error) {
+      if (!(error instanceof JustLinkedError) || tries === mostTries) throw error
+    }
+  }
+}
+
+async function decisionFor(deps: Deps, { provider, passed, purpose, actor }: Return): Promise<Decision> {
+  const { read } = deps.credentials
+  const identity = await findIdentity(read, passed.issuer, passed.subject)
+  const account = await (identity !== undefined
+    ? findAccountById(read, identity.account_id)
+    : passed.email === undefined
+      ? undefined
+      : findAccountByEmail(read, passed.email))
+  const known = { purpose, identity, account, ...(actor === undefined ? {} : { signedIn: actor.id }) }
+  const decision = decide(provider, passed, known, isEmail)
+  if (decision.act === 'refuse') await auditRefusal(deps, provider, decision.code, account)
+  return decision
+}
+
+async function auditRefusal(deps: Deps, { id }: Provider, code: string, account: Account | undefined): Promise<void> {
+  const { origin } = deps
+  await auditRepeat(
+    deps,
+    {
+      action: 'auth.provider_refused',
+      actor: anonymous,
+      outcome: 'refused',
+      ...(account && { accountId: account.id, target: { type: 'account', id: account.id } }),
+      detail: { provider: id, code },
+    },
+    { per: 'hour', key: `${id} ${code} ${account?.id ?? ''} ${origin?.address ?? ''}` },
+  )
+}
+
+async function carryOut(deps: Deps, returned: Return, decision: Decision): Promise<Arrival> {
+  switch (decision.act) {
+    case 'refuse':
+      throw new AppError(decision.code, decision.detail)
+    case 'sign-in':
+      return { act: 'signed-in', session: await signInKnown(deps, returned, decision), isNew: false }
+    case 'confirm':
+      return confirm(deps, returned, decision.identity)
+    case 'create':
+      return create(deps, returned, decision.email)
+    case 'link':
+      return linkSession(deps, returned)
+    case 'link-by-email':
+      return { act: 'signed-in', session: await linkByEmail(deps, returned, decision), isNew: false }
+  }
+}
+
+/** Opens a session. `first` runs in its transaction, when the account is locked. */
+async function signInKnown(
+  deps: Deps,
+  { provider, passed, client }: Return,
+  { identity, account }: { readonly identity: Identity; readonly account: Account },
+  first: (trx: CredentialsDb) => Promise<void> = async () => {},
+  message = `Welcome back, ${account.name}`,
+): Promise<Session> {
+  const pending = await membershipFor(deps, provider, account.id)
+  const now = deps.now().toISOString()
+  const email = passed.email ?? null
+  return openAndAnswer(deps, account, client, message, {
+    method: 'oidc',
+    identityId: identity.id,
+    provider: provider.id,
+    prove: async (trx) => {
+      await lockActiveAccount(trx, account.id)
+      await first(trx)
+      if (!(await setIdentityPassed(trx, identity.id, { provider: provider.id, email, confirmed_at: now })))
+        throw new AppError('sign_in_failed', 'The identity was removed during the sign-in; start again')
+      if (pending) await takeMembership(trx, pending)
+    },
+  })
+}
+
+async function confirm(deps: Deps, { provider, passed, actor }: Return, identity: Identity): Promise<Arrival> {
+  const now = deps.now().toISOString()
+  const sessionId = actor?.sessionId
+  if (actor === undefined || sessionId === undefined) throw sessionGone()
+  const email = passed.email ?? null
+  await deps.credentials.write(async (trx) => {
+    await requireSignedIn(trx, actor)
+    await setIdentityPassed(trx, identity.id, { provider: provider.id, email, confirmed_at: now })
+    await setSessionConfirmed(trx, sessionId, now)
+  })
+  return { act: 'confirmed' }
+}
+
+async function linkSession(deps: Deps, { provider, passed, actor }: Return): Promise<Arrival> {
+  if (actor === undefined) throw sessionGone()
+  await requireConfirmed(deps, actor)
+  const now = deps.now().toISOString()
+  const known = await findIdentity(deps.credentials.read, passed.issuer, passed.subject)
+  const row = known ?? newIdentity(deps, provider, passed, actor.id)
+  await deps.credentials.write(async (trx) => {
+    await lockActiveAccount(trx, actor.id)
+    await requireSignedIn(trx, actor)
+    if (known === undefined) await link(trx, row)
+    else await setIdentityPassed(trx, known.id, { provider: provider.id, email: row.email, confirmed_at: now })
+  })
+  if (known === undefined) await recordLink(deps, actor, row)
+  return { act: 'linked' }
+}
+
+function sessionGone(): AppError {
+  return new AppError('sign_in_failed', 'Your session has ended; sign in again')
+}
+
+/** The account's address is the one that the provider confirms. Checked again under its lock. */
+async function linkByEmail(
+  deps: Deps,
+  returned: Return,
+  { account, endsAll }: { readonly account: Account; readonly endsAll: boolean },
+): Promise<Session> {
+  const { provider, passed } = returned
+  const identity = newIdentity(deps, provider, passed, account.id)
+  const now = deps.now().toISOString()
+  const session = await signInKnown(deps, returned, { identity, account }, async (trx) => {
+    const locked = await lockAccount(trx, account.id)
+    if (locked?.email_key !== account.email_key || (locked.email_verified_at === null) !== endsAll)
+      throw new JustLinkedError()
+    if (endsAll) {
+      await endEveryWayIn(trx, account.id, now)
+      await setAccount(trx, account.id, { email_verified_at: now })
+    }
+    await link(trx, identity)
+  })
+  await recordLink(deps, personOf(account), identity)
+  return session
+}
+
+/** Creates an account without a password. The provider's `_SIGNUP` decides, or `SIGNUP`. */
+async function create(deps: Deps, returned: Return, email: string): Promise<Arrival> {
+  const { provider, passed, invitation: token } = returned
+  const mode = signupOf(deps, provider)
+  const invitation = await requireSignUpAllowed(deps, email, token, mode)
+  const isHidden = deps.config.hideEmail ?? false
+  const now = deps.now().toISOString()
+  const account = newAccount(deps, { email, name: nameIn(passed), isHidden }, dummyHash)
+  const named = passed.names.some(isGitName) ? account : { ...account, name: anonymousName(account.id) }
+  const identity = newIdentity(deps, provider, passed, account.id)
+  deps.placement.lease.before()
+  const pending = await deps.credentials.write(async (trx) => {
+    const row = { ...named, has_password: 0 as const, email_verified_at: now }
+    if (!(await insertAccount(trx, row))) throw new JustLinkedError()
+    await link(trx, identity)
+    return invitation && takeInvitation(trx, invitation, account.id, now, () => signUpRefusedError(mode))
+  })
+  const inserted = await readAccount(deps, account.id)
+  await auditSignUp(deps, personOf(inserted), invitation)
+  await recordLink(deps, personOf(inserted), identity)
+  const joined = pending && (await joinFirst(deps, personOf(inserted), pending))
+  const welcome = `Welcome to Grove, ${inserted.name}`
+  const session = await signInKnown(deps, returned, { identity, account: inserted }, undefined, welcome)
+  return { act: 'signed-in', session, isNew: true, ...(joined === undefined ? {} : { org: joined.id }) }
+}
+
+function nameIn({ names }: Passed): string | undefined {
+  return names.find(isGitName)
+}
+
+function signupOf({ config: { signup } }: Deps, provider: Provider): Deps['config']['signup'] {
+  const modes = { on: 'open', invite: 'invite', off: 'closed' } as const
+  return provider.signup === undefined ? signup : modes[provider.signup]
+}

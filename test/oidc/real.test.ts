@@ -1,0 +1,104 @@
+/** Signing in through a real provider, as a browser without script does it. */
+
+import { expect } from 'chai'
+import { type Grove, startGrove } from '../support/grove.ts'
+import { settings } from './liar.ts'
+import { passReal, type RealProvider, startRealProvider } from './real-provider.ts'
+import { Visitor } from './visitor.ts'
+
+describe('a sign-in through a real provider', () => {
+  let provider: RealProvider
+  let grove: Grove
+  let now = Date.now()
+
+  before(async () => {
+    provider = await startRealProvider(() => [`${grove.url}/sign-in/oidc/acme/callback`])
+    const oidc = [settings({ issuer: provider.issuer, require: { claim: 'groups', values: ['grove'] } })]
+    grove = await startGrove({ oidc, now: () => new Date(now) })
+    for (const login of ['ann', 'bob', 'cleo']) provider.users.set(login, { groups: ['staff', 'grove'] })
+  })
+  after(async () => {
+    await grove.close()
+    await provider.stop()
+  })
+
+  async function signIn(login: string, path = '/sign-in') {
+    const visitor = new Visitor(grove)
+    const { html } = await visitor.open(path)
+    const link = /href="(\/sign-in\/oidc\/acme[^"]*)"/.exec(html)?.[1] ?? ''
+    const arrived = await passReal(visitor, await visitor.open(link.replaceAll('&amp;', '&'), { isOurs: true }), login)
+    return { visitor, arrived }
+  }
+
+  it('begins at a link of the sign-in page, and ends where the user wanted to go', async () => {
+    const { visitor, arrived } = await signIn('ann', '/sign-in?next=%2Fme%2Ftokens')
+    expect({ status: arrived.status, url: arrived.url }).to.deep.equal({ status: 200, url: `${grove.url}/me/tokens` })
+    expect((await visitor.api('/auth/me')).body).to.include({ email: 'ann@acme.example', name: 'ann' })
+    // The secrets of the exchange are gone.
+    expect(visitor.cookies()).to.deep.equal(['grove'])
+  })
+
+  it('finds the same account in another browser', async () => {
+    const ids = []
+    for (const _ of [1, 2]) ids.push((await (await signIn('bob')).visitor.api('/auth/me')).body.id)
+    expect(ids[0]).to.equal(ids[1])
+  })
+
+  it('is refused without the group that the operator demands', async () => {
+    const { arrived } = await signIn('stranger')
+    expect(arrived.status).to.equal(403)
+    expect(arrived.html).to.include('provider_refused')
+  })
+
+  it('is refused if the user says no at the provider', async () => {
+    const visitor = new Visitor(grove)
+    const login = await visitor.open('/sign-in/oidc/acme')
+    const abort = /href="([^"]*\/abort)"/.exec(login.html)?.[1] ?? ''
+    const refused = await visitor.open(new URL(abort, login.url).href)
+    expect(refused.status).to.equal(403)
+    expect(refused.html).to.include('access_denied')
+  })
+
+  it('ends here, and offers to end there', async () => {
+    const { visitor } = await signIn('ann')
+    const out = await visitor.send('/sign-out', {})
+    expect(out.html)
+      .to.include('Also sign out of Acme')
+      .and.to.include(`${provider.issuer}/session/end?client_id=grove`)
+    expect((await visitor.api('/auth/me')).status).to.equal(401)
+    const { visitor: bySign } = await signIn('ann')
+    expect((await bySign.api('/auth/me')).status).to.equal(200)
+  })
+
+  it('confirms a session by a new login, and only as the same user', async () => {
+    const { visitor } = await signIn('cleo')
+    const removal = () => visitor.api('/auth/me', 'DELETE', {})
+    expect((await removal()).body.code).to.equal('confirmation_required')
+    const confirm = () => visitor.open('/sign-in/oidc/acme?purpose=confirm&next=%2Fme%2Fprofile', { isOurs: true })
+    const other = await passReal(visitor, await confirm(), 'ann')
+    expect(other.status).to.equal(403)
+    expect((await removal()).body.code).to.equal('confirmation_required')
+    const page = await confirm()
+    expect(page.html, 'the provider asks again').to.include('name="prompt" value="login"')
+    const confirmed = await passReal(visitor, page, 'cleo')
+    expect(confirmed.url).to.equal(`${grove.url}/me/profile`)
+    now += 11 * 60_000
+    expect((await removal()).body.code).to.equal('confirmation_required')
+    now -= 11 * 60_000
+    expect((await removal()).status).to.equal(200)
+  })
+
+  it('says when the provider is away, keeps sessions, and works again', async () => {
+    const { visitor } = await signIn('ann')
+    await provider.stop()
+    now += 25 * 3_600_000
+    const { status, html } = await new Visitor(grove).open('/sign-in/oidc/acme')
+    expect(status).to.equal(503)
+    expect(html).to.include('provider_unavailable')
+    expect((await visitor.api('/auth/me')).status).to.equal(200)
+    await provider.start()
+    expect((await new Visitor(grove).open('/sign-in/oidc/acme')).status, 'one try in 10 seconds').to.equal(503)
+    now += 11_000
+    expect((await signIn('ann')).arrived.status).to.equal(200)
+  })
+})
